@@ -101,6 +101,17 @@ fn values<T: ArrowAtom>(array: &ArrayRef) -> Result<Vec<Option<T>>> {
     if let Some(values) = T::read(array) {
         return Ok(values);
     }
+    // A cast of a dictionary casts all its values, also for a single row. So read each value of the
+    // dictionary once. A value without a text then affects only its own cells.
+    if let Some(dictionary) = array.as_any_dictionary_opt() {
+        let known = values::<T>(dictionary.values())?;
+        let keys = if known.is_empty() { Vec::new() } else { dictionary.normalized_keys() };
+        let cell = |row: usize| match dictionary.keys().is_null(row) {
+            true => None,
+            false => known.get(*keys.get(row)?)?.clone(),
+        };
+        return Ok((0..array.len()).map(cell).collect());
+    }
     // If the cast fails, for example because the total length of the texts is too large, the cells
     // are read one by one below. So an error does not depend on the cells.
     if T::NARROWER.contains(array.data_type())
@@ -123,6 +134,10 @@ fn values<T: ArrowAtom>(array: &ArrayRef) -> Result<Vec<Option<T>>> {
         }
         read => read,
     }
+}
+/// Read a column as texts. A cell that is null or has no text becomes `None`.
+pub(crate) fn texts(array: &ArrayRef) -> Result<Vec<Option<String>>> {
+    values(array)
 }
 impl<T: ArrowAtom> ArrowDomain for VectorDomain<AtomDomain<T>> {
     fn read_array(&self, array: &ArrayRef) -> Result<Vec<T>> {
@@ -266,7 +281,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use arrow::array::{BooleanArray, Date32Array, Float64Array, Int64Array, ListArray};
+    use arrow::array::{
+        BooleanArray, Date32Array, DictionaryArray, Float64Array, Int8Array, Int64Array, ListArray,
+    };
     use arrow::datatypes::{Field, Int32Type};
     use opendp_core::Bounds;
 
@@ -276,6 +293,21 @@ mod tests {
         let texts = VectorDomain::new(OptionDomain::new(AtomDomain::<String>::default()));
         let read = texts.read_array(&dates).unwrap();
         assert_eq!(read, [Some("1970-01-01".to_owned()), None, None]);
+    }
+    #[test]
+    fn a_value_of_a_dictionary_without_a_text_affects_only_its_own_cells() {
+        let dates = |days: Vec<i32>, keys: Vec<Option<i8>>| -> ArrayRef {
+            let days = Arc::new(Date32Array::from(days));
+            Arc::new(DictionaryArray::new(Int8Array::from(keys), days))
+        };
+        let texts = VectorDomain::new(OptionDomain::new(AtomDomain::<String>::default()));
+        let day = || Some("1970-01-01".to_owned());
+        let bad = dates(vec![0, i32::MAX], vec![Some(0), Some(1), None, Some(0)]);
+        assert_eq!(texts.read_array(&bad).unwrap(), [day(), None, None, day()]);
+        // The control: no value is bad. And a dictionary without values.
+        let good = dates(vec![0], vec![Some(0), Some(0)]);
+        assert_eq!(texts.read_array(&good).unwrap(), [day(), day()]);
+        assert_eq!(texts.read_array(&dates(vec![], vec![None])).unwrap(), [None]);
     }
     fn rows<T: ArrowAtom>(array: impl Array + 'static) -> Vec<T> {
         let array: ArrayRef = Arc::new(array);

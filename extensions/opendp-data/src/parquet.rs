@@ -1,11 +1,16 @@
 //! Reads a column of a Parquet file.
 
+use std::sync::Arc;
 use std::{fmt, fs::File};
 
 use arrow::array::RecordBatchReader;
+use arrow::datatypes::{DataType, FieldRef, Schema};
 use opendp_core::{Error, Result};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
+};
 use parquet::errors::ParquetError;
 
 use crate::arrow::names;
@@ -22,7 +27,7 @@ pub(crate) struct Table {
 }
 impl Table {
     pub(crate) fn open(file: File) -> Result<Self> {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(invalid)?;
+        let builder = without_dictionaries(file).map_err(invalid)?;
         let names = names(builder.schema());
         // A column is read by its position in the Parquet schema. The schema of the batches leaves
         // out groups without columns, so its positions can differ.
@@ -45,6 +50,36 @@ impl Table {
         let reader = builder.with_projection(mask).with_batch_size(CHUNK).build();
         Ok((reader.map_err(invalid)?, total_rows))
     }
+}
+/// Open a file, and read its columns without dictionaries.
+///
+/// A file can state that a column has a dictionary with keys of a narrow type. The Parquet library
+/// panics if a batch then has more different values than keys, so the panic would depend on the
+/// records.
+fn without_dictionaries(
+    file: File,
+) -> std::result::Result<ParquetRecordBatchReaderBuilder<File>, ParquetError> {
+    let mut read = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;
+    let fields: Vec<FieldRef> = read.schema().fields().iter().map(plain).collect();
+    if read.schema().fields()[..] != fields[..] {
+        let schema = Schema::new_with_metadata(fields, read.schema().metadata().clone());
+        let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
+        read = ArrowReaderMetadata::try_new(read.metadata().clone(), options)?;
+    }
+    Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(file, read))
+}
+/// Replace the type of a dictionary by the type of its values, also inside of lists and structs.
+fn plain(field: &FieldRef) -> FieldRef {
+    let new = match field.data_type() {
+        DataType::Dictionary(_, values) => DataType::clone(values),
+        DataType::List(item) => DataType::List(plain(item)),
+        DataType::LargeList(item) => DataType::LargeList(plain(item)),
+        DataType::FixedSizeList(item, size) => DataType::FixedSizeList(plain(item), *size),
+        DataType::Map(entry, sorted) => DataType::Map(plain(entry), *sorted),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(plain).collect()),
+        _ => return field.clone(),
+    };
+    Arc::new(field.as_ref().clone().with_data_type(new))
 }
 fn invalid(_: ParquetError) -> Error {
     Error::argument("data", "the file is not a Parquet file")
@@ -88,11 +123,12 @@ impl<D: fmt::Debug> fmt::Debug for ParquetColumn<D> {
 #[cfg(test)]
 mod tests {
     use std::io::{Seek, Write};
-    use std::sync::Arc;
 
     use super::*;
-    use arrow::array::{Float64Array, Int64Array, RecordBatch, StringArray};
-    use arrow::datatypes::{DataType, Field, Schema};
+    use arrow::array::{
+        DictionaryArray, Float64Array, Int8Array, Int64Array, RecordBatch, StringArray,
+    };
+    use arrow::datatypes::Field;
     use opendp_core::{AtomDomain, VectorDomain};
     use parquet::arrow::ArrowWriter;
     use parquet::basic::{Repetition, Type as Physical};
@@ -116,6 +152,27 @@ mod tests {
         file
     }
 
+    #[test]
+    fn a_column_with_more_values_than_keys_of_its_dictionary_is_read() {
+        let kind = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Int64));
+        let schema = Arc::new(Schema::new(vec![Field::new("x", kind, true)]));
+        let mut file = tempfile::tempfile().unwrap();
+        let mut writer = ArrowWriter::try_new(&mut file, schema.clone(), None).unwrap();
+        // Each group has its own dictionary, and one batch reads both groups.
+        for first in [0, 100] {
+            let keys = Int8Array::from_iter_values(0..100);
+            let values = Arc::new(Int64Array::from_iter_values(first..first + 100));
+            let column = Arc::new(DictionaryArray::new(keys, values));
+            writer.write(&RecordBatch::try_new(schema.clone(), vec![column]).unwrap()).unwrap();
+            writer.flush().unwrap();
+        }
+        writer.close().unwrap();
+        file.rewind().unwrap();
+        let domain = VectorDomain::new(AtomDomain::<i64>::default());
+        let column = ParquetColumn::new(file, None, &domain).unwrap();
+        let all = column.collect::<Result<Vec<Vec<i64>>>>().unwrap().concat();
+        assert_eq!(all, (0..200).collect::<Vec<i64>>());
+    }
     #[test]
     fn streams_a_column_in_chunks() {
         let domain = VectorDomain::new(AtomDomain::<f64>::non_nan());

@@ -3,23 +3,23 @@
 use std::{fmt, fs::File};
 
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReader;
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray, new_null_array};
-use arrow::compute::cast;
-use arrow::datatypes::DataType;
+use arrow::array::ArrayRef;
 use opendp_core::Result;
 
+use crate::arrow::texts;
 use crate::parquet::Table;
-use crate::progress::{broken, undecoded};
+use crate::progress::undecoded;
 
 /// The rows of a Parquet file as texts. The texts are the same as in a CSV table with the same
 /// content.
 ///
-/// A null cell is an empty text. If the type of a column has no text form, all its cells are empty
-/// texts.
+/// A null cell, or a cell without a text, is an empty text. If the type of a column has no text
+/// form, all its cells are empty texts.
 pub struct ParquetTexts {
     names: Vec<String>,
     batches: ParquetRecordBatchReader,
-    columns: Vec<StringArray>,
+    /// The cells of the current batch, column by column.
+    columns: Vec<Vec<Option<String>>>,
     row: usize,
 }
 impl ParquetTexts {
@@ -44,24 +44,17 @@ impl ParquetTexts {
     pub fn next_row(&mut self) -> Result<Option<Vec<String>>> {
         while self.columns.first().is_none_or(|column| column.len() <= self.row) {
             let Some(batch) = self.batches.next() else { return Ok(None) };
-            (self.columns, self.row) = (texts(&batch.map_err(|_| undecoded())?)?, 0);
+            let batch = batch.map_err(|_| undecoded())?;
+            // If the type of a column has no text form, its cells are empty texts.
+            let cells =
+                |array: &ArrayRef| texts(array).unwrap_or_else(|_| vec![None; batch.num_rows()]);
+            (self.columns, self.row) = (batch.columns().iter().map(cells).collect(), 0);
         }
         let row = self.row;
         self.row += 1;
-        let cell = |column: &StringArray| match column.is_null(row) {
-            true => String::new(),
-            false => column.value(row).trim().to_owned(),
-        };
-        Ok(Some(self.columns.iter().map(cell).collect()))
+        let cell = |column: &mut Vec<Option<String>>| column.get_mut(row)?.take();
+        Ok(Some(self.columns.iter_mut().map(|column| cell(column).unwrap_or_default()).collect()))
     }
-}
-fn texts(batch: &RecordBatch) -> Result<Vec<StringArray>> {
-    let text = |column: &ArrayRef| {
-        let none = || new_null_array(&DataType::Utf8, batch.num_rows());
-        let text = cast(column, &DataType::Utf8).unwrap_or_else(|_| none());
-        text.as_string_opt::<i32>().cloned().ok_or_else(broken)
-    };
-    batch.columns().iter().map(text).collect()
 }
 impl fmt::Debug for ParquetTexts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
