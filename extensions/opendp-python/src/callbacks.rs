@@ -41,7 +41,7 @@ impl Callable {
         read: impl FnOnce(&Bound<'_, PyAny>) -> Result<AnyDistance>,
     ) -> Result<AnyDistance> {
         self.call(
-            |py| Ok(json::distance(py, &d_in.to_json())?.unbind()),
+            |py| Ok(json::distance(py, d_in)?.unbind()),
             |d_out| {
                 let d_out = read(d_out)
                     .map_err(|error| error.at("the distance that a map in Python returned"))?;

@@ -1,11 +1,14 @@
 //! Interactive mechanisms: sessions and queryables. The questions of a session are measurements.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
 use opendp_core::erased::{
     AnyDistance, AnyDomain, AnyMeasure, AnyMeasurement, AnyMetric, AnyValue,
 };
 use opendp_core::{
-    AbsoluteDistance, Argument as _, AtomDomain, Codec, Error, Function, PrivacyMap, Queryable,
-    Result, Session, Space, TheMeasure, Transformation, UserDivergence,
+    AbsoluteDistance, Argument as _, AtomDomain, Error, Function, PrivacyMap, Queryable, Result,
+    Session, Space, TheMeasure, Transformation, UserDivergence,
 };
 use pyo3::prelude::*;
 
@@ -25,10 +28,12 @@ pub(crate) struct OdometerQueryable {
     session: AnySession,
     /// The metric on the data sets.
     metric: Option<AnyMetric>,
+    /// The number of questions that were charged. Objects from `within` share this number.
+    charged: Arc<AtomicUsize>,
 }
 impl OdometerQueryable {
     pub(crate) fn new(session: AnySession, metric: Option<AnyMetric>) -> Self {
-        OdometerQueryable { session, metric }
+        OdometerQueryable { session, metric, charged: Arc::default() }
     }
 }
 #[pymethods]
@@ -43,7 +48,8 @@ impl OdometerQueryable {
         let Ok(question) = query.cast::<Measurement>() else {
             return Err(crate::errors::exception(py, &not_a("measurement")));
         };
-        let (session, question) = (self.session.clone(), question.get().made.clone());
+        let (session, question) =
+            (self.session.clone(), counted(&question.get().made, &self.charged));
         let answer = detached(py, move || session.ask_erased(&question))?;
         values::to_python(py, &answer)
     }
@@ -72,13 +78,13 @@ impl OdometerQueryable {
         let d_in = metric.decode(&d_in).or_raise(py)?;
         let session = self.session.clone();
         let loss = detached(py, move || session.loss(&d_in))?;
-        json::distance(py, &loss.to_json())
+        json::distance(py, &loss)
     }
     /// Return the remaining budget, rounded down.
     fn remaining_budget<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let session = self.session.clone();
         let left = detached(py, move || session.left())?;
-        json::distance(py, &left.to_json())
+        json::distance(py, &left)
     }
     /// State the space of the data sets. With this space, the loss of the questions so far can be
     /// bounded. The space must be the input space of the session. A distance in another metric
@@ -86,11 +92,30 @@ impl OdometerQueryable {
     fn within(&self, py: Python<'_>, space: &Bound<'_, PySpace>) -> PyResult<Self> {
         let space = Space::<AnyDomain, AnyMetric>::from_arg(&space.get().arg).or_raise(py)?;
         check_space(&self.session, &space).or_raise(py)?;
-        Ok(OdometerQueryable::new(self.session.clone(), Some(space.metric().clone())))
+        let (session, charged) = (self.session.clone(), self.charged.clone());
+        Ok(OdometerQueryable { session, metric: Some(space.metric().clone()), charged })
+    }
+    /// The number of questions that were charged through this object. Objects from `within` share
+    /// this number. A refused question is not charged. A question whose answer failed is charged.
+    #[getter]
+    fn charged(&self) -> usize {
+        self.charged.load(SeqCst)
     }
     fn __repr__(&self) -> &'static str {
         "OdometerQueryable"
     }
+}
+/// Make a measurement that adds 1 to `charged` when a session has charged it. A session charges a
+/// question first, and then runs the function of the question. So the function adds the 1, even if
+/// the answer then fails. The map is the same object as the map of the question.
+fn counted(question: &AnyMeasurement, charged: &Arc<AtomicUsize>) -> AnyMeasurement {
+    let (inner, charged) = (question.function().clone(), charged.clone());
+    let function = Function::map(move |data: &AnyValue| -> Result<AnyValue> {
+        charged.fetch_add(1, SeqCst);
+        inner.eval(data)
+    });
+    let (input, measure) = (question.input().clone(), question.measure().clone());
+    AnyMeasurement::new(input, measure, function, question.privacy_map())
 }
 /// Check that a space is the input space of a session.
 ///

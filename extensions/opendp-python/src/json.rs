@@ -1,6 +1,9 @@
 //! Python values as JSON, and back.
 
-use opendp_core::{Error, Result, TypeName};
+use std::iter;
+
+use opendp_core::erased::AnyDistance;
+use opendp_core::{AnyNumber, Codec as _, Distance as _, Error, Result, TypeName};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::{Map, Number, Value as Json};
@@ -103,6 +106,9 @@ pub(crate) fn to_python<'py>(
     type_name: Option<&TypeName>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let head = type_name.map_or("", TypeName::head);
+    if head == "DataFrame" {
+        return frame(py, json);
+    }
     let args = type_name.map_or(&[][..], TypeName::args);
     let tuple = type_name.is_some() && head.is_empty();
     Ok(match json {
@@ -152,14 +158,65 @@ pub(crate) fn to_python<'py>(
         }
     })
 }
-/// Convert a distance: a number, or a tuple of its parts.
-pub(crate) fn distance<'py>(py: Python<'py>, json: &Json) -> PyResult<Bound<'py, PyAny>> {
+/// Convert a frame: a dictionary from names to columns. If the names are not strings, the frame
+/// becomes a list of pairs.
+fn frame<'py>(py: Python<'py>, json: &Json) -> PyResult<Bound<'py, PyAny>> {
     match json {
-        Json::Array(items) => {
-            let items = items.iter().map(|item| distance(py, item));
+        Json::Object(columns) => {
+            let dict = PyDict::new(py);
+            for (name, json) in columns {
+                dict.set_item(name, column(py, json)?)?;
+            }
+            Ok(dict.into_any())
+        }
+        Json::Array(columns) => {
+            let mut pairs = Vec::with_capacity(columns.len());
+            for pair in columns {
+                if let Some([name, json]) = pair.as_array().map(Vec::as_slice) {
+                    pairs.push(PyList::new(py, [to_python(py, name, None)?, column(py, json)?])?);
+                }
+            }
+            Ok(PyList::new(py, pairs)?.into_any())
+        }
+        other => to_python(py, other, None),
+    }
+}
+/// Convert a column of a frame. Its JSON states the type of its cells, as in `{"f64": [1.0]}`.
+fn column<'py>(py: Python<'py>, json: &Json) -> PyResult<Bound<'py, PyAny>> {
+    let dict = PyDict::new(py);
+    for (cell, cells) in json.as_object().into_iter().flatten() {
+        let cell_type: Option<TypeName> = cell.parse().ok();
+        let cells_type = cell_type.map(|cell_type| TypeName::generic("Vec", [cell_type]));
+        dict.set_item(cell, to_python(py, cells, cells_type.as_ref())?)?;
+    }
+    Ok(dict.into_any())
+}
+/// Convert a distance: a number, or a tuple of its parts. Every number keeps its exact value.
+pub(crate) fn distance<'py>(
+    py: Python<'py>,
+    distance: &AnyDistance,
+) -> PyResult<Bound<'py, PyAny>> {
+    parts(py, &distance.to_json(), distance.numbers())
+}
+/// Convert a distance from its JSON and its exact numbers. The JSON of an `f32` is the shortest
+/// text that is read as the same `f32`. Python reads this text as an `f64`, and this `f64` can be
+/// smaller than the `f32`. So floats are converted from the exact numbers.
+fn parts<'py>(
+    py: Python<'py>,
+    json: &Json,
+    numbers: [Option<AnyNumber>; 3],
+) -> PyResult<Bound<'py, PyAny>> {
+    let [first, _, _] = numbers;
+    match (json, first) {
+        (Json::Array(items), _) => {
+            // After the third item, no exact number is known.
+            let numbers = numbers.into_iter().chain(iter::repeat(None));
+            let items = items.iter().zip(numbers);
+            let items = items.map(|(item, number)| parts(py, item, [number, None, None]));
             Ok(PyTuple::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any())
         }
-        other => to_python(py, other, Some(&TypeName::plain("f64"))),
+        (_, Some(AnyNumber::Float(float))) => Ok(PyFloat::new(py, float).into_any()),
+        (other, _) => to_python(py, other, Some(&TypeName::plain("f64"))),
     }
 }
 fn number<'py>(py: Python<'py>, number: &Number) -> PyResult<Bound<'py, PyAny>> {

@@ -33,36 +33,38 @@ macro_rules! integers {
     )*};
 }
 integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+/// Convert a float. Also convert an integer if its magnitude is at most `consecutive`. The float
+/// type must contain all these integers. The rule for integers in arrays and in JSON is the same.
+fn float(value: &Bound<'_, PyAny>, consecutive: u64) -> Option<f64> {
+    if let Ok(float) = value.cast::<PyFloat>() {
+        return Some(float.value());
+    }
+    if value.is_instance_of::<PyBool>() || value.is_instance_of::<PyString>() {
+        return None;
+    }
+    match value.extract::<i64>() {
+        Ok(whole) => (whole.unsigned_abs() <= consecutive).then_some(whole as f64),
+        // The Python value can be a scalar of numpy, which is not a Python number.
+        Err(_) => {
+            let dimensions: usize = value.getattr("ndim").ok()?.extract().ok()?;
+            let kind: String = value.getattr("dtype").ok()?.getattr("kind").ok()?.extract().ok()?;
+            if dimensions == 0 && kind == "f" { value.extract().ok() } else { None }
+        }
+    }
+}
 impl Cell for f64 {
-    /// Convert a float. Also convert an integer if the float type contains this integer and all
-    /// integers of smaller magnitude. The rule for integers in JSON is the same.
     fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
-        if let Ok(float) = value.cast::<PyFloat>() {
-            return Some(float.value());
-        }
-        if value.is_instance_of::<PyBool>() || value.is_instance_of::<PyString>() {
-            return None;
-        }
-        match value.extract::<i64>() {
-            Ok(whole) => (whole.unsigned_abs() <= 1 << 53).then_some(whole as f64),
-            // The Python value can be a scalar of numpy, which is not a Python number.
-            Err(_) => {
-                let dimensions: usize = value.getattr("ndim").ok()?.extract().ok()?;
-                let kind: String =
-                    value.getattr("dtype").ok()?.getattr("kind").ok()?.extract().ok()?;
-                if dimensions == 0 && kind == "f" { value.extract().ok() } else { None }
-            }
-        }
+        float(value, 1 << 53)
     }
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(PyFloat::new(py, *self).into_any())
     }
 }
 impl Cell for f32 {
-    /// Return the nearest float. A finite number beyond the range of the type is not a value of the
-    /// type.
+    /// Convert a float to the nearest `f32`. A finite number beyond the range of the type is not a
+    /// value of the type. An integer is not rounded.
     fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
-        let wide = f64::from_python(value)?;
+        let wide = float(value, 1 << 24)?;
         let near = wide as f32;
         (near.is_finite() || !wide.is_finite()).then_some(near)
     }

@@ -1,5 +1,9 @@
 """A budget that queries spend."""
 
+import _thread
+import functools
+import signal
+
 import pytest
 
 import opendp_rs.prelude as dp
@@ -43,6 +47,51 @@ def test_a_query_that_is_refused_keeps_its_share():
     assert ours.query().count().laplace().param() == pytest.approx(2.0)
     ours.query().count().laplace().release()
     ours.query().count().laplace().release()
+
+
+ROWS = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+
+
+def fail(_):
+    raise ValueError("fail")
+
+
+def query(function, privacy_map=lambda d_in: 0.25 * d_in):
+    return dp.m.make_user_measurement(*ROWS, dp.max_divergence(), function, privacy_map)
+
+
+def test_only_a_query_that_was_charged_takes_a_share():
+    ours = context(dp.loss_of(epsilon=1.0), split_evenly_over=4)
+    for refused in (query(len, fail), query(len, lambda d_in: -1.0), query(len, lambda _: 0.3), 5):
+        with pytest.raises(dp.OpenDPError):
+            ours(refused)
+        assert ours.current_privacy_loss() == [] and len(ours.remaining_privacy_loss()) == 4
+    # The session charges a query before the answer of the query fails.
+    with pytest.raises(dp.FailedFunctionError):
+        ours(query(fail))
+    assert len(ours.remaining_privacy_loss()) == 3
+    for left in (2, 1, 0):
+        ours.query().count().laplace().release()
+        assert len(ours.remaining_privacy_loss()) == left
+    with pytest.raises(dp.BudgetExceededError):
+        ours(query(len))
+    assert ours.current_privacy_loss() == [0.25] * 4
+
+
+def test_an_interrupted_query_takes_its_share():
+    ours = context(dp.loss_of(epsilon=1.0), split_by_weights=[1.0, 3.0])
+    # This function has no Python code. So the interrupt reaches Python only after the release.
+    interrupt = functools.partial(next, iter(_thread.interrupt_main, "never"))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ours(query(interrupt))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ours.current_privacy_loss() == [0.25]
+    assert ours.query().count().laplace().param() == pytest.approx(4 / 3)
+    ours.query().count().laplace().release()
+    assert ours.remaining_privacy_loss() == []
 
 
 def test_a_part_with_delta_is_met_by_both_kinds_of_noise():

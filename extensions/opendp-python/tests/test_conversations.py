@@ -28,6 +28,23 @@ def test_an_adaptive_composition_answers_within_its_parts():
     assert isinstance(composed(100)(laplace(1.0)), int)
 
 
+def test_a_session_counts_the_questions_that_it_charged():
+    filtered = dp.c.make_privacy_filter(
+        dp.c.make_fully_adaptive_composition(*ROWS, dp.max_divergence()), d_in=1, d_out=2.0
+    )
+    session = filtered([1, 2, 3])
+    assert session.charged == 0
+    count = ROWS >> dp.t.then_count() >> dp.m.then_laplace(1.0)
+    with pytest.raises(dp.DomainMismatchError):
+        session(laplace(1.0))
+    session.within(dp.space_of(list[int]))(count)
+    assert session.charged == 1
+    session(count)
+    with pytest.raises(dp.BudgetExceededError):
+        session(count)
+    assert session.charged == 2 and filtered([1, 2, 3]).charged == 0
+
+
 def test_an_odometer_reports_the_loss():
     odometer = dp.c.make_fully_adaptive_composition(*SPACE, dp.max_divergence())
     session = odometer(100)

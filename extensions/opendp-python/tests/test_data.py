@@ -281,6 +281,24 @@ def test_a_number_outside_the_type_is_refused_and_not_wrapped():
             total(data)
 
 
+@pytest.mark.parametrize("T,largest", [("f32", 2**24), (float, 2**53)])
+def test_a_whole_number_that_a_float_type_skips_is_refused(T, largest):
+    same = dp.t.make_identity(
+        dp.vector_domain(dp.atom_domain(T=T, nan=False)), dp.symmetric_distance()
+    )
+    for data in ([largest, -largest], numpy.array([largest, -largest])):
+        assert same(data) == [largest, -largest]
+    messages = set()
+    for wrong in (largest + 1, -largest - 1):
+        for data in ([wrong], numpy.array([wrong]), [numpy.int64(wrong)], ["x"]):
+            with pytest.raises(dp.ArgumentError) as caught:
+                same(data)
+            messages.add(str(caught.value))
+    assert len(messages) == 1
+    # A float is rounded to the nearest float of the type.
+    assert same([float(largest + 1)]) == same(numpy.array([float(largest + 1)])) == [largest]
+
+
 @pytest.mark.parametrize("rows", [9, 11, 16384, 40_000])
 def test_a_wrong_size_is_refused(rows):
     total = clamped_sum(float, (0.0, 10.0), size=10)
@@ -350,3 +368,29 @@ def test_floats_that_are_not_finite_go_in_and_come_out():
     assert values[:2] == [float("inf"), float("-inf")] and values[2] != values[2]
     infinite = dp.m.make_laplace(dp.atom_domain(T=int), dp.absolute_distance(T=int), 0.0)
     assert infinite.map(1) == float("inf")
+
+
+def test_the_cells_of_a_frame_have_the_types_of_its_columns():
+    text = dp.atom_domain(T=str), dp.symmetric_distance()
+    words = text >> dp.t.then_split_dataframe(",", ["a", "b"])
+    lines = "1,nan\n2,inf\nNaN,1.5\nInfinity,-inf"
+    # Words stay words, even if a word is the name of a number.
+    expected = {"String": ["1", "2", "NaN", "Infinity"]}
+    assert words(lines)["a"] == expected
+    frame = (words >> dp.t.then_df_cast_default("b", TIA=str, TOA=float))(lines)
+    assert frame["a"] == expected and list(frame["b"]) == ["f64"]
+    cells = frame["b"]["f64"]
+    assert cells[0] != cells[0] and cells[1:] == [float("inf"), 1.5, float("-inf")]
+
+
+# A frame with a private name of serde_json is a list of pairs.
+@pytest.mark.parametrize("name", ["x", "$serde_json::private::x"])
+def test_the_cells_of_a_frame_can_be_missing(name):
+    domain = dp.dataframe_domain(
+        col_names=[name], element_domains=[dp.option_domain(dp.atom_domain(T=float))]
+    )
+    space, seen = (domain, dp.symmetric_distance()), []
+    look = dp.m.make_user_measurement(*space, dp.max_divergence(), seen.append, lambda d_in: 0.0)
+    look({name: {"Option<f64>": [None, 1.5, float("inf"), float("-inf")]}})
+    frame = dict(seen.pop())
+    assert frame == {name: {"Option<f64>": [None, 1.5, float("inf"), float("-inf")]}}

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import struct
 
 import pytest
 
@@ -221,6 +222,30 @@ def test_a_loss_of_a_user_is_not_rounded_down():
         )
         with pytest.raises(dp.OpenDPError):
             measurement.map(1)
+
+
+def test_a_distance_in_f32_reaches_python_exactly():
+    """The shortest text of a 32-bit float is another 64-bit float, and often a smaller one."""
+    tenth = struct.unpack("f", struct.pack("f", 0.1))[0]
+    assert 0.1 < tenth
+    for T, number in (("f32", tenth), ("f64", 0.1)):
+        space, seen = (dp.atom_domain(T=T, nan=False), dp.absolute_distance(T=T)), []
+        same = dp.t.make_user_transformation(
+            *space, *space, lambda x: x, lambda d_in, seen=seen: seen.append(d_in) or d_in
+        )
+        assert same.map(0.1) == number and seen == [number]
+        assert same.check(0.1, same.map(0.1))
+        loss = dp.m.make_user_measurement(
+            *space, dp.max_divergence(), lambda x: 0, lambda d_in: d_in / 1.0
+        )
+        assert (same >> loss).map(0.1) == number
+    # A distance of several numbers.
+    domain = dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T="f32", nan=False))
+    space = domain, dp.l01inf_distance(dp.absolute_distance(T="f32"))
+    same = dp.t.make_user_transformation(*space, *space, lambda x: x, lambda d_in: d_in)
+    assert same.map((1, 0.1, 0.1)) == (1, tenth, tenth)
+    assert [type(part) for part in same.map((1, 0.1, 0.1))] == [int, float, float]
+    assert same.check((1, 0.1, 0.1), (1, tenth, tenth))
 
 
 class _Odd:

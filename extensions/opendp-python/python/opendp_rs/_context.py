@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import _native, _registry
-from ._errors import OpenDPError, of
+from ._errors import of
 from ._partial import chain
 from ._search import binary_search_param
 from ._spaces import domain_of, loss_of
@@ -30,7 +30,6 @@ class Context:
     def __init__(self, session: Any, space: Any, d_in: Any, measure: Any, d_mids: Any) -> None:
         self._session, self._space, self._d_in = session, space, d_in
         self._measure, self._d_mids = measure, d_mids
-        self._asked = 0
         if d_mids is None:
             self._session = session.within(space)
 
@@ -84,15 +83,16 @@ class Context:
 
     def __call__(self, query: Any) -> Any:
         """Spend the next part of the budget on a measurement, and return its release."""
-        try:
-            answer = self._session(query)
-        except OpenDPError as error:
-            # If a query is rejected, its share stays for the next query. If an answer fails, the
-            # share of its query is spent.
-            self._asked += error.kind not in _REFUSED
-            raise
-        self._asked += 1
-        return answer
+        return self._session(query)
+
+    @property
+    def _asked(self) -> int:
+        """The number of queries that the session charged.
+
+        If a query is rejected, its share stays for the next query. If an answer fails or is
+        interrupted, the share of its query is spent. Only the session knows which case it was.
+        """
+        return int(self._session.charged)
 
     def current_privacy_loss(self) -> Any:
         """Return the budgets of the past queries, or the loss of all past queries together."""
@@ -123,9 +123,6 @@ def _pair(name: str, value: Any, first: Any, maker: str) -> tuple[Any, Any]:
     if isinstance(value, tuple) and value:
         found = f"a tuple that begins with a value of type {type(value[0]).__name__}"
     raise of("Argument", f"argument `{name}`: expected the result of `{maker}`, found {found}")
-
-
-_REFUSED = {"BudgetExceeded", "DomainMismatch", "MetricMismatch", "MeasureMismatch", "FailedMap"}
 
 
 def _cast(measurement: Any, measure: Any, d_mid: Any) -> Any:

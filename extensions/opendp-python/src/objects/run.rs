@@ -1,7 +1,7 @@
 //! Releases, maps and checks.
 
 use opendp_core::erased::{AnyDistance, AnyDomain, AnyFunction, AnyMetric, AnyValue};
-use opendp_core::{Codec, Constructed, Domain as _, PrivacyProfile, Result, Space};
+use opendp_core::{Constructed, Domain as _, PrivacyProfile, Result, Space};
 use pyo3::prelude::*;
 
 use super::column::Column;
@@ -163,7 +163,7 @@ fn bound<'py>(
     let d_out = detached(py, || map(&metric.decode(&d_in).map_err(|error| error.at("d_in"))?))?;
     match d_out.downcast_ref::<PrivacyProfile>() {
         Ok(profile) => Ok(Bound::new(py, Profile::new(profile.clone()))?.into_any()),
-        Err(_) => json::distance(py, &d_out.to_json()),
+        Err(_) => json::distance(py, &d_out),
     }
 }
 fn check(made: Constructed, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -> PyResult<bool> {
