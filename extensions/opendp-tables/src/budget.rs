@@ -1,5 +1,6 @@
 //! Budgets and their accounts.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use opendp_core::arith::Exact;
@@ -7,7 +8,7 @@ use opendp_core::{Error, Result};
 use opendp_ledger::{Ledger, Loss, Notion, Request, Terms};
 use opendp_measurements::accounting::{AdaptiveAccount, AdaptiveLoss, Kind, Share};
 
-use crate::metadata::BudgetText;
+use crate::metadata::{BudgetText, Table};
 
 /// An amount of privacy loss: the budget of a session, or the largest loss of one query.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,6 +99,21 @@ pub(crate) enum Account {
     Tight { filters: Mutex<AdaptiveAccount> },
     Durable { ledger: Ledger, name: String, notion: Notion, composition: Composition },
 }
+/// Return whether a budget with these terms protects the individuals of all private tables. The
+/// terms of a budget that tables have created are empty.
+fn protects(terms: &Terms, tables: &BTreeMap<String, Table>) -> bool {
+    let rows = |table: &Table| match (&table.unit, table.rows) {
+        (Some(unit), None) => unit.rows,
+        _ => None,
+    };
+    let unit = match terms.unit() {
+        _ if terms.size().is_some() || terms.digest().is_some() => return false,
+        None => return true,
+        Some(unit) => unit,
+    };
+    let mut private = tables.values().filter(|table| !table.public);
+    unit.metric() == "symmetric_distance" && private.all(|table| rows(table) == Some(unit.d_in()))
+}
 impl Account {
     /// Open an account in memory.
     pub(crate) fn memory(budget: &Budget, composition: Composition) -> Result<Self> {
@@ -113,9 +129,19 @@ impl Account {
         name: &str,
         budget: &Budget,
         composition: Composition,
+        tables: &BTreeMap<String, Table>,
     ) -> Result<Self> {
         let tight = composition == Composition::Tight;
         match ledger.account(name) {
+            Ok(account) if !protects(&account.terms, tables) => {
+                let terms = account.terms.to_json();
+                let reason = format!(
+                    "budget `{name}` of the ledger is for other data or for another unit: {terms}.\n\
+                     A budget for tables may state only a unit in `symmetric_distance`, and the \
+                     unit of each private table must be this number of rows. Name a new budget"
+                );
+                return Err(Error::argument("budget", reason));
+            }
             Ok(account) if account.total != budget.0 => {
                 let total = account.total;
                 let reason = format!(

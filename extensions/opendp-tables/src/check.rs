@@ -175,6 +175,14 @@ fn check_nodes<'a>(mut rows: impl Iterator<Item = &'a Row>) -> Result<()> {
     let deep = || Error::argument("query", "its expressions are nested too deeply");
     sum.map(|_| ()).ok_or_else(deep)
 }
+/// Check that an expression can be copied this many times. A nested expression that is copied at
+/// each level would fill the memory before the whole query is checked.
+fn copied(row: Row, copies: usize) -> Result<Row> {
+    if row.size().saturating_mul(copies) <= MOST_NODES {
+        return Ok(row);
+    }
+    Err(Error::argument("query", "its expressions are nested too deeply"))
+}
 /// Find the unit of privacy of a union of branches, and the limits on the rows of one individual.
 fn bounding(branches: &[Branch], tables: &Tables) -> Result<Bounding> {
     let mut names: Vec<&str> = branches.iter().map(|branch| branch.table.as_str()).collect();

@@ -5,9 +5,12 @@ use opendp_core::{Error, Result};
 use crate::Dialect;
 use crate::metadata::Table;
 
+mod background;
 mod embedded;
+mod source;
 
-pub use embedded::{DataFusion, Source, cells};
+pub use embedded::{DataFusion, cells};
+pub use source::Source;
 
 /// A row of a result: cells as text, or null.
 pub type Cells = Vec<Option<String>>;

@@ -282,11 +282,13 @@ impl<'a> Question<'a> {
     fn accounts(&self, mechanisms: &Mechanisms) -> Result<Vec<Account>> {
         let (whole, left) =
             (Budget::read(&self.session.metadata.budget)?, self.session.remaining()?);
+        // The loss of a question can have another notion than the budget. Show what is charged.
+        let loss = mechanisms.loss.within(self.session.account.notion())?;
         let at = |parts: &[Amount], place: usize, float: fn(&Amount) -> f64| {
             parts.get(place).map_or(0.0, float)
         };
         let part = |(place, part): (usize, &&str)| {
-            let amount = at(mechanisms.loss.parts(), place, Amount::to_f64_up);
+            let amount = at(loss.parts(), place, Amount::to_f64_up);
             Account {
                 part: (*part).to_owned(),
                 whole: at(whole.amount().parts(), place, Amount::to_f64_up),
@@ -294,7 +296,7 @@ impl<'a> Question<'a> {
                 spent: vec![Spent { what: "this question".into(), amount }],
             }
         };
-        Ok(mechanisms.loss.notion().parts().iter().enumerate().map(part).collect())
+        Ok(loss.notion().parts().iter().enumerate().map(part).collect())
     }
     /// Return the names of the aggregates as they are written in SQL. The engine changes the name
     /// of `COUNT(*)` to `count(Int64(1))`, so this function changes it back.

@@ -130,7 +130,7 @@ impl Session {
         let account = match (&metadata.budget.ledger, &metadata.budget.name) {
             (None, None) => Account::memory(&budget, composition)?,
             (Some(path), Some(name)) => {
-                Account::durable(Ledger::open(path)?, name, &budget, composition)?
+                Account::durable(Ledger::open(path)?, name, &budget, composition, &metadata.tables)?
             }
             _ => {
                 let reason = "a durable budget needs both a `ledger` and a `name`";

@@ -6,7 +6,7 @@ use datafusion::logical_expr::expr::{Case, InList, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator as Sign};
 use opendp_core::{Error, Result};
 
-use super::refused;
+use super::{copied, refused};
 use crate::ir::{Comparison, Operator, Rounding, Row};
 use crate::metadata::check_bounds;
 use crate::{Type, Value};
@@ -82,7 +82,7 @@ impl Reader<'_> {
             },
             Expr::BinaryExpr(binary) => self.binary(binary, depth),
             Expr::Between(between) => {
-                let value = read(&between.expr)?;
+                let value = copied(read(&between.expr)?, 2)?;
                 let low = compare(Comparison::AtLeast, value.clone(), read(&between.low)?)?;
                 let high = compare(Comparison::AtMost, value, read(&between.high)?)?;
                 let inside = Row::And(low.into(), high.into());
@@ -175,7 +175,9 @@ impl Reader<'_> {
         Ok(if list.negated { Row::Not(inside.into()) } else { inside })
     }
     fn case(&self, case: &Case, depth: usize) -> Result<Row> {
-        let subject = case.expr.as_ref().map(|expr| self.row(expr, depth + 1)).transpose()?;
+        let copies = case.when_then_expr.len();
+        let subject = |expr: &Box<Expr>| copied(self.row(expr, depth + 1)?, copies);
+        let subject = case.expr.as_ref().map(subject).transpose()?;
         let (mut conditions, mut values) = (Vec::new(), Vec::new());
         for (when, then) in &case.when_then_expr {
             conditions.push(match &subject {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
-use datafusion::catalog::{MemTable, TableProvider};
+use datafusion::catalog::MemTable;
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::file_format::csv::CsvFormat;
 use datafusion::datasource::listing::ListingTableUrl;
@@ -13,47 +13,14 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, collect}
 use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionContext};
 use futures::{StreamExt, TryStreamExt};
 use opendp_core::{Error, Result};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle};
 
+use super::background::Background;
+use super::source::{Source, same_columns};
 use super::{Cells, Engine, failed};
 use crate::metadata::{Column, Table};
 use crate::sql::quoted;
 use crate::{Dialect, Type};
-
-/// The source of the rows of a table.
-#[derive(Clone)]
-pub enum Source {
-    /// A file or folder of CSV, with a header.
-    Csv(String),
-    /// A file or folder of Parquet. Folders may be partitioned as `column=value`.
-    Parquet(String),
-    /// Record batches in memory.
-    Batches(Vec<RecordBatch>),
-    /// Any table of DataFusion.
-    Provider(Arc<dyn TableProvider>),
-}
-impl Source {
-    /// Return the absolute path of the file or folder, or its URL. Return `None` for a source in
-    /// memory.
-    pub(crate) fn place(&self) -> Option<String> {
-        let (Source::Csv(path) | Source::Parquet(path)) = self else { return None };
-        if path.contains("://") {
-            return Some(path.clone());
-        }
-        let absolute = std::path::absolute(path).ok()?;
-        Some(absolute.to_string_lossy().into_owned())
-    }
-}
-impl std::fmt::Debug for Source {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Source::Csv(path) => write!(f, "Csv({path:?})"),
-            Source::Parquet(path) => write!(f, "Parquet({path:?})"),
-            Source::Batches(_) => f.write_str("Batches"),
-            Source::Provider(_) => f.write_str("Provider"),
-        }
-    }
-}
 
 /// The size of stacks in bytes. The engine reads nested expressions by recursion, and a stack
 /// overflow ends the process. Only the used part of a stack takes memory.
@@ -62,7 +29,9 @@ const STACK: usize = 256 << 20;
 /// DataFusion in this process: the default engine.
 pub struct DataFusion {
     context: SessionContext,
-    runtime: Arc<Runtime>,
+    /// Runs futures on `_runtime`.
+    handle: Handle,
+    _runtime: Arc<Background>,
     /// The plan that runs now, or the last plan.
     running: Mutex<Option<Arc<dyn ExecutionPlan>>>,
     /// Whether plans run as portable statements.
@@ -98,8 +67,9 @@ impl DataFusion {
         let state = context.state_ref();
         let dialect = datafusion::common::config::Dialect::PostgreSQL;
         state.write().config_mut().options_mut().sql_parser.dialect = dialect;
-        let (runtime, running) = (Arc::new(runtime), Mutex::new(None));
-        Ok(DataFusion { context, runtime, running, portable: true, memory: MEMORY })
+        let (handle, running) = (runtime.handle().clone(), Mutex::new(None));
+        let _runtime = Arc::new(Background(Some(runtime)));
+        Ok(DataFusion { context, handle, _runtime, running, portable: true, memory: MEMORY })
     }
     /// Run plans as statements that every engine accepts. The results are the same, bit for bit.
     /// But a run takes longer. If limits for each id are enforced, the run also needs memory to
@@ -138,7 +108,7 @@ impl DataFusion {
     ) -> Result<()> {
         let plan = self.planned(statement).map_err(|_| failed())?;
         let read = |part: usize| {
-            self.runtime.block_on(async {
+            self.handle.block_on(async {
                 let rows = plan.execute(part, self.context.task_ctx());
                 let mut rows = rows.map_err(|_| failed())?;
                 while let Some(batch) = rows.next().await {
@@ -167,11 +137,14 @@ impl DataFusion {
     pub fn register(&self, name: &str, table: &Table, source: Source) -> Result<()> {
         let raw = format!("__raw {name}");
         let closed = |error: DataFusionError| cannot_open(name, &reason(&error));
-        if let Source::Csv(path) = &source
-            && !self.wait(self.same_headers(path)).map_err(closed)?
-        {
-            let reason = "its files have different headers; write all files with the same columns \
-                          in the same order";
+        let uniform = match &source {
+            Source::Csv(path) => self.wait(self.same_headers(path)).map_err(closed)?,
+            Source::Batches(batches) => same_columns(batches),
+            Source::Parquet(_) | Source::Provider(_) => true,
+        };
+        if !uniform {
+            let reason = "its files or batches have different headers; write all with the same \
+                          columns in the same order";
             return Err(cannot_open(name, reason));
         }
         self.wait(self.open(&raw, source)).map_err(closed)?;
@@ -258,7 +231,7 @@ impl DataFusion {
         &self,
         future: impl Future<Output = Result<T, DataFusionError>> + Send,
     ) -> Result<T, DataFusionError> {
-        let runtime = &self.runtime;
+        let runtime = &self.handle;
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().stack_size(STACK);
             let waiting = thread.spawn_scoped(scope, || runtime.block_on(future))?.join();

@@ -83,6 +83,20 @@ fn folders_named_for_values_are_columns() {
     assert_eq!(session.rows_read(), Some(3));
 }
 #[test]
+fn batches_with_different_columns_are_refused() {
+    let open = |batches: Vec<RecordBatch>| {
+        let metadata = metadata(described(PrivacyUnit::rows(1)));
+        Session::new(metadata, vec![("people".into(), Source::Batches(batches))]).map(|_| ())
+    };
+    let reversed: Vec<usize> = (0..people().num_columns()).rev().collect();
+    let other = people().project(&reversed).unwrap();
+    let error = open(vec![people(), other.clone()]).unwrap_err();
+    assert_eq!(error.kind(), "FailedFunction");
+    assert!(error.to_string().contains("different headers"), "{error}");
+    // The control: batches with the same columns, in any order.
+    assert!(open(vec![people(), people()]).is_ok() && open(vec![other.clone(), other]).is_ok());
+}
+#[test]
 fn files_of_a_folder_with_different_headers_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let people = folder.path().join("people");

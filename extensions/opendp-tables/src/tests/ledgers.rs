@@ -52,6 +52,31 @@ fn a_ledger_with_another_budget_of_the_name_is_refused() {
     assert_eq!(durable(folder.path(), 2.0).unwrap_err().kind(), "Argument");
 }
 #[test]
+fn a_budget_of_a_ledger_for_another_unit_is_refused() {
+    use opendp_ledger::{Ledger, Loss, Terms, Unit};
+    let unit = |metric: &str, rows: u32| Unit::new(metric.into(), rows).unwrap();
+    let open = |terms: Terms| {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(folder.path().join("budget.ledger")).unwrap();
+        ledger.create_with("survey", &Loss::epsilon("1").unwrap(), &terms).unwrap();
+        drop(ledger);
+        durable(folder.path(), 1.0).map(|_| ())
+    };
+    for terms in [
+        Terms::new().with_unit(unit("symmetric_distance", 5)),
+        Terms::new().with_unit(unit("change_one_distance", 1)),
+        Terms::new().with_unit(unit("symmetric_distance", 1)).with_size(1000),
+        Terms::new().with_digest(&"0".repeat(64)).unwrap(),
+    ] {
+        let error = open(terms).unwrap_err();
+        assert_eq!(error.kind(), "Argument");
+        assert!(error.to_string().contains("for another unit"), "{error}");
+    }
+    // The controls: the unit of the table, and no terms.
+    assert!(open(Terms::new().with_unit(unit("symmetric_distance", 1))).is_ok());
+    assert!(open(Terms::new()).is_ok());
+}
+#[test]
 fn an_id_belongs_to_its_files() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, lines: &str| {

@@ -48,6 +48,19 @@ fn charts_are_named_as_in_the_answer() {
     let html = ask(&session, sql).to_html();
     assert!(html.contains("<h2>n</h2>"), "{html}");
 }
+#[test]
+fn a_page_under_a_rho_shows_the_rho_that_is_charged() {
+    let mut metadata = metadata(described(PrivacyUnit::rows(1)));
+    (metadata.budget.epsilon, metadata.budget.rho) = (None, Some(0.5));
+    let source = Source::Batches(vec![people()]);
+    let session = Session::new(metadata, vec![("people".into(), source)]).unwrap();
+    let question = session.query("SELECT COUNT(*) FROM people").unwrap();
+    let html = question.spending(Budget::epsilon(0.5).unwrap()).release().unwrap().to_html();
+    // An epsilon of 0.5 is charged as a rho of at most 0.5^2 / 2.
+    let left = session.remaining().unwrap().show(false);
+    assert!(left.starts_with("rho 0.3"), "{left}");
+    assert!(html.contains("rho") && !html.contains("epsilon 0.375"), "{html}");
+}
 /// A mean of too few rows is marked, because its interval contains all values within the bounds.
 #[test]
 fn a_mean_that_tells_nothing_is_marked() {

@@ -3,6 +3,16 @@
 use super::*;
 
 #[test]
+fn a_session_can_be_dropped_on_a_thread_of_another_runtime() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let rows = runtime.block_on(async {
+        let session = session(PrivacyUnit::rows(1));
+        numbers(&ask(&session, "SELECT COUNT(*) FROM people").table)
+    });
+    assert_eq!(rows, [[8.0]]);
+}
+
+#[test]
 fn counts_and_sums_of_rows() {
     let session = session(PrivacyUnit::rows(1));
     let sql = "SELECT COUNT(*), COUNT(age), COUNT(income), SUM(age), SUM(income) FROM people";

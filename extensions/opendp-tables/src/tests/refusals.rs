@@ -138,6 +138,23 @@ fn a_query_that_is_nested_too_deeply_is_an_error_and_no_crash() {
     let nested = format!("{}age{}", "(".repeat(2000), ")".repeat(2000));
     refused(&format!("SELECT COUNT({nested}) FROM people"), "query");
 }
+/// Each level copies the expression below it. Without a limit, 46 levels need 2^46 nodes.
+#[test]
+fn nested_ranges_and_cases_are_an_error_before_they_fill_the_memory() {
+    let nested = |depth: usize, level: &dyn Fn(String) -> String| {
+        let expr = (0..depth).fold("age".to_owned(), |inner, _| level(inner));
+        format!("SELECT COUNT(*) FROM people WHERE {expr} = 1")
+    };
+    let ranges = |e: String| format!("CASE WHEN {e} BETWEEN 0 AND 1 THEN 1 ELSE 0 END");
+    let cases = |e: String| format!("CASE {e} WHEN 0 THEN 1 WHEN 1 THEN 2 ELSE 0 END");
+    refused(&nested(45, &ranges), "nested too deeply");
+    refused(&nested(45, &cases), "nested too deeply");
+    // The control: a few levels are allowed.
+    let session = session(PrivacyUnit::rows(1));
+    assert!(
+        session.query(&nested(5, &ranges)).is_ok() && session.query(&nested(5, &cases)).is_ok()
+    );
+}
 /// Each projection copies the expressions below it eight times. Without a limit, a query of 1 KB
 /// fills the memory before the whole query is checked.
 #[test]

@@ -1,0 +1,50 @@
+//! The sources of the rows of tables.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::catalog::TableProvider;
+
+/// The source of the rows of a table.
+#[derive(Clone)]
+pub enum Source {
+    /// A file or folder of CSV, with a header.
+    Csv(String),
+    /// A file or folder of Parquet. Folders may be partitioned as `column=value`.
+    Parquet(String),
+    /// Record batches in memory. All batches have the same columns in the same order.
+    Batches(Vec<RecordBatch>),
+    /// Any table of DataFusion.
+    Provider(Arc<dyn TableProvider>),
+}
+impl Source {
+    /// Return the absolute path of the file or folder, or its URL. Return `None` for a source in
+    /// memory.
+    pub(crate) fn place(&self) -> Option<String> {
+        let (Source::Csv(path) | Source::Parquet(path)) = self else { return None };
+        if path.contains("://") {
+            return Some(path.clone());
+        }
+        let absolute = std::path::absolute(path).ok()?;
+        Some(absolute.to_string_lossy().into_owned())
+    }
+}
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Source::Csv(path) => write!(f, "Csv({path:?})"),
+            Source::Parquet(path) => write!(f, "Parquet({path:?})"),
+            Source::Batches(_) => f.write_str("Batches"),
+            Source::Provider(_) => f.write_str("Provider"),
+        }
+    }
+}
+
+/// Return whether all batches have the same columns. The engine reads columns of batches by their
+/// positions.
+pub(super) fn same_columns(batches: &[RecordBatch]) -> bool {
+    let schema = |batch: &RecordBatch| batch.schema();
+    batches.iter().map(schema).zip(batches.iter().map(schema).skip(1)).all(|(left, right)| {
+        left.fields().iter().map(|f| f.name()).eq(right.fields().iter().map(|f| f.name()))
+    })
+}
