@@ -184,6 +184,12 @@ impl Asking<'_> {
         // without the data. An id that was charged by an older version keeps its loss.
         let past = ledger.history(name)?.into_iter().find(|entry| entry.id == id);
         let past = past.map(|entry| entry.loss);
+        // Find wrong questions without the data, so that they are not charged. If the number of
+        // rows is public and is not stated, it must be read from the data first.
+        let known = !self.study.unit().size_is_public() || self.study.rows().is_some();
+        if past.is_none() && known {
+            self.study.rehearse(self.arguments.alpha)?;
+        }
         let planned = match account.filters() {
             Some(_) if past.as_ref() != Some(whole.loss()) => self.planned(),
             _ => None,

@@ -25,14 +25,17 @@ impl Caution {
                 [loss, delta] => (number(loss), number(delta)),
                 _ => (None, None),
             },
-            // For a privacy profile, the only possible warning is that the release gives no
-            // protection.
-            Json::Object(profile) => {
-                let points = profile.get("profile").and_then(Json::as_array);
-                let nothing = points.is_some_and(|points| {
-                    let delta = |point: &Json| point.get(1).and_then(number);
-                    points.iter().all(|point| delta(point).is_some_and(|delta| 1.0 <= delta))
-                });
+            // For a privacy profile or a Renyi curve, the only possible warning is that the release
+            // gives no protection.
+            Json::Object(curve) => {
+                let nothing = |key: &str, bound: f64| {
+                    let points = curve.get(key).and_then(Json::as_array);
+                    let above = |point: &Json| point.get(1).and_then(number);
+                    points.is_some_and(|points| {
+                        points.iter().all(|point| above(point).is_some_and(|y| bound <= y))
+                    })
+                };
+                let nothing = nothing("profile", 1.0) || nothing("renyi", f64::INFINITY);
                 (nothing.then_some(f64::INFINITY), None)
             }
             loss => (number(loss), None),
@@ -106,6 +109,8 @@ mod tests {
             json!(["Infinity", 0.0]),
             json!([1.0, 1.0]),
             json!({"profile": [[0.0, 1.0], [1.0, 1.0]]}),
+            json!({"renyi": [[2.0, "Infinity"], [4.0, "Infinity"]]}),
+            json!({"renyi": []}),
         ] {
             assert!(Caution::new(&none, None).check().is_err(), "{none}");
         }
@@ -115,6 +120,7 @@ mod tests {
             (json!([1.0, 1e-3]), 0),
             (json!([11.0, 1.1e-3]), 2),
             (json!({"profile": [[0.0, 1.0], [1.0, 0.5]]}), 0),
+            (json!({"renyi": [[2.0, 1.0], [4.0, "Infinity"]]}), 0),
         ] {
             let caution = Caution::new(&some, Some(1000));
             assert!(caution.check().is_ok(), "{some}");

@@ -287,6 +287,8 @@ pub(crate) fn member(json: Json, column: Option<&str>, domain: &AnyDomain) -> Re
             Json::Array(_) | Json::Object(_) => None,
             ref atom => domain.read_cells(&[&cell(atom)]),
         },
+        // Only rows of atoms have a text.
+        Some(_) if nested(domain) => None,
         Some(_) => match items(&json, "an array of rows") {
             Err(_) => None,
             Ok(rows) => {
@@ -297,6 +299,11 @@ pub(crate) fn member(json: Json, column: Option<&str>, domain: &AnyDomain) -> Re
     };
     let value = value.unwrap_or_else(|| domain.decode(&json)).map_err(|_| outside())?;
     if domain.member(&value) { Ok(value) } else { Err(outside()) }
+}
+/// Return whether each row of a domain is a list, and not an atom.
+fn nested(domain: &AnyDomain) -> bool {
+    let carrier = domain.carrier();
+    matches!(carrier.args(), [row] if row.head() == "Vec")
 }
 /// Return the text of an atom in a table. A null or nested value has the empty text, like an empty
 /// cell.

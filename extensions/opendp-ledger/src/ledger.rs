@@ -57,6 +57,11 @@ impl Ledger {
     }
     /// Open a ledger in a file for reading. The file can be read-only.
     ///
+    /// If a process was killed or lost power during its last charge, this charge is possibly not
+    /// durable. Such a charge is left out until the ledger is opened for writing. So the spent
+    /// amount can be too small by the last charge. The next writer first counts this charge, so the
+    /// budget is still not exceeded.
+    ///
     /// # Errors
     /// The errors of [`open_existing`](Ledger::open_existing).
     pub fn open_to_read(path: impl AsRef<Path>) -> Result<Self> {

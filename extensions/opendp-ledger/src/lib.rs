@@ -87,6 +87,10 @@
 //! happens before the file is opened again. Such damaged lines look like an unfinished write. An
 //! unfinished write is not an error, because the caller never received its release.
 //!
+//! A ledger that is opened only for reading leaves out whole lines that the mark does not count.
+//! These lines are possibly not durable. The next process that opens the ledger for writing makes
+//! them durable, and counts them.
+//!
 //! # Storage
 //! A ledger is one file of lines that any program can read. All locks are locks of the inode. So a
 //! file that is mounted at two places is one ledger, also after a crash. On Unix, hard links are

@@ -20,7 +20,8 @@ use crate::{Type, Value};
 /// The answer to a query.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The table that the query asks for, after HAVING, ORDER BY and LIMIT.
+    /// The table that the query asks for, after HAVING, ORDER BY and LIMIT. If these steps fail on
+    /// the released values, this is `values`, and the document has a `warning`.
     pub table: RecordBatch,
     /// A row for every released number: its keys, the aggregate, the value, the scale of the noise,
     /// the 95 % interval, and the loss.
@@ -50,6 +51,9 @@ impl std::fmt::Display for Answer {
         let print = |batch: &RecordBatch| pretty_format_batches(std::slice::from_ref(batch));
         let table = print(&self.table).map_err(|_| std::fmt::Error)?;
         let values = print(&self.values).map_err(|_| std::fmt::Error)?;
+        if let Some(warning) = self.document["warning"].as_str() {
+            return write!(f, "warning: {warning}\n\n{values}");
+        }
         write!(f, "{table}\n\n{values}")
     }
 }

@@ -58,10 +58,21 @@ pub trait Engine: Send + Sync {
 pub(crate) fn without_data(error: Error) -> Error {
     match error {
         Error::NotFound(_) => error,
+        error if error == undecoded() => error,
         _ => failed(),
     }
 }
-/// Return the error that replaces every error of an engine except `NotFound`.
+/// Return the error for records that the engine in this process cannot decode. It checks every
+/// record, so a single record can decide whether there is this error. So the loss of the release is
+/// charged.
+pub(crate) fn undecoded() -> Error {
+    Error::argument(
+        "data",
+        "the records cannot be decoded: a line has a wrong number of cells, a text is not UTF-8, \
+         or the file is damaged; write the file again",
+    )
+}
+/// Return the error that replaces the errors of an engine, except `NotFound` and [`undecoded`].
 pub(crate) fn failed() -> Error {
     Error::FailedFunction(
         "the engine failed while it ran the exact plan, and nothing was released.\n\

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::array::Float64Array;
 use datafusion::arrow::datatypes::DataType;
+use datafusion::common::cast::as_float64_array;
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::{
     AggregateUDF, ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
@@ -48,9 +50,25 @@ impl ScalarUDFImpl for Weight {
 /// The name of the function that states weights.
 pub(crate) const WEIGHT: &str = "weight";
 
+/// Make the function `clamp`. It runs only on released values. On the rows of a private table, the
+/// checker translates it.
 pub(crate) fn clamp_function() -> ScalarUDF {
     let (float, types) = (DataType::Float64, vec![DataType::Float64; 3]);
-    create_udf("clamp", types, float, Volatility::Immutable, Arc::new(|_| Err(never("clamp"))))
+    create_udf("clamp", types, float, Volatility::Immutable, Arc::new(clamped))
+}
+/// Move released values into bounds. If an argument is null, the result is null.
+fn clamped(arguments: &[ColumnarValue]) -> Result<ColumnarValue, DataFusionError> {
+    let arrays = ColumnarValue::values_to_arrays(arguments)?;
+    let [values, lows, highs] = arrays.as_slice() else {
+        return Err(DataFusionError::Plan("clamp: expected a number and two bounds".into()));
+    };
+    let (values, lows) = (as_float64_array(values)?, as_float64_array(lows)?);
+    let rows = values.iter().zip(lows.iter()).zip(as_float64_array(highs)?.iter());
+    let moved = rows.map(|((value, low), high)| {
+        let (value, low, high) = (value?, low?, high?);
+        Some(if value < low { low } else if high < value { high } else { value })
+    });
+    Ok(ColumnarValue::Array(Arc::new(moved.collect::<Float64Array>())))
 }
 pub(crate) fn quantile_function() -> AggregateUDF {
     create_udaf(

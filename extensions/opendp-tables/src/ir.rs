@@ -230,18 +230,33 @@ impl Lattice {
     }
     /// Choose a lattice for numbers within bounds, so that magnitudes have at most `bits` bits.
     pub(crate) fn of(low: f64, high: f64, whole: bool, bits: i32) -> Lattice {
-        let most = low.abs().max(high.abs());
-        // `above` is the exponent of the least power of two that is larger than the magnitudes of
-        // both bounds.
-        let above = (0..=700).map(|k| k - 350).find(|k| most < 2f64.powi(*k)).unwrap_or(350);
-        let exponent = if whole { (above - bits).max(0) } else { above - bits };
+        Lattice::new(low, high, whole, above(low.abs().max(high.abs())) - bits)
+    }
+    /// Choose a lattice for numbers within bounds, and subtract the middle of the bounds. The
+    /// magnitudes of the differences from the middle are at most `2^bits + 1` steps.
+    ///
+    /// The step depends on the distance between the bounds. So the differences are also precise if
+    /// the bounds are far from 0. For floats, the magnitudes of points are at most `2^52` steps,
+    /// because the rounding of floats to a finer lattice would not be exact. So if floats are far
+    /// from 0, the step can be larger than `bits` states, but it is at most `2^-51` times the larger
+    /// magnitude of the bounds. Integers have magnitudes of at most `2^53`, so they need no larger
+    /// step.
+    pub(crate) fn centred(low: f64, high: f64, whole: bool, bits: i32) -> Lattice {
+        let close = above((high - low) / 2.0) - bits;
+        let finest = if whole { 0 } else { above(low.abs().max(high.abs())) - 52 };
+        let lattice = Lattice::new(low, high, whole, close.max(finest));
+        Lattice { centre: lattice.low + (lattice.high - lattice.low) / 2, ..lattice }
+    }
+    /// Make a lattice. The step of integers is at least 1.
+    fn new(low: f64, high: f64, whole: bool, exponent: i32) -> Lattice {
+        let exponent = if whole { exponent.max(0) } else { exponent };
         let steps = |x: f64| (x * 2f64.powi(-exponent) + 0.5).floor() as i64;
         Lattice { exponent, low: steps(low), high: steps(high), centre: 0 }
     }
-    /// Subtract the middle of the bounds.
-    pub(crate) fn centred(self) -> Lattice {
-        Lattice { centre: self.low + (self.high - self.low) / 2, ..self }
-    }
+}
+/// Return the exponent of the least power of two that is larger than a magnitude.
+fn above(magnitude: f64) -> i32 {
+    (0..=700).map(|k| k - 350).find(|k| magnitude < 2f64.powi(*k)).unwrap_or(350)
 }
 
 /// The counts for a quantile: how many values of a column are at each candidate, between two
@@ -261,4 +276,29 @@ pub(crate) struct Plan {
     pub(crate) keys: Vec<Key>,
     pub(crate) sums: Vec<Sum>,
     pub(crate) buckets: Vec<Buckets>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn centred_lattices_are_as_fine_far_from_zero_as_near_zero() {
+        let far = [(0.0, 100.0), (-3.5, 7.25), (1e12, 1e12 + 10.0), (1e8, 1e8 + 1.0)];
+        let wide = [(-1e100, 1e100), (0.0, 1e-70), (1e-70, 1e100), (-1e16, 8.0 - 1e16)];
+        for ((low, high), bits) in far.into_iter().chain(wide).flat_map(|b| [(b, 40), (b, 25)]) {
+            let lattice = Lattice::centred(low, high, false, bits);
+            let finest: f64 = f64::max(low.abs(), high.abs()) * 2f64.powi(-51);
+            let step = finest.max((high - low) * 2f64.powi(-bits));
+            assert!(lattice.step() <= step, "{low} {high} {lattice:?}");
+            assert!(lattice.most() <= (1 << bits) + 1, "{low} {high} {lattice:?}");
+            let points = [lattice.low, lattice.high].map(i64::unsigned_abs);
+            assert!(points.iter().all(|point| *point <= 1 << 52), "{low} {high} {lattice:?}");
+        }
+        // Integers are not rounded.
+        let lattice = Lattice::centred(1.7e9, 1.7e9 + 600.0, true, 25);
+        assert_eq!((lattice.exponent, lattice.most()), (0, 300));
+        // The control: without a centre, the step follows the magnitudes of the bounds.
+        assert_eq!(Lattice::of(1e12, 1e12 + 10.0, false, 40).step(), 1.0);
+    }
 }

@@ -49,6 +49,9 @@ impl Answer {
         for statement in plan["statements"].as_array().into_iter().flatten() {
             provenance = provenance.with(Block::Code(text(statement)));
         }
+        if let Some(warning) = self.document["warning"].as_str() {
+            page = page.with(Section::new("Warning").with(Block::Text(warning.to_owned())));
+        }
         page.with(Section::new("Answer").with(Block::Table(table(&self.table))))
             .with(budget)
             .with(Section::new("Noise").with(Block::Table(noise(&self.document["releases"]))))

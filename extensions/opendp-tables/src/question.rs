@@ -1,15 +1,5 @@
 //! Questions: their costs, the accuracy of their answers, and their release.
 
-use std::sync::Arc;
-
-use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::compute::concat_batches;
-use datafusion::arrow::datatypes::DataType;
-use datafusion::catalog::MemTable;
-use datafusion::common::Column;
-use datafusion::datasource::provider_as_source;
-use datafusion::error::DataFusionError;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use opendp_core::arith::Exact as Amount;
 use opendp_core::random::{NoEntropy, RandomSource, with_secure};
 use opendp_core::{Error, Result};
@@ -18,10 +8,11 @@ use opendp_report::{Account, Spent};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
-use crate::answer::{Answer, Named, Shown, aggregate_table, value_table};
+use crate::answer::{Answer, Named, Shown, value_table};
 use crate::budget::{Budget, Composition, share, tight_share};
-use crate::check::{Checked, Output, replaced};
-use crate::columns::{ReleasedColumn, columns};
+use crate::check::{Checked, Output};
+use crate::columns::columns;
+use crate::engine::undecoded;
 use crate::mechanisms::{Choice, Kind, Mechanisms, mechanisms};
 use crate::metadata::check_weight;
 use crate::released::{Exact, Noisy, noisy};
@@ -29,6 +20,7 @@ use crate::sql::quoted;
 use crate::{Dialect, Session};
 
 mod explanation;
+mod steps;
 
 pub use explanation::{Explained, Explanation};
 
@@ -195,10 +187,18 @@ impl<'a> Question<'a> {
     /// # Errors
     /// `BudgetExceeded` when too little is left of the budget. If the rest of the budget is already
     /// too small when the call begins, the exact plan is not run. `Argument` when a key occurs
-    /// twice in a public table. `FailedFunction` when the engine fails. If the exact plan fails,
-    /// nothing is charged to a ledger, but a charge to a budget in memory stays.
+    /// twice in a public table, or when the steps after the release fail on made-up numbers.
+    /// `FailedFunction` when the engine fails. If the exact plan fails, nothing is charged to a
+    /// ledger, but a charge to a budget in memory stays. `Argument` when the engine in this process
+    /// cannot decode a record. This is a fact about the data, so the loss is charged, and a ledger
+    /// keeps the refusal under the id of the question.
+    ///
+    /// If the steps after the release fail on the released numbers, this is no error, because the
+    /// loss is charged. Then the table of the answer is its table of released values, and the
+    /// document has a `warning`.
     pub fn release(self) -> Result<Answer> {
         let mechanisms = self.mechanisms()?;
+        self.rehearse(&mechanisms)?;
         self.check_public_keys()?;
         let id = self.id.clone().map_or_else(|| self.usual_id(), Ok)?;
         let tables = self.checked.plan.branches.iter().flat_map(|branch| {
@@ -217,10 +217,16 @@ impl<'a> Question<'a> {
             )
             .source(&source);
         let text = self.session.account.release(&request, || {
-            let exact = Exact::run(&self.checked.plan, &*self.session.engine, &seed()?)?;
-            let noisy = noisy(&self.checked.plan, &mechanisms, &exact)?;
+            let exact = Exact::run(&self.checked.plan, &*self.session.engine, &seed()?);
+            if exact.as_ref().is_err_and(|error| *error == undecoded()) {
+                return Ok(REFUSAL.to_owned());
+            }
+            let noisy = noisy(&self.checked.plan, &mechanisms, &exact?)?;
             serde_json::to_string(&noisy).map_err(|_| unreadable())
         })?;
+        if text == REFUSAL {
+            return Err(Error::argument("data", REFUSED));
+        }
         let noisy: Noisy = serde_json::from_str(&text).map_err(|_| unreadable())?;
         self.answer(&mechanisms, &noisy)
     }
@@ -256,7 +262,7 @@ impl<'a> Question<'a> {
     pub(crate) fn answer(&self, mechanisms: &Mechanisms, noisy: &Noisy) -> Result<Answer> {
         let columns = columns(&self.checked, mechanisms, noisy)?;
         let plan = &self.checked.plan;
-        let table = self.post_processed(noisy, &columns)?;
+        let table = self.post_processed(noisy, &columns);
         let notion = mechanisms.loss.notion();
         let named = self.names()?.into_iter().zip(columns).zip(&self.checked.outputs);
         let named: Vec<Named> = named
@@ -267,7 +273,11 @@ impl<'a> Question<'a> {
             })
             .collect();
         let values = value_table(plan, noisy, &named, notion.parts())?;
-        let document = self.document(mechanisms, noisy)?;
+        let mut document = self.document(mechanisms, noisy)?;
+        let table = table.unwrap_or_else(|error| {
+            document["warning"] = steps::warning(&error).into();
+            values.clone()
+        });
         let cells = named.iter().flat_map(|(_, column, _)| &column.cells);
         let shown = Shown {
             keys: plan.keys.len(),
@@ -304,36 +314,6 @@ impl<'a> Question<'a> {
         let schema = crate::check::aggregate_schema(&self.checked.query)?;
         let fields = schema.fields().iter().skip(self.checked.plan.keys.len());
         Ok(fields.map(|field| field.name().replace("count(Int64(1))", "count(*)")).collect())
-    }
-    /// Compute the steps of the query that come after its aggregates: HAVING, ORDER BY, LIMIT and
-    /// expressions. These steps use only the released values.
-    fn post_processed(&self, noisy: &Noisy, columns: &[ReleasedColumn]) -> Result<RecordBatch> {
-        let schema = crate::check::aggregate_schema(&self.checked.query)?;
-        let types: Vec<DataType> =
-            schema.fields().iter().map(|field| field.data_type().clone()).collect();
-        let batch = aggregate_table(&self.checked.plan, noisy, columns, &types)?;
-        let place = || -> Result<LogicalPlan, DataFusionError> {
-            let table = MemTable::try_new(batch.schema(), vec![vec![batch]])?;
-            let source = provider_as_source(Arc::new(table));
-            let scan = LogicalPlanBuilder::scan("__released", source, None)?;
-            let column = |(k, (relation, field)): (usize, (Option<&_>, &Arc<_>))| {
-                let field: &Arc<datafusion::arrow::datatypes::Field> = field;
-                let relation: Option<&datafusion::common::TableReference> = relation;
-                let column = Expr::Column(Column::new(Some("__released"), format!("c{k}")));
-                column.alias_qualified(relation.cloned(), field.name())
-            };
-            let released = scan.project(schema.iter().enumerate().map(column))?.build()?;
-            replaced(&self.checked.query, released)
-        };
-        let failed = |error: DataFusionError| {
-            let reason = error.strip_backtrace();
-            Error::FailedFunction(format!("computing with released values failed: {reason}"))
-        };
-        let plan = place().map_err(failed)?;
-        let schema = plan.schema().inner().clone();
-        let batches = self.session.computed(plan).map_err(failed)?;
-        let schema = batches.first().map_or(schema, RecordBatch::schema);
-        concat_batches(&schema, &batches).map_err(|error| failed(error.into()))
     }
     fn document(&self, mechanisms: &Mechanisms, noisy: &Noisy) -> Result<Json> {
         let explained = explanation::explain(self, mechanisms)?;
@@ -385,6 +365,13 @@ fn loss_of(mechanisms: &Mechanisms, output: &Output) -> Vec<Amount> {
         .iter()
         .fold(zero, |sum, loss| sum.iter().zip(loss.parts()).map(|(a, b)| a.plus_term(b)).collect())
 }
+/// The text that ledgers store for records that cannot be decoded. The text is part of the format of
+/// ledgers, so it does not change.
+const REFUSAL: &str = "{\"refused\": \"the records cannot be decoded\"}";
+/// The reason of the error for records that cannot be decoded.
+const REFUSED: &str = "the records cannot be decoded: a line has a wrong number of cells, a text is \
+                       not UTF-8, or the file is damaged. The budget is charged as for a release, \
+                       and a ledger keeps this answer. Write the file again, and use another id";
 fn unreadable() -> Error {
     Error::FailedFunction("the release cannot be written down".into())
 }

@@ -88,6 +88,20 @@ fn a_wrong_study_is_refused_before_the_data_are_read() {
     assert!(desk.fails(&["ask", "study.json", "--alpha", "2"], 1).contains("alpha"));
 }
 #[test]
+fn a_wrong_study_is_not_charged() {
+    let desk = desk(json!({"epsilon": 1.0}));
+    let text = std::fs::read_to_string(desk.0.path().join("study.json")).unwrap();
+    desk.file("wrong.json", text.replace("\"income\"}", "\"imcome\"}"));
+    desk.says(&["budget", "create", "b.ledger:survey", "--epsilon", "1"]);
+    let to = ["--budget", "b.ledger:survey", "--id", "one"];
+    let error = desk.fails(&[&["ask", "wrong.json"], &to[..]].concat(), 1);
+    assert!(error.contains("imcome"), "{error}");
+    let error = desk.fails(&[&["ask", "study.json", "--alpha", "2"], &to[..]].concat(), 1);
+    assert!(error.contains("alpha"), "{error}");
+    // The control: the whole budget is left for the right study.
+    desk.says(&[&["ask", "study.json"], &to[..]].concat());
+}
+#[test]
 fn the_readme_study_is_answered() {
     let readme = include_str!("../../../../README.md");
     let blocks = readme.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next());

@@ -44,6 +44,23 @@ fn given(desk: &Desk, arguments: &[&str], input: &[u8]) -> Output {
 }
 
 #[test]
+fn rows_that_are_lists_keep_their_fields() {
+    let desk = Desk::new();
+    let rows = json!({"vector_domain": {"vector_domain": {"atom_domain": {"T": "String"}}}});
+    let pipeline = json!({
+        "space": {"domain": rows, "metric": "symmetric_distance"},
+        "chain": [
+            {"create_dataframe": {"col_names": ["name", "age"]}},
+            {"select_column": {"key": "age", "TOA": "String"}},
+            {"cast_default": {"TOA": "i64"}},
+            {"clamp": {"bounds": [0, 100]}}, "sum", {"laplace": {"scale": 0.0}},
+        ],
+    });
+    desk.file("sum.json", pipeline.to_string());
+    desk.file("people.json", r#"[["Ada", "36"], ["Bob", "41"]]"#);
+    assert_eq!(release(&desk, "sum.json", "people.json", &[]), json!(77));
+}
+#[test]
 fn a_column_of_whole_numbers_with_points_is_not_read_as_zeros() {
     let desk = Desk::new();
     for t in ["i32", "u8", "i64", "u64", "usize"] {

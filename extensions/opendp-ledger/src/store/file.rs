@@ -8,8 +8,13 @@
 //! | what happens | what the next process finds |
 //! |---|---|
 //! | a process is killed while it writes a line | a part of a line after the mark: it is cut off |
-//! | a kill, or a loss of power, after the line was written | a whole line after the mark: it counts |
+//! | a kill, or a loss of power, after the line was written | a whole line after the mark: the next writer counts it |
 //! | a line that the mark counts is damaged or cut | a wrong seal: nothing is released |
+//! | the file cannot be written when it is created | no file: the creation removes it |
+//!
+//! A process that only reads leaves out the lines after the mark, because it cannot make them
+//! durable. After a failed sync, the operating system can treat unwritten data as written. So only
+//! a writer, which writes these lines again, can return them.
 
 mod disk;
 mod layout;
@@ -63,10 +68,9 @@ pub(crate) fn open(path: &Path, mode: Mode) -> Result<Box<dyn Store>> {
             Found::Legacy => return Ok(Box::new(super::legacy::Legacy::open(path)?)),
             found => header(path, found)?,
         };
-        let view = disk.locked(false, |disk| {
+        let view = disk.locked(false, |_| {
             let mut view = View::new(Disk::open(path, false)?, header);
             view.refresh(false)?;
-            view.recover(None, disk)?;
             Ok(view)
         })?;
         return Ok(Box::new(LogFile { view: Mutex::new(view), writer: None }));
@@ -85,23 +89,33 @@ impl LogFile {
                 Found::Legacy => upgrade::upgrade(disk)?,
                 found => header(path, found)?,
             };
+            // The process that created the file can have ended before the name was durable.
+            if disk.length()? <= header.mark + Mark::new(header).write().len() as u64 {
+                disk.sync_folder()?;
+            }
             let mut view = View::new(Disk::open(path, false)?, header);
             view.refresh(true)?;
-            view.recover(Some(header), disk)?;
+            view.recover(header, disk)?;
             Ok((view, header))
         })?;
         let writer = Writer { disk, header, lost: false };
         Ok(LogFile { view: Mutex::new(view), writer: Some(Mutex::new(writer)) })
     }
 }
-/// Open the file. If there is no file, create it first.
+/// Open the file. If there is no file, create it first. If its first bytes cannot be written, remove
+/// it again. An empty file would stay, and it could not be opened: it looks like a ledger whose
+/// content was lost, so it is an error and not a new ledger.
 fn create(path: &Path) -> Result<Disk> {
     let Some(mut disk) = Disk::create(path)? else { return Disk::open(path, true) };
     disk.locked(true, |disk| {
         let header = Header { mark: SECTOR as u64 };
         let mark = Mark::new(header);
-        disk.write(0, &[header.write(), mark.write()].concat())?;
-        disk.sync_folder()
+        let written = disk.write(0, &[header.write(), mark.write()].concat());
+        let made = written.and_then(|()| disk.sync_folder());
+        if made.is_err() {
+            disk.remove();
+        }
+        made
     })?;
     Ok(disk)
 }
@@ -137,7 +151,7 @@ impl Store for LogFile {
             disk.check_name()?;
             let mut view = view();
             view.refresh(true)?;
-            view.recover(Some(*header), disk)?;
+            view.recover(*header, disk)?;
             let pending = Pending::after(view.mark());
             let mut rows = Rows { view: &mut view, pending: Some(pending) };
             work(&mut rows)?;

@@ -106,6 +106,11 @@ fn transaction(
         if read_only { IsolationLevel::RepeatableRead } else { IsolationLevel::ReadCommitted };
     let builder = client.build_transaction().isolation_level(isolation).read_only(read_only);
     let mut transaction = builder.start().map_err(|error| fault(&error))?;
+    if !read_only {
+        // Behind a pooler of connections, the setting of a session can be lost.
+        let on = transaction.batch_execute("SET LOCAL synchronous_commit = on");
+        on.map_err(|error| fault(&error))?;
+    }
     // If `work` fails, the transaction is dropped, and a dropped transaction is rolled back.
     work(&mut transaction)?;
     transaction.commit().map_err(|error| fault(&error))

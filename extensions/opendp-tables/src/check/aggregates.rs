@@ -12,12 +12,19 @@ use crate::Type;
 use crate::ir::{Addend, Bounding, Buckets, Lattice, Row, Sum};
 use crate::metadata::check_bounds;
 
-/// The largest magnitudes on lattices, in bits. `BITS` is for floats: with 2^40 steps, the rounding
-/// error is far below any useful noise. `WHOLE_BITS` is for integers. `SQUARE_BITS` is for numbers
-/// that are squared: the squares of magnitudes up to 2^25 have at most 51 bits.
+/// The largest magnitudes on lattices, in bits. For a sum, these are the magnitudes of the values.
+/// For a mean or a variance, these are the magnitudes of the differences from the middle of the
+/// bounds. `BITS` is for floats: with 2^40 steps, the rounding error of a value is far below any
+/// useful noise. But for a mean or a variance of floats far from 0, there are fewer steps: see
+/// [`Lattice::centred`] and `LEAST_STEPS`. `WHOLE_BITS` is for integers. `SQUARE_BITS` is for
+/// numbers that are squared: the squares of magnitudes up to 2^25 + 1 have at most 51 bits.
 const BITS: i32 = 40;
 const WHOLE_BITS: i32 = 53;
 const SQUARE_BITS: i32 = 25;
+
+/// The least number of steps between the bounds of a mean or a variance of floats. With fewer steps,
+/// the rounding error of values would be visible in the answer, and the interval would not show it.
+const LEAST_STEPS: f64 = 100.0;
 
 /// The quantile level of MIN. The quantile level of MAX is one minus this level. The true minimum
 /// or maximum is the value of one individual, so a private answer cannot be near it.
@@ -104,7 +111,7 @@ fn output(expr: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<Out
     match (name.as_str(), args) {
         ("count", [arg]) => count(arg, source, picked, only),
         ("sum", [arg]) => {
-            let (column, lattice) = bounded(arg, source, picked, BITS, &name)?;
+            let (column, lattice) = bounded(arg, source, picked, BITS, &name, false)?;
             let sum = sum_of(picked, Addend::Value(column, lattice), only);
             Ok(Output::Sum { sum, step: lattice.step() })
         }
@@ -114,8 +121,7 @@ fn output(expr: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<Out
             | "stddev_samp" | "stddev_pop",
             [arg],
         ) => {
-            let (column, lattice) = bounded(arg, source, picked, SQUARE_BITS, &name)?;
-            let lattice = lattice.centred();
+            let (column, lattice) = bounded(arg, source, picked, SQUARE_BITS, &name, true)?;
             let squares = sum_of(picked, Addend::Square(column, lattice), only);
             let sum = sum_of(picked, Addend::Value(column, lattice), only);
             let count = sum_of(picked, Addend::Known(column), only);
@@ -154,8 +160,7 @@ fn mean(
     only: Option<usize>,
     name: &str,
 ) -> Result<Output> {
-    let (column, lattice) = bounded(arg, source, picked, BITS, name)?;
-    let lattice = lattice.centred();
+    let (column, lattice) = bounded(arg, source, picked, BITS, name, true)?;
     let sum = sum_of(picked, Addend::Value(column, lattice), only);
     let rows = picked.public_rows().filter(|_| only.is_none());
     if let Some(rows) = rows.filter(|_| is_complete(column, picked)) {
@@ -219,13 +224,15 @@ fn is_complete(column: usize, picked: &Picked<'_>) -> bool {
         all && row.is_some_and(|row| picked.is_complete(branch, &row))
     })
 }
-/// Find the bounds of an aggregated expression, and add the expression as a column.
+/// Find the bounds of an aggregated expression, and add the expression as a column. If `centred` is
+/// true, the lattice subtracts the middle of the bounds.
 fn bounded(
     arg: &Expr,
     source: &Relation,
     picked: &mut Picked<'_>,
     bits: i32,
     name: &str,
+    centred: bool,
 ) -> Result<(usize, Lattice)> {
     let mut rows = source.rows(arg)?;
     let mut found: Option<[f64; 2]> = None;
@@ -251,8 +258,19 @@ fn bounded(
     let kind = if whole { Type::Integer } else { Type::Float };
     check_bounds(low, high, kind)?;
     let bits = if whole && bits == BITS { WHOLE_BITS } else { bits };
-    let lattice = Lattice::of(low, high, whole, bits);
-    if lattice.centred().most() == 0 || lattice.most() == 0 {
+    let lattice = match centred {
+        true => Lattice::centred(low, high, whole, bits),
+        false => Lattice::of(low, high, whole, bits),
+    };
+    let distance = high - low;
+    if centred && !whole && 0.0 < distance && distance < LEAST_STEPS * lattice.step() {
+        let reason = format!(
+            "{low} and {high} are too close together for floats of this magnitude, so {name} would \
+             be wrong: subtract a constant from the values, and clamp the differences"
+        );
+        return Err(Error::argument("bounds", reason));
+    }
+    if lattice.low == lattice.high {
         return Err(Error::argument("bounds", "expected two different numbers"));
     }
     Ok((picked.column(rows), lattice))

@@ -17,7 +17,7 @@ use tokio::runtime::{Builder, Handle};
 
 use super::background::Background;
 use super::source::{Source, same_columns};
-use super::{Cells, Engine, failed};
+use super::{Cells, Engine, failed, undecoded};
 use crate::metadata::{Column, Table};
 use crate::sql::quoted;
 use crate::{Dialect, Type};
@@ -112,7 +112,7 @@ impl DataFusion {
                 let rows = plan.execute(part, self.context.task_ctx());
                 let mut rows = rows.map_err(|_| failed())?;
                 while let Some(batch) = rows.next().await {
-                    each(&batch.map_err(|_| failed())?)?;
+                    each(&batch.map_err(|error| unread(&error))?)?;
                 }
                 Ok(())
             })
@@ -257,10 +257,14 @@ impl Engine for DataFusion {
         (!self.portable).then_some(self)
     }
     fn run(&self, statement: &str) -> Result<Vec<Cells>> {
-        let batches = self
-            .planned(statement)
-            .and_then(|plan| self.wait(async { collect(plan, self.context.task_ctx()).await }));
-        cells(&batches.map_err(|error| Error::FailedFunction(error.to_string()))?)
+        let shown = |error: &DataFusionError| Error::FailedFunction(error.to_string());
+        let plan = self.planned(statement).map_err(|error| shown(&error))?;
+        let batches = self.wait(async { collect(plan, self.context.task_ctx()).await });
+        let failure = |error: DataFusionError| match unread(&error) {
+            unread if unread == undecoded() => unread,
+            _ => shown(&error),
+        };
+        cells(&batches.map_err(failure)?)
     }
 }
 /// Write the rows of batches as text.
@@ -364,6 +368,14 @@ fn reason(error: &DataFusionError) -> String {
         DataFusionError::ObjectStore(error) => error.to_string(),
         DataFusionError::IoError(error) => error.to_string(),
         _ => "the engine cannot read it; check that it is CSV with a header, or Parquet".into(),
+    }
+}
+/// Return the error for a failure while records are read. If the file can be read, a single record
+/// can decide whether there is a failure.
+fn unread(error: &DataFusionError) -> Error {
+    match error.find_root() {
+        DataFusionError::ArrowError(..) | DataFusionError::ParquetError(_) => undecoded(),
+        _ => failed(),
     }
 }
 fn cannot_open(name: &str, reason: &str) -> Error {

@@ -57,7 +57,7 @@ fn units() -> Vec<PrivacyUnit> {
         PrivacyUnit { max_rows: None, ..PrivacyUnit::id("pid", 1) }.per_group(2, 1),
     ]
 }
-const QUERIES: [&str; 7] = [
+const QUERIES: [&str; 8] = [
     "SELECT COUNT(*) FROM people",
     "SELECT sex, COUNT(*), SUM(age), AVG(income), STDDEV(age) FROM people GROUP BY sex",
     "SELECT town, employed, COUNT(*), SUM(income) FROM people GROUP BY town, employed",
@@ -67,6 +67,10 @@ const QUERIES: [&str; 7] = [
      FROM people WHERE age > 50) AS people WHERE age <> 7 GROUP BY town",
     "SELECT quantile(clamp(age * -1, -50, 50), 0.9), quantile(clamp(age / -5.0, -9, 9), 0.5), \
      COUNT(*) FILTER (WHERE age * -1 IN (0, -7)) FROM people",
+    // The bounds are far from 0.
+    "SELECT sex, AVG(clamp(income + 1e12, 1e12, 1000000000100)), \
+     VAR(clamp(income + 1e8, 1e8, 100000100)), \
+     STDDEV(clamp(age + 1700000000, 1700000010, 1700000090)) FROM people GROUP BY sex",
 ];
 fn plan(unit: &PrivacyUnit, sql: &str) -> Plan {
     let mut metadata = metadata(described(unit.clone()));

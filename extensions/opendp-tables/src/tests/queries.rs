@@ -68,6 +68,33 @@ fn spreads_are_variances_and_their_roots() {
         assert!((found - expected).abs() < 1e-3, "{found} {expected}");
     }
 }
+/// The step of the lattice depends on the distance between the bounds, so values far from 0 are not
+/// rounded to one number. The control is the test above, with bounds near 0.
+#[test]
+fn means_and_spreads_are_precise_for_bounds_far_from_zero() {
+    let whole = Int64Array::from_iter_values((0..20).map(|k| 1_700_000_300 + k));
+    let far = Float64Array::from(vec![1e12 + 0.4; 20]);
+    let near = Float64Array::from_iter_values((0..20).map(|k| 1e8 + f64::from(k) / 20.0));
+    let rows = RecordBatch::try_from_iter(vec![
+        ("whole", Arc::new(whole) as ArrayRef),
+        ("far", Arc::new(far)),
+        ("near", Arc::new(near)),
+    ])
+    .unwrap();
+    let table = Table::private(PrivacyUnit::rows(1))
+        .with("whole", Column::new(Type::Integer).bounds(1.7e9, 1.7e9 + 600.0))
+        .with("far", Column::new(Type::Float).bounds(1e12, 1e12 + 10.0))
+        .with("near", Column::new(Type::Float).bounds(1e8, 1e8 + 1.0));
+    let source = Source::Batches(vec![rows]);
+    let session = Session::new(metadata(table), vec![("people".into(), source)]).unwrap();
+    let sql = "SELECT STDDEV(whole), AVG(whole), AVG(far), VAR(near) FROM people";
+    let found = numbers(&ask(&session, sql).table);
+    // The variance of 0, 1, ..., 19 in a sample is 35.
+    let expected = [35f64.sqrt(), 1.7e9 + 309.5, 1e12 + 0.4, 35.0 / 400.0];
+    for (found, expected) in found[0].iter().zip(expected) {
+        assert!((found - expected).abs() < 1e-3, "{found} {expected}");
+    }
+}
 #[test]
 fn quantiles_are_candidates() {
     let session = session(PrivacyUnit::rows(1));

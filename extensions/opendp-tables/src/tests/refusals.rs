@@ -73,6 +73,17 @@ fn aggregates_without_bounds_are_refused() {
     refused("SELECT SUM(clamp(age, 0, 1e-90)) FROM people", "1e-70");
 }
 #[test]
+fn bounds_that_are_too_close_for_their_magnitude_are_refused() {
+    let close = "clamp(income, 1e16, 1.0000000000000004e16)";
+    refused(&format!("SELECT AVG({close}) FROM people"), "too close together");
+    refused(&format!("SELECT VAR({close}) FROM people"), "too close together");
+    // The controls: a larger distance, and differences from a constant.
+    let session = session(PrivacyUnit::rows(1));
+    for wide in ["clamp(income, 1e16, 1.0000000000004e16)", "clamp(income - 1e16, 0, 4)"] {
+        assert!(session.query(&format!("SELECT AVG({wide}), VAR({wide}) FROM people")).is_ok());
+    }
+}
+#[test]
 fn keys_that_are_not_public_need_a_delta() {
     let session = session(PrivacyUnit::id("pid", 2));
     let question = session.query("SELECT COUNT(*) FROM people GROUP BY town").unwrap();

@@ -26,6 +26,11 @@ pub(super) struct Disk {
     options: OpenOptions,
     process: u32,
 }
+#[cfg(test)]
+thread_local! {
+    /// The number of calls of `sync_folder` in this thread.
+    pub(super) static FOLDER_SYNCS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
 /// A file whose lock this process holds. The lock is released when this value is dropped, also
 /// after an error or a panic.
 struct Locked<'a>(&'a mut Disk);
@@ -78,7 +83,7 @@ impl Disk {
             }
             std::thread::sleep(PAUSE);
         }
-        Err(damaged(&self.path, "the file is empty"))
+        Err(damaged(&self.path, "the file is empty (if it never had a budget, remove it)"))
     }
     /// Call `work` while this process holds the lock. If `alone` is true, no other process holds
     /// the lock. If `alone` is false, other processes can read, but not write. The lock belongs to
@@ -136,8 +141,16 @@ impl Disk {
         let synced = self.file()?.sync_data();
         synced.map_err(|error| fault(&self.path, &error))
     }
+    /// Remove the file, if the path still leads to it. If it cannot be removed, it stays.
+    pub(super) fn remove(&mut self) {
+        if self.check_name().is_ok() {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
     /// Make a new file durable. On Unix, also make its name durable.
     pub(super) fn sync_folder(&mut self) -> Result<()> {
+        #[cfg(test)]
+        FOLDER_SYNCS.set(FOLDER_SYNCS.get() + 1);
         let synced = self.file()?.sync_all();
         synced.map_err(|error| fault(&self.path, &error))?;
         #[cfg(unix)]

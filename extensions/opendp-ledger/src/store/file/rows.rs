@@ -93,11 +93,10 @@ impl View {
         }
         Ok(taken)
     }
-    /// Apply the lines after the mark. The writer of these lines was killed, or lost power, before
-    /// the mark was on the disk. All complete lines are applied. A partial line is not applied,
-    /// because its release was never returned. If `header` is given, this process holds the write
-    /// lock, and also repairs the file.
-    pub(super) fn recover(&mut self, header: Option<Header>, disk: &mut Disk) -> Result<()> {
+    /// Apply the lines after the mark, and repair the file. The writer of these lines was killed, or
+    /// lost power, before the mark was on the disk. All complete lines are applied. A partial line
+    /// is not applied, because its release was never returned. This process holds the write lock.
+    pub(super) fn recover(&mut self, header: Header, disk: &mut Disk) -> Result<()> {
         let (from, length) = (self.state.mark.end, disk.length()?);
         if length < from {
             return Err(damaged(disk.path(), "its end was cut off"));
@@ -115,28 +114,18 @@ impl View {
         }
         repaired
     }
-    /// Make the applied lines after the mark durable. If `header` is given, cut off the rest of the
-    /// file, and write the mark.
-    fn repair(
-        &self,
-        header: Option<Header>,
-        disk: &mut Disk,
-        from: u64,
-        lines: &[u8],
-    ) -> Result<()> {
-        if header.is_some() {
-            disk.cut(from + lines.len() as u64)?;
-            // After a failed sync, the operating system can treat unwritten data as written. So
-            // write the lines again.
-            disk.write(from, lines)?;
+    /// Make the applied lines after the mark durable, cut off the rest of the file, and write the
+    /// mark.
+    fn repair(&self, header: Header, disk: &mut Disk, from: u64, lines: &[u8]) -> Result<()> {
+        disk.cut(from + lines.len() as u64)?;
+        if lines.is_empty() {
+            return Ok(());
         }
-        if !lines.is_empty() {
-            disk.sync()?;
-        }
-        match header.filter(|_| !lines.is_empty()) {
-            Some(header) => disk.write(header.mark, &self.state.mark.write()),
-            None => Ok(()),
-        }
+        // After a failed sync, the operating system can treat unwritten data as written. So write
+        // the lines again.
+        disk.write(from, lines)?;
+        disk.sync()?;
+        disk.write(header.mark, &self.state.mark.write())
     }
 }
 

@@ -1,0 +1,104 @@
+//! The steps of a query after its release: HAVING, ORDER BY, LIMIT and expressions.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::compute::concat_batches;
+use datafusion::arrow::datatypes::{DataType, Field};
+use datafusion::catalog::MemTable;
+use datafusion::common::{Column, TableReference};
+use datafusion::datasource::provider_as_source;
+use datafusion::error::DataFusionError;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use opendp_core::{Error, Result};
+
+use super::Question;
+use crate::answer::aggregate_table;
+use crate::check::replaced;
+use crate::columns::{ReleasedColumn, columns};
+use crate::ir::{Key, Plan};
+use crate::mechanisms::Mechanisms;
+use crate::released::{Group, Noisy};
+use crate::{Type, Value};
+
+impl Question<'_> {
+    /// Run the steps after the release on made-up numbers, before the charge. If they fail on small
+    /// numbers and on large numbers, they would probably fail on the released numbers, too.
+    ///
+    /// # Errors
+    /// `Argument` when the steps fail.
+    pub(super) fn rehearse(&self, mechanisms: &Mechanisms) -> Result<()> {
+        let attempt = |first: usize, step: usize| {
+            let noisy = made_up(&self.checked.plan, mechanisms.choices.len(), first, step);
+            let columns = columns(&self.checked, mechanisms, &noisy)?;
+            self.post_processed(&noisy, &columns).map(|_| ())
+        };
+        attempt(2, 1).or_else(|_| attempt(1_000_003, 7)).map_err(|error| {
+            let reason = format!(
+                "{error}\nThis was a rehearsal with made-up values, and nothing was charged. Change \
+                 the expressions with aggregates, such as `a / b` or CAST, and ask again."
+            );
+            Error::argument("query", reason)
+        })
+    }
+    /// Compute the steps of the query that come after its aggregates: HAVING, ORDER BY, LIMIT and
+    /// expressions. These steps use only the released values.
+    pub(super) fn post_processed(
+        &self,
+        noisy: &Noisy,
+        columns: &[ReleasedColumn],
+    ) -> Result<RecordBatch> {
+        let schema = crate::check::aggregate_schema(&self.checked.query)?;
+        let types: Vec<DataType> =
+            schema.fields().iter().map(|field| field.data_type().clone()).collect();
+        let batch = aggregate_table(&self.checked.plan, noisy, columns, &types)?;
+        let place = || -> Result<LogicalPlan, DataFusionError> {
+            let table = MemTable::try_new(batch.schema(), vec![vec![batch]])?;
+            let source = provider_as_source(Arc::new(table));
+            let scan = LogicalPlanBuilder::scan("__released", source, None)?;
+            let column = |(k, (relation, field)): (usize, (Option<&_>, &Arc<_>))| {
+                let field: &Arc<Field> = field;
+                let relation: Option<&TableReference> = relation;
+                let column = Expr::Column(Column::new(Some("__released"), format!("c{k}")));
+                column.alias_qualified(relation.cloned(), field.name())
+            };
+            let released = scan.project(schema.iter().enumerate().map(column))?.build()?;
+            replaced(&self.checked.query, released)
+        };
+        let failed = |error: DataFusionError| {
+            let reason = error.strip_backtrace();
+            Error::FailedFunction(format!("computing with released values failed: {reason}"))
+        };
+        let plan = place().map_err(failed)?;
+        let schema = plan.schema().inner().clone();
+        let batches = self.session.computed(plan).map_err(failed)?;
+        let schema = batches.first().map_or(schema, RecordBatch::schema);
+        concat_batches(&schema, &batches).map_err(|error| failed(error.into()))
+    }
+}
+/// Return the warning for steps that failed after the charge. The answer then has the released
+/// values, so the release is not lost.
+pub(super) fn warning(error: &Error) -> String {
+    format!("{error}\nThe budget is charged, so the answer has the released values instead.")
+}
+/// Make up noisy results with the types of a plan: one group without keys, and otherwise two. All
+/// sums are different, so that a difference of two sums is not 0.
+fn made_up(plan: &Plan, choices: usize, first: usize, step: usize) -> Noisy {
+    let count = if plan.keys.is_empty() { 1 } else { 2 };
+    let key = |key: &Key, group: usize| match (&key.public, key.kind) {
+        (Some(values), _) => {
+            let value = values.get(group % values.len().max(1));
+            value.map_or_else(String::new, Value::printed)
+        }
+        (None, Type::Boolean) => (group == 1).to_string(),
+        (None, _) => group.to_string(),
+    };
+    let group = |group: usize| plan.keys.iter().map(|named| key(named, group)).collect();
+    let groups: Vec<Group> = (0..count).map(group).collect();
+    let sum = |sum: usize| {
+        let value = |group: usize| first + step * (sum + group * plan.sums.len());
+        (0..count).map(|group| value(group).to_string()).collect()
+    };
+    let sums: Vec<Vec<String>> = (0..plan.sums.len()).map(sum).collect();
+    Noisy { groups, sums, choices: vec![vec![0; count]; choices] }
+}
