@@ -66,7 +66,8 @@ fn clamped(arguments: &[ColumnarValue]) -> Result<ColumnarValue, DataFusionError
     let rows = values.iter().zip(lows.iter()).zip(as_float64_array(highs)?.iter());
     let moved = rows.map(|((value, low), high)| {
         let (value, low, high) = (value?, low?, high?);
-        Some(if value < low { low } else if high < value { high } else { value })
+        let raised = if value < low { low } else { value };
+        Some(if high < raised { high } else { raised })
     });
     Ok(ColumnarValue::Array(Arc::new(moved.collect::<Float64Array>())))
 }

@@ -365,8 +365,8 @@ fn loss_of(mechanisms: &Mechanisms, output: &Output) -> Vec<Amount> {
         .iter()
         .fold(zero, |sum, loss| sum.iter().zip(loss.parts()).map(|(a, b)| a.plus_term(b)).collect())
 }
-/// The text that ledgers store for records that cannot be decoded. The text is part of the format of
-/// ledgers, so it does not change.
+/// The text that ledgers store for records that cannot be decoded. The text is part of the file
+/// format, so it does not change.
 const REFUSAL: &str = "{\"refused\": \"the records cannot be decoded\"}";
 /// The reason of the error for records that cannot be decoded.
 const REFUSED: &str = "the records cannot be decoded: a line has a wrong number of cells, a text is \

@@ -22,8 +22,8 @@ const BITS: i32 = 40;
 const WHOLE_BITS: i32 = 53;
 const SQUARE_BITS: i32 = 25;
 
-/// The least number of steps between the bounds of a mean or a variance of floats. With fewer steps,
-/// the rounding error of values would be visible in the answer, and the interval would not show it.
+/// The least number of steps between the bounds of a mean or a variance of floats. With fewer
+/// steps, the rounding of values would change the answer, and the interval would not show this.
 const LEAST_STEPS: f64 = 100.0;
 
 /// The quantile level of MIN. The quantile level of MAX is one minus this level. The true minimum

@@ -176,8 +176,8 @@ impl Reader<'_> {
     }
     fn case(&self, case: &Case, depth: usize) -> Result<Row> {
         let copies = case.when_then_expr.len();
-        let subject = |expr: &Box<Expr>| copied(self.row(expr, depth + 1)?, copies);
-        let subject = case.expr.as_ref().map(subject).transpose()?;
+        let subject = |expr: &Expr| copied(self.row(expr, depth + 1)?, copies);
+        let subject = case.expr.as_deref().map(subject).transpose()?;
         let (mut conditions, mut values) = (Vec::new(), Vec::new());
         for (when, then) in &case.when_then_expr {
             conditions.push(match &subject {

@@ -125,7 +125,7 @@ impl DataFusion {
             };
             let parts = 0..plan.output_partitioning().partition_count();
             let threads = parts.map(start).collect::<Result<Vec<_>>>()?;
-            threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| failed())?)
+            threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| undecoded())?)
         })
     }
     /// Register a table with its described columns. Each column is read as its declared type. A
@@ -374,8 +374,8 @@ fn reason(error: &DataFusionError) -> String {
 /// can decide whether there is a failure.
 fn unread(error: &DataFusionError) -> Error {
     match error.find_root() {
-        DataFusionError::ArrowError(..) | DataFusionError::ParquetError(_) => undecoded(),
-        _ => failed(),
+        DataFusionError::ObjectStore(_) | DataFusionError::IoError(_) => failed(),
+        _ => undecoded(),
     }
 }
 fn cannot_open(name: &str, reason: &str) -> Error {

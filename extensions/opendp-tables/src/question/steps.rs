@@ -35,8 +35,8 @@ impl Question<'_> {
         };
         attempt(2, 1).or_else(|_| attempt(1_000_003, 7)).map_err(|error| {
             let reason = format!(
-                "{error}\nThis was a rehearsal with made-up values, and nothing was charged. Change \
-                 the expressions with aggregates, such as `a / b` or CAST, and ask again."
+                "{error}\nThe numbers were made up before the release, and nothing was charged. \
+                 Change the expressions after the aggregates, such as `a / b` or CAST, and ask again."
             );
             Error::argument("query", reason)
         })
@@ -93,9 +93,10 @@ fn made_up(plan: &Plan, choices: usize, first: usize, step: usize) -> Noisy {
         (None, Type::Boolean) => (group == 1).to_string(),
         (None, _) => group.to_string(),
     };
-    let group = |group: usize| plan.keys.iter().map(|named| key(named, group)).collect();
+    let group =
+        |group: usize| -> Group { plan.keys.iter().map(|named| key(named, group)).collect() };
     let groups: Vec<Group> = (0..count).map(group).collect();
-    let sum = |sum: usize| {
+    let sum = |sum: usize| -> Vec<String> {
         let value = |group: usize| first + step * (sum + group * plan.sums.len());
         (0..count).map(|group| value(group).to_string()).collect()
     };

@@ -110,3 +110,45 @@ fn an_id_belongs_to_its_files() {
     let fewer = write("fewer.csv", "name\nb\n");
     assert_eq!(ask(&may, &fewer).unwrap_err().kind(), "Argument");
 }
+/// Whether each record can be decoded is a fact about the data. So the loss is charged, and the
+/// ledger keeps the refusal.
+#[test]
+fn records_that_cannot_be_decoded_are_charged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("people.csv");
+    let ask = |id: &str, portable: bool| {
+        let mut metadata = metadata(described(PrivacyUnit::rows(1)));
+        metadata.budget.epsilon = Some(1.0);
+        let ledger = folder.path().join("budget.ledger");
+        metadata.budget.ledger = Some(ledger.to_string_lossy().into_owned());
+        metadata.budget.name = Some("survey".into());
+        let engine = crate::DataFusion::new().unwrap();
+        let engine = if portable { engine.portable() } else { engine };
+        let source = Source::Csv(path.to_string_lossy().into_owned());
+        let sources = vec![("people".into(), source)];
+        let session = Session::on(metadata, sources, Box::new(engine)).unwrap();
+        let question = session.query("SELECT COUNT(age) FROM people").unwrap();
+        let answer = question.spending(Budget::epsilon(0.25).unwrap()).id(id).release();
+        (answer.map(|_| ()), session.remaining().unwrap().show(false))
+    };
+    let rows = b"pid,sex,town,age,income,employed\n1,m,a,30,2.5,true\n2,f,b,40,1.5,false\n";
+    let (short, not_utf8) = (&b"3,f\n"[..], &b"3,f,\xff,1,1,true\n"[..]);
+    for (id, portable, bad, left) in [
+        ("short", false, short, "epsilon 0.75"),
+        ("not UTF-8", false, not_utf8, "epsilon 0.5"),
+        ("short, by statements", true, short, "epsilon 0.25"),
+    ] {
+        std::fs::write(&path, [&rows[..], bad].concat()).unwrap();
+        // The second question has the same id, so it costs nothing.
+        for _ in 0..2 {
+            let (answer, rest) = ask(id, portable);
+            let error = answer.unwrap_err();
+            assert_eq!((error.kind(), rest.as_str()), ("Argument", left), "{id}: {error}");
+            assert!(error.to_string().contains("The budget is charged"), "{error}");
+        }
+    }
+    // The control: without a bad record, there is an answer.
+    std::fs::write(&path, rows).unwrap();
+    let (answer, rest) = ask("whole", false);
+    assert!(answer.is_ok() && rest == "epsilon 0", "{rest}");
+}

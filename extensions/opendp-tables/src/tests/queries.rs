@@ -13,6 +13,52 @@ fn a_session_can_be_dropped_on_a_thread_of_another_runtime() {
 }
 
 #[test]
+fn clamp_runs_on_released_values() {
+    let session = session(PrivacyUnit::rows(1));
+    let sql = "SELECT AVG(age), clamp(AVG(age), 0, 20), clamp(AVG(age), 0, 100), \
+               clamp(AVG(age), 90, 95) FROM people";
+    let found = numbers(&ask(&session, sql).table)[0].clone();
+    assert!(20.0 < found[0] && found[0] < 90.0, "{found:?}");
+    assert_eq!(found[1..], [20.0, found[0], 90.0]);
+}
+#[test]
+fn steps_that_fail_on_all_numbers_are_refused_and_not_charged() {
+    let mut metadata = metadata(described(PrivacyUnit::rows(1)));
+    metadata.budget.epsilon = Some(1.0);
+    let source = Source::Batches(vec![people()]);
+    let session = Session::new(metadata, vec![("people".into(), source)]).unwrap();
+    let ask =
+        |sql: &str| session.query(sql).unwrap().spending(Budget::epsilon(0.25).unwrap()).release();
+    for sql in [
+        "SELECT COUNT(*) / 0 FROM people",
+        "SELECT CAST(sex AS INT), COUNT(*) FROM people GROUP BY sex",
+    ] {
+        let error = ask(sql).unwrap_err();
+        assert_eq!(error.kind(), "Argument", "{error}");
+        assert!(error.to_string().contains("nothing was charged"), "{error}");
+    }
+    assert_eq!(session.remaining().unwrap().show(false), "epsilon 1");
+    // The control: these steps can run.
+    assert!(ask("SELECT COUNT(*) / 2 FROM people").is_ok());
+    assert_eq!(session.remaining().unwrap().show(false), "epsilon 0.75");
+}
+/// Whether a divisor is 0 is known only after the release.
+#[test]
+fn a_release_is_not_lost_when_its_steps_fail() {
+    let session = session(PrivacyUnit::rows(1));
+    let answer = ask(&session, "SELECT 100 / (COUNT(*) - 8) FROM people");
+    let warning = answer.document["warning"].as_str().unwrap();
+    assert!(warning.contains("Divide by zero"), "{warning}");
+    assert_eq!(answer.table, answer.values);
+    assert_eq!(numbers(&answer.values)[0][1], 8.0);
+    assert!(answer.to_string().starts_with("warning: "), "{answer}");
+    assert!(answer.to_html().contains("Divide by zero"));
+    // The control: another divisor.
+    let answer = ask(&session, "SELECT 100 / (COUNT(*) - 7) FROM people");
+    assert!(answer.document["warning"].is_null());
+    assert_eq!(numbers(&answer.table), [[100.0]]);
+}
+#[test]
 fn counts_and_sums_of_rows() {
     let session = session(PrivacyUnit::rows(1));
     let sql = "SELECT COUNT(*), COUNT(age), COUNT(income), SUM(age), SUM(income) FROM people";
@@ -74,7 +120,7 @@ fn spreads_are_variances_and_their_roots() {
 fn means_and_spreads_are_precise_for_bounds_far_from_zero() {
     let whole = Int64Array::from_iter_values((0..20).map(|k| 1_700_000_300 + k));
     let far = Float64Array::from(vec![1e12 + 0.4; 20]);
-    let near = Float64Array::from_iter_values((0..20).map(|k| 1e8 + f64::from(k) / 20.0));
+    let near = Float64Array::from_iter_values((0..20_i32).map(|k| 1e8 + f64::from(k) / 20.0));
     let rows = RecordBatch::try_from_iter(vec![
         ("whole", Arc::new(whole) as ArrayRef),
         ("far", Arc::new(far)),
