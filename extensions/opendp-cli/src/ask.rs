@@ -134,11 +134,12 @@ impl Asking<'_> {
     fn ask(&self) -> Result<Outcome, Failure> {
         // The study checks its questions before it reads the first column.
         let mut columns: Option<Columns> = None;
-        let mut of_file = false;
+        let (mut begun, mut of_file) = (false, false);
         let read = |name: &str, _| {
             let columns = match &mut columns {
                 Some(columns) => columns,
                 None => {
+                    begun = true;
                     let read = columns::of_file(&self.source(), self.study, !self.as_json);
                     of_file = matches!(read, Err(Failure::OfFile(_)));
                     columns.insert(read.map_err(Failure::told)?)
@@ -147,7 +148,8 @@ impl Asking<'_> {
             take(columns, name)
         };
         let outcome = self.study.ask(read, self.arguments.alpha);
-        outcome.map_err(|error| match of_file || no_entropy(&error) {
+        // An error before the first read cannot depend on the records.
+        outcome.map_err(|error| match !begun || of_file || no_entropy(&error) {
             true => Failure::OfFile(error),
             false => Failure::OfData(error),
         })

@@ -1,7 +1,9 @@
 //! The operations on a pipeline, with distances and values as JSON.
 
 use opendp_core::erased::AnyValue;
-use opendp_core::{Codec, Constructed, Domain, Error, Measure, PrivacyProfile, Result};
+use opendp_core::{
+    Carrier, Codec, Constructed, Domain, Error, Measure, PrivacyProfile, Result, TypeName,
+};
 use serde_json::{Value as Json, json};
 
 /// Write an error as JSON.
@@ -65,28 +67,26 @@ pub(crate) fn invoke(made: &Constructed, arg: &Json, repeat: Option<usize>) -> R
 /// Write a release as JSON. If a part of the release is an interactive mechanism, return an error,
 /// because JSON cannot contain it.
 pub(crate) fn complete(release: &AnyValue) -> Result<Json> {
-    let json = release.to_json();
-    if matches!(release.inner_type().head(), "Session" | "Queryable") || waits(&json) {
+    if waits(release) {
         return Err(Error::NotImplemented(
             "the release is interactive: write a program that asks it questions".into(),
         ));
     }
-    Ok(json)
+    Ok(release.to_json())
 }
-/// Return whether a part of this value is an interactive mechanism. JSON contains only the type of
-/// such a mechanism.
-fn waits(json: &Json) -> bool {
-    match json {
-        Json::Array(parts) => parts.iter().any(waits),
-        Json::Object(parts) => {
-            let is = |name: &str, head: &str| {
-                let text = parts.get(name).and_then(Json::as_str);
-                parts.len() == 1 && text.is_some_and(|text| text.starts_with(head))
-            };
-            is("session", "Session<") || is("queryable", "Queryable<") || parts.values().any(waits)
-        }
-        _ => false,
+/// Return whether a part of a release is an interactive mechanism. The types decide this, because a
+/// released map can have the same JSON as an interactive mechanism.
+fn waits(release: &AnyValue) -> bool {
+    if let Some((first, second)) = release.pair() {
+        return waits(&first) || waits(&second);
     }
+    match release.downcast_ref::<Vec<AnyValue>>() {
+        Ok(parts) => parts.iter().any(waits),
+        Err(_) => interactive(&release.inner_type()),
+    }
+}
+fn interactive(name: &TypeName) -> bool {
+    matches!(name.head(), "Session" | "Queryable") || name.args().iter().any(interactive)
 }
 
 /// Return the privacy profile of a measurement at a distance.
@@ -100,5 +100,30 @@ pub(crate) fn profile(made: &Constructed, d_in: &Json) -> Result<PrivacyProfile>
             "{} has no privacy profile",
             other.kind().with_article()
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use opendp_core::Queryable;
+
+    #[test]
+    fn a_released_map_is_not_taken_for_a_conversation() {
+        let (key, value) = ("queryable".to_owned(), "Queryable<i32, i32>".to_owned());
+        let map = AnyValue::new(HashMap::from([(key, value)]));
+        let talk = AnyValue::new(Queryable::stateless(|question: &i32| Ok(*question)));
+        // The control: both have the same JSON.
+        assert_eq!(map.to_json(), talk.to_json());
+        let maps = AnyValue::new(vec![map.clone(), map.clone()]);
+        for release in [&map, &maps] {
+            assert_eq!(complete(release).unwrap(), release.to_json());
+        }
+        let some = AnyValue::new(vec![map.clone(), talk.clone()]);
+        for release in [talk.clone(), some, AnyValue::new((map, talk))] {
+            assert_eq!(complete(&release).unwrap_err().kind(), "NotImplemented");
+        }
     }
 }

@@ -10,10 +10,11 @@ use arrow::datatypes::{
 };
 use arrow::error::ArrowError;
 use opendp_core::erased::{AnyDomain, AnyValue};
-use opendp_core::{Atom, AtomDomain, Domain, Error, OptionDomain, Result, VectorDomain};
+use opendp_core::{Atom, AtomDomain, Carrier, Domain, Error, OptionDomain, Result, VectorDomain};
 
 use crate::Progress;
-use crate::progress::{Meter, broken, place, undecoded};
+use crate::arrow_frame::{checked, names};
+use crate::progress::{Meter, broken, outside, place};
 
 /// A domain whose members can be read from an Arrow column.
 ///
@@ -171,33 +172,13 @@ impl ArrowDomain for AnyDomain {
     }
 }
 
-/// Return the names of the columns of a schema.
-pub(crate) fn names(schema: &Schema) -> Vec<String> {
-    schema.fields().iter().map(|field| field.name().clone()).collect()
-}
-/// Take a batch whose columns have the given names. Columns are read by their positions in `names`,
-/// so a batch with other columns is an error.
-pub(crate) fn checked(
-    batch: Result<RecordBatch, ArrowError>,
-    names: &[String],
-) -> Result<RecordBatch> {
-    // The source can check each cell while it decodes a batch, so a failure can depend on a record.
-    let batch = batch.map_err(|_| undecoded())?;
-    let found = batch.schema_ref().fields().iter().map(|field| field.name());
-    if found.eq(names) {
-        return Ok(batch);
-    }
-    let reason = "a batch has other columns than the schema: give all batches the same columns, in \
-                  the order of the schema";
-    Err(Error::argument("data", reason))
-}
-
 /// The chunks of one column, which is read from a stream of record batches. Each chunk is a member
 /// of a domain of rows.
 ///
 /// The columns of each batch must have the names of the schema, in the same order. Any other batch
 /// is an error. If a batch is an error, the error of the chunk may depend on the records
-/// ([`depends_on_records`](crate::depends_on_records)).
+/// ([`depends_on_records`](crate::depends_on_records)). If the domain does not
+/// [recombine](Domain::recombines), all rows are one chunk.
 pub struct ArrowColumn<D> {
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
     names: Vec<String>,
@@ -242,7 +223,20 @@ impl<D: ArrowDomain> ArrowColumn<D> {
         self.meter.listener = Some(Box::new(listener));
         self
     }
+    /// Read the next chunk. If the domain can have a condition on all rows, read all rows at once.
     fn chunk(&mut self) -> Result<Option<D::Carrier>> {
+        let Some(mut rows) = self.batch()? else { return Ok(None) };
+        if self.domain.recombines() {
+            return Ok(Some(rows));
+        }
+        while !self.ended {
+            if let Some(more) = self.batch()? {
+                Carrier::append_rows(&mut rows, Carrier::chunk(&more));
+            }
+        }
+        if self.domain.member(&rows) { Ok(Some(rows)) } else { Err(outside()) }
+    }
+    fn batch(&mut self) -> Result<Option<D::Carrier>> {
         let Some(batch) = self.batches.next() else {
             self.ended = true;
             self.meter.end()?;
@@ -281,6 +275,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::progress::tests::Ascending;
     use arrow::array::{
         BooleanArray, Date32Array, DictionaryArray, Float64Array, Int8Array, Int64Array, ListArray,
     };
@@ -370,6 +365,19 @@ mod tests {
         assert!(column.nth(2).unwrap().is_err() && column.next().is_none());
         assert!(ArrowColumn::new(&schema, batches(), Some("c"), &domain).is_err());
         assert!(ArrowColumn::new(&schema, batches(), None, &domain).is_err());
+    }
+    #[test]
+    fn a_condition_on_all_rows_is_checked_for_all_batches_together() {
+        let read = |second: i64| {
+            let batch = |x: i64| {
+                RecordBatch::try_from_iter([("x", Arc::new(Int64Array::from(vec![x])) as ArrayRef)])
+            };
+            let (schema, batches) = (batch(0).unwrap().schema(), vec![batch(2), batch(second)]);
+            let column = ArrowColumn::new(&schema, batches.into_iter(), None, &Ascending).unwrap();
+            column.collect::<Result<Vec<_>>>()
+        };
+        assert_eq!(read(3).unwrap(), [[2, 3]]);
+        assert_eq!(read(1).unwrap_err(), outside());
     }
     #[test]
     fn a_batch_that_fails_or_has_other_columns_than_the_schema_is_an_error() {

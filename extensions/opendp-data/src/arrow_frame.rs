@@ -10,11 +10,30 @@ use opendp_core::{
     Result, VectorDomain,
 };
 
-use crate::arrow::{checked, names};
 use crate::csv_frame::places;
-use crate::progress::{Meter, broken};
+use crate::progress::{Meter, broken, undecoded};
 use crate::{ArrowDomain, Progress};
 
+/// Return the names of the columns of a schema.
+pub(crate) fn names(schema: &Schema) -> Vec<String> {
+    schema.fields().iter().map(|field| field.name().clone()).collect()
+}
+/// Take a batch whose columns have the given names. Columns are read by their positions in `names`,
+/// so a batch with other columns is an error.
+pub(crate) fn checked(
+    batch: Result<RecordBatch, ArrowError>,
+    names: &[String],
+) -> Result<RecordBatch> {
+    // The source can check each cell while it decodes a batch, so a failure can depend on a record.
+    let batch = batch.map_err(|_| undecoded())?;
+    let found = batch.schema_ref().fields().iter().map(|field| field.name());
+    if found.eq(names) {
+        return Ok(batch);
+    }
+    let reason = "a batch has other columns than the schema: give all batches the same columns, in \
+                  the order of the schema";
+    Err(Error::argument("data", reason))
+}
 /// Read a column of a frame from an array, by the rules of [`ArrowDomain`].
 fn read(domain: &ColumnDomain, array: &ArrayRef) -> Result<Column> {
     macro_rules! first {

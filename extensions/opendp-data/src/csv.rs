@@ -4,7 +4,7 @@ use std::{fmt, io::Read};
 
 use opendp_core::{Domain, Result};
 
-use crate::progress::{Meter, place, rowless};
+use crate::progress::{Meter, outside, place, rowless};
 use crate::{CsvTable, Progress};
 
 /// The number of rows in one chunk.
@@ -22,6 +22,9 @@ const CHUNK: usize = 1 << 16;
 /// Some programs write a line break within a quoted cell. Such a cell is read as several records.
 /// One person can then have more records than the distance assumes. So remove the line breaks from
 /// all cells before the table is written.
+///
+/// If the domain does not [recombine](Domain::recombines), all rows are one chunk. If this chunk is
+/// not a member, the error is [`outside`](crate::outside).
 pub struct CsvColumn<D> {
     table: CsvTable,
     place: usize,
@@ -64,7 +67,9 @@ impl<D: Domain> CsvColumn<D> {
     fn chunk(&mut self) -> Result<Option<D::Carrier>> {
         let (mut found, mut line): (Vec<String>, Vec<u8>) = (Vec::new(), Vec::new());
         let mut bytes = 0;
-        while found.len() < CHUNK {
+        // The domain can have a condition on all rows together. Then one chunk has all rows.
+        let together = !self.domain.recombines();
+        while together || found.len() < CHUNK {
             let read = self.table.next_line(&mut line)?;
             if read == 0 {
                 self.ended = true;
@@ -81,10 +86,12 @@ impl<D: Domain> CsvColumn<D> {
             return Ok(None);
         }
         let found: Vec<&str> = found.iter().map(String::as_str).collect();
-        match self.domain.read_cells(&found) {
-            Some(rows) => rows.map(Some),
-            None => Err(rowless(&self.domain.to_json())),
+        let rows = self.domain.read_cells(&found);
+        let rows = rows.ok_or_else(|| rowless(&self.domain.to_json()))??;
+        if together && !self.domain.member(&rows) {
+            return Err(outside());
         }
+        Ok(Some(rows))
     }
 }
 impl<D: Domain> Iterator for CsvColumn<D> {
@@ -109,6 +116,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
+    use crate::progress::tests::Ascending;
     use opendp_core::{AtomDomain, Bounds, OptionDomain, VectorDomain};
 
     fn read<D: Domain<Carrier = Vec<T>>, T>(table: &'static [u8], domain: &D) -> Result<Vec<T>> {
@@ -173,6 +181,16 @@ mod tests {
     fn the_number_of_records_of_any_domain_is_checked() {
         assert_eq!(read(b"x\n1\n2\n3\n", &Triples).unwrap(), [1, 2, 3]);
         assert_eq!(read(b"x\n1\n2\n", &Triples).unwrap_err(), crate::outside());
+    }
+    #[test]
+    fn a_condition_on_all_rows_is_checked_for_the_whole_column() {
+        let read = |last: &str| {
+            let table = "x\n".to_owned() + &"1\n".repeat(CHUNK) + last;
+            let column = CsvColumn::new(std::io::Cursor::new(table), None, &Ascending).unwrap();
+            column.map(|chunk| Ok(chunk?.len())).collect::<Result<Vec<usize>>>()
+        };
+        assert_eq!(read("1\n").unwrap(), [CHUNK + 1]);
+        assert_eq!(read("0\n").unwrap_err(), outside());
     }
     #[test]
     fn a_domain_without_rows_is_refused_before_a_line_is_read() {

@@ -4,7 +4,9 @@
 //! A source is an iterator of chunks. Each chunk is a member of a domain.
 //! [`Measurement::invoke_chunks`](opendp_core::Measurement::invoke_chunks) reads such an iterator.
 //! If the function of the measurement folds rows, the memory for the release does not grow with the
-//! table, so the table can be larger than memory.
+//! table, so the table can be larger than memory. A domain of a caller can have a condition on all
+//! rows together, such as their order. Such a domain does not
+//! [recombine](opendp_core::Domain::recombines), so all rows are read as one chunk.
 //!
 //! Reading is **total**: each record of the table gives exactly one row, whatever the content of
 //! its cell. The row is a member of the domain. Whether a cell parses is a fact about the data of
@@ -27,8 +29,9 @@
 //! error can occur if the file cannot be opened, if its format is unknown, or if the header or
 //! schema lacks a column. An error can also occur if a read is interrupted. The first exception is
 //! the error [`outside`]: the domain states a size, and the number of records differs from this
-//! size. This error is intended for domains whose size is public. The second exception is a Parquet
-//! file or an Arrow batch whose records cannot be decoded, for example because a text is not UTF-8.
+//! size. Or the domain has a condition on all rows together, and the rows do not fulfil it. The
+//! first case is intended for domains whose size is public. The second exception is a Parquet file
+//! or an Arrow batch whose records cannot be decoded, for example because a text is not UTF-8.
 //! [`depends_on_records`] recognizes both errors. No error shows the content of the file or the
 //! names of its columns. If a file has no header, its first record is read as the names of the
 //! columns.

@@ -13,7 +13,7 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::errors::ParquetError;
 
-use crate::arrow::names;
+use crate::arrow_frame::names;
 use crate::progress::place;
 use crate::{ArrowColumn, ArrowDomain, Progress};
 

@@ -61,3 +61,29 @@ impl fmt::Debug for ParquetTexts {
         f.debug_struct("ParquetTexts").field("columns", &self.names.len()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Seek;
+    use std::sync::Arc;
+
+    use super::*;
+    use ::parquet::arrow::ArrowWriter;
+    use arrow::array::{Date32Array, RecordBatch};
+
+    #[test]
+    fn a_date_without_a_text_is_one_empty_cell() {
+        let dates = Arc::new(Date32Array::from(vec![0, i32::MAX, 0])) as ArrayRef;
+        let batch = RecordBatch::try_from_iter([("day", dates)]).unwrap();
+        let mut file = tempfile::tempfile().unwrap();
+        let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        file.rewind().unwrap();
+        let mut rows = ParquetTexts::open(file).unwrap();
+        for text in ["1970-01-01", "", "1970-01-01"] {
+            assert_eq!(rows.next_row().unwrap().unwrap(), [text]);
+        }
+        assert_eq!(rows.next_row().unwrap(), None);
+    }
+}

@@ -128,3 +128,31 @@ pub(crate) fn broken() -> Error {
 pub(crate) fn rowless(domain: &Json) -> Error {
     Error::argument("data", format!("a table has rows, but {domain} is not a domain of rows"))
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use opendp_core::{AtomDomain, Domain, VectorDomain, named};
+
+    /// The set of all columns in ascending order. A column of records of members can have another
+    /// order, so this domain does not [recombine](Domain::recombines).
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct Ascending;
+    named!(Ascending as "Ascending");
+    impl Domain for Ascending {
+        type Carrier = Vec<i64>;
+        fn member(&self, rows: &Vec<i64>) -> bool {
+            rows.is_sorted()
+        }
+        fn read_cells(&self, cells: &[&str]) -> Option<Result<Vec<i64>>> {
+            VectorDomain::new(AtomDomain::<i64>::default()).read_cells(cells)
+        }
+    }
+    #[cfg(feature = "arrow")]
+    impl crate::ArrowDomain for Ascending {
+        fn read_array(&self, array: &arrow::array::ArrayRef) -> Result<Vec<i64>> {
+            let numbers = VectorDomain::new(AtomDomain::<i64>::default());
+            crate::ArrowDomain::read_array(&numbers, array)
+        }
+    }
+}

@@ -71,7 +71,8 @@ impl Ledger {
     /// ledger, create these tables.
     ///
     /// # Errors
-    /// `FailedFunction` when the server cannot be reached, or refuses a statement.
+    /// `FailedFunction` when the server cannot be reached, or refuses a statement, or when a table
+    /// of another program has the name `budget` or `spend`.
     #[cfg(feature = "postgres")]
     pub fn connect(parameters: &str) -> Result<Self> {
         Ok(Ledger::of(Box::new(crate::store::postgres::Postgres::connect(parameters)?)))
@@ -283,7 +284,8 @@ impl Ledger {
         Ok(found)
     }
     /// Return the ledger as JSON: each budget with its history. The history is checked as in
-    /// [`history`](Ledger::history).
+    /// [`history`](Ledger::history). See [`Account::to_json`] for the field `spent`. If a budget
+    /// composes tightly, `spent` is a valid bound only if the releases were fixed in advance.
     ///
     /// # Errors
     /// `FailedFunction` when the ledger is damaged.

@@ -7,6 +7,10 @@ use sha2::{Digest, Sha256};
 
 use crate::{Loss, Notion, Terms, request, tight};
 
+/// The condition of [`Account::loss`] in JSON, if the budget composes tightly.
+const SPENT_HOLDS: &str =
+    "if the releases were fixed in advance; otherwise only the whole budget is a bound";
+
 /// A budget, with the amount that was spent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
@@ -40,8 +44,12 @@ impl Account {
             (Some(_), left) => left.unwrap_or(Loss::zero(self.total.notion())),
         }
     }
-    /// Bound the total loss of all releases. The bound is the sum of the losses. If the budget
-    /// composes tightly, the bound can be less than this sum.
+    /// Bound the total loss of all releases. The bound is the sum of the losses, also if releases
+    /// were chosen after answers were seen.
+    ///
+    /// If the budget composes tightly, the bound can be less than this sum. The bound is then valid
+    /// only if the releases were fixed in advance. If releases were chosen after answers were seen,
+    /// only the whole budget is a valid bound.
     pub fn loss(&self) -> Loss {
         let spent = self.filters.as_ref().map(AdaptiveAccount::spent);
         spent.and_then(|spent| tight::loss(spent.ok()?).ok()).unwrap_or(self.spent.clone())
@@ -59,7 +67,9 @@ impl Account {
             None => self.spent.plus(loss).at_most(&self.limit()),
         }
     }
-    /// Convert the account to JSON, with exact amounts.
+    /// Convert the account to JSON, with exact amounts. The field `spent` is the
+    /// [`loss`](Account::loss). If the budget composes tightly, the field `spent_holds` states when
+    /// this loss is a valid bound.
     pub fn to_json(&self) -> Json {
         let mut json = json!({
             "name": self.name,
@@ -73,6 +83,7 @@ impl Account {
         });
         if self.filters.is_some() {
             json["composition"] = "tight".into();
+            json["spent_holds"] = SPENT_HOLDS.into();
         }
         if let (Some(json), Json::Object(terms)) = (json.as_object_mut(), self.terms.to_json()) {
             json.extend(terms);

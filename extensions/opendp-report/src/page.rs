@@ -158,4 +158,7 @@ impl Page {
 const FOOT: &str = "<footer><p>Random noise was added to every number here, so that the page tells \
 almost the same whether or not one individual is in the data. The privacy loss bounds the \
 difference.</p><p>A 95 % interval is around the exact answer, after limits and bounds on each \
-individual. It contains this answer in at least 95 of 100 releases.</p></footer>\n";
+individual. It contains this answer in at least 95 of 100 releases. For groups that were found in \
+the data, this is so over all groups, with those that were not found. Intervals of the groups that \
+are shown miss more often, because noise can lift a count above the limit at which a group is \
+shown.</p></footer>\n";

@@ -1,8 +1,11 @@
 //! The fields of a study document, and the checks of these fields.
 
+use std::ops::Range;
+
+use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
 use serde::Deserialize;
-use serde_json::Value as Json;
+use serde_json::{Number, Value as Json};
 
 /// The fields of a study document.
 #[derive(Deserialize)]
@@ -298,8 +301,8 @@ impl QuestionFields {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Condition {
-    pub(super) at_least: Option<f64>,
-    pub(super) below: Option<f64>,
+    pub(super) at_least: Option<Number>,
+    pub(super) below: Option<Number>,
     #[serde(rename = "in")]
     pub(super) among: Option<Vec<Json>>,
 }
@@ -313,6 +316,55 @@ impl Condition {
             }
         }
     }
+    /// Return the floats from `at_least` to below `below`.
+    ///
+    /// # Errors
+    /// `Argument` when a number is too large for a float.
+    pub(super) fn floats(&self) -> Result<Range<f64>> {
+        let float = |number: Option<&Number>, none: f64| number.map_or(Ok(none), float_of);
+        let lower = float(self.at_least.as_ref(), f64::NEG_INFINITY)?;
+        Ok(lower..float(self.below.as_ref(), f64::INFINITY)?)
+    }
+    /// Return the integers from `at_least` to below `below`. These integers are exact, also if they
+    /// are too large for the precision of a float.
+    ///
+    /// # Errors
+    /// `Argument` when a number is too large for a float, or when it is neither written as an
+    /// integer nor exact as a float.
+    pub(super) fn integers(&self) -> Result<Range<i128>> {
+        let least = |number: Option<&Number>, none: i128| number.map_or(Ok(none), ceiling);
+        let lower = least(self.at_least.as_ref(), i128::MIN)?;
+        Ok(lower..least(self.below.as_ref(), i128::MAX)?)
+    }
+}
+/// From this number on, the next integer is not always a float. So an integer of a column and a
+/// float are compared exactly only if the float is closer to 0.
+pub(super) const EXACT_FLOATS: f64 = 9_007_199_254_740_992.0;
+
+fn float_of(number: &Number) -> Result<f64> {
+    let reason = || format!("the number {number} of the condition is too large for a float");
+    number.as_f64().ok_or_else(|| Error::argument("where", reason()))
+}
+/// Return the least integer that is at least `number`.
+fn ceiling(number: &Number) -> Result<i128> {
+    let text = number.to_string();
+    if let Ok(integer) = text.parse() {
+        return Ok(integer);
+    }
+    let float = float_of(number)?;
+    let is_written = || {
+        let written = text.trim_start_matches('-').parse::<Exact>().ok();
+        written.is_some() && written == Exact::from_f64(float.abs()).ok()
+    };
+    // A number from 1e20 on is above every cell, so it need not be exact.
+    if (EXACT_FLOATS..1e20).contains(&float.abs()) && !is_written() {
+        let reason = format!(
+            "the number {text} of the condition is not exact as a float: write an integer without \
+             a point and without an exponent"
+        );
+        return Err(Error::argument("where", reason));
+    }
+    Ok(float.ceil() as i128)
 }
 
 /// Read fields from JSON. Errors name the wrong field.

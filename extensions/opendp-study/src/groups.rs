@@ -157,7 +157,7 @@ where
             // table has no missing cells, because `load` replaced them. So `impute` changes
             // nothing.
             let groups = groups.impute(&fields.column, 0.0);
-            Ok(groups.quantiles(&fields.column, alphas, fields.candidates()?))
+            Ok(groups.quantiles(&fields.column, alphas, self.candidates(fields)?))
         };
         let (fields, statistic): (_, fn(_, &str, _) -> _) = match statistic {
             Wanted::Sum(fields) => (fields, Groups::sum),

@@ -53,7 +53,9 @@
 //! Each question has one statistic, and optionally a `name`, a `noise` (`"laplace"` or
 //! `"gaussian"`) and conditions. For example, conditions are written as
 //! `"where": {"age": {"at_least": 18, "below": 65}, "city": {"in": ["Lyon"]}}`. If a condition is a
-//! single value instead of an object, the cell must equal this value.
+//! single value instead of an object, the cell must equal this value. For a column of integers,
+//! conditions are exact, and `edges` and `candidates` must be between -2^53 and 2^53. Beyond these
+//! numbers, not every integer is exact as a float.
 //!
 //! | statistic | fields | answer |
 //! |---|---|---|
@@ -64,7 +66,7 @@
 //! | `median`, `quantile` | `column`, `candidates`, `alpha` | the candidate nearest in rank |
 //! | `quantiles` | `column`, `candidates`, `alphas` | a candidate for each quantile, from one release |
 //! | `histogram` | `column`, `categories` or `edges`, `others` | a count for each category, and one for all other rows if `others` is true; or a count for each bin |
-//! | `counts_by` | `column` | a count for each key that enough people have; needs a delta |
+//! | `counts_by` | `column` | a count for each key that enough people have; needs a delta. [`Cell::interval`] states for which keys its interval holds |
 //! | `top_k` | `column`, `k`, `categories` | the categories with the most rows |
 //!
 //! `bounds` default to the bounds of the column. `candidates` is a list, or
@@ -102,7 +104,7 @@
 //! | field | holds |
 //! |---|---|
 //! | `group_by` | the columns, of integers, texts or `bool`; rows with equal cells in all of them are in one group |
-//! | `keys` | `{column: [value, ..], ..}`, with a group for each combination; or a list of combinations; or `"found"`, the combinations that enough people have, which needs a delta |
+//! | `keys` | `{column: [value, ..], ..}`, with a group for each combination; or a list of combinations; or `"found"`, the combinations that enough people have, which needs a delta. [`Cell::interval`] states for which keys the intervals of counts hold |
 //! | `others` | `true` for one more group, of all other rows |
 //! | `statistics` | one or more of `{"count"}`, `{"sum"}`, `{"mean"}`, `{"variance"}`, `{"median"}`, `{"quantile"}` and `{"quantiles"}`; or one of these fields beside `group_by` |
 //!

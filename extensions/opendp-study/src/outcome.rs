@@ -22,6 +22,11 @@ pub struct Cell {
     pub value: Json,
     /// An interval that contains the true number with the stated probability, if an interval is
     /// known.
+    ///
+    /// If the key of a count was found in the data (`counts_by`, or groups with the keys
+    /// `"found"`), this probability is about all keys, including the keys that were not found.
+    /// Among the found keys alone, intervals miss more often: a key is found only if its noisy
+    /// count passes the threshold, and noise can raise the count above the threshold.
     pub interval: Option<(f64, f64)>,
 }
 /// The answer to one question. Before the release, it has only the properties that are already
@@ -67,17 +72,22 @@ impl Outcome {
     pub fn answers(&self) -> &[StudyAnswer] {
         &self.answers
     }
-    /// Convert to JSON, with the budget and the remaining budget.
+    /// Convert to JSON, with the budget and the remaining budget. If the budget is an epsilon and a
+    /// delta, the field `spent_holds` states when `spent` is a bound.
     pub fn to_json(&self) -> Json {
         let answers: Vec<Json> = self.answers.iter().map(StudyAnswer::to_json).collect();
-        json!({
+        let mut json = json!({
             "answers": answers,
             "alpha": self.alpha,
             "unit": self.report["unit"],
             "budget": self.report["budget"],
             "spent": self.report["spent"],
             "left": self.report["left"],
-        })
+        });
+        if let Some(holds) = self.report.get("spent_holds") {
+            json["spent_holds"] = holds.clone();
+        }
+        json
     }
     /// Read an outcome that [`to_json`](Outcome::to_json) wrote.
     ///

@@ -6,8 +6,8 @@ use opendp_transformations::Key;
 use serde_json::Value as Json;
 
 use super::document::{
-    CellType, ColumnFields, Condition, HistogramFields, NumberFields, QuestionFields, TopFields,
-    Wanted,
+    CellType, ColumnFields, Condition, EXACT_FLOATS, HistogramFields, NumberFields, QuestionFields,
+    TopFields, Wanted,
 };
 use super::mechanisms::Mechanisms;
 use super::outcome::{Cell, StudyAnswer};
@@ -120,6 +120,7 @@ where
                 CellType::Float => Err(no_keys(column)),
             },
             (None, Some(edges)) => {
+                self.check_exact("edges", column, edges)?;
                 let counts = self.numbers(asked, column)?.histogram_between(edges.clone());
                 self.counts(MO::add_noise(counts, asked.noise)?, asked, &bins(edges))
             }
@@ -142,6 +143,8 @@ where
         };
         self.counts(MO::add_noise(counts, asked.noise)?, asked, &labels)
     }
+    /// Count the rows of each key that enough people have. See [`Cell::interval`] for the keys that
+    /// the probability of the intervals is about.
     fn counts_by(&self, asked: &QuestionFields, column: &str) -> Result<StudyAnswer> {
         match self.column(column)?.kind {
             CellType::Integer => self.keys::<i64>(asked, column),
@@ -274,17 +277,20 @@ where
     ) -> Result<Query<'c, MO>> {
         let kind = self.column(name)?.kind;
         if condition.at_least.is_some() || condition.below.is_some() {
-            let column = match kind {
-                CellType::Integer => as_float(name),
-                CellType::Float => name.to_owned(),
+            query = match kind {
+                CellType::Integer => {
+                    let range = condition.integers()?;
+                    query.filter(name, move |cell: &i64| range.contains(&i128::from(*cell)))
+                }
+                CellType::Float => {
+                    let range = condition.floats()?;
+                    query.filter(name, move |cell: &f64| range.contains(cell))
+                }
                 CellType::Bool | CellType::Text => {
                     let reason = "`at_least` and `below` are for columns of numbers";
                     return Err(Error::argument(name, reason));
                 }
             };
-            let lower = condition.at_least.unwrap_or(f64::NEG_INFINITY);
-            let upper = condition.below.unwrap_or(f64::INFINITY);
-            query = query.filter(&column, move |cell: &f64| lower <= *cell && *cell < upper);
         }
         if let Some(among) = &condition.among {
             query = match kind {
@@ -307,6 +313,23 @@ where
             CellType::Bool | CellType::Text => {
                 Err(Error::argument(name, "expected a column of numbers: i64 or f64"))
             }
+        }
+    }
+    /// Check that the comparisons of these numbers with the cells of a column are exact. A column
+    /// of integers is compared as floats. A cell that is not exact as a float is rounded to a float
+    /// of magnitude [`EXACT_FLOATS`] or more. So the numbers must be closer to 0.
+    pub(super) fn check_exact(&self, field: &str, name: &str, numbers: &[f64]) -> Result<()> {
+        let large = numbers.iter().find(|number| EXACT_FLOATS <= number.abs());
+        match (large, self.column(name)?.kind) {
+            (Some(number), CellType::Integer) => {
+                let reason = format!(
+                    "expected numbers between -2^53 and 2^53 for a column of i64, because larger \
+                     integers are not exact as floats; found {number}. Read the column as f64 if \
+                     rounded cells are good enough"
+                );
+                Err(Error::argument(field, reason))
+            }
+            _ => Ok(()),
         }
     }
     fn clamped(&self, asked: &QuestionFields, fields: &NumberFields) -> Result<Rows<'c, MO, f64>> {

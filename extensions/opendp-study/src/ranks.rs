@@ -13,6 +13,13 @@ where
     i64: Noisy<MO>,
     f64: Noisy<MO>,
 {
+    /// Return the candidates of a question, and check that their comparisons with the cells are
+    /// exact.
+    pub(super) fn candidates(&self, rank: &RankFields) -> Result<Vec<f64>> {
+        let candidates = rank.candidates()?;
+        self.check_exact("candidates", &rank.column, &candidates)?;
+        Ok(candidates)
+    }
     pub(super) fn rank(
         &self,
         asked: &QuestionFields,
@@ -22,7 +29,7 @@ where
         let missing = "a quantile needs an alpha, such as 0.25";
         let alpha = alpha.ok_or_else(|| Error::argument("alpha", missing))?;
         let cells = self.numbers(asked, &rank.column)?;
-        let question = cells.quantile(alpha, rank.candidates()?).choose()?;
+        let question = cells.quantile(alpha, self.candidates(rank)?).choose()?;
         let mut answer = StudyAnswer::before(asked.title(), question.noised(self.alpha));
         if let Some(chosen) = self.spend(question)? {
             answer.cells.push(Cell { value: chosen.value.to_json(), ..Cell::default() });
@@ -32,7 +39,7 @@ where
     pub(super) fn ranks(&self, asked: &QuestionFields, ranks: &RankFields) -> Result<StudyAnswer> {
         let alphas = ranks.alphas()?;
         let cells = self.numbers(asked, &ranks.column)?;
-        let question = cells.quantiles(alphas, ranks.candidates()?).choose()?;
+        let question = cells.quantiles(alphas, self.candidates(ranks)?).choose()?;
         let mut answer = StudyAnswer::before(asked.title(), question.noised(self.alpha));
         if let Some(chosen) = self.spend(question)? {
             let chosen = alphas.iter().zip(&chosen.value);

@@ -70,7 +70,9 @@ pub(super) fn load(
         table = match cells {
             Cells::Integer(cells) => {
                 let table = with(table, name, cells, &filler)?;
-                // Every integer up to 2^53 is a float. A larger integer is rounded, row by row.
+                // Every integer up to 2^53 is a float. A larger integer is rounded, row by row. The
+                // magnitude of the rounded cell is at least 2^53, so comparisons with numbers
+                // closer to 0 stay exact.
                 table.with_derived(&as_float(name), name, |cell: &i64| *cell as f64)?
             }
             Cells::Float(cells) => with(table, name, cells, &filler)?,

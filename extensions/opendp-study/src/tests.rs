@@ -348,3 +348,4 @@ fn what_a_statistic_does_not_use_is_refused_and_not_ignored() {
 }
 
 mod groups;
+mod integers;

@@ -105,9 +105,19 @@ pub trait Journal: Send + Sync {
     }
 }
 
+/// The condition of the total of all losses in JSON, if the budget is an epsilon and a delta.
+const SPENT_HOLDS: &str =
+    "if the releases were fixed in advance; otherwise only the whole budget is a bound";
+
 /// A report of the cost of each release.
 ///
 /// A report prints as a table and converts to JSON.
+///
+/// The table has a line `all` with the total of all losses, and the JSON has this total in the
+/// field `spent`. If the budget is an epsilon and a delta, the total can be less than the sum of
+/// the losses. This total is a valid bound only if the releases were fixed in advance. If releases
+/// were chosen after answers were seen, only the whole budget is a valid bound. For other budgets,
+/// the total is the sum of the losses, which is always a valid bound.
 #[derive(Clone, Debug)]
 pub struct Report<MO> {
     pub(crate) unit: PrivacyUnit,
@@ -124,11 +134,13 @@ impl<MO: Accounted> Report<MO> {
     }
     /// Return the exact total of all losses: one number for each part. The total can be less than
     /// the sum of the losses if the budget is an epsilon and a delta. For such a budget, the total
-    /// is valid only for releases that are fixed in advance.
+    /// is a valid bound only if the releases were fixed in advance. Otherwise only the whole budget
+    /// is a valid bound.
     pub fn exact_total(&self) -> &[Exact] {
         &self.total
     }
-    /// Convert to JSON. Losses are rounded up, and the remaining budget is rounded down.
+    /// Convert to JSON. Losses are rounded up, and the remaining budget is rounded down. If the
+    /// budget is an epsilon and a delta, the field `spent_holds` states when `spent` is a bound.
     pub fn to_json(&self) -> Json {
         let entry = |entry: &Entry| {
             json!({
@@ -147,14 +159,18 @@ impl<MO: Accounted> Report<MO> {
                 "left": parts::<MO>(&entry.left, Exact::to_f64_down),
             })
         };
-        json!({
+        let mut json = json!({
             "unit": self.unit.to_string(),
             "alpha": Context::<MO>::ALPHA,
             "budget": parts::<MO>(&self.budget, Exact::to_f64_up),
             "spent": parts::<MO>(&self.total, Exact::to_f64_up),
             "left": parts::<MO>(&self.left, Exact::to_f64_down),
             "releases": self.entries.iter().map(entry).collect::<Vec<_>>(),
-        })
+        });
+        if MO::TIGHT {
+            json["spent_holds"] = SPENT_HOLDS.into();
+        }
+        json
     }
 }
 fn parts<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> Json {

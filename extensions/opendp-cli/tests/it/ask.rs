@@ -98,6 +98,11 @@ fn a_wrong_study_is_not_charged() {
     assert!(error.contains("imcome"), "{error}");
     let error = desk.fails(&[&["ask", "study.json", "--alpha", "2"], &to[..]].concat(), 1);
     assert!(error.contains("alpha"), "{error}");
+    let mut study: Json = serde_json::from_str(&text).unwrap();
+    study["context"]["columns"] = json!({});
+    study["questions"] = json!([{"count": {}}]);
+    desk.file("empty.json", study.to_string());
+    desk.fails(&[&["ask", "empty.json"], &to[..]].concat(), 1);
     // The control: the whole budget is left for the right study.
     desk.says(&[&["ask", "study.json"], &to[..]].concat());
 }

@@ -2,6 +2,8 @@ use opendp_core::erased::{AnyDistance, AnyMeasure};
 use opendp_core::{Approximate, MaxDivergence};
 
 use super::*;
+use crate::record::{digest, verify};
+use crate::{Account, Entry, Terms};
 
 #[test]
 fn bounds_a_pure_loss_in_the_other_measures() {
@@ -106,4 +108,54 @@ fn a_plan_whose_filters_cannot_be_read_again_is_not_charged() {
     plan(&exact("0.1")).unwrap();
     // The product of two short numbers has more digits than a number that can be read.
     plan(&exact("1e-3000").times(&exact("1e-3000"))).unwrap_err();
+}
+#[test]
+fn a_history_is_complete_if_its_total_was_read_from_text_before_each_charge() {
+    let one = Exact::from_f64(1.0).unwrap();
+    let mut account = Account {
+        name: "b".into(),
+        total: Loss::rho("1").unwrap(),
+        spent: Loss::zero(Notion::Concentrated),
+        releases: 0,
+        created: 1,
+        latest: 1,
+        terms: Terms::new(),
+        filters: None,
+        head: String::new(),
+    };
+    let (mut entries, mut kept, mut sum) = (Vec::new(), account.spent.clone(), Exact::ZERO);
+    // Releases with integer Gaussian noise at distance 1. These scales first, and then others.
+    let scales = [
+        467, 103, 394, 217, 277, 431, 404, 145, 335, 221, 358, 141, 276, 77, 172, 204, 409, 302,
+        421,
+    ];
+    for (number, scale) in (1_i64..).zip(scales.into_iter().chain(500..600)) {
+        let rho = one.over(&Exact::from_f64(scale.into()).unwrap()).half_square();
+        sum = sum.plus(&rho);
+        let entry = Entry {
+            budget: "b".into(),
+            number,
+            id: number.to_string(),
+            by: String::new(),
+            at: 1,
+            pipeline: "null".into(),
+            d_in: "1".into(),
+            source: String::new(),
+            loss: Loss::exact(Notion::Concentrated, vec![rho]).unwrap(),
+            release: "7".into(),
+            digest: digest("7"),
+            previous: account.head.clone(),
+        };
+        kept = kept.plus(&entry.loss);
+        account.follow(&entry).unwrap();
+        account.spent = Loss::from_text(Notion::Concentrated, &account.spent.to_text()).unwrap();
+        assert_eq!(account.spent, kept, "{number}");
+        entries.push(entry);
+        verify(&account, &entries).unwrap();
+    }
+    // At least one term was rounded, because the exact sum has too many digits.
+    assert!(sum < account.spent.parts()[0]);
+    // The control: a history without its last entry is not complete.
+    entries.pop();
+    verify(&account, &entries).unwrap_err();
 }

@@ -8,7 +8,7 @@
 //! | what happens | what the next process finds |
 //! |---|---|
 //! | a process is killed while it writes a line | a part of a line after the mark: it is cut off |
-//! | a kill, or a loss of power, after the line was written | a whole line after the mark: the next writer counts it |
+//! | a kill or a loss of power after that | a whole line after the mark: the writer counts it |
 //! | a line that the mark counts is damaged or cut | a wrong seal: nothing is released |
 //! | the file cannot be written when it is created | no file: the creation removes it |
 //!
@@ -102,9 +102,9 @@ impl LogFile {
         Ok(LogFile { view: Mutex::new(view), writer: Some(Mutex::new(writer)) })
     }
 }
-/// Open the file. If there is no file, create it first. If its first bytes cannot be written, remove
-/// it again. An empty file would stay, and it could not be opened: it looks like a ledger whose
-/// content was lost, so it is an error and not a new ledger.
+/// Open the file. If there is no file, create it first. If its first bytes cannot be written,
+/// remove it again. An empty file is an error and not a new ledger, because it looks like a ledger
+/// whose content was lost.
 fn create(path: &Path) -> Result<Disk> {
     let Some(mut disk) = Disk::create(path)? else { return Disk::open(path, true) };
     disk.locked(true, |disk| {

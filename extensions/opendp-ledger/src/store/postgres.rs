@@ -29,6 +29,25 @@ ALTER TABLE budget ADD COLUMN IF NOT EXISTS terms TEXT NOT NULL DEFAULT '';
 ALTER TABLE budget ADD COLUMN IF NOT EXISTS filters TEXT NOT NULL DEFAULT '';
 ALTER TABLE spend ADD COLUMN IF NOT EXISTS source TEXT NOT NULL DEFAULT '';
 ";
+/// The tables, and the columns that each table has in every version of a ledger.
+const TABLES: [(&str, &[&str]); 2] = [
+    (
+        "budget",
+        &["name", "measure", "total", "spent", "releases", "created", "latest", "head", "seal"],
+    ),
+    (
+        "spend",
+        &[
+            "budget", "number", "id", "asker", "at", "pipeline", "d_in", "loss", "release",
+            "digest", "previous", "seal",
+        ],
+    ),
+];
+/// A query that returns whether the name of a table is in use, and the columns of this table. The
+/// query looks in the schema in which the statements of `SCHEMA` create tables.
+const FOUND: &str = "SELECT place IS NOT NULL, ARRAY(SELECT attname::text FROM pg_attribute \
+    WHERE attrelid = place AND attnum > 0 AND NOT attisdropped) \
+    FROM to_regclass(quote_ident(current_schema()) || '.' || $1::text) AS place";
 /// A query that returns whether the tables lack columns that this version needs.
 const OLD: &str = "SELECT count(*) < 3 FROM pg_attribute WHERE NOT attisdropped \
     AND (attrelid = to_regclass('budget') AND attname IN ('terms', 'filters') \
@@ -68,6 +87,7 @@ impl Postgres {
         if missing {
             transaction(&store.writer, parameters, false, &mut |transaction| {
                 turn(transaction)?;
+                check_tables(transaction)?;
                 transaction.batch_execute(SCHEMA).map_err(|error| fault(&error))
             })?;
         }
@@ -76,8 +96,6 @@ impl Postgres {
 }
 fn client(parameters: &str) -> Result<Client> {
     let mut client = Client::connect(parameters, NoTls).map_err(|error| fault(&error))?;
-    // A commit returns only after it is on the disk, independently of the default of the server.
-    client.batch_execute("SET synchronous_commit = on").map_err(|error| fault(&error))?;
     let row = client.query_one("SHOW fsync", &[]).map_err(|error| fault(&error))?;
     match row.try_get::<_, &str>(0) {
         Ok("on") => Ok(client),
@@ -86,6 +104,23 @@ fn client(parameters: &str) -> Result<Client> {
                 .into(),
         )),
     }
+}
+/// Check that no table of another program has the name of a table of the ledger. Such a table would
+/// be changed by the statements of `SCHEMA`.
+fn check_tables(transaction: &mut Transaction<'_>) -> Result<()> {
+    for (table, columns) in TABLES {
+        let row = transaction.query_one(FOUND, &[&table]).map_err(|error| fault(&error))?;
+        let exists: bool = row.try_get(0).map_err(|error| fault(&error))?;
+        let found: Vec<String> = row.try_get(1).map_err(|error| fault(&error))?;
+        let missing = columns.iter().find(|column| found.iter().all(|name| name != *column));
+        if let Some(column) = missing.filter(|_| exists) {
+            return Err(Error::FailedFunction(format!(
+                "the ledger's server: the table `{table}` is not a table of a ledger, because it \
+                 has no column `{column}`; nothing was changed. Use another database or schema"
+            )));
+        }
+    }
+    Ok(())
 }
 /// Wait until no other writer works, and lock out other writers until the transaction ends.
 fn turn(transaction: &mut Transaction<'_>) -> Result<()> {
@@ -107,7 +142,9 @@ fn transaction(
     let builder = client.build_transaction().isolation_level(isolation).read_only(read_only);
     let mut transaction = builder.start().map_err(|error| fault(&error))?;
     if !read_only {
-        // Behind a pooler of connections, the setting of a session can be lost.
+        // The commit returns only after it is on the disk, independently of the default of the
+        // server. Behind a pooler of connections, the setting of a session can be lost, so make
+        // the setting in each transaction.
         let on = transaction.batch_execute("SET LOCAL synchronous_commit = on");
         on.map_err(|error| fault(&error))?;
     }

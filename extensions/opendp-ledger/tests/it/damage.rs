@@ -125,8 +125,8 @@ fn the_part_of_a_line_that_a_crash_leaves_is_cut_off_and_a_whole_line_counts() {
         let torn = [&before[..], &line[..kept]].concat();
         std::fs::write(&path, torn).unwrap();
         let whole = kept == line.len();
-        let seen = Ledger::open_to_read(&path).unwrap().history("b").unwrap().len();
-        assert_eq!(seen, 3 + usize::from(whole));
+        // A reader leaves out the new line, because it is possibly not durable.
+        assert_eq!(Ledger::open_to_read(&path).unwrap().history("b").unwrap().len(), 3);
         let ledger = Ledger::open_existing(&path).unwrap();
         let retry = ledger.release("b", &request("3"), || Ok(1003)).unwrap();
         assert_eq!(retry.repeated(), whole, "{kept} bytes");

@@ -217,6 +217,33 @@ fn a_file_that_may_not_grow_releases_nothing() {
     assert!(!ledger.release("b", &request, || Ok("x".repeat(1500))).unwrap().repeated());
     assert_eq!(ledger.history("b").unwrap().len(), 2 + granted);
 }
+/// The test `a_creation_that_fails_leaves_no_file` runs this helper without room in any file.
+#[test]
+fn helper_no_room() {
+    let Ok(path) = std::env::var("LEDGER_NO_ROOM") else { return };
+    println!("\nrefused {}", Ledger::open(&path).unwrap_err());
+}
+#[cfg(unix)]
+#[test]
+fn a_creation_that_fails_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("l");
+    // The system refuses to write to any file.
+    let output = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().unwrap())
+        .args(["faults::helper_no_room", "--exact", "--nocapture"])
+        .env("LEDGER_NO_ROOM", &path)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("refused") && said.contains("allows no larger file"), "{said}");
+    assert!(!path.exists());
+    // The control: when there is room again, the ledger is created.
+    drop(new(&path));
+    assert_eq!(Ledger::open_existing(&path).unwrap().history("b").unwrap().len(), 1);
+}
 /// A small disk for the test, if the test has the right to mount it.
 struct Small(tempfile::TempDir);
 impl Small {

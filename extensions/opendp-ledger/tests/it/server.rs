@@ -202,6 +202,56 @@ fn a_server_keeps_plans_that_reserve_an_unspent_budget() {
     }
 }
 #[test]
+fn tables_of_other_programs_are_not_changed() {
+    let Some(server) = Server::start() else { return };
+    let mut client = postgres::Client::connect(&server.parameters(), postgres::NoTls).unwrap();
+    for table in ["budget", "spend"] {
+        client.batch_execute(&format!("CREATE TABLE {table} (name TEXT, year INT)")).unwrap();
+        let error = Ledger::connect(&server.parameters()).unwrap_err().to_string();
+        assert!(error.contains(&format!("`{table}` is not a table of a ledger")), "{error}");
+        let names = "SELECT relname::text || '.' || attname FROM pg_attribute \
+            JOIN pg_class ON pg_class.oid = attrelid \
+            WHERE relname IN ('budget', 'spend') AND attnum > 0 ORDER BY attnum";
+        let rows = client.query(names, &[]).unwrap();
+        let names: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+        assert_eq!(names, [format!("{table}.name"), format!("{table}.year")]);
+        client.batch_execute(&format!("DROP TABLE {table}")).unwrap();
+    }
+    // The control: without these tables, the ledger is created, and it can be opened again.
+    for _ in 0..2 {
+        Ledger::connect(&server.parameters()).unwrap();
+    }
+}
+#[test]
+fn each_charge_is_durable_behind_a_pooler_of_connections() {
+    let Some(server) = Server::start() else { return };
+    let mut client = postgres::Client::connect(&server.parameters(), postgres::NoTls).unwrap();
+    client.batch_execute("ALTER ROLE ledger SET synchronous_commit = off").unwrap();
+    let ledger = Ledger::connect(&server.parameters()).unwrap();
+    ledger.create("b", &Loss::epsilon("1").unwrap()).unwrap();
+    // A pooler can give each transaction a connection without the settings of the session. Simulate
+    // this: note the setting of each charge, and reset the setting of the session.
+    let look = "CREATE TABLE seen (place SERIAL, value TEXT);
+        CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            INSERT INTO seen (value) VALUES (current_setting('synchronous_commit'));
+            PERFORM set_config('synchronous_commit', 'off', false);
+            RETURN NEW;
+        END $$;
+        CREATE TRIGGER look AFTER INSERT ON spend FOR EACH ROW EXECUTE PROCEDURE look();";
+    client.batch_execute(look).unwrap();
+    for id in ["1", "2", "3"] {
+        let request = Request::of_loss(id, Loss::epsilon("0.1").unwrap());
+        ledger.release("b", &request, || Ok(1)).unwrap();
+    }
+    let rows = client.query("SELECT value FROM seen ORDER BY place", &[]).unwrap();
+    let seen: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    assert_eq!(seen, ["on", "on", "on"]);
+    // The control: without a setting, a transaction of this user is not durable at its commit.
+    let mut other = postgres::Client::connect(&server.parameters(), postgres::NoTls).unwrap();
+    let row = other.query_one("SHOW synchronous_commit", &[]).unwrap();
+    assert_eq!(row.get::<_, String>(0), "off");
+}
+#[test]
 fn tables_of_an_earlier_version_get_the_column_for_filters() {
     let Some(server) = Server::start() else { return };
     let loss = |epsilon| Loss::epsilon_delta(epsilon, "0").unwrap();

@@ -71,6 +71,19 @@ fn a_tight_budget_admits_the_same_releases_after_each_restart() {
     ledger.export().unwrap();
 }
 #[test]
+fn a_tight_budget_states_when_its_spent_amount_is_a_bound() {
+    let (_folder, _path, ledger) = opened();
+    ledger.create("sum", &total()).unwrap();
+    spend(&ledger, "1", &Loss::epsilon("0.1").unwrap()).unwrap();
+    let export = ledger.export().unwrap();
+    let holds = |place: usize| export["budgets"][place]["spent_holds"].as_str();
+    let stated =
+        "if the releases were fixed in advance; otherwise only the whole budget is a bound";
+    assert_eq!(holds(0), Some(stated));
+    // The control: a sum of losses is always a bound.
+    assert_eq!((export["budgets"][1]["name"].as_str(), holds(1)), (Some("sum"), None));
+}
+#[test]
 fn a_budget_that_adds_up_ignores_mu() {
     let (_folder, _path, ledger) = opened();
     let loss = gaussian(&ledger, 100);

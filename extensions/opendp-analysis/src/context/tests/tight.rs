@@ -234,6 +234,21 @@ fn the_report_shows_what_each_question_cost_and_the_total_of_all() {
     assert_eq!(pure.report().to_json()["releases"][0]["mu"], serde_json::Value::Null);
 }
 #[test]
+fn the_report_states_when_its_total_is_a_bound() {
+    let stated =
+        "if the releases were fixed in advance; otherwise only the whole budget is a bound";
+    let tight = open(1.0, 1e-6, Split::evenly(2));
+    let kinds = Split::by_kinds(&[(ShareKind::Pure, 1.0), (ShareKind::Gaussian, 1.0)]);
+    for context in [tight, open(1.0, 1e-6, kinds)] {
+        context.query().count().laplace().unwrap().release().unwrap();
+        assert_eq!(context.report().to_json()["spent_holds"], stated);
+    }
+    // The control: a sum of losses is always a bound.
+    let sum = pure(1.0, 2);
+    sum.query().count().laplace().unwrap().release().unwrap();
+    assert!(sum.report().to_json().get("spent_holds").is_none());
+}
+#[test]
 fn the_best_noise_is_the_one_with_the_smaller_error() {
     for queries in [1, 2, 5, 20, 100] {
         let context = open(1.0, 1e-6, Split::evenly(queries));

@@ -210,8 +210,8 @@ fn a_sealed_line_that_cannot_be_understood_is_not_left_out() {
     assert!(error.contains("line 3 cannot be read"), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), bytes, "nothing is cut off");
 }
-#[test]
-fn lines_that_a_failed_repair_did_not_make_durable_are_not_returned() {
+/// Make a ledger with one release. Its process crashed before the mark of the release was written.
+fn unmarked() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("l");
     let ledger = Ledger::open(&path).unwrap();
@@ -219,17 +219,56 @@ fn lines_that_a_failed_repair_did_not_make_durable_are_not_returned() {
     let mark = std::fs::read(&path).unwrap()[SECTOR..2 * SECTOR].to_vec();
     spend(&ledger, "1").unwrap();
     drop(ledger);
-    // Simulate a crash before the mark of the last line was written.
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[SECTOR..2 * SECTOR].copy_from_slice(&mark);
     std::fs::write(&path, bytes).unwrap();
+    (folder, path)
+}
+#[test]
+fn a_reader_leaves_out_a_release_that_is_possibly_not_durable() {
+    let (_folder, path) = unmarked();
+    let bytes = std::fs::read(&path).unwrap();
+    let reader = Ledger::open_to_read(&path).unwrap();
+    assert_eq!(reader.history("b").unwrap().len(), 0);
+    assert_eq!(reader.remaining("b").unwrap(), loss("1"));
+    assert_eq!(std::fs::read(&path).unwrap(), bytes, "a reader changes nothing");
+    // The control: a writer counts the release, and readers then return it.
+    let writer = Ledger::open_existing(&path).unwrap();
+    assert_eq!(writer.remaining("b").unwrap(), loss("0.9"));
+    for reader in [reader, Ledger::open_to_read(&path).unwrap()] {
+        assert_eq!(reader.history("b").unwrap().len(), 1);
+    }
+    assert!(!spend(&writer, "1").unwrap());
+}
+#[test]
+fn whoever_opens_a_ledger_without_lines_makes_its_name_durable() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("l");
+    // Simulate a process that was killed after it wrote the first bytes of the file.
+    let header = Header { mark: SECTOR as u64 };
+    std::fs::write(&path, [header.write(), Mark::new(header).write()].concat()).unwrap();
+    let open = || {
+        let before = super::disk::FOLDER_SYNCS.get();
+        let ledger = Ledger::open(&path).unwrap();
+        (ledger, super::disk::FOLDER_SYNCS.get() - before)
+    };
+    let (ledger, syncs) = open();
+    assert_eq!(syncs, 1);
+    ledger.create("b", &loss("1")).unwrap();
+    drop(ledger);
+    // The control: the name of a ledger with lines is durable.
+    assert_eq!(open().1, 0);
+}
+#[test]
+fn lines_that_a_failed_repair_did_not_make_durable_are_not_returned() {
+    let (_folder, path) = unmarked();
     let header = Header { mark: SECTOR as u64 };
     // If the file is opened only for reading, each write fails.
     for writable in [false, true] {
         let mut view = View::new(Disk::open(&path, false).unwrap(), header);
         view.refresh(true).unwrap();
         let mut disk = Disk::open(&path, writable).unwrap();
-        assert_eq!(view.recover(Some(header), &mut disk).is_ok(), writable);
+        assert_eq!(view.recover(header, &mut disk).is_ok(), writable);
         for writing in [false, true] {
             assert_eq!(view.refresh(writing).is_ok(), writable);
         }

@@ -1,0 +1,81 @@
+use super::*;
+
+/// From this number on, the next integer is not always a float.
+const LARGE: i64 = 1 << 53;
+
+/// Ask questions about two columns of the integers `LARGE - 1`, `LARGE`, `LARGE + 1` and
+/// `i64::MAX`. Return the released numbers.
+fn ask(kind: &str, questions: Json) -> Result<Vec<f64>> {
+    let study = Study::parse(&json!({
+        "context": {
+            "unit": {"person": 1}, "budget": large(),
+            "columns": {"x": {"T": kind, "missing": 0}, "y": {"T": kind, "missing": 0}},
+        },
+        "questions": questions,
+    }))?;
+    let cells = [LARGE - 1, LARGE, LARGE + 1, i64::MAX];
+    let read = |_: &str, kind: CellType| match kind {
+        CellType::Float => Ok(Cells::Float(cells.map(|cell| Some(cell as f64)).to_vec())),
+        _ => Ok(Cells::Integer(cells.map(Some).to_vec())),
+    };
+    let outcome = study.ask(read, 0.05)?;
+    let cells = outcome.answers().iter().flat_map(|answer| &answer.cells);
+    Ok(cells.map(|cell| cell.value.as_f64().unwrap()).collect())
+}
+fn count(condition: &str) -> Result<f64> {
+    let condition: Json = serde_json::from_str(condition).unwrap();
+    let counts = ask("i64", json!([{"where": {"x": condition}, "count": {}}]))?;
+    Ok(counts[0])
+}
+
+#[test]
+fn conditions_on_integers_are_exact() {
+    for (condition, wanted) in [
+        (r#"{"at_least": 9007199254740993}"#, 2.0),
+        (r#"{"below": 9007199254740993}"#, 2.0),
+        (r#"{"at_least": 9007199254740992}"#, 3.0),
+        (r#"{"at_least": 9007199254740992, "below": 9007199254740993}"#, 1.0),
+        (r#"{"at_least": 9223372036854775807}"#, 1.0),
+        (r#"{"below": 9223372036854775808}"#, 4.0),
+        (r#"{"at_least": 1e30}"#, 0.0),
+        (r#"{"at_least": -1e30, "below": 9e15}"#, 0.0),
+        (r#"{"at_least": 0.5, "below": 1e18}"#, 3.0),
+        ("9007199254740993", 1.0),
+    ] {
+        assert_eq!(count(condition).unwrap(), wanted, "{condition}");
+    }
+    // This number lies between two floats, and `1e400` is above all floats.
+    for condition in [r#"{"at_least": 9007199254740993.0}"#, r#"{"below": 1e400}"#] {
+        let error = count(condition).unwrap_err().to_string();
+        assert!(error.contains("where `x`") && error.contains("float"), "{error}");
+    }
+}
+#[test]
+fn edges_and_candidates_that_floats_cannot_compare_with_integers_are_refused() {
+    let (edge, small) = (LARGE as f64, (LARGE - 1) as f64);
+    let questions = |number: f64| {
+        let candidates = json!([0, number]);
+        [
+            json!([{"histogram": {"column": "x", "edges": [number]}}]),
+            json!([{"median": {"column": "x", "candidates": candidates}}]),
+            json!([{"quantiles": {"column": "x", "alphas": [0.1], "candidates": candidates}}]),
+            json!([{"group_by": ["y"], "keys": {"y": [1]},
+                    "median": {"column": "x", "candidates": candidates}}]),
+        ]
+    };
+    for number in [edge, -edge] {
+        for question in questions(number) {
+            let error = ask("i64", question.clone()).unwrap_err().to_string();
+            assert!(error.contains("between -2^53 and 2^53"), "{question}: {error}");
+        }
+    }
+    // The controls: a smaller number, and a column of floats.
+    for question in questions(small) {
+        ask("i64", question).unwrap();
+    }
+    let [bins, ..] = questions(small);
+    assert_eq!(ask("i64", bins).unwrap(), [0.0, 4.0]);
+    let [bins, median, ..] = questions(edge);
+    ask("f64", bins).unwrap();
+    ask("f64", median).unwrap();
+}
