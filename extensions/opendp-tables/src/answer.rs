@@ -21,7 +21,7 @@ use crate::{Type, Value};
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The table that the query asks for, after HAVING, ORDER BY and LIMIT. If these steps fail on
-    /// the released values, this is `values`, and the document has a `warning`.
+    /// the released values, this table is a copy of `values`, and the document has a `warning`.
     pub table: RecordBatch,
     /// A row for every released number: its keys, the aggregate, the value, the scale of the noise,
     /// the 95 % interval, and the loss.

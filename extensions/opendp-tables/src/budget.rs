@@ -99,8 +99,8 @@ pub(crate) enum Account {
     Tight { filters: Mutex<AdaptiveAccount> },
     Durable { ledger: Ledger, name: String, notion: Notion, composition: Composition },
 }
-/// Return whether a budget with these terms protects the individuals of all private tables. The
-/// terms of a budget that tables have created are empty.
+/// Return whether a budget with these terms protects the individuals of all private tables. If
+/// this module created the budget, its terms are empty.
 fn protects(terms: &Terms, tables: &BTreeMap<String, Table>) -> bool {
     let rows = |table: &Table| match (&table.unit, table.rows) {
         (Some(unit), None) => unit.rows,

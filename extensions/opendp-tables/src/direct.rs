@@ -17,11 +17,11 @@
 //! such a choice, two runs on the same rows could keep different rows of every id. A test could not
 //! distinguish this difference from the effect of a wrong limit.
 //!
-//! Each thread reads rows and packs each row into few words (`packed`). Then the thread divides the
-//! rows into shards, by a hash of their ids (`shards`). If the rows take more memory than the
-//! engine may use, the last shards are dropped. The dropped shards are filled when the rows are
-//! read again. Then the rows of each id are brought together. Some of these rows are chosen
-//! (`people`). The chosen rows are added to the sums and counts (`totals`). Rows are sorted
+//! Each thread reads rows and packs each row into few 64-bit words (`packed`). Then the thread
+//! divides the rows into shards, by a hash of their ids (`shards`). If the rows take more memory
+//! than the engine may use, the last shards are dropped. The dropped shards are filled when the
+//! rows are read again. Then the rows of each id are brought together. Some of these rows are
+//! chosen (`people`). The chosen rows are added to the sums and counts (`totals`). Rows are sorted
 //! (`order`) only if their id has more rows than limits allow.
 
 use std::sync::{Mutex, PoisonError};
@@ -65,8 +65,8 @@ pub(crate) fn run(plan: &Plan, engine: &DataFusion, seed: &str) -> Option<Result
     let run = Run { plan, engine, layout: &layout, groups: &groups, statement };
     match &plan.bounding {
         Bounding::Trusted { .. } => Some(run.all()),
-        // If ids are not integers, the statements in SQL compute the lots of rows in another way.
-        // This module does not support such plans.
+        // If ids are not integers, the statements in SQL compute hashes in place of the lots of the
+        // module `lots`. This module does not support such plans.
         Bounding::Enforced { id: (_, kind), .. } if *kind != Type::Integer => None,
         Bounding::Enforced { rows, groups, rows_per_group, .. } => {
             let limit = |limit: &Option<u64>| limit.unwrap_or(u64::MAX);
@@ -114,7 +114,7 @@ impl Run<'_> {
         all.into_iter().for_each(|other| totals.add(other));
         Ok(self.exact(totals))
     }
-    /// Return the columns of the keys. `first` is the place of the first picked column.
+    /// Return the columns of the keys. `first` is the index of the first picked column.
     fn keys<'b>(&self, batch: &'b RecordBatch, first: usize) -> Result<Vec<&'b ArrayRef>> {
         let column = |key: &crate::ir::Key| batch.columns().get(first + key.column);
         self.plan.keys.iter().map(|key| column(key).ok_or_else(failed)).collect()
@@ -240,7 +240,7 @@ impl<'a, const N: usize> Pass<'a, N> {
 struct Adder<'a> {
     layout: &'a Layout<'a>,
     limiter: &'a Limiter,
-    /// The place of each group in the order of the keys. The index is the number of the group.
+    /// For each group number, the place of this group in the order of the keys.
     ranks: Vec<u32>,
     /// For each place in the order of the keys, the number of the group at this place.
     numbers: Vec<u32>,

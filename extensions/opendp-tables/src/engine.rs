@@ -62,9 +62,9 @@ pub(crate) fn without_data(error: Error) -> Error {
         _ => failed(),
     }
 }
-/// Return the error for records that the engine in this process cannot decode. It checks every
-/// record, so a single record can decide whether there is this error. So the loss of the release is
-/// charged.
+/// Return the error for records that the engine in this process cannot decode. The engine checks
+/// every record, so a single record can cause this error. For this reason, the loss of the release
+/// is charged.
 pub(crate) fn undecoded() -> Error {
     Error::argument(
         "data",

@@ -50,8 +50,8 @@ impl ScalarUDFImpl for Weight {
 /// The name of the function that states weights.
 pub(crate) const WEIGHT: &str = "weight";
 
-/// Make the function `clamp`. It runs only on released values. On the rows of a private table, the
-/// checker translates it.
+/// Make the function `clamp`. It runs only on released values. The checker translates calls of
+/// `clamp` on the rows of a private table.
 pub(crate) fn clamp_function() -> ScalarUDF {
     let (float, types) = (DataType::Float64, vec![DataType::Float64; 3]);
     create_udf("clamp", types, float, Volatility::Immutable, Arc::new(clamped))

@@ -238,9 +238,9 @@ impl Lattice {
     /// The step depends on the distance between the bounds. So the differences are also precise if
     /// the bounds are far from 0. For floats, the magnitudes of points are at most `2^52` steps,
     /// because the rounding of floats to a finer lattice would not be exact. So if floats are far
-    /// from 0, the step can be larger than `bits` states. Then the step is at most `2^-51` times
-    /// the larger magnitude of the bounds. Integers have magnitudes of at most `2^53`, so they need
-    /// no larger step.
+    /// from 0, the step can be larger than the step that `bits` alone would give. Then the step is
+    /// at most `2^-51` times the larger magnitude of the bounds. Integers have magnitudes of at
+    /// most `2^53`, so they need no larger step.
     pub(crate) fn centred(low: f64, high: f64, whole: bool, bits: i32) -> Lattice {
         let close = above((high - low) / 2.0) - bits;
         let finest = if whole { 0 } else { above(low.abs().max(high.abs())) - 52 };

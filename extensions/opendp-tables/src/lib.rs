@@ -2,7 +2,8 @@
 //!
 //! A [`Session`] has tables with public [`Metadata`], a [`Budget`] and an [`Engine`]. A question in
 //! SQL, or as a data frame, is checked before anything is read. [`Question::explain`] returns its
-//! cost and the accuracy of its answer. [`Question::release`] spends and answers.
+//! cost and the accuracy of its answer. [`Question::release`] spends this cost and returns the
+//! answer.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -91,7 +91,7 @@ fn divided(
     let of_choices = choices.iter().map(|choice| choice.loss.clone());
     let of_selection = selection.iter().map(|selection| selection.noise.loss.clone());
     // The loss of the release of keys comes first, because it can have a delta. With this order, a
-    // budget that composes tightly keeps room for deltas.
+    // budget that composes tightly reserves enough of its delta for such losses.
     let losses: Vec<Loss> = of_selection.chain(of_sums).chain(of_choices).collect();
     let loss = total(budget.notion(), &losses)?;
     Ok(Mechanisms { sums, choices, selection, loss, losses, kind, compared: None })

@@ -152,8 +152,8 @@ impl<'a> Question<'a> {
         if let Some(budget) = &self.spending {
             let amount = budget.amount();
             let charged = amount.within(account.notion()).map_err(|error| error.at("spending"))?;
-            // Find the noise for the epsilon, and not for the rho that is charged. Gaussian noise
-            // for this rho would have no pure epsilon.
+            // If the question states an epsilon and the budget is a rho, find the noise for the
+            // epsilon. Gaussian noise for the charged rho would have no pure epsilon.
             let as_stated =
                 (amount.notion(), account.notion()) == (Notion::Pure, Notion::Concentrated);
             return Ok(if as_stated { amount.clone() } else { charged });
@@ -189,9 +189,9 @@ impl<'a> Question<'a> {
     /// too small when the call begins, the exact plan is not run. `Argument` when a key occurs
     /// twice in a public table, or when the steps after the release fail on made-up numbers.
     /// `FailedFunction` when the engine fails. If the exact plan fails, nothing is charged to a
-    /// ledger, but a charge to a budget in memory stays. `Argument` when the engine in this process
-    /// cannot decode a record. This is a fact about the data, so the loss is charged, and a ledger
-    /// keeps the refusal under the id of the question.
+    /// ledger, but a charge to a budget in memory stays. There is one exception: `Argument` when
+    /// the engine in this process cannot decode a record. This error depends on the data, so the
+    /// loss is charged, and a ledger keeps the refusal under the id of the question.
     ///
     /// If the steps after the release fail on the released numbers, this is no error, because the
     /// loss is charged. Then the table of the answer is its table of released values, and the

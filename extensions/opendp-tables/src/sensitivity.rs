@@ -30,8 +30,8 @@
 //! are applied, the rows of the two tables differ only by rows of one individual. If the unit is
 //! `rows = k`, they differ by at most `m k` rows. The limits rank the rows of each id separately
 //! from the rows of other ids. The rows of an id are numbered in the order of their values. The
-//! seed gives each row a value, the lot of the row. The rank of a row depends on its lot. The lot
-//! of a row depends only on the seed, the id and the number of the row. So the kept rows of other
+//! seed also gives each row a lot. The rank of a row depends on its lot. The lot of a row is a
+//! value that depends only on the seed, the id and the number of the row. So the kept rows of other
 //! ids do not change. The individual has at most `C` kept rows in each group, has kept rows in at
 //! most `G` groups, and has at most `K` kept rows in total. Later limits only remove rows, so the
 //! earlier limits still hold. Equal rows of an id are interchangeable. So the multiset of kept rows
@@ -95,7 +95,8 @@ impl Contribution {
             false => 0,
         };
         let square = |x: u64| u128::from(x) * u128::from(x);
-        // Both squares are below 2^128. Return an error, and no smaller number, if the sum is not.
+        // Both squares are below 2^128. If the sum is not below 2^128, return an error, and not a
+        // smaller number.
         let all = u128::from(full).checked_mul(square(self.per_group));
         let all = all.and_then(|all| all.checked_add(square(rest)));
         all.ok_or_else(|| Error::Overflow("an individual may have too many rows".into()))

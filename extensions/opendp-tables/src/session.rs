@@ -29,7 +29,7 @@ pub struct Session {
     pub(crate) metadata: Metadata,
     pub(crate) engine: Box<dyn Engine>,
     pub(crate) account: Account,
-    /// The places of the tables that are files, by the names of the tables.
+    /// The paths or URLs of the tables that are files, by the names of the tables.
     places: BTreeMap<String, String>,
     /// The context that plans queries and computes with released values. The tables of this context
     /// are empty.
@@ -170,8 +170,8 @@ impl Session {
         let text = plan.display_indent().to_string();
         Question::new(self, &text, check(plan, &self.metadata.tables)?)
     }
-    /// Return the name of a table, and its place if it is a file. The id of a release belongs to
-    /// this source.
+    /// Return the name of a table. If the table is a file, also return its path or URL. The id of a
+    /// release cannot be used again with another source.
     pub(crate) fn source(&self, table: &str) -> Json {
         match self.places.get(table) {
             Some(place) => json!({"table": table, "data": place}),

@@ -58,7 +58,7 @@ impl Output {
             Output::Public { .. } | Output::Quantile { .. } => Vec::new(),
         }
     }
-    /// If the value is a quantile, return the place of its buckets in the plan, and the level of
+    /// If the value is a quantile, return the index of its buckets in the plan, and the level of
     /// the quantile as a fraction.
     pub(crate) fn choice(&self) -> Option<(usize, (u64, u64))> {
         match self {

@@ -53,8 +53,8 @@ fn column_of<'a>(output: &Output, picked: &'a Picked<'_>) -> Option<&'a Row> {
     };
     picked.branches.first()?.columns.get(column?)
 }
-/// Find all calls of `weight` above the aggregate. Return the place of each weighted aggregate, and
-/// its weight.
+/// Find all calls of `weight` in the nodes above the aggregate node. Return the index of each
+/// weighted aggregate, and its weight.
 fn stated(query: &LogicalPlan, aggregate: &Aggregate) -> Result<Vec<(usize, f64)>> {
     let mut calls: Vec<(Expr, f64)> = Vec::new();
     let mut wrong = None;
@@ -104,7 +104,7 @@ fn read(args: &[Expr]) -> Result<(Expr, f64)> {
     check_weight(weight)?;
     Ok((value.clone(), weight))
 }
-/// Return the expressions above the aggregate, from the top.
+/// Return the expressions of the nodes above the aggregate node, from the top node down.
 fn above(query: &LogicalPlan) -> Vec<Expr> {
     let (mut all, mut node) = (Vec::new(), query);
     while !matches!(node, LogicalPlan::Aggregate(_)) {
@@ -116,7 +116,7 @@ fn above(query: &LogicalPlan) -> Vec<Expr> {
     }
     all
 }
-/// Return the places of the aggregates that an expression refers to.
+/// Return the indices of the aggregates that an expression refers to.
 fn places(value: &Expr, aggregate: &Aggregate) -> Vec<usize> {
     let keys = aggregate.group_expr.len();
     let fields = aggregate.schema.fields().iter().skip(keys).zip(0..);

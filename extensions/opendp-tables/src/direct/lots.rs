@@ -1,11 +1,12 @@
 //! Lots that decide which rows of an id are kept.
 //!
-//! A lot is a pseudo-random integer below the prime `2^31 - 1`. It is computed from an id, a place,
-//! and keys that are derived from the seed of the query. The computation alternates two steps: it
-//! adds a secret key, and it takes the fifth power. The fifth power permutes the integers below the
-//! prime, because 5 does not divide `2^31 - 2`. Albrecht, Grassi, Rechberger, Roy and Tiessen 2016
-//! (MiMC) study such permutations. All steps are additions, products and remainders of integers
-//! below `2^63`, so SQL computes the same lots on every engine.
+//! A lot is a pseudo-random integer below the prime `2^31 - 1`. Each row and each group of an id
+//! has a place: its number in the order of the rows or groups of this id. The lot is computed from
+//! the id, the place, and keys that are derived from the seed of the query. The computation
+//! alternates two steps: it adds a secret key, and it takes the fifth power. The fifth power
+//! permutes the integers below the prime, because 5 does not divide `2^31 - 2`. Albrecht, Grassi,
+//! Rechberger, Roy and Tiessen 2016 (MiMC) study such permutations. All steps are additions,
+//! products and remainders of integers below `2^63`, so SQL computes the same lots on every engine.
 //!
 //! Privacy does not depend on lots. An individual causes at most a certain change, and the bound on
 //! this change holds for all values of the lots. Lots only make the choice of rows fair.
@@ -16,8 +17,8 @@ use sha2::{Digest, Sha256};
 pub(crate) const PRIME: i64 = (1 << 31) - 1;
 /// The number of keys.
 pub(crate) const KEYS: usize = 6;
-/// Lots are computed for this many places together. This takes less time than a computation for one
-/// place after the other.
+/// The number of places whose lots are computed together. This takes less time than one place after
+/// the other.
 pub(crate) const BLOCK: usize = 4;
 
 /// The keys of the lots of one query.

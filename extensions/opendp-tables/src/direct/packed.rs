@@ -1,4 +1,4 @@
-//! Rows of individuals, packed into few words. Such rows are fast to move and to compare.
+//! Rows of individuals, packed into few 64-bit words. Such rows are fast to move and to compare.
 
 use super::groups::NO_GROUP;
 use super::order::Keyed;
@@ -152,7 +152,7 @@ mod tests {
             for (other, named) in rows.iter().zip(&all) {
                 let order = (*group, values).cmp(&(named.0, &named.1));
                 assert_eq!(row.cmp(other), order);
-                // Different keys tell the order.
+                // If two keys differ, they determine the order of the rows.
                 assert!(row.key() == other.key() || row.key().cmp(&other.key()) == order);
             }
         }

@@ -23,7 +23,8 @@ impl Limits {
     }
 }
 
-/// A lot, and a place counted from 1. Lots have 31 bits, so one integer stores both.
+/// A lot, and the place of its row or group, counted from 1. Lots have 31 bits, so one integer
+/// stores both.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Drawn(u64);
 impl Keyed for Drawn {
@@ -40,8 +41,8 @@ struct Draw {
 }
 impl Draw {
     /// Among the items from the position `start` on, keep the `limit` items with the smallest lots.
-    /// The order stays the same. The function `place` returns the place of an item, given the
-    /// number of the item and the item itself. The function `lots` returns the lots of places.
+    /// The order stays the same. The function `place` takes the index of an item and the item, and
+    /// returns the place of the item. The function `lots` returns the lots of places.
     fn keep<T: Copy>(
         &mut self,
         items: &mut Vec<T>,

@@ -26,8 +26,8 @@ fn bucket_of(id: u64, bits: u32) -> usize {
 pub(crate) struct Part<const N: usize> {
     /// The chunks of each shard. All chunks of a shard except the last one are full.
     chunks: Vec<Vec<usize>>,
-    /// The place of the next row of each shard. If this place is the start of a chunk, the shard
-    /// needs a new chunk first.
+    /// The position in `slabs` of the next row of each shard. If this position is the start of a
+    /// chunk, the shard needs a new chunk first.
     next: Vec<usize>,
     slabs: Slabs<N>,
     /// The rows of a batch, which `divide` divides among the shards.

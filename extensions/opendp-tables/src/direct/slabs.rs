@@ -1,9 +1,9 @@
 //! Memory for the rows of a pass. It is divided into chunks, and each chunk belongs to one shard.
 //!
-//! The name of a chunk is the place of its first row. The system provides each page of new memory
-//! when the page is first used. Providing these pages takes most of the time that is needed to fill
-//! new memory. So the memory is requested in large slabs, with large pages if the system has them.
-//! After a pass, later passes of this process use its slabs again.
+//! A chunk is identified by the position of its first row. The system provides each page of new
+//! memory when the page is first used. Providing these pages takes most of the time that is needed
+//! to fill new memory. So the memory is requested in large slabs, with large pages if the system
+//! has them. After a pass, later passes of this process use its slabs again.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -93,7 +93,7 @@ impl<const N: usize> Slabs<N> {
         let start = chunk % Self::ROWS;
         words.as_chunks::<N>().0.get(start..start + CHUNK).unwrap_or(&[])
     }
-    /// Write a row at a place.
+    /// Write a row to the position `place`.
     #[inline]
     pub(crate) fn write(&mut self, place: usize, row: &Packed<N>) {
         let start = place % Self::ROWS * size_of::<Packed<N>>();
@@ -119,7 +119,7 @@ impl<const N: usize> Drop for Slabs<N> {
 mod tests {
     use super::*;
 
-    /// Rows are at their places, also at the end of a slab and at the start of the next one.
+    /// Each row is at its position, also at the end of a slab and at the start of the next one.
     #[test]
     fn rows_are_where_they_were_written() {
         let mut slabs = Slabs::<65>::default();

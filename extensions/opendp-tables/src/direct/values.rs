@@ -1,8 +1,8 @@
 //! The integers that rows add to sums, and the buckets of quantiles.
 //!
-//! These numbers equal the numbers that the statements of `sql` compute, bit for bit. A function
-//! here replaces an SQL expression or a function of `sql`. The comment of the function here names
-//! what it replaces.
+//! These numbers equal the numbers that the statements of `sql` compute, bit for bit. Some
+//! functions here replace an SQL expression or a function of `sql`. The comment of such a function
+//! names the replaced expression or function.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray};
 use datafusion::arrow::datatypes::{ArrowPrimitiveType, DataType, Float64Type, Int64Type};
@@ -53,7 +53,7 @@ pub(crate) struct Layout<'a> {
     plan: &'a Plan,
     columns: Vec<Picked>,
     pub(crate) sums: Vec<Slot>,
-    /// The place of the first bucket.
+    /// The index of the first bucket among the stored values.
     pub(crate) buckets: usize,
     pub(crate) width: usize,
 }
@@ -182,7 +182,7 @@ impl<'a> Layout<'a> {
             _ => Err(failed()),
         }
     }
-    /// `search`, or -1 for a null.
+    /// `search`. The result for a null is -1.
     fn buckets_of(&self, buckets: &Buckets, columns: &[ArrayRef]) -> Result<Vec<i64>> {
         let (picked, column) = self.column(buckets.column, columns)?;
         let candidates = &buckets.candidates;
@@ -243,9 +243,10 @@ impl Nearest {
     const SHIFT: f64 = 1.5 * (1_u64 << 52) as f64;
 
     /// Return true if all points of a lattice have a magnitude of at most `2^50`, and the step of
-    /// the lattice is not extreme. For such a lattice, [`moderate`] changes no point: it changes
-    /// only floats of magnitude above `1e100`, which are beyond the bounds, and floats of magnitude
-    /// below `1e-83`, which is far less than half a step.
+    /// the lattice is not extreme. For such a lattice, [`moderate`] changes no point. It changes
+    /// only very large and very small floats. The large floats have magnitudes above `1e100`, so
+    /// they are beyond the bounds. The small floats have magnitudes below `1e-83`, which is far
+    /// less than half a step.
     fn fits(lattice: &Lattice) -> bool {
         let small = |point: &i64| point.unsigned_abs() <= 1 << 50;
         lattice.exponent.abs() <= 200 && [lattice.low, lattice.high].iter().all(small)

@@ -325,7 +325,8 @@ fn sql_type(kind: Type) -> &'static str {
         Type::Text => "VARCHAR",
     }
 }
-/// Return the type of the values of a column. An encoded column refers to its values.
+/// Return the type of the values of a column. A column can be encoded by a dictionary or by runs.
+/// For such a column, return the type of the decoded values.
 fn value_type(found: &DataType) -> &DataType {
     match found {
         DataType::Dictionary(_, values) => value_type(values),
@@ -361,8 +362,8 @@ fn read_as(column: &str, found: &DataType, kind: Type) -> String {
         None => format!("{cast} AS {column}"),
     }
 }
-/// Return the reason of an error that shows no cell. Other texts of the engine can contain cells,
-/// for example the first record of a file without a header.
+/// Return a reason for an error. The reason shows no cell. Other texts of the engine can contain
+/// cells, for example the first record of a file without a header.
 fn reason(error: &DataFusionError) -> String {
     match error.find_root() {
         DataFusionError::ObjectStore(error) => error.to_string(),
@@ -370,8 +371,8 @@ fn reason(error: &DataFusionError) -> String {
         _ => "the engine cannot read it; check that it is CSV with a header, or Parquet".into(),
     }
 }
-/// Return the error for a failure while records are read. If the file can be read, a single record
-/// can decide whether there is a failure.
+/// Return the error for a failure while records are read. If the file itself can be read, a single
+/// record can cause the failure. So the error is `undecoded`.
 fn unread(error: &DataFusionError) -> Error {
     match error.find_root() {
         DataFusionError::ObjectStore(_) | DataFusionError::IoError(_) => failed(),

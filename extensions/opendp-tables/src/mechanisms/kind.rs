@@ -15,8 +15,8 @@ pub enum Kind {
     /// The kind depends on the budget. For an epsilon alone, the kind is Laplace noise. For a rho,
     /// the kind is Gaussian noise. For an epsilon and a delta, there are two cases. If the question
     /// names a constructor for its noise, the kind is Laplace noise. Otherwise, it is the kind with
-    /// the smaller errors. If a budget of the session composes tightly, a question uses Laplace
-    /// noise in place of this kind.
+    /// the smaller errors. If the budget of the session composes tightly, a question with this kind
+    /// uses Laplace noise.
     #[default]
     Best,
     /// Laplace noise. Its loss depends on the sum of the changes of all groups.
@@ -144,7 +144,7 @@ fn joint(checked: &Checked, mechanism: Option<&str>, budget: &Loss) -> Result<Me
     all.losses = vec![all.loss.clone()];
     Ok(all)
 }
-/// For each noise in `some`, divide its error by the error of the noise at the same place in
+/// For each noise in `some`, divide its error by the error of the noise at the same index in
 /// `others`. Return the geometric mean of these ratios. Return `None` if no ratio is known.
 fn ratio(some: &Mechanisms, others: &Mechanisms) -> Option<f64> {
     let logs: Vec<f64> = noises(some)

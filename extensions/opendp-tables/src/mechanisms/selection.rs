@@ -20,7 +20,7 @@ use crate::sensitivity::Sensitivity;
 /// A release of keys that many individuals have.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection {
-    /// A place in the list of sums. The sum at this place decides which keys are released.
+    /// An index in the list of sums. The sum at this index decides which keys are released.
     pub(crate) sum: usize,
     pub(crate) noise: Noise,
     pub(crate) threshold: f64,

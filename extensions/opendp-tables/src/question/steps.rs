@@ -81,8 +81,8 @@ impl Question<'_> {
 pub(super) fn warning(error: &Error) -> String {
     format!("{error}\nThe budget is charged, so the answer has the released values instead.")
 }
-/// Make up noisy results with the types of a plan: one group without keys, and otherwise two. All
-/// sums are different, so that a difference of two sums is not 0.
+/// Make up noisy results with the types of a plan. If the plan has no keys, make up one group.
+/// Otherwise make up two groups. All sums are different, so that a difference of two sums is not 0.
 fn made_up(plan: &Plan, choices: usize, first: usize, step: usize) -> Noisy {
     let count = if plan.keys.is_empty() { 1 } else { 2 };
     let key = |key: &Key, group: usize| match (&key.public, key.kind) {

@@ -1,11 +1,11 @@
 //! Print the limits of each id as window functions.
 //!
 //! The rows of an id are sorted by their values. The place of a row is its number in this order.
-//! The seed and the id give each place a value, the lot of the place. The limits rank the rows by
-//! the lots of their places. Rows with equal values are interchangeable. So the choice of rows
-//! depends on the seed, the id and its rows, and not on the order in which rows arrive. All choices
-//! are equally likely. The module `lots` computes the lots of ids that are integers. The lots of
-//! other ids are hashes.
+//! The seed and the id give each place a lot, which is a hash or a pseudo-random integer. The
+//! limits rank the rows by the lots of their places. Rows with equal values are interchangeable. So
+//! the choice of rows depends on the seed, the id and its rows, and not on the order in which rows
+//! arrive. All choices are equally likely. The module `lots` computes the lots of ids that are
+//! integers. The lots of other ids are hashes.
 
 use std::fmt::Write as _;
 

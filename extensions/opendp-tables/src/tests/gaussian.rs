@@ -52,7 +52,7 @@ fn noise_of_all_sums_keeps_the_epsilon_and_the_delta() {
         assert!(gaussian_delta(mu, epsilon).unwrap().upper <= delta);
         // The control: if the scale of the noise is a third smaller, the delta is exceeded.
         assert!(gaussian_delta(mu * 1.5, epsilon).unwrap().lower > delta);
-        // Each release alone loses less.
+        // Each release alone has a smaller loss.
         for noise in all.sums.iter().flatten() {
             assert!(noise.loss.parts()[0] < parts[0]);
         }

@@ -72,7 +72,7 @@ fn a_budget_of_a_ledger_for_another_unit_is_refused() {
         assert_eq!(error.kind(), "Argument");
         assert!(error.to_string().contains("for another unit"), "{error}");
     }
-    // The controls: the unit of the table, and no terms.
+    // The controls: terms that state the unit of the table, and empty terms.
     assert!(open(Terms::new().with_unit(unit("symmetric_distance", 1))).is_ok());
     assert!(open(Terms::new()).is_ok());
 }
@@ -103,7 +103,7 @@ fn an_id_belongs_to_its_files() {
     let zones = write("zones.csv", "name\na\nb\n");
     let first = ask(&may, &zones).unwrap();
     assert_eq!(ask(&may, &zones).unwrap().values, first.values);
-    // The names of the tables are the same, and a file is another one: the file of the private
+    // The names of the tables stay the same, but a file is replaced: first the file of the private
     // table, and then the file of the public table.
     let june = people("june.csv", "2,f,b,40,1.5,false");
     assert_eq!(ask(&june, &zones).unwrap_err().kind(), "Argument");
