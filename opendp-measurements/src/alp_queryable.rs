@@ -44,7 +44,7 @@ use crate::sparse_vector::rounded;
 /// # Postcondition
 /// The release is a queryable. The answer for a key is the estimate of its value. The same question
 /// always has the same answer. Values below 0 count as 0, and values above `value_limit` count as
-/// about `value_limit`.
+/// about `value_limit`. The time of the release grows with the number of keys and with the values.
 ///
 /// # Map
 /// `d_out = scale l1`, rounded up once, where `d_in = (l0, l1, linf)`.

@@ -10,13 +10,13 @@
 //! # Time
 //!
 //! If the scale is small, mechanisms draw discrete noise for machine integers from an
-//! [`IntegerTable`]. The table allows scales up to 146 for Laplace noise and up to 386 for Gaussian
-//! noise. The time does not depend on the noise: every draw takes one word, one load and the same
-//! instructions. There are two exceptions. First, a sum in a narrow integer type can saturate, and
-//! the compiler can use a branch for this saturation. But the release itself also shows that the
-//! sum saturated. Second, a few draws from a table take microseconds. On average, at most one in
-//! 500 000 draws takes microseconds. For scales up to 73, on average at most one in `2^38` draws
-//! takes microseconds. Nearly all of these slow draws give large noise.
+//! [`IntegerTable`]. The table allows scales up to about 146 for Laplace noise and up to about 386
+//! for Gaussian noise. The time does not depend on the noise: every draw takes one word, one load
+//! and the same instructions. There are two exceptions. First, a sum in a narrow integer type can
+//! saturate, and the compiler can use a branch for this saturation. But the release itself also
+//! shows that the sum saturated. Second, a few draws from a table take microseconds. On average, at
+//! most one in 500 000 draws takes microseconds. For scales up to 73, on average at most one in
+//! `2^38` draws takes microseconds. Nearly all of these slow draws give large noise.
 //!
 //! **All other samplers leak a little through time.** No loop runs once for each unit of the noise.
 //! But a draw takes longer if its first candidate is rejected, or if floats cannot decide. The
@@ -33,6 +33,14 @@
 //! | Laplace on floats, scale 1 | 0.006 |
 //! | Gaussian on floats, sigma 1 | 0.011 |
 //! | control: a Bernoulli trial for each unit, scale 10 | 0.98 |
+//!
+//! **Very large private numbers take longer.** Let `2^k` be the lattice of noise on floats. If the
+//! magnitude of the number is at least `2^(k + 62)`, big integers decide every draw. For the
+//! default lattice, this is about `2^22` times the scale or more. So the time of a release shows
+//! whether the number is so large, in particular for a vector of many such numbers. The table above
+//! does not show this, because the benchmark releases the number 0. If this is a risk, clamp the
+//! number to a smaller magnitude before the release. Discrete noise of a scale of at least `2^50`
+//! always uses big integers.
 //!
 //! [`RandomSource`]: opendp_core::random::RandomSource
 

@@ -1,7 +1,7 @@
 //! The distributions of noises on a grid, rounded up.
 
 use crate::accounting::discrete_loss::DiscreteLoss;
-use crate::accounting::elementary::{exp, exp_m1};
+use crate::accounting::elementary::{exp, exp_m1, sum};
 use crate::accounting::normal_mass::{mass, tail};
 
 use super::noise::Kind;
@@ -89,7 +89,7 @@ impl Placed {
         };
         if self.cut {
             let below = usize::try_from(-all.first).unwrap_or(0).min(all.mass.len() - 1);
-            all.mass[below] += all.mass[..below].iter().sum::<f64>() * WIDEN;
+            all.mass[below] += sum(&all.mass[..below]) * WIDEN;
             all.mass.drain(..below);
             all.first += below as i64;
         }
@@ -148,7 +148,7 @@ impl Placed {
             let ratio = ratio.min(1e3);
             let weight = |k: i64| exp(-(k as f64 * ratio) * (k as f64 * ratio) / 2.0);
             let weights: Vec<f64> = (0..=last).map(weight).collect();
-            let total = weights[0] + 2.0 * weights[1..].iter().sum::<f64>();
+            let total = weights[0] + 2.0 * sum(&weights[1..]);
             // Use `P[Z >= m] <= P[scale N >= m - 1]` for a standard normal `N`.
             (weights.iter().map(|w| w / total).collect(), tail(last as f64 * ratio))
         };

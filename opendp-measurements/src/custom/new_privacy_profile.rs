@@ -33,8 +33,9 @@ const WOBBLE: f64 = 1e-9;
 /// # Trust
 /// The caller promises the precondition. Each evaluation of the curve checks a part of the
 /// precondition. First, the delta must be a number from 0 to 1. Second, the delta is compared with
-/// the deltas of earlier evaluations. At most 4096 evaluations are stored for this comparison. The
-/// delta must not exceed the delta of a smaller epsilon by a relative amount above `10^-9`.
+/// the deltas of earlier evaluations. At most 4096 evaluations are stored for this comparison. Take
+/// the stored evaluations with the nearest smaller and the nearest larger epsilon. Between
+/// neighbours, delta must not rise with epsilon by a relative amount above `10^-9`.
 ///
 /// # Errors
 /// This function returns no error. From the profile: `FailedMap` when a check of the curve fails;

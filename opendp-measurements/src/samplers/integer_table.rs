@@ -90,12 +90,12 @@ const HALF: u32 = 7;
 
 impl IntegerTable {
     /// Prepare noise with the distribution of [`discrete_laplace`](super::discrete_laplace). The
-    /// scale is above 0 and at most 146. For other scales, return `None`.
+    /// scale is above 0 and at most about 146. For other scales, return `None`.
     pub fn laplace(scale: f64) -> Option<Self> {
         (0.0 < scale && scale < f64::INFINITY).then(|| Weights::laplace(scale)).and_then(Self::new)
     }
     /// Prepare noise with the distribution of [`discrete_gaussian`](super::discrete_gaussian).
-    /// Sigma is above 0 and at most 386. For other sigmas, return `None`.
+    /// Sigma is above 0 and at most about 386. For other sigmas, return `None`.
     pub fn gaussian(sigma: f64) -> Option<Self> {
         (0.0 < sigma && sigma < f64::INFINITY).then(|| Weights::gaussian(sigma)).and_then(Self::new)
     }

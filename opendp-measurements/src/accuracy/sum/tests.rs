@@ -286,6 +286,16 @@ fn the_largest_of_independent_noises_has_the_product_of_their_chances() {
     assert_eq!(largest_of(&[], 0.1), Ok(0.0));
 }
 #[test]
+fn a_tiny_probability_has_a_finite_bound() {
+    // For each of two noises, P[|Z| > t] is about exp(-t / 10). The union bound for their sum is
+    // about twice the bound for one noise.
+    let terms = [term(Noise::discrete_laplace, 10.0).times(2)];
+    for alpha in [1e-300_f64, 1e-307, 1e-310] {
+        let (single, t) = (-10.0 * alpha.ln(), sum_of(&terms, alpha).unwrap());
+        assert!((single..2.1 * single).contains(&t), "{alpha:e}: {t}");
+    }
+}
+#[test]
 fn refuses_what_is_no_probability() {
     let terms = [term(Noise::laplace, 1.0).times(1000)];
     for alpha in [0.0, -1.0, 1.5, f64::NAN, 5e-324] {

@@ -86,7 +86,7 @@ impl<'a> Window<'a> {
             n,
             // The probability that any of the `n` noises is beyond its reach is about 1e-7 times
             // alpha.
-            log: ln(n / alpha) + 16.0,
+            log: ln((n / alpha).min(f64::MAX)) + 16.0,
             length: LONGEST.min(length).max(SHORTEST),
             // On a lattice of integers, a tilt above 32 has no advantage over the tilt 32.
             tilt: if on_grid.exact { tilt.min(32.0) } else { tilt },
