@@ -34,13 +34,12 @@
 //! | Gaussian on floats, sigma 1 | 0.011 |
 //! | control: a Bernoulli trial for each unit, scale 10 | 0.98 |
 //!
-//! **Very large private numbers take longer.** Let `2^k` be the lattice of noise on floats. If the
-//! magnitude of the number is at least `2^(k + 62)`, big integers decide every draw. For the
-//! default lattice, this is about `2^22` times the scale or more. So the time of a release shows
-//! whether the number is so large, in particular for a vector of many such numbers. The table above
-//! does not show this, because the benchmark releases the number 0. If this is a risk, clamp the
-//! number to a smaller magnitude before the release. Discrete noise of a scale of at least `2^50`
-//! always uses big integers.
+//! The time of noise on floats does not depend on the magnitude of the private number. Let `2^k` be
+//! the lattice. A float of magnitude `2^(k + 62)` or more is a multiple of `2^(k + 10)`. So it is
+//! added as a float, after the noise alone was rounded to the lattice. In a measurement of vectors
+//! of equal numbers from 0 to `1e200`, the time per number varied by less than 3 %.
+//!
+//! Discrete noise of a scale of at least `2^50` always uses big integers.
 //!
 //! [`RandomSource`]: opendp_core::random::RandomSource
 

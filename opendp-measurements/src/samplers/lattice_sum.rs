@@ -13,9 +13,10 @@ use opendp_core::random::{NoEntropy, RandomSource};
 
 /// A type for the rounded sum. For a lattice point `m 2^k`, the type determines whether the rounded
 /// sum is the float nearest to `m 2^k`, or the integer `m`.
-pub(super) trait Landing: PartialEq {
-    /// Convert the lattice point `m 2^k`, for an `m` that fits 64 bits.
-    fn near(m: i64, k: i32) -> Self;
+pub(super) trait Landing: PartialEq + Sized {
+    /// Convert the lattice point `start + m 2^k`. The `start` is 0 or a multiple of `2^(k + 10)`.
+    /// Return `None` if `m` is too large for this method.
+    fn near(start: f64, m: i64, k: i32) -> Option<Self>;
     /// Convert the lattice point `m 2^k`, for any `m`. The result must not decrease as `m`
     /// increases.
     fn far(m: &IBig, k: i32) -> Self;
@@ -23,9 +24,12 @@ pub(super) trait Landing: PartialEq {
     fn end(negative: bool) -> Self;
 }
 impl Landing for f64 {
+    /// If `start` is not 0, then `m 2^k` is a float. So only one operation rounds: the addition, or
+    /// the conversion of `m` if `start` is 0.
     #[inline]
-    fn near(m: i64, k: i32) -> Self {
-        lattice_point(m, k)
+    fn near(start: f64, m: i64, k: i32) -> Option<Self> {
+        let once = start == 0.0 || m.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS;
+        once.then(|| (start + lattice_point(m, k)).clamp(-f64::MAX, f64::MAX))
     }
     fn far(m: &IBig, k: i32) -> Self {
         big_lattice_point(m, k)
@@ -37,8 +41,8 @@ impl Landing for f64 {
 /// The integer `m`, stored as a sign and a magnitude. The magnitude saturates at `u128::MAX`.
 impl Landing for (bool, u128) {
     #[inline]
-    fn near(m: i64, _: i32) -> Self {
-        (m < 0, u128::from(m.unsigned_abs()))
+    fn near(start: f64, m: i64, _: i32) -> Option<Self> {
+        (start == 0.0).then(|| (m < 0, u128::from(m.unsigned_abs())))
     }
     fn far(m: &IBig, _: i32) -> Self {
         let (sign, magnitude) = m.clone().into_parts();
@@ -53,8 +57,10 @@ impl Landing for (bool, u128) {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sum {
     x: Dyadic,
+    /// `x`, if it is a multiple of `2^(k + 10)`, and otherwise 0.
+    start: f64,
     scale: Dyadic,
-    pub(super) k: i32,
+    k: i32,
     negative: bool,
 }
 
@@ -63,10 +69,17 @@ impl Sum {
     /// floats.
     #[inline]
     pub(super) fn new(x: f64, scale: f64, k: i32, negative: bool) -> Self {
-        Self { x: Dyadic::new(x), scale: Dyadic::new(scale), k: clamp_exponent(k), negative }
+        let (k, parts) = (clamp_exponent(k), Dyadic::new(x));
+        let start = if k - parts.exponent < -9 { x } else { 0.0 };
+        Self { x: parts, start, scale: Dyadic::new(scale), k, negative }
     }
 
-    /// Find the floor of the sum, if all `E` from `2^-61 n` to `2^-61 (n + 1)` give the same floor.
+    /// Find the rounded sum, if all `E` from `2^-61 n` to `2^-61 (n + 1)` give the same floor `m` of
+    /// the sum.
+    ///
+    /// If `x` is a multiple of `2^(k + 10)`, the floor can be too large for an integer of 64 bits.
+    /// Then `m` is the floor without `x`, and `x` is added to `m 2^k`. So a large `x` takes the same
+    /// path as a small `x`.
     ///
     /// # Bound
     ///
@@ -76,14 +89,14 @@ impl Sum {
     /// between `low` and `high`. If `places >= 56`, the magnitude of `low >> places` is below
     /// `2^62`.
     #[inline]
-    pub(super) fn fast_fixed(&self, n: u64) -> Option<i64> {
+    pub(super) fn fast_fixed<P: Landing>(&self, n: u64) -> Option<P> {
         let places = 61 + self.k - self.scale.exponent;
         if places < 56 {
             return None;
         }
         let cut = (places - 100).max(0);
         let places = places - cut;
-        let (integer, rest) = self.split_fixed(places)?;
+        let (integer, rest) = self.split_fixed(places);
         let shorten = |n: u128| n.checked_shr(cut.unsigned_abs()).unwrap_or(0) as i128;
         let near = shorten(u128::from(self.scale.mantissa) * u128::from(n));
         let width = shorten(u128::from(self.scale.mantissa)) + 2;
@@ -92,28 +105,32 @@ impl Sum {
         let centre = (1 << (places - 1)) + rest + ((near ^ sign) - sign);
         let (low, high) = (centre - (width & sign), centre + 1 + (width & !sign));
         let floor = low >> places;
-        (high >> places == floor).then_some(integer + floor as i64)
+        if high >> places == floor {
+            P::near(self.start, integer + floor as i64, self.k)
+        } else {
+            None
+        }
     }
 
-    /// Split `x / 2^k` into an integer and a signed rest. The rest is in units of `2^-places`,
-    /// rounded down.
+    /// Split `(x - start) / 2^k` into an integer and a signed rest. The rest is in units of
+    /// `2^-places`, rounded down.
     #[inline]
-    fn split_fixed(&self, places: i32) -> Option<(i64, i128)> {
+    fn split_fixed(&self, places: i32) -> (i64, i128) {
         let finer = self.k - self.x.exponent;
         let mantissa = self.x.signed_mantissa();
         let (integer, rest) = match finer {
             // The mantissa has at most 53 bits and is shifted by at most 9 places. So the integer
             // has at most 53 + 9 bits.
-            -9..=0 => return Some((mantissa << -finer, 0)),
+            -9..=0 => return (mantissa << -finer, 0),
             1..=62 => (mantissa >> finer, mantissa & ((1 << finer) - 1)),
             63.. => (0, mantissa),
-            _ => return None,
+            _ => return (0, 0),
         };
         let rest = i128::from(rest);
         // Before the shift, the rest is below 2^62, and a left shift is by at most 99 places. After
         // the shift, the rest is less than 2^places, so it fits `i128`.
         let shift = places - finer;
-        Some((integer, if shift < 0 { rest >> (-shift).min(127) } else { rest << shift }))
+        (integer, if shift < 0 { rest >> (-shift).min(127) } else { rest << shift })
     }
 
     /// Find the rounded sum in integers. Draw digits of `E` until they decide the rounded sum.
