@@ -74,12 +74,12 @@ impl Sum {
         Self { x: parts, start, scale: Dyadic::new(scale), k, negative }
     }
 
-    /// Find the rounded sum, if all `E` from `2^-61 n` to `2^-61 (n + 1)` give the same floor `m` of
-    /// the sum.
+    /// Find the rounded sum, if all `E` from `2^-61 n` to `2^-61 (n + 1)` have the same floor `m`
+    /// of the sum.
     ///
-    /// If `x` is a multiple of `2^(k + 10)`, the floor can be too large for an integer of 64 bits.
-    /// Then `m` is the floor without `x`, and `x` is added to `m 2^k`. So a large `x` takes the same
-    /// path as a small `x`.
+    /// If `x` is a multiple of `2^(k + 10)`, the floor of the whole sum can have more than 64 bits.
+    /// Then `m` is the floor of the sum without `x`, and the rounded sum is `x + m 2^k`. So a large
+    /// `x` takes the same path as a small `x`.
     ///
     /// # Bound
     ///

@@ -123,8 +123,9 @@ fn neg_ln_point(u: u64, zeros: u32) -> f64 {
 ///    `k LN2_LO` is less than `|k| (2^-93 + 2^-40 v) < 2^-20 v |result|`. The total error is less
 ///    than `7 v |result|`.
 ///
-/// `SQRT_2` is an integer, so `m` can exceed the bound `sqrt(1/2)` or `sqrt(2)` by at most `2^-63`
-/// times this bound. This excess does not change the rounded constants of this proof.
+/// `SQRT_2` is `2^63 sqrt(2)`, rounded to an integer. So `m` can be outside of the interval from
+/// `sqrt(1/2)` to `sqrt(2)`, by a relative distance of at most `2^-63`. This distance does not
+/// change the rounded constants of this proof.
 #[inline]
 fn ln_scaled(significand: u64, top: i32) -> f64 {
     let low = significand < SQRT_2;

@@ -108,8 +108,8 @@ fn tails_fall_with_t_and_rise_with_the_scale() {
                 let found = tail(scale(s), (ratio * s).min(f64::MAX)).unwrap();
                 assert!(0.0 < found && found <= last, "{s} {ratio}: {found}");
                 let wider = tail(scale(s * 1.5), (ratio * s).min(f64::MAX)).unwrap();
-                // At 0, the discrete tail includes the largest weight, so it is larger than the
-                // continuous tail.
+                // At 0, a discrete tail is (1 + P[0]) / 2. `P[0]` is smaller at a larger scale, so
+                // this tail falls when the scale rises.
                 assert!(ratio == 0.0 || found <= wider, "{s} {ratio}");
                 last = found;
             }

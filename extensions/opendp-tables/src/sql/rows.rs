@@ -203,8 +203,9 @@ pub(crate) fn on_lattice(
             Dialect::PostgreSql => "CAST",
         };
         let bound = |point: i64| float(point as f64 * step);
-        // Every operation is monotone by its definition, so `greatest` and `least` normally have no
-        // effect. They protect against engines in which an operation is not monotone.
+        // The `CASE` below uses `inside` only for values between the bounds, which are lattice
+        // points. Every operation is monotone by its definition, so `greatest` and `least` normally
+        // have no effect. They protect against engines in which an operation is not monotone.
         let inside =
             format!("greatest(least({cast}({scaled} AS BIGINT), {}), {})", point(high), point(low));
         (bound(low), bound(high), inside)

@@ -11,9 +11,9 @@ use super::super::chain::{Column, ColumnSpace, OfRows};
 
 /// A type of numbers whose sums a context releases.
 ///
-/// Integers of fewer than 64 bits are added as `i64`. In their own type, the sum of a few hundred
-/// rows could exceed the largest number, and the interval of the answer does not include this
-/// error.
+/// Integers of fewer than 64 bits are added as `i64`. In a type such as `i8`, the sum of a few
+/// hundred rows can exceed the largest number of the type. `make_sum` would then return this
+/// largest number. The interval of the answer does not include the difference.
 #[diagnostic::on_unimplemented(message = "a context releases no sums of `{Self}`")]
 pub trait Summed: Atom {
     /// The type of the sum.
