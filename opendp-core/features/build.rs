@@ -1,5 +1,6 @@
-//! This script does nothing. Because it exists, all build scripts compile a shared dependency with
-//! the same features.
+//! This script does nothing. It exists because Cargo uses the `[build-dependencies]` of a package
+//! only if the package has a build script. The `[build-dependencies]` of this package select the
+//! same features for all build scripts of the workspace.
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
 }

@@ -265,9 +265,9 @@ tuples!(2 (A a, B b) 3 (A a, B b, C c));
 /// If the keys are strings, the map is written as an object. Otherwise it is written as an array of
 /// pairs. The keys are sorted by their text, so equal maps are written identically.
 ///
-/// If a string begins with a private word of `serde_json`, the map is also written as an array of
-/// pairs. Otherwise `serde_json` would read the object as a number, and a category in the data can
-/// be such a string.
+/// If a key begins with `$serde_json::private::`, the map is also written as an array of pairs.
+/// Otherwise `serde_json` would try to read the object as a number. A category in the data can be
+/// such a key.
 impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
     const COMPLETE: bool = V::COMPLETE;
     fn to_json(&self) -> Json {
@@ -298,11 +298,11 @@ impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
     }
 }
 
-/// The beginning of the private words of `serde_json`.
+/// The beginning of the keys that `serde_json` reserves for its own use.
 const PRIVATE: &str = "$serde_json::private::";
 
-/// Write a map: an object if all keys are strings without a private word, and otherwise an array of
-/// pairs.
+/// Write a map as an object if all keys are strings that do not begin with `PRIVATE`. Otherwise
+/// write the map as an array of pairs.
 pub(crate) fn json_of_pairs(mut pairs: Vec<(Json, Json)>) -> Json {
     pairs.sort_by_cached_key(|(key, _)| key.to_string());
     let fits = |key: &Json| key.as_str().is_some_and(|key| !key.starts_with(PRIVATE));

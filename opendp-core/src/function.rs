@@ -26,8 +26,8 @@ use crate::{Carrier, Result};
 
 /// A function from `I` to `O`, stored as one fused stage.
 ///
-/// There are three kinds of stages. [`then`](Function::then) appends a stage and fuses it with the
-/// stages before it:
+/// [`then`](Function::then) appends a stage and, if possible, fuses it with the stages before it.
+/// There are three kinds of stages:
 ///
 /// | stage | what it is | examples |
 /// |---|---|---|
@@ -37,10 +37,10 @@ use crate::{Carrier, Result};
 ///
 /// Three sequences of stages run in one pass: `rows` after `rows`, a `fold` after `rows`, and any
 /// stage after a `fold`. The pass reads the data in small chunks, and each chunk fits the cache. So
-/// the data is not copied between stages. A function that is one of these sequences runs over a
-/// stream. If the function has a fold that does not depend on the order of the rows, the function
-/// folds large data sets on all cores. A function that begins with a `map` needs its whole input at
-/// once.
+/// the data is not copied between stages. A function runs over a stream if it is one of these
+/// sequences, a single `rows` or a single `fold`. Any other function needs its whole input at once.
+/// If a function has a fold that does not depend on the order of the rows, the function folds large
+/// data sets on all cores.
 ///
 /// The types of the stages are erased. Only the function states the types of its input and its
 /// output. So all code that fuses and runs stages is compiled once. Types are looked up once per

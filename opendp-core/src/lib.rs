@@ -8,7 +8,7 @@
 //! - [`StabilityMap`], [`PrivacyMap`]: the proved bounds of a function.
 //! - [`Transformation`], [`Measurement`]: a function and its map. [`Transformation::then`] chains
 //!   them.
-//! - [`arith`]: arithmetic that rounds toward more privacy loss. [`random`]: the secure source of
+//! - [`arith`]: arithmetic with a documented rounding direction. [`random`]: the secure source of
 //!   random bits.
 //! - [`erased`]: the same objects with types known only at run time.
 //! - [`register!`], [`Registration`]: the interface by which a crate offers its constructors by

@@ -187,8 +187,9 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// The privacy loss does not change. A result that is computed only from a release reveals at
     /// most as much as the release (Dwork, Roth 2014, on post-processing).
     ///
-    /// If the release is a queryable or a session, a [`Session`](crate::Session) can end this
-    /// conversation at its next question. The function gets the conversation before that question.
+    /// A queryable or a session is a conversation. Suppose that a [`Session`](crate::Session)
+    /// releases a conversation. This session can end the conversation when the session gets its
+    /// next question. The function gets the conversation before that question.
     /// The session ends only the conversations in the result of the function. So the function must
     /// not keep the conversation, and may pass the conversation on only in its result. Otherwise
     /// the conversation can be continued after its end, and the loss of the session can exceed its

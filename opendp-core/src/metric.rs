@@ -50,8 +50,9 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
 
 /// A metric that measures distances between the members of `D`.
 ///
-/// Metrics, and not domains, implement this trait. So another crate can combine its own metrics
-/// with the domains of this crate, and its own domains with the metrics of this crate.
+/// The domain is a type parameter of this trait. So another crate can implement the trait for its
+/// own metrics with the domains of this crate. It can also implement the trait for the metrics of
+/// this crate with its own domains.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not measure distances on `{D}`",
     note = "to let your own metric measure this domain, write `impl MetricOn<{D}> for {Self}`"

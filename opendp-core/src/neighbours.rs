@@ -18,10 +18,10 @@ impl<D: Domain, M: Metric> Space<D, M> {
     ///
     /// The third rule applies to distances below 1 between integers, lists of integers, or maps to
     /// integers. The metrics of this rule are the absolute distance, `L1`, `L2`, `LInf`, the range
-    /// of changes, and the distances of maps with several numbers. In all these metrics, two
-    /// members at a distance below 1 are at distance 0. For the range of changes, lists of scores
-    /// at distance 0 differ only by one number that is added to all scores. A distance of several
-    /// numbers counts as below 1 if at least one of its floats is below 1.
+    /// of changes, `L01Inf` and `L02Inf`. In all these metrics, two members at a distance below 1
+    /// are at distance 0. For the range of changes, lists of scores at distance 0 differ only by
+    /// one number that is added to all scores. A distance of several numbers counts as below 1 if
+    /// at least one of its floats is below 1.
     ///
     /// A distance that passes all rules can still have no neighbours, for example in a domain with
     /// only one member.
@@ -84,8 +84,9 @@ fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: [Option<AnyNumber>; 3]) -
         _ => Ok(()),
     }
 }
-/// Return whether a metric measures differences between numbers. The type of its distances does not
-/// matter, because an erased distance of another type can have a float.
+/// Return whether a metric measures differences between numbers. Metrics with distances of
+/// every numeric type are included, because an erased distance can be a float even if the metric
+/// has integer distances.
 fn is_of_differences(metric: &AnyMetric) -> bool {
     fn is<Q: Number>(metric: &AnyMetric) -> bool
     where

@@ -87,8 +87,8 @@ floats!(f32 f64);
 /// ```
 ///
 /// # Errors
-/// `Search` when the condition does not change between the bounds. If the condition returns an
-/// error at every tried value, the result is the first of these errors.
+/// `Search` when the condition is the same at both bounds or, without bounds, at every tried value.
+/// If the condition returns an error at every tried value, the result is the first of these errors.
 pub fn binary_search<T: Bisect>(
     condition: impl Fn(T) -> Result<bool>,
     bounds: Option<(T, T)>,

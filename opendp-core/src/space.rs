@@ -9,8 +9,8 @@ use crate::{DistanceOn, Domain, Error, Metric, MetricOn, Result};
 
 /// A domain and a metric on this domain.
 ///
-/// A space exists only if its domain and metric fit. Only [`Space::new`] makes a space, and it
-/// checks this condition. An erased space comes only from [`Space::erase`].
+/// A space exists only if its domain and metric fit. [`Space::new`] checks this condition. An
+/// erased space comes from [`Space::erase`], or from a document after the same check.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, ChangeOneDistance, Space, VectorDomain};

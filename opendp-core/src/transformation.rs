@@ -82,8 +82,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     pub fn function(&self) -> &Function<DI::Carrier, DO::Carrier> {
         &self.function
     }
-    /// Run the function on a member of the input domain. If the member has many rows, use all
-    /// cores.
+    /// Run the function on a member of the input domain. If the function folds many rows and their
+    /// order is irrelevant, use all cores.
     ///
     /// # Errors
     /// The errors of the stages of the function. These errors do not depend on the data.

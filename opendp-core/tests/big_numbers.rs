@@ -1,6 +1,6 @@
 //! Tests that operations on big integers give the same results as another library.
 //!
-//! Every map uses big integers. Every sampler uses big integers when floats are too imprecise. In
+//! Many maps use big integers. Many samplers use big integers when floats are too imprecise. In
 //! another project, quotients of big integers had a wrong sign, so the outputs of samplers were
 //! wrong (OpenDP #2638). The tested numbers cause carries and borrows. Their sizes are near the
 //! sizes at which the library changes its algorithms.
@@ -28,8 +28,8 @@ fn words(source: &mut Seeded, limit: u64) -> Vec<u64> {
             _ => draw(u64::MAX),
         })
         .collect();
-    // Shift the last word to the right. So the number is close to a power of two, or has another
-    // length in bits.
+    // Shift the last word to the right, so that numbers of every length in bits occur. If all words
+    // are `u64::MAX`, the number becomes a power of two minus 1.
     if let Some(last) = words.last_mut() {
         *last >>= draw(64);
     }

@@ -54,8 +54,8 @@ pub use weight::Weight;
 
 use opendp_core::{Error, Result};
 
-/// The maximum number of bounds to list. The limit is necessary because the number of answers can
-/// come from a document. A document can state any number, even if no data have this size.
+/// The maximum number of bounds to list. The number of answers can come from a document, and a
+/// document can state any number. Without this limit, a list of bounds could exceed the memory.
 const MOST_BOUNDS: usize = 1 << 20;
 
 /// Check that `alpha` is above 0 and at most 1.

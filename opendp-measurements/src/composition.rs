@@ -41,8 +41,8 @@ pub use privacy_filter::make_privacy_filter;
 /// holds for a single member, except with probability `alpha`.
 ///
 /// If concurrent composition is proved for the [measure](Measure::interaction), interactive members
-/// answer in any order. Otherwise each new member ends the earlier members, so only the last member
-/// answers questions.
+/// can answer questions in any order. Otherwise each member that starts ends the members before it,
+/// so only the last member answers questions.
 ///
 /// The function needs all data in memory, because it runs each member on all data, one after the
 /// other.

@@ -3,7 +3,8 @@
 //! - [`make_laplace`] and [`make_gaussian`] add noise to a number or to each number of a vector.
 //! - [`make_geometric`] adds discrete Laplace noise to integers. If the releases are limited to an
 //!   interval, each release takes constant time.
-//! - [`make_canonical_noise`] adds noise that uses the whole of a given epsilon and delta.
+//! - [`make_canonical_noise`] adds noise for which hypothesis tests reach the largest power that a
+//!   given epsilon and delta permit.
 //! - [`make_noise`] adds Laplace or Gaussian noise, depending on the privacy measure.
 //! - [`make_laplace_threshold`], [`make_gaussian_threshold`] and [`make_noise_threshold`] add noise
 //!   to the numbers of a map. These mechanisms release the keys whose noisy numbers reach a
@@ -33,7 +34,7 @@
 //! - [`make_parallel_composition`] makes a release of each part of a data set. Each record is in at
 //!   most one part. So for one added or removed record, the loss is the largest loss of a single
 //!   release.
-//! - [`accounting`] composes losses as tightly as theory allows.
+//! - [`accounting`] computes tight and certified bounds on the loss of a composition.
 //! - [`samplers`] draws the noise with exactly the probabilities that the proofs assume.
 //!
 //! The documentation of each constructor contains its proof. Each constructor is registered under

@@ -261,9 +261,10 @@ where
         Ok(released?)
     })
 }
-/// A noise table. The first release prepares the table before it draws noise. So even if a
-/// mechanism is used only once, the time of the release does not depend on the noise. A program
-/// that only evaluates maps never prepares the table, and does not wait for it.
+/// A noise table, if there is one for the scale. The first release prepares the table before it
+/// draws noise. So even the first release draws its noise from the table. The time of nearly all
+/// draws from a table does not depend on the noise. A program that only evaluates maps never
+/// prepares the table, and does not wait for it.
 pub(crate) struct Prepared {
     scale: f64,
     prepare: fn(f64) -> Option<IntegerTable>,

@@ -35,11 +35,13 @@
 //! | control: a Bernoulli trial for each unit, scale 10 | 0.98 |
 //!
 //! The time of noise on floats does not depend on the magnitude of the private number. Let `2^k` be
-//! the lattice. A float of magnitude `2^(k + 62)` or more is a multiple of `2^(k + 10)`. So it is
-//! added as a float, after the noise alone was rounded to the lattice. In a measurement of vectors
-//! of equal numbers from 0 to `1e200`, the time per number varied by less than 3 %.
+//! the step of the lattice. A private number of magnitude `2^(k + 62)` or more is a multiple of
+//! `2^(k + 10)`. So this number is added as a float, after the noise alone was rounded to the
+//! lattice. In a measurement of vectors of equal numbers from 0 to `1e200`, the time per number
+//! varied by less than 3 %.
 //!
-//! Discrete noise of a scale of at least `2^50` always uses big integers.
+//! If the scale is at least `2^50`, all discrete Gaussian noise and most discrete Laplace noise is
+//! drawn with big integers.
 //!
 //! [`RandomSource`]: opendp_core::random::RandomSource
 

@@ -30,13 +30,13 @@ pub use select_private_candidate::{Candidate, CandidateMeasure, make_select_priv
 pub use temperature::Temperature;
 
 /// Check the direction of a selection. Return an error if a caller selects the highest score, but
-/// the space states that the lowest score is the best. Otherwise return the input space of the
-/// selection. If the highest score is selected, this space states it, so that a chain is checked
-/// too.
+/// the space states that the lowest score is the best. In this case, the selection would choose the
+/// worst candidate. Otherwise return the input space of the selection. If the highest score is
+/// selected, the returned space states this. A chain then refuses an earlier step whose lowest
+/// score is the best.
 ///
-/// Such a selection would choose the worst candidate. `argument` is the name of the constructor
-/// argument that selects the direction. `right` is the value of this argument that selects the
-/// lowest score.
+/// `argument` is the name of the constructor argument that selects the direction. `right` is the
+/// value of this argument that selects the lowest score.
 ///
 /// # Errors
 /// `Argument` when the highest score is selected, but the space states that the lowest score is the

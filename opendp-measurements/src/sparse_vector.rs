@@ -205,8 +205,8 @@ register_sparse_vector! {
 /// Let `m` be `2 limit`, or `limit` for `monotonic` queries. The threshold gets the share
 /// `1 / (1 + m^(2/3))` of epsilon, and the queries get the rest of epsilon. This division nearly
 /// minimizes the variance of the difference between a noisy query and the noisy threshold (Lyu, Su,
-/// Li 2017, on the allocation of a budget). Each quotient is rounded so that the exact loss of
-/// these scales is at most `epsilon`.
+/// Li 2017, on the allocation of a budget). Each scale is rounded up, so the exact loss of these
+/// scales is at most `epsilon`.
 ///
 /// # Errors
 /// `MakeMeasurement` when `epsilon` or `sensitivity` is not a finite number above 0, or `limit` is

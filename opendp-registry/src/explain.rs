@@ -199,7 +199,8 @@ fn expected_objects(types: BTreeSet<String>) -> String {
     };
     words.map_or_else(|| list(types), str::to_owned)
 }
-/// Join the first `first` items with commas. If there are more items, write their number instead.
+/// Join the first `first` items with commas. If there are more items, add the number of the other
+/// items.
 fn some<'a>(items: impl IntoIterator<Item = &'a String>, first: usize) -> String {
     let items: Vec<String> = items.into_iter().map(|item| format!("`{item}`")).collect();
     match items.get(..first) {

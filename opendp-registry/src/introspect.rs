@@ -57,7 +57,7 @@ impl Registry {
         let leads = |entry: &Arc<Entry>| entry.leads_to(&measure);
         Ok(self.taking(space)?.into_iter().filter(leads).collect())
     }
-    /// List every signature that a chain can contain, in order of name.
+    /// List every signature of a transformation or a measurement, in order of name.
     fn chained(&self) -> Vec<Arc<Entry>> {
         let names = self.names().into_iter();
         // If a name belongs to two functions, a chain cannot use this name. So its signatures are

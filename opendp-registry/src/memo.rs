@@ -49,7 +49,8 @@ impl Key {
                     let (domain, metric) = (input.domain().inner_id(), input.metric().inner_id());
                     Key::Measurement([domain, metric, measure.inner_id()])
                 }
-                // The types of an odometer can decide too, and the key does not contain them.
+                // The types of an odometer can also select the signature, but the key does not
+                // contain these types. So a request with an odometer is not cached.
                 Constructed::Odometer(_) => return None,
                 other => Key::Object(other.kind()),
             },

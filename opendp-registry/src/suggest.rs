@@ -98,9 +98,9 @@ pub struct Suggestion {
     /// bound with a probability of at most 0.05.
     pub accuracy: Vec<Option<f64>>,
 }
-/// A constructor that the search could not use. Only some of these constructors are listed. Without
-/// the condition `about` of the goal, a constructor is listed if it returns an error for the space
-/// of the data. With this condition, a constructor is listed if the condition holds for the
+/// A constructor that the search could not use. Only some of these constructors are listed. If the
+/// goal has no condition `about`, a constructor is listed if it returns an error for the space of
+/// the data. If the goal has this condition, a constructor is listed if the condition holds for the
 /// constructor. Suppose that the search suggests no chain, and that the condition holds for a link
 /// of some chain. Then a constructor that could add noise at the end of this chain is listed too.
 /// If the error of a listed constructor names another constructor that the search could not use,

@@ -201,7 +201,7 @@
 //! | rho | Gaussian, selection | rho | Feldman, Zrnic 2021 |
 //! | epsilon, delta | Gaussian | the square of `mu` | Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2023 |
 //! | epsilon, delta | Laplace, selection | epsilon, or the square of `mu` | Kairouz, Oh, Viswanath 2015; Dong, Roth, Su 2022 |
-//! | epsilon, delta | selections and small pure losses, if one of them comes first | Renyi divergence of one order, or as above | Feldman, Zrnic 2021 |
+//! | epsilon, delta | selections and small pure losses, if the first release is one of these | Renyi divergence of one order, or as above | Feldman, Zrnic 2021 |
 //! | epsilon, delta | both | epsilon and the square of `mu`, side by side | Zhu, Dong, Wang 2022 |
 //! | epsilon, delta | with a threshold | delta, and epsilon as above | Kairouz, Oh, Viswanath 2015 |
 //! | epsilon, delta, [by kinds](Split::by_kinds) | all, each in its share | the distributions of all losses | Zhu, Dong, Wang 2022 |

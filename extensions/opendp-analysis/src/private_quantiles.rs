@@ -12,7 +12,7 @@ use opendp_measurements::{Scale, SelectionMeasure, make_composition, make_noisy_
 
 use crate::private_quantile::sorted;
 
-/// Fractions of ranks are multiples of `1 / UNIT`.
+/// The position of a quantile between two points is rounded to a multiple of `1 / UNIT`.
 const UNIT: u64 = 1 << 30;
 /// The largest number of steps into which the rows of one candidate are divided.
 const MOST_STEPS: usize = 16;
@@ -75,8 +75,8 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 ///
 /// # Proof
 /// *Distance.* The release does not depend on the order of the rows. Members at distance at most
-/// `d_in` in the metric are at symmetric distance at most `d`. So look at the `d` rows that only
-/// one of two members holds.
+/// `d_in` in the metric are at symmetric distance at most `d`. Consider the rows that only one of
+/// two such members holds. There are at most `d` such rows.
 ///
 /// *One row.* The position of each point is a sum over rows. The term of a row is from 0 to 1, and
 /// does not depend on other rows. The term does not decrease from one point to the next point. Take
@@ -86,8 +86,8 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// `w max(r, 1 - r)`. The range of the changes of all scores is at most `2 w max(r, 1 - r)`. Scores
 /// are cut at the largest integer. This cut does not increase a change.
 ///
-/// *One choice.* Let `W` be the sum of `w` over the `d` rows that only one of two members holds.
-/// The ranges for the single rows add up. So the range for all `d` rows is at most
+/// *One choice.* Let `W` be the sum of `w` over the rows that only one of the two members holds.
+/// The ranges for the single rows add up. So the range for all these rows is at most
 /// `2 W max(r, 1 - r)`. This range divided by the scale of the noise is at most `W / scale`. By the
 /// proof of [`make_noisy_max`](opendp_measurements::make_noisy_max), the loss of the choice is at
 /// most `W / scale`, or at most `(W / scale)^2 / 8`.
@@ -95,9 +95,10 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// *One level.* The first choice is level 1. The next two choices are level 2, and so on. Given
 /// the points that were chosen on all earlier levels, the choices on one level are independent,
 /// and are between disjoint pairs of adjacent points. So for each row, the sum of its `w` over the
-/// choices of a level is at most 1. The sum of the `W` is at most `d`. So the sum of the losses is
-/// at most `d / scale`. The sum of the squares of the `W` is at most `d^2`, so the sum of the
-/// `rho` is at most `(d / scale)^2 / 8`.
+/// choices of a level is at most 1. The sum of the `W` is at most `d`. So under the max-divergence,
+/// the sum of the losses is at most `d / scale`. The sum of the squares of the `W` is at most
+/// `d^2`. So under zero-concentrated divergence, the sum of the losses is at most
+/// `(d / scale)^2 / 8`.
 ///
 /// *All levels.* The levels are an adaptive composition, and the bound of a level holds for all
 /// outcomes of the earlier choices. So the losses of the `k` levels add up (Dwork, Roth 2014,
@@ -165,7 +166,7 @@ register! {
 }
 
 /// A function that chooses candidates. The input is the number of rows that each candidate
-/// represents, in units of half a row. The output is the places of the chosen candidates. This
+/// represents, in units of half a row. The output is the indices of the chosen candidates. This
 /// function does not depend on the type of the rows.
 type Choosing = Box<dyn Fn(&[u64]) -> Result<Vec<usize>> + Send + Sync>;
 fn releasing<T: Atom + Number>(points: Points<T>, choose: Choosing) -> Function<Vec<T>, Vec<T>> {
@@ -260,7 +261,7 @@ fn scores() -> Result<Space<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>>> 
 
 /// The choice of one quantile, and the choices that follow on both sides.
 struct Node<MO: SelectionMeasure> {
-    /// The place of the quantile among all quantiles.
+    /// The index of the quantile in the list of all quantiles.
     place: usize,
     /// The level of the quantile, as a position between the levels of the two ends: 0 at the lower
     /// end, and `UNIT` at the upper end.
@@ -280,7 +281,7 @@ impl<MO: SelectionMeasure> Node<MO> {
         let (below, Some(middle), above) = halves(alphas) else { return Ok(None) };
         let place = first + below.len();
         let part = part(middle, (low, high));
-        // Positions are in units of `1 / (2 steps)` of a row.
+        // Scores are in units of `1 / (2 steps UNIT)` of a row.
         let unit = f64::inf_cast(part.max(UNIT - part))? * 4.0 * steps as f64;
         let choice = make(Scale::new(scale.value().inf_mul(unit)?)?)?;
         let below = Node::grow((below, first), (low, middle), steps, scale, make)?;
@@ -307,7 +308,8 @@ impl<MO: SelectionMeasure> Node<MO> {
         Ok(())
     }
 }
-/// Compute the score of each point: its distance from the target, in units of `1 / UNIT`.
+/// Compute the score of each point: its distance from the target. The unit of scores is `1 / UNIT`
+/// of the unit of positions.
 fn distances(positions: &[u64], part: u64) -> Vec<u64> {
     let (first, last) = (positions.first().copied(), positions.last().copied());
     let (first, last) = (first.unwrap_or_default(), last.unwrap_or_default());

@@ -2,9 +2,9 @@
 //!
 //! The caller states an epsilon, and the loss of the answer is at most this epsilon. A function
 //! returns the number, the loss and, if an interval is known, an interval. The interval contains
-//! the true number in 95 of 100 releases. By default the number of rows is private: one of two
-//! neighbours has one row more. With [`PublicSize`] the number of rows is public, and neighbours
-//! differ in the values of one row.
+//! the true number in 95 of 100 releases. By default, the number of rows is private, and one of two
+//! neighbouring tables has one more row. With [`PublicSize`], the number of rows is public, and
+//! neighbouring tables differ in the values of one row.
 //!
 //! ```
 //! use opendp_analysis::statistics::{PublicSize, count, mean, median};

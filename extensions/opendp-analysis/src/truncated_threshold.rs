@@ -80,10 +80,10 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// the same for both members. So the mixtures of the `G_i` and of the `H_i` over `T` prove the
 /// claim itself.
 ///
-/// *Both counts are positive or negative.* The release is a function of the noisy counts. Suppose
-/// that both laws give a noisy count a positive probability. Then the ratio of the two
-/// probabilities is at most `exp(d_i / scale)`. The reason is that `Z` has the same law on both
-/// members, so both probabilities are divided by the same sum of all `exp(-|Z| / scale)`. Let `H_i`
+/// *Both counts differ from 0.* The release is a function of the noisy counts. Suppose that both
+/// laws give a noisy count a positive probability. Then the ratio of the two probabilities is at
+/// most `exp(d_i / scale)`. The reason is that `Z` has the same law on both members, so both
+/// probabilities are divided by the same sum of all `exp(-|Z| / scale)`. Let `H_i`
 /// be the part of the law `P_i` that comes from noisy counts with probability zero on the other
 /// member. These noisy counts are beyond one end of the range of noisy counts on the other member.
 /// So `Z` is one of the `d_i` largest numbers, or one of the `d_i` smallest numbers. The mass is at
@@ -95,14 +95,14 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// released. Otherwise `P_i` never releases the key, and `Q_i` hides the key with a probability of
 /// at least `1 - p_k`. In this case, let `H_i` be `p_k` times `P_i`.
 ///
-/// *Together.* At most `l0` counts change. Take the product of all parts. The product of the `G_i`
-/// is at most `exp(sum_i d_i / scale)` times the product of the `Q_i`. The sum of the `d_i` is at
-/// most `l1`, and at most `l0 d`. The remaining mass is at most `1 - (1 - p)^l0`. So for every set
-/// `S` of releases, `P[S] <= exp(epsilon) Q[S] + delta`.
+/// *Together.* At most `l0` counts change. The law of a release is the product of the laws of its
+/// parts. The product of the `G_i` is at most `exp(sum_i d_i / scale)` times the product of the
+/// `Q_i`. The sum of the `d_i` is at most `l1`, and at most `l0 d`. The remaining mass is at most
+/// `1 - (1 - p)^l0`. So for every set `S` of releases, `P[S] <= exp(epsilon) Q[S] + delta`.
 ///
-/// If only one count changes, by 1, this is the truncated geometric mechanism of Desfontaines,
-/// Voss, Gipson, Mandayam 2022. If the threshold is a whole number, that mechanism releases each
-/// key with the largest probability that epsilon and delta admit.
+/// If only one count changes, by 1, this measurement is the truncated geometric mechanism of
+/// Desfontaines, Voss, Gipson, Mandayam 2022. If the threshold is a whole number, that mechanism
+/// releases each key with the largest probability that epsilon and delta admit.
 ///
 /// *The order.* The release is a new map. Its keys are inserted in the order of their hashes, and
 /// its capacity depends on the number of released keys.
@@ -266,7 +266,7 @@ impl Truncated {
         Ok(above(k + 1 - change)?.inf_mul(part)?.inf_div(whole)?.min(1.0))
     }
 }
-/// Convert an integer of any type. Only `u128` has numbers that do not fit.
+/// Convert an integer of any type to `i128`. Only `u128` has numbers that do not fit.
 fn whole<V: Integer>(number: V) -> Result<i128> {
     number.to_i128().ok_or_else(|| Error::Overflow("a count exceeds i128".into()))
 }

@@ -154,9 +154,9 @@ impl Asking<'_> {
             false => Failure::OfData(error),
         })
     }
-    /// Answer for a budget. If a failure may depend on the records or on the noise, the failure is
-    /// also charged to the budget and kept, like the answers. If such a failure were not charged, a
-    /// user could test facts about the data without a charge.
+    /// Answer a study that is charged to a budget. If a failure may depend on the records or on the
+    /// noise, the failure is also charged to the budget and kept, like the answers. If such a
+    /// failure were not charged, a user could test facts about the data without a charge.
     fn outcome(&self, planned: Option<&Planned>) -> Result<Json> {
         match self.ask() {
             Ok(outcome) if planned.is_some() && Planned::of(&outcome).as_ref() != planned => {
@@ -187,7 +187,7 @@ impl Asking<'_> {
         let past = ledger.history(name)?.into_iter().find(|entry| entry.id == id);
         let past = past.map(|entry| entry.loss);
         // Find wrong questions without the data, so that they are not charged. If the number of
-        // rows is public and is not stated, it must be read from the data first.
+        // rows is public and is not stated, this check would need the data, so skip the check.
         let known = !self.study.unit().size_is_public() || self.study.rows().is_some();
         if past.is_none() && known {
             self.study.rehearse(self.arguments.alpha)?;
@@ -226,8 +226,8 @@ struct Planned {
     losses: Vec<Loss>,
     /// The reserve that the first release states, if the study is one plan for its whole budget.
     reserved: Option<[Exact; 2]>,
-    /// The pairs of all releases. There are pairs only if the study is one plan for its whole
-    /// budget and this plan is charged by the distributions of its losses.
+    /// The pair of distributions of each release. There are pairs only if the study is one plan for
+    /// its whole budget and this plan is charged by the distributions of its losses.
     shares: Option<Vec<SharePair>>,
 }
 impl Planned {

@@ -11,8 +11,8 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::{ask, catalogue, operations, parse_kind};
 
-/// The number of built pipelines that are kept. A repeated request does not build its pipeline
-/// again.
+/// The largest number of built pipelines that are kept. A repeated request does not build its
+/// pipeline again.
 const KEPT: usize = 64;
 /// The largest number of releases per request.
 const MAX_REPEAT: usize = 10_000_000;

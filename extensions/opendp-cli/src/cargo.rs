@@ -57,7 +57,7 @@ pub(crate) fn metadata(manifest: &Path, offline: bool) -> Result<Json> {
         command.args(["--filter-platform", host]);
     }
     let text = said(command).map_err(|error| match error {
-        // If two folders have packages of one name and version, cargo itself returns an error.
+        // If two folders have packages of the same name and version, cargo itself returns an error.
         Error::FailedFunction(told) if told.contains("package collision") => {
             Error::FailedFunction(format!("{told}\n{ONE_FRAMEWORK}"))
         }
@@ -82,9 +82,9 @@ fn unstarted(name: &str, error: &std::io::Error) -> Error {
 }
 
 /// Check that all crates share one copy of the core crate. Each copy defines its own type of
-/// registrations, and lists only registrations of this type. So the list of constructors would not
-/// contain the constructors of a crate that uses a different copy than the program that writes the
-/// list.
+/// registrations, and lists only registrations of this type. Suppose that a crate uses another copy
+/// than the program that writes the list of constructors. Then this list would not contain the
+/// constructors of the crate.
 ///
 /// # Errors
 /// `FailedFunction` when there are several copies. The error lists the copies, and the crates that

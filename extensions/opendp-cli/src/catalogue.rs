@@ -52,8 +52,8 @@ fn list_with(
     }
     Json::Array(all)
 }
-/// List constructors, each as [`describe`] does. The list contains everything that bindings and
-/// pages need.
+/// List constructors. Describe each constructor as [`describe`] does. The list contains everything
+/// that bindings and pages need.
 pub(crate) fn list(registry: &Registry, selection: &Selection<'_>) -> Json {
     let mut list = list_with(registry, selection, |_| Json::Null);
     for constructor in list.as_array_mut().into_iter().flatten() {

@@ -5,8 +5,8 @@ use serde_json::{Value as Json, json};
 
 use crate::words;
 
-/// A loss above this value gives a warning. At this loss, one person can change the probability of
-/// an answer by a factor of `e^10`.
+/// A loss above this value gives a warning. At an epsilon of 10, one person can change the
+/// probability of an answer by a factor of `e^10`.
 const LARGE: f64 = 10.0;
 
 /// The known facts about a loss.
@@ -25,8 +25,8 @@ impl Caution {
                 [loss, delta] => (number(loss), number(delta)),
                 _ => (None, None),
             },
-            // For a privacy profile or a Renyi curve, the only possible warning is that the release
-            // gives no protection.
+            // For a privacy profile or a Renyi curve, find only whether the release gives no
+            // protection.
             Json::Object(curve) => {
                 let nothing = |key: &str, bound: f64| {
                     let points = curve.get(key).and_then(Json::as_array);

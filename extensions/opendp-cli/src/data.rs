@@ -268,13 +268,13 @@ fn json(path: &Path, file: File) -> Result<Result<Json>> {
 }
 /// Convert JSON to a member of a domain: the whole value, or one column of an array of objects.
 ///
-/// Rows of atoms are read from their text, like cells of a table. So each row becomes a member of
-/// the domain. A missing field of an object is an empty cell.
+/// Rows of atoms are read from their text, like cells of a table. Every text of a cell gives an
+/// atom of the domain. A missing field of an object is an empty cell.
 ///
 /// # Errors
 /// [`outside`] in two cases. In the first case, the domain does not have rows of atoms, and the
 /// value is not a member. In the second case, the number of rows differs from the number that the
-/// domain states. The error is the same for all data in both cases. `Argument` when no row has the
+/// domain states. In both cases, the error is the same for all data. `Argument` when no row has the
 /// column.
 pub(crate) fn member(json: Json, column: Option<&str>, domain: &AnyDomain) -> Result<AnyValue> {
     let json = match column {

@@ -74,7 +74,7 @@ pub(crate) fn complete(release: &AnyValue) -> Result<Json> {
     }
     Ok(release.to_json())
 }
-/// Return whether a part of a release is an interactive mechanism. The types decide this, because a
+/// Return whether a part of a release is an interactive mechanism. Check the types, because a
 /// released map can have the same JSON as an interactive mechanism.
 fn waits(release: &AnyValue) -> bool {
     if let Some((first, second)) = release.pair() {

@@ -205,9 +205,9 @@ impl Run<'_> {
         in_domain().or_else(in_budget)
     }
 
-    /// Release for a budget. If a failure may depend on the records, the failure is also charged to
-    /// the budget and kept, like a release. If such a failure were not charged, a user could test
-    /// facts about the data without a charge.
+    /// Make a release that is charged to a budget. If a failure may depend on the records, the
+    /// failure is also charged to the budget and kept, like a release. If such a failure were not
+    /// charged, a user could test facts about the data without a charge.
     fn outcome(&self, measurement: &AnyMeasurement) -> Result<Json> {
         match self.invoke(measurement) {
             Err(Failure::OfData(_)) => Ok(refusal()),

@@ -287,7 +287,8 @@ mod tests {
 
         #[test]
         fn rounds_points_between_neighbours(x in finite(), offset in 1u64..(1 << 20)) {
-            // Let x = m * 2^e. If m has all 53 bits or e = -1074, the next float is (m + 1) * 2^e.
+            // The tested number is between `x` and the next float. Its distance from `x` is
+            // `offset / 2^20` of the distance between these two floats.
             let x = x.abs();
             prop_assume!(x > 0.0 && x < f64::MAX);
             let (mantissa, exponent) = dyadic(x).unwrap();

@@ -10,8 +10,8 @@ use crate::{Error, Result};
 
 /// An exact nonnegative number: a fraction, or infinity.
 ///
-/// A float is a fraction whose denominator is a power of two. So the float 0.1 is slightly more
-/// than a tenth. The text `0.1` is exactly a tenth:
+/// A float is a fraction whose denominator is a power of two. A tenth is not such a fraction. The
+/// float 0.1 is slightly more than a tenth. The text `0.1` is exactly a tenth:
 ///
 /// ```
 /// # use opendp_core::arith::Exact;
@@ -145,8 +145,8 @@ impl Exact {
     /// sum would exceed these limits, the term is first rounded up to a float. So the total is
     /// never too small.
     ///
-    /// The odd parts of the total and of the term are in lowest terms when the limits are checked.
-    /// So a total that was written as text and read again has the same later totals.
+    /// Before the limits are checked, the odd parts of the denominators are reduced to lowest
+    /// terms. So writing a total as text and reading it again does not change the later totals.
     #[must_use]
     pub fn plus_term(&self, term: &Self) -> Self {
         let (Some(x), Some(y)) = (&self.0, &term.0) else { return Exact::INFINITY };
@@ -237,8 +237,9 @@ impl Fraction {
     /// pairs, no number is shifted.
     fn compare(&self, other: &Self) -> Ordering {
         if self.odd == other.odd {
-            // The number with `n` bits and the divisor `2^k` is at least `2^(n - 1 - k)`, and less
-            // than `2^(n - k)`. Add both exponents to each side, so that no difference is negative.
+            // A number of `n` bits divided by `2^k` is at least `2^(n - 1 - k)` and less than
+            // `2^(n - k)`. So a larger `n - k` means a larger quotient. Instead of `n1 - k1` and
+            // `n2 - k2`, compare `n1 + k2` and `n2 + k1`, which are never negative.
             let places = |x: &Self, y: &Self| x.number.bit_len().saturating_add(y.twos);
             let order = places(self, other).cmp(&places(other, self));
             if order.is_ne() && !self.number.is_zero() && !other.number.is_zero() {

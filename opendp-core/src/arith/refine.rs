@@ -118,7 +118,8 @@ const TINY: f64 = 1.0 / (1u64 << 60) as f64;
 
 fn ln_of(mantissa: &UBig, exponent: i32, format: Format, rounding: Rounding) -> f64 {
     // If the argument is a float next to 1, the magnitude of its logarithm is about the spacing of
-    // floats. So start with more than twice the precision of the format.
+    // floats. The ends of the enclosure are multiples of `2^-bits`. So a full mantissa of this
+    // logarithm needs about twice as many bits as the precision of the format.
     converge(2 * format.precision_bits() + 24, format, rounding, |bits| {
         let (lo, hi) = fixed::ln(mantissa, exponent.into(), bits);
         (lo, hi, -(bits as i64))

@@ -140,7 +140,7 @@ macro_rules! any {
             /// Erase the type. Only this crate can call this function, so other crates cannot make
             /// unchecked spaces. Erasing an erased object changes nothing.
             ///
-            /// The function never unwinds, so callers need no code that handles a panic.
+            /// A function of the C ABI never unwinds, so callers need no code that handles a panic.
             #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
             pub(crate) extern "C" fn new<T: $bound>(inner: T) -> Self {
                 let any: &dyn Any = &inner;

@@ -144,8 +144,8 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
 }
 impl<O: Carrier> Partial<AnyValue, O> {
     /// Add a chunk of rows to the partial result of an erased function. The rows are a typed value
-    /// that the caller still owns. So the caller can use the same buffer for the next chunk. It is
-    /// not necessary to check whether another value shares the buffer.
+    /// that the caller still owns. An erased value can have several owners, but this typed value
+    /// has only one. So the caller can always use the same buffer for the next chunk.
     ///
     /// # Errors
     /// The errors of the stages. `FailedCast` when the function takes rows of another type.

@@ -108,8 +108,9 @@ impl Label {
             Parts::Many(parts) => parts.clone(),
         }
     }
-    /// Write the label as a JSON list, so different labels have different texts. If the label is a
-    /// single unlabelled function, its text is not a list, but the random number of this function.
+    /// Write the label as a JSON list of its parts. The list separates the parts, so different
+    /// labels have different texts. If the label is a single unlabelled function, its text is the
+    /// random number of this function.
     ///
     /// # Errors
     /// `NoEntropy` when a function has no label and no random number can be drawn for it.

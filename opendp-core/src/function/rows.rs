@@ -183,7 +183,7 @@ mod tests {
         });
         (project, ran)
     }
-    /// Chain a projection and a fold in every possible way, and run each chain. Check that the
+    /// Chain a projection and a fold in several ways, and run each chain. Check that the
     /// projection ran in all chains or in none. Return whether it ran.
     #[track_caller]
     fn runs(limit: i32, set: Option<i32>, expected: i64) -> bool {

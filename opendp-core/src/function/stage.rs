@@ -199,7 +199,7 @@ pub(super) fn absorb(fold: &dyn FoldStage, state: &mut dyn Any, all: AnyChunk<'_
     Ok(())
 }
 /// Divide rows among the threads of the current pool, and add each part to its own state. Return
-/// `None` if the work may not be divided, or if there is only one thread.
+/// `None` if `divided` is `false`, or if there is only one thread.
 fn states(fold: &dyn FoldStage, all: AnyChunk<'_>, divided: bool) -> Option<Result<Vec<AnyState>>> {
     let threads = rayon::current_num_threads();
     if !divided || threads == 1 {

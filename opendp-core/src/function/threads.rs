@@ -13,15 +13,15 @@ static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
 });
 
 /// Run work that can be divided among the threads of a `rayon` pool. The argument of `work` states
-/// whether the work may be divided. If it is `false`, `work` must not call `rayon`.
+/// whether the work can use a pool. If the argument is `false`, `work` must not call `rayon`.
 ///
-/// A queryable holds a lock while it answers. So do some sessions. Other code states by a
+/// Most queryables and some sessions hold a lock while they answer. Other code states by a
 /// [`HeldLock`](crate::HeldLock) that it holds a lock. If the work under the lock used a pool in
 /// the usual way, there could be a deadlock:
 ///
 /// * While a worker waits for its parts, it runs other tasks of its pool. Such a task can request
-///   the same lock, or wait for a second worker that waits for this worker. So if a worker holds a
-///   lock, it may not divide the work.
+///   the same lock, or wait for a second worker that waits for this worker. So a worker that holds
+///   a lock does not divide the work.
 /// * A thread outside of a pool waits until workers run its parts. All workers can be waiting for
 ///   the lock of this thread. So if such a thread holds a lock, the work runs on a separate pool.
 ///   The workers of this pool run no tasks that wait for the lock.

@@ -7,10 +7,10 @@ use crate::{Distance, Error, Measure, Result};
 
 /// An account of losses in a measure, with or without a budget.
 ///
-/// Totals are exact, so ten losses of a tenth exhaust a budget of 1, in any order. There is one
-/// exception: if the denominator of a total would become too large, a loss is [rounded
-/// up](Exact::plus_term). Totals are rounded only for display. The time to add a loss does not
-/// depend on the number of earlier losses.
+/// Totals are exact and do not depend on the order of the losses. So ten losses of a tenth exhaust
+/// a budget of 1. There is one exception: if the denominator of a total would become too large, a
+/// loss is [rounded up](Exact::plus_term). Totals are rounded only for display. The time to add a
+/// loss does not depend on the number of earlier losses.
 ///
 /// # What is added
 /// The added loss is the result of [`PrivacyMap::eval_exact`](crate::PrivacyMap::eval_exact). If

@@ -17,7 +17,7 @@ pub(crate) struct Lock<S> {
 }
 
 impl<S> Lock<S> {
-    /// Protect state by a lock.
+    /// Protect a state by a lock.
     pub(crate) fn new(state: S) -> Self {
         Lock { state: Mutex::new(state), holder: Mutex::new(None) }
     }
@@ -51,7 +51,7 @@ pub(crate) fn holds_lock() -> bool {
 /// `with_threads` avoids deadlocks with threads that wait for the lock.
 ///
 /// Make this object before work that is done under a lock, or that initializes a `OnceLock`, if the
-/// work can call `with_threads`. Privacy maps and accounts can call it.
+/// work can call `with_threads`. Privacy maps and accounts can call `with_threads`.
 #[derive(Debug)]
 pub struct HeldLock(PhantomData<*const ()>);
 impl HeldLock {

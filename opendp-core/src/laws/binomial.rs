@@ -92,8 +92,8 @@ mod tests {
     #[test]
     fn a_tail_of_many_draws_is_that_of_a_normal_law() {
         let many = Binomial::new(100_000, 1.0).unwrap();
-        // The count 50,475 is three standard deviations above the mean. The continuity correction
-        // is half a count.
+        // With the continuity correction of half a count, the count 50,475 is three standard
+        // deviations above the mean. The tail of the normal distribution is 1.350e-3 there.
         let tail = many.tail(50_475, 0.5).unwrap();
         assert!((tail / 1.350e-3 - 1.0).abs() < 0.02, "{tail}");
     }

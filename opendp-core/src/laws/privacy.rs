@@ -156,10 +156,10 @@ impl Claim {
         Ok(drawn)
     }
     /// Draw releases for both inputs, and compare them. The releases must have few different
-    /// values. The first half of the draws determines the events. For each tried epsilon and each
-    /// order of the inputs, an event contains the releases that occur more than `exp(epsilon)`
-    /// times as often for the first input as for the second input. The second half of the draws
-    /// tests these events.
+    /// values. The first half of the draws determines the events. There is one event for each tried
+    /// epsilon and each order of the inputs. An event contains the releases that occur more than
+    /// `exp(epsilon)` times as often for the first input as for the second input. The second half
+    /// of the draws tests these events.
     ///
     /// # Errors
     /// The errors of [`by_draws`](Claim::by_draws).

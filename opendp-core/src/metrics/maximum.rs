@@ -221,7 +221,8 @@ mod tests {
     #[test]
     fn a_range_of_changes_that_no_float_equals_is_rounded_up() {
         let large = (1_u64 << 53) as f64;
-        // The changes are 2^53 + 1 and 2^53 + 2. An `f64` cannot represent 2^53 + 1.
+        // The changes are 2^53 + 1 and 2^53 + 2, so the exact range is 1. An `f64` cannot represent
+        // 2^53 + 1.
         let (left, right) = (vec![-1.0, 0.0], vec![large, large + 2.0]);
         let metric = RangeDistance::<f64>::new();
         for (x, y) in [(&left, &right), (&right, &left)] {

@@ -17,7 +17,7 @@ use zeroize::{Zeroize, Zeroizing};
 ///   who reads the fields of the source later does not learn the earlier words;
 /// * after 1 MiB of output, the next key is XORed with 32 fresh bytes of the operating system. The
 ///   new key is unpredictable if *either* of the two XORed values is unpredictable. So the stream
-///   also recovers from a past leak;
+///   also recovers from a past leak of a key;
 /// * the fields with secrets are zeroed on drop, and `Debug` shows no secret;
 /// * copies outside of the fields are not zeroed. For example, the generator of a refill and a move
 ///   of the source can leave copies of words and keys on the stack and in the registers. An

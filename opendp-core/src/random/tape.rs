@@ -48,7 +48,7 @@ impl<const B: u32> RandomSource for Tape<B> {
 
 /// A reproducible stream of words of `B` bits from a seed.
 ///
-/// The words come from ChaCha20, so they pass any statistical test. But the seed reveals the noise.
+/// The words come from ChaCha20, so they pass statistical tests. But the seed reveals the noise.
 /// Use this source only for tests and simulations, **never for a release**.
 #[derive(Debug)]
 pub struct Seeded<const B: u32 = 64> {

@@ -116,7 +116,8 @@ mod tests {
                     }
                 }
                 assert!(counts.iter().all(|count| *count == counts[0]), "{bound}: {counts:?}");
-                // At least half of the tapes give a number.
+                // Each tape is long enough for one attempt, and an attempt succeeds with a
+                // probability above 1/2. So at least half of the tapes give a number.
                 assert!((1 << n) <= 2 * counts[0] * bound as u64);
             }
         }

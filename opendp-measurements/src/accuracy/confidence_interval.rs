@@ -143,7 +143,8 @@ macro_rules! released {
 }
 released!(i8 i16 i32 i64 i128 u8 u16 u32 u64 =>
     |number| (f64::neg_inf_cast(number)?, f64::inf_cast(number)?));
-// The release is the float nearest to the sum of the true number and the noise.
+// The release is the float nearest to the sum of the true number and the noise. So this sum is
+// between the neighbours of the release.
 released!(f32 f64 => |number| (number.next_down().to_f64(), number.next_up().to_f64()));
 
 #[cfg(test)]
@@ -198,7 +199,8 @@ mod tests {
         // The control: releases for the true number 12.5 are outside this interval more often than
         // releases for the true number 10.5.
         assert!(0.128 < misses(&release, &12.5, &interval, miss));
-        // For integer noise Z, P[|Z| > 6] is just below 0.1.
+        // For integer noise Z of scale 3, the bound is 7, and P[|Z| > 7] is about 0.081. So only an
+        // upper limit of the frequency is checked.
         let integers = space(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new());
         let release = make_laplace(integers, scale, None).unwrap();
         let interval = confidence_interval(&release, &-7, 0.1).unwrap();

@@ -128,8 +128,8 @@ mod tests {
             assert!((found / exact - 1.0).abs() < 1e-13, "{alpha}: {found}");
         }
         assert_eq!(quantile(1.0), Ok(0.0));
-        // The exact value is 38.485. The computed result is larger, because half of the least
-        // positive float is not a float.
+        // The exact value is 38.485. One tail must be at most half of alpha. Here this half is not
+        // a float, so the computed result is larger.
         let largest = quantile(5e-324).unwrap();
         assert!(38.48 < largest && largest < 38.61, "{largest}");
     }

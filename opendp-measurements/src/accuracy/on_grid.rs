@@ -1,5 +1,5 @@
-//! The terms of a sum on one grid. This file chooses the unit of the grid, rounds the terms, and
-//! estimates the reach of the sum.
+//! The terms of a sum on one grid. This file chooses the unit of the grid and the kind of rounding,
+//! and estimates the mean and the quantile of the sum.
 
 use opendp_core::Result;
 use opendp_core::arith::{Directed, InfCast};

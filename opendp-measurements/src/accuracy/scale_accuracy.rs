@@ -34,7 +34,8 @@ pub fn laplacian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f64> {
 /// Find the scale at which continuous Laplace noise has a given accuracy: `-accuracy / ln(alpha)`.
 ///
 /// # Errors
-/// `InvalidDistance` when the accuracy is negative or not finite, or `alpha` is not in `(0, 1)`.
+/// `InvalidDistance` when the accuracy is negative or not finite, or `alpha` is not in `(0, 1)`;
+/// `Overflow` when the scale exceeds all floats.
 ///
 /// ```
 /// use opendp_measurements::accuracy_to_laplacian_scale;
@@ -84,7 +85,8 @@ pub fn discrete_laplacian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f6
 /// most the given accuracy.
 ///
 /// # Errors
-/// `InvalidDistance` when the accuracy is negative or not finite, or `alpha` is not in `(0, 1)`.
+/// `InvalidDistance` when the accuracy is negative or not finite, or `alpha` is not in `(0, 1)`;
+/// `Overflow` when the scale exceeds all floats.
 ///
 /// ```
 /// use opendp_measurements::accuracy_to_discrete_laplacian_scale;
@@ -276,7 +278,8 @@ mod tests {
     #[test]
     fn without_noise_there_is_no_error() {
         for (to_accuracy, to_scale) in PAIRS {
-            // The accuracy of discrete Gaussian noise is at least 1.
+            // At scale 0, the accuracy of discrete Gaussian noise is 1. The accuracy of the other
+            // kinds of noise is 0.
             assert!(to_accuracy(0.0, 0.05).unwrap() <= 1.0);
             assert_eq!(to_scale(0.0, 0.05), Ok(0.0));
             assert_eq!(to_accuracy(-0.0, 0.5), to_accuracy(0.0, 0.5));

@@ -141,7 +141,8 @@ fn estimates_from_the_highest_places_of_a_walk() {
         [estimate(""), estimate("0"), estimate("1"), estimate("111000")],
         [0.0, 0.0, 1.0, 3.0]
     );
-    // Count +1 for a set bit and -1 for an unset bit. The partial sums are 1, 2, 1, 2, 1.
+    // Count +1 for a set bit and -1 for an unset bit. The partial sums are 1, 2, 1, 2, 1. The
+    // largest sum is at the levels 2 and 4, and the mean of these levels is 3.
     assert_eq!(estimate("11010"), 3.0);
     assert_eq!(estimate("01"), 1.0);
 }
@@ -167,7 +168,7 @@ fn refuses_arguments_that_mean_nothing() {
     for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(make(scale, 1, Some(1), 50, 4).unwrap_err().starts_with("scale"));
     }
-    // The unit `alpha / scale` is a float only if the scale is not too small.
+    // The unit `alpha / scale` is a finite float only if the scale is not too small.
     assert!(make(1e-308, 1, Some(1), 50, 4).unwrap_err().starts_with("scale"));
     assert!(make(1e-307, 1, Some(1), 50, 4).is_ok());
     assert!(make(1.0, 0, Some(1), 50, 4).unwrap_err().contains("total_limit"));

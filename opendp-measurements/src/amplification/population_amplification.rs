@@ -338,8 +338,8 @@ where
     Ok(measurement.with_loss(Sampled(inner), PrivacyMap::new(move |d_in| map.eval(d_in))))
 }
 
-/// Return the map of a measurement that runs on a sample from `size` records. The distances of the
-/// map count replaced records.
+/// Return the map of a measurement that runs on a sample from `size` records. The map converts a
+/// distance to a number of replaced records.
 ///
 /// # Errors
 /// `MakeMeasurement`, as for [`make_population_amplification`].

@@ -32,7 +32,8 @@ mod tests {
         assert_eq!(text.kind(), "MakeMeasurement");
         assert!(text.to_string().contains("one by one"), "{text}");
         assert!(check_rows(&UserDomain::new("lists", |_| true)).is_err());
-        // Frames without a schema can have different columns.
+        // Frames without a schema can have different columns. Then their rows do not fit into one
+        // frame.
         assert!(check_rows(&DataFrameDomain::<String>::default()).is_err());
     }
 }

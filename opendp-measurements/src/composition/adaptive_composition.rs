@@ -50,13 +50,13 @@ use crate::composition::privacy_filter::within;
 /// Let `x`, `y` be `d_in`-close. By induction over the questions, the loss of the transcript up to
 /// question `i` is at most the composition of `d_mids[..i]`. Question `i` is a function of the
 /// transcript before it. By the claim of question `i`, its loss is at most `map(d_in) <= d_mids[i]`
-/// for every such transcript. This bound is the condition of [`compose`](Measure::compose). The
-/// losses are fixed before the first question, so no filter is needed. Interactive answers have two
-/// cases. If the measure is sequential, each conversation ends before the next conversation begins.
-/// The same induction then holds for whole conversations. If the measure is concurrent, the
-/// composition of the losses bounds the loss of interleaved conversations. For pure divergence, see
-/// Vadhan and Wang (2021). For approximate and Renyi divergence, see Lyu (2022) and Vadhan and
-/// Zhang (2023). Only the questions determine which conversations end.
+/// for every such transcript. [`compose`](Measure::compose) requires such a bound. The losses are
+/// fixed before the first question, so no filter is needed. Interactive answers have two cases. If
+/// the measure is sequential, each conversation ends before the next conversation begins. The same
+/// induction then holds for whole conversations. If the measure is concurrent, the composition of
+/// the losses bounds the loss of interleaved conversations. For pure divergence, see Vadhan and
+/// Wang (2021). For approximate and Renyi divergence, see Lyu (2022) and Vadhan and Zhang (2023).
+/// Only the questions determine which conversations end.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no `d_mids`, or losses in the measure do not compose

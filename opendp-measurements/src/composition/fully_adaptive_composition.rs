@@ -36,8 +36,8 @@ use crate::composition::interactive::register_interactive;
 /// less than the exact sum (see [`Ledger`](opendp_core::Ledger)). An odometer makes one claim for
 /// each loss `b`: if the analyst stops before `L_t` exceeds `b`, the total loss is at most `b`. A
 /// privacy filter with the budget `b` makes the same claim. The proof is at
-/// [`make_privacy_filter`](crate::make_privacy_filter). The claim holds for all `b` together,
-/// because the odometer's bound `L_t` depends only on the questions.
+/// [`make_privacy_filter`](crate::make_privacy_filter). The claim holds for all `b` at the same
+/// time, because the odometer's bound `L_t` depends only on the questions.
 ///
 /// # Errors
 /// * `MakeMeasurement` when no odometer is known for the measure

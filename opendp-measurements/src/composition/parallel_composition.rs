@@ -46,16 +46,18 @@ pub use parts::Parts;
 /// `map_i(1)`. In general, split `d_in` into `d_1 + ... + d_k`, and compose the losses `map_i(d_i)`
 /// of the parts with `d_i > 0`. The loss is the largest such composition over all splits.
 ///
-/// This search takes `k d_in^2 / 2` compositions, or `d_in^2 / 2` if the measurements are copies of
-/// one measurement and `d_in <= k`. If a search needs more than `2^18` compositions, the loss is
-/// the smaller of two upper bounds:
+/// The search for the largest composition takes `k d_in^2 / 2` compositions. If the measurements
+/// are copies of one measurement and `d_in <= k`, the search takes `d_in^2 / 2` compositions. If
+/// this search needs more than `2^18` compositions, the loss is the smaller of two upper bounds:
 /// * List the losses `map_i(d_in)` of all parts, and compose the `min(k, d_in)` largest losses.
 /// * Search as if there were `d_in` parts, and each part had the largest map of all parts. If this
 ///   search is too long as well, and losses add up, take `d_in` times the largest loss per changed
-///   row. This largest loss is the maximum of `map_i(d) / d` over all parts and all `d` from 1 to
-///   `d_in`. The code rounds `d`, which raises this bound by a factor of at most `257 / 256`.
+///   row. The largest loss per changed row is the maximum of `map_i(d) / d` over all parts and all
+///   `d` from 1 to `d_in`. The code rounds `d`, which raises this bound by a factor of at most
+///   `257 / 256`.
 ///
-/// The loss of `k` copies of one measurement is at most the loss of `d_in` copies.
+/// If the measurements are `k` copies of one measurement, the loss is at most the loss for `d_in`
+/// copies.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close, and let `x_i`, `y_i` be their parts. Under the symmetric distance,
@@ -66,11 +68,11 @@ pub use parts::Parts;
 /// has the same multiset (or sequence) of rows in `x` and in `y`. The loss of this part is
 /// `map_i(0) = 0`. The constructor checks this loss. The check is needed for releases that depend
 /// on the order of rows. Under the symmetric distance, such releases have a loss in every part,
-/// even in parts with `d_i = 0`. At most `min(k, d_in)` parts remain. The loss of the release of
-/// each remaining part is at most `map_i(d_i)`. The releases draw independent randomness. So their
-/// total loss is at most the composition of these losses in the measure. For each part, the code
-/// uses the largest of `map_i(1), ..., map_i(d_i)`. So the bound also covers splits whose sum is
-/// below `d_in`. (McSherry 2009, on parallel composition, for pure differential privacy and
+/// even in parts with `d_i = 0`. At most `min(k, d_in)` parts have `d_i > 0`. The loss of the
+/// release of each such part is at most `map_i(d_i)`. The releases draw independent randomness. So
+/// their total loss is at most the composition of these losses in the measure. For each part, the
+/// code uses the largest of `map_i(1), ..., map_i(d_i)`. So the bound also covers splits whose sum
+/// is below `d_in`. (McSherry 2009, on parallel composition, for pure differential privacy and
 /// `d_in = 1`.)
 ///
 /// The maximum over splits is computed part by part. For the first `i` parts and `d` changed rows,
@@ -81,13 +83,14 @@ pub use parts::Parts;
 /// Now consider the upper bounds. At most `min(k, d_in)` parts have `d_i > 0`. The rows of each
 /// such part are at distance at most `d_in`, so its loss is at most `map_i(d_in)`. This proves the
 /// first bound. For the second bound, let `m(d)` be the largest of `map_i(1), ..., map_i(d)` over
-/// all parts. Larger maps and more parts reduce no composition. So `d_in` parts with the map `m`
-/// bound the loss. Their worst loss is `U(d_in)`, where `U(d)` is the maximum of `m(d)` and of all
-/// compositions of `U(d - j)` and `m(j)` with `0 < j < d`. Here `j` is the number of changed rows
-/// in the last part. If losses add up, divide the numbers from 1 to `d_in` into intervals `[a, b]`.
-/// The rows of a part with `d_i` in `[a, b]` are at distance at most `b`. So the loss of this part
-/// is at most `map_i(b) <= (map_i(b) / a) d_i <= r d_i`, where `r` is the largest quotient of all
-/// intervals and parts. The sum of these losses is at most `r d_in`. Quotients and products are
+/// all parts. Larger maps or more parts do not make the worst composition smaller. So the loss is
+/// at most the worst loss of `d_in` parts with the map `m`. This worst loss is `U(d_in)`, where
+/// `U(d)` is the maximum of `m(d)` and of all compositions of `U(d - j)` and `m(j)` with
+/// `0 < j < d`. Here `j` is the number of changed rows in the last part. If losses add up, divide
+/// the numbers from 1 to `d_in` into intervals `[a, b]`. The rows of a part with `d_i` in `[a, b]`
+/// are at distance at most `b`. So the loss of this part is at most
+/// `map_i(b) <= (map_i(b) / a) d_i <= r d_i`, where `r` is the largest value of `map_i(b) / a` for
+/// all intervals and parts. The sum of these losses is at most `r d_in`. Quotients and products are
 /// rounded up, and `b <= 257 a / 256`.
 ///
 /// # Errors
@@ -139,7 +142,7 @@ where
     let members = measurements.iter().map(Measurement::erase).collect();
     parallel(input, part, (members, alike))
 }
-/// Return whether all measurements share one map, because they are copies of one measurement.
+/// Return whether all measurements share one map. Copies of one measurement share one map.
 ///
 /// Call this function before the measurements are erased, because each erased map is a new object.
 fn alike<DI: Domain, MI: Metric, MO: Measure, TO: Carrier>(

@@ -68,7 +68,7 @@ use crate::composition::interactive::register_interactive;
 /// a theorem, the session does not interleave conversations.
 ///
 /// *Refusals.* The refusal of a question depends only on the questions so far. The analyst chose
-/// these questions.
+/// these questions, so a refusal reveals nothing about the data.
 ///
 /// # Errors
 /// * `FailedMap` when `d_in` is not a distance; `InvalidDistance` when `d_out` is not a distance

@@ -45,8 +45,8 @@ fn told<MO: Measure>(
     let map = PrivacyMap::new(move |d: &f64| Ok(loss(*d)));
     Measurement::new(floats(), measure, Function::map(|x: &f64| Ok(*x)), map)
 }
-/// Return whether a bound is at least the exact value, and at most a relative amount of 10^-9 above
-/// the exact value.
+/// Return whether a bound is at least the exact value, and exceeds the exact value by a relative
+/// error of at most 10^-9.
 fn safe(found: f64, exact: f64) -> bool {
     exact.next_down() <= found && found <= exact * (1.0 + 1e-9) + 1e-300
 }

@@ -11,13 +11,13 @@ use opendp_core::{
 /// A metric that joins members of a domain by paths of members.
 ///
 /// An implementation makes the following claim. Let [`unit`](PathMetric::unit) succeed, and let
-/// [`path`](PathMetric::path) return `(k, step)` for a distance. Take any two members within this
-/// distance. Then there are members `z_0, ..., z_k` that begin with the first member and end with
-/// the second member. For each `i`, `z_i` and `z_(i+1)` are at most `step` apart. The division of a
-/// distance into equal parts is not enough for this claim. For example, take two data sets of three
-/// records that differ in one record. The symmetric distance between these data sets is 2. A path
-/// with steps of length 1 does not exist, because two data sets of three records never have
-/// distance 1.
+/// [`path`](PathMetric::path) return `(k, step)` for a distance. Take any two members that are at
+/// most this distance apart. Then there are members `z_0, ..., z_k` that begin with the first
+/// member and end with the second member. For each `i`, `z_i` and `z_(i+1)` are at most `step`
+/// apart. For this claim, it is not enough to divide a distance into equal parts. For example, take
+/// two data sets of three records that differ in one record. The symmetric distance between these
+/// data sets is 2. If all data sets have three records, a path with steps of length 1 does not
+/// exist, because two data sets of three records never have distance 1.
 pub trait PathMetric: Metric {
     /// Return the unit of a domain: the length of the shortest step between two different members.
     ///

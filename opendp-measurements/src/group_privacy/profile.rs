@@ -80,8 +80,8 @@ fn same_steps(profile: &PrivacyProfile, steps: u32, epsilon: f64) -> Result<f64>
     Ok(grown_delta(share, &delta, steps).to_f64_up())
 }
 
-/// A way to divide epsilon among steps. For each step except the last step, the list contains a
-/// place in a table. The last step gets the remaining epsilon.
+/// A way to divide epsilon among steps. For each step except the last step, the list contains the
+/// index of a point in a table. The last step gets the remaining epsilon.
 type Way = Vec<usize>;
 
 /// One point of the profile of a step.
@@ -127,7 +127,7 @@ impl Table {
     }
     /// Go backward through the steps. Begin with the probability of an event after the last step.
     /// For each step, choose the point that gives the least bound on the probability before the
-    /// step. Call `visit` with the place of each chosen point. Return the sum of the epsilons of
+    /// step. Call `visit` with the index of each chosen point. Return the sum of the epsilons of
     /// these points.
     fn walk(&self, mut probability: f64, steps: u32, mut visit: impl FnMut(usize)) -> f64 {
         let mut total = 0.0;

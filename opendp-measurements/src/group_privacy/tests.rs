@@ -274,8 +274,8 @@ fn a_distance_is_divided_and_never_loses_less_than_a_shorter_one() {
     let curve = make_group_privacy(curve, 2).unwrap();
     assert_eq!(curve.exact_map(&2).unwrap().len(), RenyiDivergence.parts().unwrap());
 }
-/// If the size of the data is public and fixed, two data sets never have distance 1. So a map can
-/// have any value at distance 1.
+/// If the size of the data is public and fixed, two data sets never have distance 1. So every value
+/// of a map at distance 1 is correct, and a step must have length 2.
 #[test]
 fn a_public_size_makes_a_step_a_replaced_record() {
     let rows = VectorDomain::new(AtomDomain::<bool>::default()).with_size(3);

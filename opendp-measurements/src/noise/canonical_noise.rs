@@ -38,7 +38,7 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 ///
 /// # Proof
 /// The release is the float nearest to the exact sum `x + d_in N`, where `N` is [`CanonicalNoise`].
-/// So the release is a function of this sum alone. The loss of this function is at most the loss of
+/// So the release is a function of this sum alone. The loss of the release is at most the loss of
 /// the sum (Dwork, Roth 2014, Proposition 2.1). If infinities are replaced by finite numbers, the
 /// distance between two members does not increase. So after this replacement, two members differ by
 /// `s d_in` with `0 <= s <= 1`. Compare `N` and `N + s`. `N` is symmetric, so the bound is the same
@@ -163,8 +163,8 @@ mod tests {
     }
     #[test]
     fn releases_at_the_largest_distance_obey_the_guarantee_and_no_smaller_one() {
-        // The density of the noise is symmetric, and does not increase with the distance from 0. So
-        // the events with the largest delta are half lines.
+        // The proof of `make_canonical_noise` bounds the delta of each event by `P[N <= s - t]`.
+        // The half line up to `s - t` reaches this bound. So the worst events are half lines.
         let (epsilon, delta) = (0.7_f64, 0.05);
         let release = make_canonical_noise(space(), 3.0, (epsilon, delta)).unwrap();
         let draws = 50_000;

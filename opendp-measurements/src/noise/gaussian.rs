@@ -55,9 +55,9 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// the L2 distance, `sum_i (x_i - y_i)^2 <= d_in^2`. Let `s` be the scale and `a > 1` the order of
 /// a divergence.
 ///
-/// *Integers.* Let `W(c) = sum_r exp(-(r - c)^2 / (2 s^2))` over all integers `r`, so
-/// `W(x_i) = W(0)`. Without saturation, the release of number `i` is `r` with probability
-/// `exp(-(r - x_i)^2 / (2 s^2)) / W(0)`. For every `r`, with `c = a x_i + (1 - a) y_i`,
+/// *Integers.* Let `W(c) = sum_r exp(-(r - c)^2 / (2 s^2))` over all integers `r`. `x_i` is an
+/// integer, so `W(x_i) = W(0)`. Without saturation, the release of number `i` is `r` with
+/// probability `exp(-(r - x_i)^2 / (2 s^2)) / W(0)`. For every `r`, with `c = a x_i + (1 - a) y_i`,
 ///
 /// `a (r - x_i)^2 + (1 - a) (r - y_i)^2 = (r - c)^2 - a (a - 1) (x_i - y_i)^2`.
 ///

@@ -214,7 +214,7 @@ impl Probability {
     /// Return a lower and an upper bound of the probability, in units of `2^-bits`.
     ///
     /// All three probabilities increase with `r`, and `r` decreases as its exponent
-    /// `2^power / scale` increases. The exponent is also bounded by integers from below and above.
+    /// `2^power / scale` increases. The bounds of the exponent are integers in a finer unit.
     fn enclose(&self, bits: usize) -> (UBig, UBig) {
         let guard = 8;
         let unit = bits + guard;

@@ -42,7 +42,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// smaller scales, the cost is 25 ns and one word, which contains the digits of both magnitudes. If
 /// integers decide the floor, a draw costs about 2 microseconds. For scales of at least 16,
 /// integers decide with probability about `2^-48 scale`. For smaller scales, this probability is
-/// about `2^-31 scale`. For scales of at least `2^50`, integers decide in every draw.
+/// about `2^-31 scale`. For scales of at least `2^50`, integers decide in most draws.
 ///
 /// # Errors
 ///

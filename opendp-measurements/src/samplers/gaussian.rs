@@ -12,8 +12,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// `|N|` has a density proportional to `e^(-x^2 / 2)`. `|N|` is drawn by rejection from an envelope
 /// that is constant on intervals (the strips). A point is drawn uniformly in a strip. The point is
 /// accepted if a uniform `V` is below the quotient of the density and the envelope at the point.
-/// For 96 % of the points, the strip and `V` decide whether the point is accepted, and the place of
-/// the point in the strip is not needed.
+/// For 96 % of the points, the strip and `V` alone decide whether the point is accepted. For this
+/// decision, the place of the point in the strip is then not needed.
 ///
 /// # Exactness
 ///
@@ -101,8 +101,8 @@ mod tests {
             up += i32::from(y == 1.0);
         }
         assert!((400..600).contains(&up), "{up}");
-        // The exact sum x + 1/2 is 1 - 2^-54. This number is not a float, and the nearest float is
-        // 1.
+        // The exact sum x + 1/2 is 1 - 2^-54, and its floor is 0. If the sum were first rounded to
+        // a float, the float and its floor would be 1.
         let x = 0.5_f64.next_down();
         assert!((0..100).all(|_| gaussian(x, 1e-100, 0, &mut source) == Ok(0.0)));
     }

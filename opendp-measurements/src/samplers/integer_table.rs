@@ -209,7 +209,8 @@ impl IntegerTable {
     /// the trial is rejected.
     ///
     /// A fair coin is flipped until it shows tails. The number of flips that show heads is the
-    /// number of the block. So, in practice, this number is never near `2^48`.
+    /// number of the block. So, in practice, this number is far below `2^48`, and the magnitude
+    /// fits 64 bits.
     fn slow<S: RandomSource>(&self, source: &mut S) -> Result<Option<u64>, NoEntropy> {
         let first = self.urns.last();
         let unit = uniform_below(self.urns.weight(first), source)?;

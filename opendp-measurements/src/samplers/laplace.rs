@@ -76,8 +76,8 @@ mod tests {
 
     #[test]
     fn a_value_just_below_a_half_step_is_not_rounded_before_the_noise() {
-        // The exact sum x + 1/2 is 1 - 2^-54. This number is not a float, and the nearest float is
-        // 1.
+        // The exact sum x + 1/2 is 1 - 2^-54, and its floor is 0. If the sum were first rounded to
+        // a float, the float and its floor would be 1.
         let x = 0.5_f64.next_down();
         let mut source = Seeded::<64>::new(10);
         for _ in 0..100 {
@@ -101,7 +101,8 @@ mod tests {
 
     #[test]
     fn tiny_noise_around_a_half_step_moves_the_result_both_ways() {
-        // The sum differs from 1/2 by much less than the spacing of floats near 1/2.
+        // The sum differs from 1/2 by much less than the spacing of floats near 1/2. If the sum
+        // were first rounded to a float, every result would be 1.
         let mut source = Seeded::<64>::new(7);
         let mut up = 0;
         for _ in 0..1000 {

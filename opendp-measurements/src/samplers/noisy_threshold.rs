@@ -21,7 +21,7 @@ use std::cmp::Ordering;
 /// compared with `t`.
 ///
 /// The numbers must be finite. A scale of 0 means no noise, and draws nothing. A negative scale
-/// counts as its magnitude. Infinity or NaN counts as some number above `f64::MAX`.
+/// counts as its magnitude. A scale that is infinite or NaN counts as `f64::MAX`.
 ///
 /// Cost: about 20 ns and one word for a comparison. With a small probability, a comparison takes
 /// some microseconds. This probability is about `2^-50 a / b`, where `a` is the magnitude of the

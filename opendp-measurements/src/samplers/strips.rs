@@ -26,7 +26,8 @@ use std::sync::LazyLock;
 /// `f` in the first strip of the tail gives heights above `f` in all strips of the tail.
 ///
 /// Some points are rounded before they are tested. So each height bounds `f` in its strip, and also
-/// outside of the strip, up to a distance of `reach / 32`.
+/// outside of the strip, up to a distance of `reach / 32`. Here `reach` is an argument of
+/// `Strips::new`.
 #[derive(Debug)]
 pub(super) struct Strips {
     shape: Shape,

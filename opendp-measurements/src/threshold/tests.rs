@@ -105,7 +105,8 @@ fn each_bound_on_the_change_helps() {
     assert_eq!(exact.map(&(9, 0.0, 0.9)), Ok((0.0, 0.0)));
     assert_eq!(release.map(&(2, 3.9, 1.9)).unwrap().0, 2.0);
     assert_eq!(release.map(&(2, f64::INFINITY, 1.0)).unwrap().0, 2.0);
-    // The Euclidean length of integer changes need not be an integer.
+    // The Euclidean length of integer changes need not be an integer, so this length is not rounded
+    // down.
     let release: Release<2, u32, i32, f64, Concentrated> =
         make_gaussian_threshold(parts(), scale(1.0), 5, None).unwrap();
     assert_eq!(release.map(&(9, 1.5, 1.9)).unwrap().0, 1.125);

@@ -1,8 +1,9 @@
 //! The serialization of OpenDP 0.16: a tree of calls, as the Python library of OpenDP writes it.
 //!
 //! A node is `{"__function__": NAME, "__module__": MODULE, "__kwargs__": {...}, "__version__": V}`.
-//! Each later step of a chain repeats the text of the steps before it, so the text doubles with
-//! each step. This module builds each different node only once.
+//! Each later step of a chain contains the text of the steps before it several times: in its input
+//! domain, in its input metric, and as the first part of the chain. So the length of the text more
+//! than doubles with each step. This module builds each different node only once.
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
@@ -131,7 +132,7 @@ fn accessor(
     };
     let this = arguments.get("this").ok_or_else(|| Error::argument("this", "missing"))?;
     let made = builder.alone(this)?;
-    // A space is not a link, so it has no weight.
+    // A domain, a metric or a measure is not a link, so it has no weight.
     builder.weight = Weight::default();
     let opendp_core::Arg::Made(made) = made else {
         return Err(Error::argument("this", format!("expected a {object}")));

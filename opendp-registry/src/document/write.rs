@@ -1,8 +1,9 @@
 //! Writes pipelines in the serialization of OpenDP 0.16.
 //!
-//! Each link of a chain refers to the output domain of the link before it, and states the metric.
-//! So the length of the text grows with the square of the number of links. In OpenDP itself, each
-//! link doubles the text.
+//! Each link of a chain states its input metric. For its input domain, the link contains a copy of
+//! the link before it. So a link contains copies of all links before it, and the length of the
+//! whole text grows with the square of the number of links. In the texts that OpenDP itself writes,
+//! each link more than doubles the length.
 
 mod spell;
 

@@ -366,8 +366,8 @@ fn with(object: &Map<String, Json>, name: &str, value: Json) -> Map<String, Json
     object.insert(name.to_owned(), value);
     object
 }
-/// Add the JSON arguments `written` to `args`. A parameter without a known value gets a preliminary
-/// value.
+/// Add the JSON arguments `written`, except the argument `but`, to `args`. A parameter without a
+/// known value gets a preliminary value.
 fn filled(mut args: Args, written: &Map<String, Json>, but: Option<&str>) -> Args {
     for (name, value) in written.iter().filter(|(name, _)| Some(name.as_str()) != but) {
         let open = value.get("param").is_some();

@@ -313,7 +313,7 @@ fn a_call_that_states_two_spaces_is_refused() {
     let error = build(both.clone()).unwrap_err();
     assert_eq!(error.kind(), "Argument");
     assert!(error.to_string().contains("state the space once"), "{error}");
-    // The control: each form alone.
+    // The control: each of the two forms alone is accepted.
     for forms in [&["input"][..], &["input_domain", "input_metric"]] {
         let mut alone = both.clone();
         alone["args"].as_object_mut().unwrap().retain(|key, _| forms.contains(&key.as_str()));

@@ -1,5 +1,5 @@
-//! Tests every registered map. A map must be 0 at 0, must never decrease and must never be
-//! negative. For NaN and for negative distances, a map must return an error.
+//! Tests every registered map. At distance 0, a map must return 0. A map must never decrease and
+//! must never be negative. For NaN and for negative distances, a map must return an error.
 
 use opendp_core::erased::AnyDistance;
 use opendp_core::laws::Draw;

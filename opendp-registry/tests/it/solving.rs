@@ -72,8 +72,8 @@ fn a_size_is_searched_among_whole_numbers() {
     }))
     .unwrap();
     let n = mean.solve(Registry::global(), "n", &json!(2), &json!(0.1)).unwrap();
-    // The mean of n numbers changes by at most 10/n. For n = 100, the map rounds 10/n up to
-    // slightly more than 0.1.
+    // The mean of n numbers changes by at most 10/n. For n = 100, the map can round 10/n up to
+    // slightly more than 0.1. Then the search returns 101.
     assert!([json!(100), json!(101)].contains(&n), "{n}");
 }
 #[test]
@@ -99,7 +99,8 @@ fn no_noise_is_never_the_answer() {
         }
     }
     // If nine records are always 5, their sum is constant. So a release of the sum meets every
-    // budget, even without noise. A selection with any positive scale meets an infinite budget.
+    // budget, even without noise. A selection with any positive scale meets an infinite budget. In
+    // both cases, all valid values of the parameter meet the budget, so the search gives an error.
     let constant = Document::new(json!({
         "space": {"domain": {"vector_domain": {"atom_domain": {"T": "i32"}, "size": 9}}, "metric": "change_one_distance"},
         "chain": [{"clamp": {"bounds": [5, 5]}}, "sum", {"laplace": {"scale": {"param": "s"}}}],

@@ -77,8 +77,8 @@ pub(crate) struct Room {
     pub(crate) mu_squared: Exact,
     /// The largest `rho` of choices by Gumbel noise.
     pub(crate) rho: Exact,
-    /// The pair of the share, if the share was fixed in advance. In this case, only this pair
-    /// decides whether a cost fits.
+    /// The pair of the share, if the share was fixed in advance. In this case, a cost fits the
+    /// share only if this pair dominates the pair of the cost.
     pub(crate) share: Option<SharePair>,
 }
 impl Room {
@@ -256,7 +256,7 @@ impl<MO: Accounted> Account<MO> {
 }
 /// Return several ways to spend an amount on pure losses and on Gaussian noise. Each way is for one
 /// filter. The losses of a way do not exceed the largest losses that its filter can still admit.
-/// The first release decides which filters remain open, so a plan tries every filter.
+/// The filters that remain open depend on the first release, so a plan tries every filter.
 fn amounts(
     account: &AdaptiveAccount,
     (epsilon, delta): (Exact, Exact),

@@ -130,8 +130,8 @@ impl<MO: Accounted> Context<MO> {
         };
         self.journal.as_ref().map_or(Ok(()), write)
     }
-    /// Lock the books. Accounts compute on all cores, so the guard states that this thread holds a
-    /// lock.
+    /// Lock the books. Accounts compute in several threads. The guard states that this thread holds
+    /// a lock, so this computation avoids deadlocks with threads that wait for the lock.
     pub(super) fn locked(&self) -> Result<Locked<'_, MO>> {
         let books = self.books.lock().map_err(|_| {
             Error::FailedFunction("a journal panicked; this context gives no more answers".into())

@@ -237,7 +237,8 @@ where
         let real = [TypeId::of::<f32>(), TypeId::of::<f64>()].contains(&TypeId::of::<N>());
         match (real, gaussian) {
             (true, true) => Noise::gaussian(scale),
-            // The noise is rounded. The error of the measurement includes the rounding.
+            // The noise is continuous, and is then rounded. The error that the measurement states
+            // includes the rounding.
             (false, true) if MO::TIGHT => Noise::gaussian(scale),
             (true, false) => Noise::laplace(scale),
             (false, true) => Noise::discrete_gaussian(scale),

@@ -33,8 +33,8 @@ use releases::Numbers;
 ///
 /// The statistics of one question share releases. For a mean, a variance, a sum and a count
 /// together, only one release of counts is made. If there are counts, sums are released as sums of
-/// distances from the middle of the bounds. One row changes such a sum by at most about half of the
-/// width of the bounds, so its noise usually has a smaller scale.
+/// signed distances from the middle of the bounds. One row changes such a sum by at most about half
+/// of the width of the bounds, so the noise of this sum usually has a smaller scale.
 ///
 /// A row is in at most one group. So if a person has one row, the cost of a release about all
 /// groups is the cost of a release about one group (parallel composition). If a person has `d`
@@ -62,7 +62,8 @@ pub struct Groups<'c, MO: Accounted> {
     names: Vec<String>,
     keys: Keys,
     others: bool,
-    /// The counts of the keys, if the keys were found under a delta.
+    /// The counts of the groups, if an earlier answer has these counts. If the keys will be found
+    /// later, this list of counts is empty.
     found: Option<Released>,
     /// Whether the keys will be found later. In this case, the list of keys is empty. The question
     /// has a cost, but cannot be answered.

@@ -48,13 +48,13 @@ pub enum Goal {
 
 /// Several questions. A plan finds the noise for all of them together.
 ///
-/// The plan finds scales for which the composed loss fits the budget. So each question gets the
-/// part of the budget that its goal needs, instead of an even share. A plan spends nothing until
+/// The plan finds scales for which the composed loss fits the budget. Each question gets the part
+/// of the budget that its goal needs, instead of an even share. A plan spends nothing until
 /// [`release`](Solved::release).
 ///
-/// If the [`Split`](super::Split) has shares, a plan gets the shares of its questions. If the
-/// budget is spent as you go, a plan gets the amount of [`spending`](Plan::spending), or the whole
-/// remaining budget.
+/// If the [`Split`](super::Split) is even or by weights, a plan gets the shares of its questions.
+/// If the budget is spent as you go, a plan gets the amount of [`spending`](Plan::spending), or the
+/// whole remaining budget.
 ///
 /// Under an epsilon and a delta, a plan also chooses the kind of noise. Numbers get Laplace or
 /// Gaussian noise. Choices among candidates get exponential or Gumbel noise. The plan divides the
@@ -112,7 +112,7 @@ pub struct Plan<'c, MO: Accounted> {
     goals: Vec<Goal>,
     items: Vec<Item>,
 }
-/// A number of a plan. No other plan of this process has the same number.
+/// The number of a plan. No other plan of this process has the same number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct PlanNumber(u64);
 impl PlanNumber {

@@ -31,7 +31,7 @@ pub struct Entry {
     pub query: String,
     /// The name of the measure of the loss, such as `MaxDivergence`.
     pub measure: String,
-    /// The person that the loss protects.
+    /// The privacy unit to which the loss applies.
     pub unit: PrivacyUnit,
     /// The kind of noise that was added.
     pub mechanism: String,
@@ -43,24 +43,25 @@ pub struct Entry {
     pub loss: Vec<Exact>,
     /// The id of the [plan](super::Plan) that the release is part of, if the plan has an id.
     pub plan: Option<String>,
-    /// The square of `mu`, if the release is also `mu`-GDP. A tight account needs this square to
-    /// restore the exact charge. Without the square, the release is charged for its loss.
+    /// The square of `mu`, if the release is also `mu`-GDP. Under an epsilon and a delta, the
+    /// account needs this square to restore the exact charge. Without the square, the release is
+    /// charged for its loss.
     pub mu_squared: Option<Exact>,
-    /// The `rho` of the release, if it chooses among candidates by Gumbel noise. A tight account
-    /// needs this number to restore the exact charge. Without this number, the release is charged
-    /// for its `mu`, as in entries of older versions.
+    /// The `rho` of the release, if it chooses among candidates by Gumbel noise. Under an epsilon
+    /// and a delta, the account needs this number to restore the exact charge. Entries of older
+    /// versions do not have this number. The release of such an entry is charged for its `mu`.
     pub rho: Option<Exact>,
-    /// A pair that dominates the release, if its share of the budget was fixed in advance, by
-    /// [`Split::by_kinds`](super::Split::by_kinds) or by a plan. A context with such shares needs
-    /// this pair to restore the charge.
+    /// A pair of distributions that dominates the release, if the share of the release was fixed in
+    /// advance, by [`Split::by_kinds`](super::Split::by_kinds) or by a plan. A context with such
+    /// shares needs this pair to restore the charge.
     pub share: Option<SharePair>,
     /// The reserved epsilon for pure losses, and the reserved delta for the deltas of losses. Both
-    /// are present if a [plan](super::Plan) opened a tight account with this release and reserved
-    /// the epsilon and the delta.
+    /// are present if this is the first release under the budget, and its [plan](super::Plan)
+    /// reserved this epsilon and this delta.
     pub reserved: Option<[Exact; 2]>,
-    /// This list exists if a [plan](super::Plan) took the whole budget. It has one pair of
-    /// distributions for each release of the plan: the share of this release. The whole budget was
-    /// divided into these shares. Only the entry of the first release of the plan has this list.
+    /// The shares into which a [plan](super::Plan) divided the whole budget. There is one share for
+    /// each release of the plan. Each share is a pair of distributions. Only the entry of the first
+    /// release of the plan has this list.
     pub shares: Option<Vec<SharePair>>,
     /// A bound on the distance between the answer and the true answer. The bound holds except with
     /// probability [`Context::ALPHA`].
@@ -105,7 +106,8 @@ pub trait Journal: Send + Sync {
     }
 }
 
-/// The condition of the total of all losses in JSON, if the budget is an epsilon and a delta.
+/// The text in JSON that states when the total of all losses is a bound. Only reports about a
+/// budget of an epsilon and a delta have this text.
 const SPENT_HOLDS: &str =
     "if the releases were fixed in advance; otherwise only the whole budget is a bound";
 

@@ -92,8 +92,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         let total = self.total(|chain| chain.total(make_count));
         self.number("count", total)
     }
-    /// Sum the rows. The sum needs bounds. Integers of fewer than 64 bits are added as `i64`. A sum
-    /// that is beyond the largest or the smallest number of its type becomes this number.
+    /// Sum the rows. The sum needs bounds. Integers of fewer than 64 bits are added as `i64`. If a
+    /// sum is outside of the range of its type, the nearest number of the type replaces this sum.
     pub fn sum(self) -> Statistic<'c, MO, T::Sum>
     where
         T: Summed,

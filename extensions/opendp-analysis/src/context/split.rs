@@ -19,7 +19,9 @@ enum Kind {
     AsYouGo,
     Fixed(Vec<(ShareKind, f64)>),
 }
-/// The kind of noise for which a share of the budget is fixed in advance. See [`Split::by_kinds`].
+/// The kind of noise for which a share of the budget is fixed in advance. The losses that are
+/// stated here are the losses before all of them are multiplied by one factor: see
+/// [`Split::by_kinds`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShareKind {
     /// Any noise whose loss has no delta, such as Laplace noise on a count. With a weight of `w`,
@@ -31,9 +33,9 @@ pub enum ShareKind {
     /// Gaussian noise. With a weight of `w`, the loss is a `mu` of `w`.
     Gaussian,
     /// A number of successive choices among candidates. A quantile needs one choice, and `n`
-    /// quantiles in one question need `1 + floor(log2(n))` choices. With a weight of `w`, each of
-    /// the `k` choices has a range of `2 w / sqrt(k)`. So all choices together have a `rho` of `w^2
-    /// / 2`. Gaussian noise with a `mu` of `w` has the same `rho`.
+    /// quantiles in one question need `1 + floor(log2(n))` choices. Let `k` be the number of
+    /// choices. With a weight of `w`, each choice has a range of `2 w / sqrt(k)`. So all choices
+    /// together have a `rho` of `w^2 / 2`. Gaussian noise with a `mu` of `w` has the same `rho`.
     Choices(u32),
     /// Counts by keys that are found. All such shares together get a quarter of delta. With a
     /// weight of `w`, the loss is an epsilon of `w`.
@@ -106,8 +108,8 @@ impl Split {
     pub(crate) fn pairs(&self, delta: f64) -> Option<Vec<SharePair>> {
         let Kind::Fixed(shares) = &self.0 else { return None };
         let keys = shares.iter().filter(|(kind, _)| *kind == ShareKind::Keys).count();
-        // All keys together get a quarter of delta. The account composes all losses, and uses the
-        // rest of delta.
+        // All shares for keys together get a quarter of delta. The rest of delta is for the
+        // composition of all losses.
         let delta = delta / 4.0 / keys.max(1) as f64;
         let pair = |&(kind, weight): &(ShareKind, f64)| match kind {
             ShareKind::Pure => SharePair::Private { epsilon: weight, delta: 0.0 },

@@ -155,7 +155,8 @@ fn a_number_that_exceeds_the_type_of_counts_is_the_largest_one() {
     let release = make_truncated_laplace_threshold(input, Scale::new(1e3).unwrap(), 1e6).unwrap();
     let counts: HashMap<u32, i32> = (0..100).map(|key| (key, i32::MAX)).collect();
     let found = release.invoke(&counts).unwrap();
-    // Half of the noise is positive.
+    // About half of the noises are not negative. With such a noise, the released count is the
+    // largest `i32`.
     assert!(found.values().filter(|count| **count == i32::MAX).count() > 10);
     assert!(found.values().any(|count| *count < i32::MAX) && found.len() == 100);
     // The noise is below the threshold, so no negative count reaches the threshold.

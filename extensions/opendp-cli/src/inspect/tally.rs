@@ -24,8 +24,8 @@ pub(crate) struct Type {
     name: &'static str,
     class: Class,
     read: fn(&str) -> Reading,
-    /// The type of atoms with which an `option_domain` contains all values of this type. `None` if
-    /// no `option_domain` contains all these values.
+    /// The type of atoms of an `option_domain` that contains all values of this type. `None` if
+    /// there is no such `option_domain`.
     option: Option<&'static str>,
 }
 fn integer<T: Atom>(cell: &str) -> Reading {

@@ -142,7 +142,8 @@ fn a_study_is_charged_to_a_ledger_once_and_its_answers_stay() {
     assert!(code == Some(1) && said.contains("ask again with the same --id"), "{said}");
     let over = ["ask", "study.json", "--budget", "b.ledger:survey", "--id", "three"];
     assert!(desk.fails(&over, 1).contains("BudgetExceeded"));
-    // A request with another study, another probability or other data is a different request.
+    // An id identifies the study, the probability and the path of the data. So the same id with
+    // another probability is an error.
     desk.fails(&[&one[..], &["--alpha", "0.1"]].concat(), 1);
     // A budget for another unit of privacy does not pay for this study.
     let create = ["budget", "create", "b.ledger:pairs", "--epsilon", "9", "--unit", "2"];
@@ -186,7 +187,8 @@ fn a_failure_on_data_is_charged_and_kept() {
         desk.fails(&[&ask[..], &["--data", data]].concat(), 1)
     };
     let ask = |data: &str| ask_as("one", data);
-    // The records have no income. Another set of records can have it.
+    // These records have no field `income`, but other records can have this field. So this failure
+    // depends on the records, and is charged.
     let said = ask("people.json");
     assert!(said.contains("no release is possible"), "{said}");
     assert!(desk.says(&["budget", "show", "b.ledger:survey"]).contains("1 release"));

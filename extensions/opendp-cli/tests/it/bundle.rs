@@ -1,5 +1,5 @@
 //! Tests of the files that `opendp bundle` writes for a list of crates. A command and a wheel can
-//! be built from these files. `.ci/template` also builds both.
+//! be built from these files. `.ci/template` builds the command and, with `--wheel`, the wheel.
 
 use crate::Desk;
 

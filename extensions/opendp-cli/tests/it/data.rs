@@ -186,7 +186,7 @@ fn a_json_file_that_is_not_text_is_charged_like_other_data_without_a_release() {
     desk.file("sum.json", sum(20.0).to_string());
     desk.says(&["budget", "create", "l.db:b", "--epsilon", "2"]);
     let mut told = Vec::new();
-    // One record decides whether the file is JSON, UTF-8, or text without NUL.
+    // A single record can make the file invalid JSON, invalid UTF-8, or a text with a NUL.
     for (place, text) in
         [&b"[\"1\", 2"[..], b"[\"1\", \"\xff\"]", b"[\"1\", \"\0\"]"].iter().enumerate()
     {

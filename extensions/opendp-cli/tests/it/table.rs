@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use crate::Desk;
 
 const TABLE: &str = include_str!("../mistakes.json");
-/// The number types. A message can list five of these types.
+/// The number types. A message may list at most five of these types.
 const TYPES: [&str; 12] =
     ["f64", "f32", "i8", "i16", "i32", "i64", "i128", "u8", "u16", "u32", "u64", "IBig"];
 

@@ -163,7 +163,7 @@ fn a_running_total_can_be_read_again() {
     for total in [Exact::ZERO.plus_term(&tiny), exact("0.0001").plus_term(&tiny)] {
         assert_eq!(exact(&total.to_string()), total);
     }
-    // The term is rounded up.
+    // The term `tiny` is rounded up to the smallest positive float.
     assert_eq!(Exact::ZERO.plus_term(&tiny), float(5e-324));
     // The control: the exact sum is too long to read.
     assert!(exact("0.0001").plus(&tiny).to_string().parse::<Exact>().is_err());

@@ -63,7 +63,8 @@ fn a_random_output_that_repeated_itself_is_not_held_to_the_map() {
     let members = members.members(&rows(all.clone()).erase(), &mut Draw::new(7)).unwrap().len();
     let calls = AtomicUsize::new(0);
     // The first two runs on each input give the same output. The distance between the outputs for
-    // two different inputs exceeds the bound of the map, which is `d_in`.
+    // two different inputs exceeds the bound of the map, which is `d_in`. All later runs return no
+    // rows, so more runs show that the outputs are random.
     let rare = move |rows: &Vec<f64>| {
         let late = calls.fetch_add(1, Ordering::SeqCst) >= 2 * members;
         Ok(if late { vec![] } else { [&rows[..], &rows[..]].concat() })

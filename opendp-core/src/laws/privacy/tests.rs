@@ -31,7 +31,8 @@ fn a_true_claim_is_accepted_and_a_smaller_one_refused() {
 }
 #[test]
 fn a_delta_is_the_mass_that_may_exceed() {
-    // The release is `Some(bit)` in one of 16 cases, and `None` otherwise.
+    // The release is `Some(bit)` in one of 16 cases, and `None` otherwise. `Some(bit)` reveals the
+    // bit, so the smallest delta is 1/16 = 0.0625 at every epsilon.
     let chances_of = |bit: u64| {
         Chances::of::<4>(1, |source| Ok(if source.word()? == 0 { Some(bit) } else { None }))
     };
@@ -94,8 +95,9 @@ fn a_true_claim_is_refuted_as_rarely_as_stated() {
         };
         (0..400).filter(|seed| broken(*seed)).count()
     };
-    // On average, there are at most 200 false alarms in 400 trials. The seeds are fixed, so the
-    // number of false alarms is the same in each run.
+    // A trial gives a false alarm with probability at most 0.5. So 400 trials give at most 200
+    // false alarms on average. The seeds are fixed, so the number of false alarms is the same in
+    // each run.
     assert!(alarms(0.5, 4) <= 200);
     // The control: a false claim is refuted.
     assert!(350 < alarms(0.5, 1));
@@ -113,6 +115,7 @@ fn a_measurement_is_compared_with_its_own_map() {
     let honest = private(&reported(4, ln(3.0)), (&true, &false), trial).unwrap();
     assert!(0.9 < honest.epsilon, "{honest:?}");
     assert!(private(&reported(2, ln(3.0)), (&true, &false), trial).is_err());
-    // Inputs at distance 0 must not be distinguishable at all.
+    // The two inputs are equal, so the true epsilon is 0. The result is a lower bound on the true
+    // epsilon.
     assert!(private(&reported(4, ln(3.0)), (&true, &true), trial).unwrap().epsilon < 0.1);
 }

@@ -13,7 +13,7 @@ fn term(noise: fn(Scale) -> Noise, s: f64) -> Term {
 fn weight(numerator: i64, denominator: i64) -> Weight {
     Weight::new(numerator, denominator).unwrap()
 }
-/// Find the root of a decreasing function by bisection.
+/// Find by bisection the point at which a decreasing function equals `alpha`.
 fn root(tail: impl Fn(f64) -> f64, alpha: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1e6);
     for _ in 0..200 {
@@ -36,7 +36,8 @@ fn two_laplaces_have_the_tail_of_the_closed_form() {
         for s in [1.0, 0.3, 1e-60, 7e80] {
             let found = sum_of(&[term(Noise::laplace, s).times(2)], alpha).unwrap();
             assert!(certain(found, exact * s, 5e-4), "{alpha} {s}: {found} {}", exact * s);
-            // The control: the quantile of one noise with twice the scale differs from the bound.
+            // The control: the quantile of one noise of twice the scale differs from the exact
+            // value.
             assert!(!certain(root(|t| (-t / 2.0).exp(), alpha) * s, exact * s, 5e-4));
         }
     }
@@ -262,7 +263,8 @@ fn drawn_sums_are_beyond_the_bound_as_often_as_it_says() {
         // The slack is six standard deviations of the observed frequency.
         let slack = 6.0 * (alpha / 1e5_f64).sqrt();
         assert!(beyond(t) <= alpha + slack, "{alpha}: {}", beyond(t));
-        // The result is the least bound, so the next smaller integer is not a bound.
+        // The sums are multiples of 1/2, and the result is the least bound. So the next smaller
+        // multiple of 1/2 is not a bound.
         assert!(alpha - slack < beyond(t - 0.5), "{alpha}: {}", beyond(t - 0.5));
         assert!(alpha + slack < beyond(0.8 * t), "{alpha}: {}", beyond(0.8 * t));
     }

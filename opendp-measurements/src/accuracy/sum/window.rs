@@ -14,7 +14,7 @@ use crate::accuracy::grid::{MOST, Rounding};
 use crate::accuracy::on_grid::OnGrid;
 use crate::accuracy::sum::{Term, count};
 
-/// The length of the longest transform.
+/// The length of the longest first transform. Later transforms are at most twice as long.
 const LONGEST: usize = 1 << 20;
 /// The length of the shortest transform.
 const SHORTEST: usize = 1 << 10;
@@ -50,7 +50,8 @@ struct Window<'a> {
     /// which is the largest distance from 0 that the grid must cover. Values above the reach count
     /// as infinite.
     log: f64,
-    /// The length of the longest transform that is allowed for this number of terms.
+    /// The length of the longest first transform for this number of terms. Later transforms can be
+    /// longer.
     length: usize,
     tilt: f64,
     /// An estimate of the quantile.
@@ -121,7 +122,8 @@ impl<'a> Window<'a> {
             .placed
             .iter()
             .map(|(placed, count)| {
-                // Noise that is cut off does not have mean 0, so it is rounded up.
+                // Hoeffding's bound needs rounding errors of mean 0. The rounding errors of noise
+                // that is cut off can have another mean, so this noise is rounded up.
                 let cut = placed.cut && self.rounding == Rounding::Nearest;
                 let rounding = if cut { Rounding::Up } else { self.rounding };
                 (placed.on_grid(step, self.log, rounding), *count)

@@ -13,8 +13,8 @@ type Bits = VectorDomain<AtomDomain<i32>>;
 fn bits() -> Bits {
     VectorDomain::new(AtomDomain::default())
 }
-/// The sum of rows. An added row changes the sum by at most one, and a replaced row changes the sum
-/// by at most two.
+/// The sum of rows, which are from -1 to 1. An added row changes the sum by at most one, and a
+/// replaced row changes the sum by at most two.
 struct Total;
 impl Fold<Vec<i32>, i32> for Total {
     type State = i64;
@@ -216,7 +216,7 @@ fn pure_losses_of_a_replaced_record_are_those_of_the_worst_pair() {
     let pairs = <Approximate<MaxDivergence> as AmplifiableMeasure>::amplified_by_replacement;
     let (epsilon, delta) = pairs(0.3, &(1.0, 1e-6), &(2.0, 2e-6)).unwrap();
     assert!(epsilon == found && (delta - 6e-7).abs() < 1e-18, "{epsilon} {delta}");
-    // If the loss at one added record is unknown, the map uses the loss at one replaced record.
+    // If the loss at one added record is infinite, the map uses the loss at one replaced record.
     let (epsilon, _) = pairs(0.3, &(f64::INFINITY, 0.0), &(2.0, 0.0)).unwrap();
     assert!((epsilon - (0.3 * 2_f64.exp_m1()).ln_1p()).abs() < 1e-12);
 }
@@ -242,7 +242,7 @@ fn the_profile_bounds_the_exact_divergence_of_samples_of_fixed_size() {
         }
     }
     assert!(refused > 3, "{refused}");
-    // For two releases and one replaced record, the account joins the pairs of both directions.
+    // For two releases and one replaced record, the map bounds the divergence in both directions.
     let both = make_composition(vec![sampled; 2]).unwrap().map(&1).unwrap();
     let (p, q) = (twice(&of_size(&all(0), 2)), twice(&of_size(&all(1), 2)));
     for epsilon in [0.1, 0.4, 0.9] {

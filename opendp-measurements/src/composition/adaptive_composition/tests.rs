@@ -101,8 +101,8 @@ fn renyi_losses_are_planned_at_the_orders_of_their_parts() {
     let plan = plan(RenyiDivergence, vec![linear(0.5), linear(0.25)]);
     let total = plan.map(&1).unwrap();
     assert_eq!(total.epsilon(2.0).unwrap(), 1.5);
-    // Losses are compared only at the orders of their parts. So between two of these orders, the
-    // total equals its value at the larger order.
+    // Each loss in the plan is replaced by the step function with the same values at the orders of
+    // its parts. So between two of these orders, the total equals its value at the larger order.
     assert_eq!(total.epsilon(2.25).unwrap(), 0.75 * 2.5);
     let session = plan.invoke(&7).unwrap();
     assert_eq!(session.ask(&question(0.75)).unwrap_err().kind(), "BudgetExceeded");

@@ -190,8 +190,8 @@ fn releases_have_the_spread_that_the_map_assumes() {
     let released: Vec<f64> = released.into_iter().map(f64::from).collect();
     for released in [released, floats.invoke(&vec![7.0; draws]).unwrap()] {
         let (mean, variance) = spread(&released);
-        // The limits are six standard deviations. If the noise had half the scale, the differences
-        // would be far above these limits.
+        // The limits are six standard deviations. If the noise had half the scale, the difference
+        // of the variances would be far above its limit.
         assert!((mean - 7.0).abs() < 6.0 * 3.0 / (draws as f64).sqrt(), "{mean}");
         assert!((variance - 9.0).abs() < 6.0 * 9.0 * (2.0 / draws as f64).sqrt(), "{variance}");
     }
@@ -242,7 +242,7 @@ fn integers_of_any_length_never_saturate() {
 #[test]
 fn prepared_noise_of_integers_is_that_of_the_scale() {
     use opendp_core::random::Seeded;
-    // For floats and for large scales, no table is prepared.
+    // For floats, for large scales and for the scale 0, no table is prepared.
     assert!(prepared::<f64>(1.0).is_none() && prepared::<f32>(1.0).is_none());
     assert!(prepared::<i64>(1e6).is_none() && prepared::<u8>(0.0).is_none());
     let (mut first, mut second) = (Seeded::<64>::new(1), Seeded::<64>::new(1));

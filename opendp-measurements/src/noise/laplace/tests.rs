@@ -253,7 +253,7 @@ fn integers_of_any_length_never_saturate() {
     assert_eq!(near.map(&3e300).unwrap(), 3e300 / 3.0);
     let exact = make_laplace(atoms::<IBig, f64>(), scale(0.0), None).unwrap();
     assert_eq!(exact.invoke(&x).unwrap(), x);
-    // At this scale, 16 in 100 releases of a 128-bit type would saturate at an end of the type. An
+    // At this scale, 84 in 100 releases of the type `i128` would saturate at an end of the type. An
     // `IBig` has no ends.
     let far = make_laplace(vectors::<IBig, f64>(Some(50)), scale(1e39), None).unwrap();
     let released = far.invoke(&vec![IBig::ZERO; 50]).unwrap();
@@ -263,7 +263,7 @@ fn integers_of_any_length_never_saturate() {
 #[test]
 fn prepared_noise_of_integers_is_that_of_the_scale() {
     use opendp_core::random::Seeded;
-    // For floats and for large scales, no table is prepared.
+    // For floats, for large scales and for the scale 0, no table is prepared.
     assert!(prepared::<f64>(1.0).is_none() && prepared::<f32>(1.0).is_none());
     assert!(prepared::<i64>(1e6).is_none() && prepared::<u8>(0.0).is_none());
     let (mut first, mut second) = (Seeded::<64>::new(1), Seeded::<64>::new(1));
@@ -281,7 +281,8 @@ fn prepared_noise_of_integers_is_that_of_the_scale() {
 fn releases_that_saturate_have_the_law_of_the_clamped_sum() {
     use crate::samplers::tests::chi_square::chi_square;
     let draws = 50_000;
-    // The probabilities of the releases clamp(120 + Z), beginning with the release -128.
+    // Compute the expected counts of the releases clamp(120 + Z), beginning with the count of the
+    // release -128.
     let law = |s: f64| {
         let weight = |z: i32| (-f64::from(z.abs()) / s).exp();
         let all: f64 = (-9000..=9000).map(weight).sum();

@@ -54,9 +54,9 @@ fn no_ratio_of_exact_probabilities_exceeds_the_map_and_one_reaches_it() {
 }
 #[test]
 fn all_tapes_together_give_each_release_its_exact_probability() {
-    // A word of two bits contains a digit for each of two coins. The three bits of the data need
-    // three coins, so there are two rounds. In the second round, only one coin is needed. So no
-    // more words are drawn after this coin is decided.
+    // A word of two bits contains one binary digit for each of two coins. The three bits of the
+    // data need three coins, so there are two rounds. The second round needs only one coin, so it
+    // draws no more words after this coin is decided.
     for (f, places) in [(1.0, 1), (0.5, 2)] {
         let coins = BernoulliLanes::new(f, 1);
         let words = 2 * places;

@@ -72,8 +72,8 @@ impl Weights {
     /// Return a lower and an upper bound on `2^precision x_j`. The bounds are consecutive integers.
     ///
     /// The exponent `-x_j` is at most 0. So a change of the exponent changes the exponential by at
-    /// most the same amount, and the error of these integers changes the bounds of
-    /// [`enclose`](Self::enclose) by at most `2^-8`. The difference between each of these bounds
+    /// most the same amount. So the error of these integers changes the bounds of
+    /// [`enclose`](Self::enclose) by at most `2^-8`. The difference between each bound of `enclose`
     /// and the exact value is at most 2.
     fn exponent(&self, j: u64, precision: usize) -> (IBig, IBig) {
         let lower = IBig::from(((&self.numerator * self.f(j)) << precision) / &self.denominator);

@@ -1,7 +1,8 @@
 //! The goodness-of-fit test of counts, which the tests of distributions use.
 //!
-//! All sources in these tests are seeded, so a test that passes once always passes. The false-alarm
-//! rate of 1e-9 applies only when a seed or the order of draws changes.
+//! The tests of the samplers use seeded sources, so a sampler test that passes once always passes.
+//! For these tests, the false-alarm rate of 1e-9 applies only when a seed or the order of draws
+//! changes. Tests of releases do not use seeds, so this rate applies to each of their runs.
 
 /// Compare counts with expected counts, with Pearson's chi-square statistic.
 ///

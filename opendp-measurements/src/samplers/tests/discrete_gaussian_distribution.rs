@@ -114,7 +114,7 @@ fn rounded_continuous_noise_would_be_noticed() {
 }
 
 /// Compare draws at a large sigma with the continuous normal distribution, in buckets of width
-/// `sigma / 8`.
+/// `1e12 / 8`.
 fn bucket_fit(draws: &[i128], sigma: f64) -> f64 {
     let mut observed = vec![0; 81];
     for &k in draws {

@@ -34,8 +34,8 @@ pub(super) fn fit(
     chi_square(&observed, &expected)
 }
 
-/// Triples of a value, a scale and a lattice exponent. There are coarse and fine lattices. Some
-/// values are lattice points, and others are not.
+/// Triples of a value, a scale and a lattice exponent. There are coarse and fine lattices. No value
+/// is a lattice point. Two values are half-way between two lattice points.
 pub(super) const CASES: [(f64, f64, i32); 6] = [
     (0.3, 1.0, 0),
     (-7.7, 2.5, -2),

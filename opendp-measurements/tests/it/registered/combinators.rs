@@ -1,5 +1,6 @@
-//! Tests that call combinators by their registered names. Only the combinators that split rows are
-//! registered with typed signatures. All other combinators are registered with erased types.
+//! Tests that call combinators by their registered names. Only parallel composition is registered
+//! for typed domains and metrics. All other combinators are registered for an erased domain and an
+//! erased metric.
 
 use opendp_core::arith::Exact;
 use opendp_core::erased::{AnyDistance, AnyFunction, AnyMeasurement, AnyTransformation, AnyValue};
@@ -148,8 +149,8 @@ fn parallel_composition_is_made_by_name_for_parts_that_are_written() {
     let error = registration("ZeroConc").construct(&by_age).unwrap_err();
     assert_eq!(error.kind(), "Argument");
     assert!(TheMetric(SymmetricDistance).erased().metric().is_ok());
-    // The constructor itself could take members with another metric, but the registered signatures
-    // do not accept such members.
+    // The metric of the member `other` differs from the metric of the input. No registered
+    // signature accepts such a member, and a call of the constructor gives an error.
     let sequence = Space::new(Rows::default(), opendp_core::InsertDeleteDistance).unwrap();
     let map = PrivacyMap::new(|d: &u32| Ok(f64::from(*d)));
     let other = Measurement::new(sequence, MaxDivergence, Function::map(|_| Ok(0)), map).erase();

@@ -66,7 +66,8 @@ fn laplace_noise_is_registered_at_every_type_under_three_names() {
 #[test]
 fn gaussian_noise_is_registered_at_every_type_under_three_names() {
     let all = named("make_base_discrete_gaussian");
-    // There are signatures for numbers and for vectors, and for each of two measures.
+    // There are signatures for numbers and for vectors, and for each of two measures. The number
+    // types and the distance types are the same as for Laplace noise.
     assert_eq!(all.len(), 2 * 2 * (12 * 2 - 1 + 2));
     let first = &all[0];
     assert!(all.iter().all(|offer| offer.names() == first.names()

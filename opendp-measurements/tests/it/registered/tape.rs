@@ -189,8 +189,8 @@ fn every_registered_mechanism_is_compared() {
         // A test above compares the answers of this mechanism with the answers of the typed
         // mechanism. The test does not call the function `check`.
         "make_alp_queryable",
-        // These constructors draw nothing: they join, convert or repeat the releases of their
-        // arguments.
+        // These constructors do not draw random numbers. They run the measurements or functions of
+        // the caller, and join or convert their results.
         "make_RDP_to_approxDP",
         "make_adaptive_composition",
         "make_approximate",

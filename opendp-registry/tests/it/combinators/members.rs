@@ -1,4 +1,4 @@
-//! Measurements of all kinds in all measures, as members of combinators.
+//! Measurements in every measure. The tests use these measurements as members of combinators.
 
 use opendp_core::arith::DirectedFloat;
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
@@ -70,7 +70,8 @@ fn renyi(d: f64, always: f64) -> RenyiCurve {
     RenyiCurve::new(move |alpha| Ok(alpha * d * d / 2.0 + always))
 }
 
-/// Return the members with one input space. There are members of all kinds, in all measures.
+/// Return the members with one input space. In each measure, some members have no loss at distance
+/// 0, and other members have a loss at distance 0.
 fn members_of<T: Atom, M>(metric: &M, size: Option<usize>) -> Vec<Member>
 where
     M: MetricOn<VectorDomain<AtomDomain<T>>> + Metric<Distance = u32>,

@@ -14,7 +14,7 @@ use super::What;
 use super::keys::label;
 
 /// The centre and the bounds for the sums of a column. Each sum is released as a sum of distances
-/// from the centre.
+/// from the centre. Here a distance has a sign: it is the number minus the centre.
 ///
 /// The centre is the middle of the bounds, because sums of distances from the middle need the least
 /// noise. A sum of the values themselves is the sum of the distances, plus the noisy count times

@@ -66,9 +66,9 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         self.drafts.push(draft);
         Ok(self.drafts.len() - 1)
     }
-    /// Check that the account of this plan pays for the table of the question, and that the query
-    /// states no amount of its own. In a plan of one question, the amount of the query is the
-    /// amount of the plan.
+    /// Check that the question is about the table of this plan's context, and that the query states
+    /// no amount of its own. In a plan of one question, the query may state an amount. This amount
+    /// is the amount of the plan.
     fn check(&self, draft: &dyn Drafted<MO>) -> Result<()> {
         if !std::ptr::eq(draft.context(), self.context) {
             let reason = "the question is about the table of another context, and only the budget \

@@ -14,7 +14,7 @@ use super::solver::{Demand, Endowment, Frontier, Item, Mode};
 /// The budget of a plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Endowed {
-    /// The room of each open filter of the account, with its delta for thresholds.
+    /// The room of each open filter of the account, with the filter's delta for thresholds.
     alternatives: Vec<(Endowment, Exact)>,
     /// The epsilon and the delta of the whole budget, and the fraction that the plan may spend.
     /// `None` if the plan must use the open filters of the account.

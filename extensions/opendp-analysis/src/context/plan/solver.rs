@@ -2,7 +2,7 @@
 //!
 //! Room is the largest total that a plan may spend: a total of pure losses, and a total of `mu^2`.
 //!
-//! All numbers here are approximate. The account decides with exact losses.
+//! All numbers here are approximate. The account checks the exact losses when it admits releases.
 
 use opendp_core::Result;
 use opendp_measurements::accounting::joined_mu;

@@ -1,5 +1,5 @@
-//! Sums of distances from the middle of bounds. Means are computed from these sums if the number of
-//! rows is private.
+//! Sums of signed distances from the middle of bounds. Means are computed from these sums if the
+//! number of rows is private.
 
 use opendp_core::{
     AtomDomain, Bounds, Function, MaxDivergence, Result, Space, StabilityMap, VectorDomain,
@@ -12,7 +12,8 @@ use super::super::groups::Moments;
 use super::super::{Accounted, Context, Goal, Noisy, Statistic};
 use super::Rows;
 
-/// The middle of the bounds of a column. Means are computed from the distances to this middle.
+/// The middle of the bounds of a column. Means are computed from the distances to this middle. Here
+/// a distance has a sign: it is the number minus the middle.
 ///
 /// Suppose that the number of rows is private. Then a mean is a quotient of a noisy sum and a noisy
 /// count. One row changes a sum of numbers from `lower` to `upper` by at most the larger magnitude

@@ -13,7 +13,7 @@ use super::super::chain::{Column, ColumnSpace, OfRows};
 ///
 /// Integers of fewer than 64 bits are added as `i64`. In a type such as `i8`, the sum of a few
 /// hundred rows can exceed the largest number of the type. `make_sum` would then return this
-/// largest number. The interval of the answer does not include the difference.
+/// largest number, and the interval of the answer would not include this error.
 #[diagnostic::on_unimplemented(message = "a context releases no sums of `{Self}`")]
 pub trait Summed: Atom {
     /// The type of the sum.

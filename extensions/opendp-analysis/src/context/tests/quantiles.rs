@@ -58,8 +58,8 @@ fn many_quantiles_under_a_delta_take_gumbel_noise_and_stay_within_the_budget() {
         median.release().unwrap();
     }
     assert_eq!(choose().unwrap_err().kind(), "BudgetExceeded");
-    // This computation is independent of the account. The pair of distributions dominates each
-    // choice with this range.
+    // This computation is independent of the account. The function `pair` returns a pair of
+    // distributions that dominates each choice with the given range.
     let pair = |range: f64| Arc::new(BoundedRangePair { epsilon: range });
     for range in &ranges {
         reference = reference.with(pair(*range), 1);

@@ -179,8 +179,8 @@ fn amounts_spent_as_one_goes_fit_as_often_as_they_say() {
     for _ in 0..10 {
         ask(&context, 0.1, 1e-7).unwrap();
     }
-    // Each of the ten amounts is a tenth of the budget, so its square is a hundredth of the square
-    // of the budget. Together, the ten squares are a tenth of the square of the budget.
+    // Each of the ten amounts is a tenth of the budget. So the square of each amount is a hundredth
+    // of the square of the budget. Together, the ten squares are a tenth of that square.
     let left = context.remaining().unwrap();
     assert!(0.0 < left.0 && left.0 < 0.97, "{left:?}");
     assert!(composed(&context.report(), 1.0) < 1e-6);

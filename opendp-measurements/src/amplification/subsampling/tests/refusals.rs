@@ -84,7 +84,8 @@ fn a_sample_is_released_only_once() {
     let sampled = || make_poisson_subsampling(whole(), 0.1, None).unwrap();
     let (sample, other) = (sampled(), sampled());
     let (mut part, bytes) = (sample.start().unwrap(), whole().start().unwrap().to_bytes().unwrap());
-    // Bytes could be finished several times.
+    // A partial result that is written to bytes could be finished several times. Then one secret
+    // sample would be released several times.
     let error = part.to_bytes().unwrap_err();
     assert_eq!(error.kind(), "NotImplemented");
     assert!(error.to_string().contains("draws a secret sample"), "{error}");

@@ -8,7 +8,7 @@ const ROUNDS: u64 = 100;
 /// The number of steps of each thread in a round.
 const STEPS: u64 = 64;
 
-/// A count of what all threads together used of the budget of the outer session. This budget is 100
+/// The amount that all threads together used of the outer session's budget. The whole budget is 100
 /// times 1/20.
 struct Spending {
     /// The number of questions that the outer session answered.

@@ -188,7 +188,7 @@ fn a_charge_pays_only_for_a_cost_that_is_not_larger_in_any_part() {
     // not pay for a cost with a `mu`.
     let plain = Cost { mu_squared: None, ..charged.clone() };
     assert!(plain.is_within(&plain) && !charged.is_within(&plain) && !plain.is_within(&charged));
-    // The pair of the charge dominates the pair of the cost.
+    // A charge pays for a cost only if the pair of the charge dominates the pair of the cost.
     let discrete = |square| Cost {
         pair: Some(SharePair::DiscreteGaussian { square, scale: 9.0 }),
         ..plain.clone()
@@ -206,7 +206,7 @@ fn groups_that_were_to_be_found_are_those_of_a_later_answer() {
     let rehearsed = || educ().to_be_found();
     for groups in [rehearsed().found(&found).unwrap(), rehearsed().counted(&counted).unwrap()] {
         let rows = groups.mean("years", BOUNDS).release().unwrap().rows(0.05).unwrap();
-        // Without rows, the mean is the middle of the bounds.
+        // If the group had no rows, the mean would be the middle of the bounds.
         assert!((rows[0].value - truth).abs() < 1.0 && 2.0 < (truth - 55.0).abs(), "{}", rows[0]);
     }
 }

@@ -38,7 +38,7 @@ fn least_threshold(scale: f64, delta: f64) -> f64 {
 fn cities(context: &Context<Loss>) -> Statistic<'_, Loss, HashMap<String, i64>> {
     context.query().column::<String>("city").count_by()
 }
-/// Compute the weighted sum of squared errors of a plan. A threshold is an error, too.
+/// Compute the weighted sum of squared errors of a plan. A threshold counts as an error, too.
 fn value(
     solved: &super::super::Solved<'_, Loss>,
     counts: &[Asked<i64>],
