@@ -71,7 +71,7 @@ class Measured:
 
 
 def several(errors, expected=None):
-    """Repeat a release, and collect its errors. An expected error needs few repetitions."""
+    """Repeat a release, and collect its errors. If `expected` is known, repeat it less often."""
     times = TIMES if expected is None else max(2, TIMES // 10)
     found = [np.array(errors(), dtype=float) for _ in range(times)]
     return Measured([np.mean(one**2) for one in found], len(found[0]), expected)
@@ -115,7 +115,7 @@ def expected_noise(mechanism, scale, integers):
 
 
 def expected_keys(law):
-    """Return the error of counts by found keys. The law lists weights, noise and thresholds."""
+    """Return the error of counts by keys. `law` lists weights, noise, masses and thresholds."""
     squares = np.zeros(16)
     for weight, noise, masses, threshold in law:
         for key, count in enumerate(truth):
@@ -126,7 +126,7 @@ def expected_keys(law):
 
 
 def truncated(scale, threshold):
-    """Our noise: a random threshold T, and Laplace noise from 1 - T to T - 1."""
+    """Return the error for a random threshold T, and Laplace noise from 1 - T to T - 1."""
     whole, law = math.floor(threshold), []
     for weight, least in [(whole + 1 - threshold, whole), (threshold - whole, whole + 1)]:
         noise = np.arange(1 - least, least)
@@ -136,14 +136,14 @@ def truncated(scale, threshold):
 
 
 def discrete(scale, threshold):
-    """Discrete Laplace noise and a threshold."""
+    """Return the error for discrete Laplace noise and a threshold."""
     noise = np.arange(-2000, 2001)
     masses = np.exp(-np.abs(noise) / scale)
     return expected_keys([(1.0, noise, masses / masses.sum(), threshold)])
 
 
 def continuous(scale, threshold):
-    """Laplace noise and a threshold, on a fine grid."""
+    """Return the error for Laplace noise and a threshold, on a fine grid."""
     noise = (np.arange(-400_000, 400_000) + 0.5) / 1e4
     masses = np.exp(-np.abs(noise) / scale) / (2e4 * scale)
     return expected_keys([(1.0, noise, masses, threshold)])
@@ -196,7 +196,7 @@ def rows(data, kind):
 
 
 def theirs_number(column, kind, query, value, questions, loss, noise):
-    """Release a count or a sum several times. The expected error follows from its scale."""
+    """Release a count or a sum several times. The scale of the noise gives the expected error."""
     of = lambda one: getattr(query(one.query()), noise)()
     scale = of(context(loss=loss, questions=questions, **rows(column, kind))).param()
     expected = expected_noise(noise.capitalize(), scale, kind is int and noise == "laplace")

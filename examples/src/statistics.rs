@@ -61,9 +61,9 @@ pub struct Answer {
 pub enum Accuracy {
     /// The distance is at most this number.
     PlusMinus(f64),
-    /// A bound on a distance in rank. Ranks are counted in people. The distance in rank between the
-    /// answer and the quantile exceeds the least such distance of all candidates by at most this
-    /// number.
+    /// Compare two distances to the quantile in rank: the distance of the answer, and the least
+    /// distance of a candidate. The first distance exceeds the second by at most this number. Ranks
+    /// are counted in people.
     Ranks(f64),
     /// No bound on the distance is known.
     Unknown,

@@ -42,9 +42,9 @@
 //! default. For such an account, the sum over frequencies is first tried with the added Gaussian
 //! release, and only then without it. With 64 or more pairs, the added release has a larger loss
 //! than with fewer pairs, and increases epsilon by about 0.01 %. The parameters of the computation
-//! are chosen for a few pairs that represent all pairs. Pairs for noise on samples, and pairs for
-//! profiles known only as curves, list their losses. One Fourier transform of such a list computes
-//! the transform of the loss at all frequencies.
+//! are chosen for a few pairs that represent all pairs. Pairs for noise on a Poisson sample, and
+//! pairs for profiles known only as curves, list their losses. One Fourier transform of such a list
+//! computes the transform of the loss at all frequencies.
 //!
 //! Before all steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
 //! that [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by
@@ -55,9 +55,9 @@
 //! the bound from the steps above is reported.
 //!
 //! There is another bound for discrete Gaussian noise. For this bound, one release of continuous
-//! noise replaces all discrete Gaussian noise of an account. The loss of this release exceeds the
-//! total loss of the replaced noise by a small share of this total loss. The bound holds for
-//! vectors of integers at every distance. For `m` equal releases of scale `s`, the share is about
+//! noise replaces all discrete Gaussian noise of an account. The loss of the continuous noise is
+//! larger than the total loss of the replaced noise by a small share. The bound holds for vectors
+//! of integers at every distance. For `m` equal releases of scale `s`, the share is about
 //! `0.5 / (m s^2)`, and epsilon grows by at most this share. So the bound is within 0.1 % of the
 //! exact epsilon if `m s^2` is at least 500. If `m s^2` is below 500 and the distance is above the
 //! scale, there are two bounds: this bound, and the bound from the sum of all `rho`. The smaller of

@@ -1,9 +1,9 @@
 //! Stable transformations of data, each with the proof of its stability map.
 //!
 //! A transformation is a function of a data set, with a stability map. The map bounds the change of
-//! the output when records are added, removed or replaced. Each constructor has its own file. The
-//! file contains the precondition, the map, the proof of the map, and tests that try to refute the
-//! map.
+//! the output when records are added, removed or replaced. The documentation of a constructor
+//! states its precondition, its map, and the proof of the map. Tests try to refute the map.
+//! [`make_user_transformation`] has no proof, because its caller guarantees the map.
 //!
 //! - Functions that act on each row alone: [`make_is_equal`], [`make_clamp`], [`make_cast`],
 //!   [`make_cast_default`], [`make_cast_inherent`], [`make_find`], [`make_find_bin`],
@@ -17,8 +17,8 @@
 //! - Single numbers: [`make_lipschitz_float_mul`].
 //! - Counts: [`make_count`], [`make_count_distinct`], [`make_count_by`],
 //!   [`make_count_by_categories`].
-//! - Sums and means, which do not depend on the order or the division of the rows: [`make_sum`],
-//!   [`make_mean`].
+//! - Sums and means, which do not depend on the order of the rows or on their division into chunks:
+//!   [`make_sum`], [`make_mean`].
 //! - Measures of spread, computed exactly: [`make_variance`], [`make_sum_of_squared_deviations`],
 //!   [`make_covariance`].
 //! - Trees of counts: [`make_b_ary_tree`], [`choose_branching_factor`].
@@ -33,7 +33,7 @@
 //!   name calls a constructor above. Examples are [`make_sized_bounded_sum`] and
 //!   [`make_bounded_int_split_sum`].
 //!
-//! The first argument of a constructor is the input space, so `then` can chain constructors:
+//! The first argument of most constructors is the input space. `then` can chain these constructors:
 //!
 //! ```
 //! use opendp_core::*;

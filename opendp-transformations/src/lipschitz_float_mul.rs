@@ -107,7 +107,8 @@ fn rounding<T: Float>(factor: T, lower: T, upper: T) -> Result<T> {
     // Both factors are finite, so the multiplication gives an error only if the product is
     // infinite.
     let largest = factor.inf_mul(magnitude).unwrap_or(T::FINITE_MAX);
-    // Take the next float of type `T` toward zero. Every float of type `T` is also an `f64`.
+    // Every float of type `T` is also an `f64`. So the next lower `f64`, rounded toward zero to the
+    // type `T`, is the next float of type `T` toward zero.
     largest.inf_sub(T::from_f64_toward_zero(largest.to_f64().next_down()))
 }
 /// Return whether a positive factor is a power of two of at least 1.

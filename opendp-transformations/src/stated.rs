@@ -4,7 +4,8 @@ use opendp_core::{Atom, Error, Result};
 
 use crate::symmetric::Records;
 
-/// Check that the size is known, and that it equals the stated size.
+/// Check that the size of the domain is known, and return this size. If a size is stated, check
+/// that the two sizes are equal.
 pub(crate) fn known_size<T: Atom>(
     domain: &Records<T>,
     stated: Option<usize>,

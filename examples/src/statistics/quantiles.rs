@@ -52,8 +52,8 @@ where
         let choice = least_noise(share, |noise| {
             scores.then(|s| make_gumbel_max(s, Temperature::new(noise)?, Optimize::Min))
         })?;
-        // For the quantile a/b, a score is a distance in rank times `b`. One person on the wrong
-        // side of a candidate changes the score of this candidate by up to b.
+        // For the quantile `a/b`, a score is a distance in rank, multiplied by `b`. So divide the
+        // bound on the score by `b`.
         let excess = choice.accuracy(ALPHA)?.first().copied().flatten();
         let accuracy = match excess {
             Some(score) => Accuracy::Ranks(score / <f64 as InfCast<u64>>::inf_cast(denominator)?),

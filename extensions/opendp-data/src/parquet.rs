@@ -158,7 +158,8 @@ mod tests {
         let schema = Arc::new(Schema::new(vec![Field::new("x", kind, true)]));
         let mut file = tempfile::tempfile().unwrap();
         let mut writer = ArrowWriter::try_new(&mut file, schema.clone(), None).unwrap();
-        // Each group has its own dictionary, and one batch reads both groups.
+        // Each group has its own dictionary of 100 values, and one batch reads both groups. So the
+        // batch has 200 values, but keys of type `Int8` are at most 127.
         for first in [0, 100] {
             let keys = Int8Array::from_iter_values(0..100);
             let values = Arc::new(Int64Array::from_iter_values(first..first + 100));

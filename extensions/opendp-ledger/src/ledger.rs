@@ -92,9 +92,9 @@ impl Ledger {
         self
     }
 
-    /// Create a budget. Each amount becomes the larger of two numbers: the given amount, and the
-    /// float nearest to it. So a budget of delta 1e-5 has room for a loss whose delta is the float
-    /// 1e-5.
+    /// Create a budget. The limit for each amount is the larger of two numbers: the given amount,
+    /// and the float nearest to it. So a budget of delta 1e-5 has room for a loss whose delta is
+    /// the float 1e-5.
     ///
     /// # Errors
     /// `Argument` when the name is already used, is empty, or is too long. `InvalidDistance` when

@@ -47,9 +47,9 @@
 //! - The decision to discard a release depends on ids, losses and the state of the ledger. The
 //!   decision never depends on the release, so it reveals nothing.
 //! - Losses are exact. A decimal number in text is taken exactly as written. A float is taken with
-//!   its exact binary value. Ten charges of `0.1` exhaust a budget of `1`. Each amount of a budget
-//!   becomes the larger of two numbers: the given amount, and the float nearest to it. So a budget
-//!   of delta `1e-5` has room for a loss whose delta is the float `1e-5`.
+//!   its exact binary value. Ten charges of `0.1` exhaust a budget of `1`. The limit for each
+//!   amount of a budget is the larger of two numbers: the given amount, and the float nearest to
+//!   it. So a budget of delta `1e-5` has room for a loss whose delta is the float `1e-5`.
 //! - A budget of an epsilon and a delta adds up the losses. Alternatively, such a budget composes
 //!   tightly ([`Ledger::create_tight`]): the budget charges a proved bound on the total loss. If
 //!   the budget composes tightly, the total loss is at most the budget, although the sum of the
@@ -61,9 +61,10 @@
 //!   releases again.
 //! - The releases of a plan can use a whole unspent budget that composes tightly. There are two
 //!   ways. With [`Loss::reserving`], the budget gets filters only for the kinds of releases in the
-//!   plan. With [`Loss::sharing`], the privacy loss distributions of the planned releases are
-//!   composed. The filters are stored in the entry of the plan. If a release was charged before,
-//!   the plan is refused and nothing is charged.
+//!   plan. A filter is a rule that admits or refuses the next release. With [`Loss::sharing`], the
+//!   privacy loss distributions of the planned releases are composed. The filters are stored in the
+//!   entry of the plan. If a release was charged before, the plan is refused and nothing is
+//!   charged.
 //! - A budget can state its unit of privacy and its data ([`Terms`]). Requests for another
 //!   distance are refused. A distance of 0 is always refused.
 //! - After any fault, the result is an error, and there is no release. Examples of faults are a
@@ -93,8 +94,9 @@
 //!
 //! # Storage
 //! A ledger is one file of lines that any program can read. All locks are locks of the inode. So a
-//! file that is mounted at two places is one ledger, also after a crash. On Unix, hard links are
-//! refused, because a hard link can be mistaken for a copy. To copy a ledger, copy the file. The
+//! file that is mounted at two places is one ledger. This is also true after a crash, because the
+//! ledger has no separate log file. On Unix, hard links are refused, because a hard link can be
+//! mistaken for a copy. To copy a ledger, copy the file. The
 //! file must be on a local disk, because locks of network file systems are not reliable. With the
 //! feature `postgres`, a ledger can be two tables on a server instead (`Ledger::connect`).
 //!

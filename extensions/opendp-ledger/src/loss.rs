@@ -157,7 +157,8 @@ impl Loss {
     }
     /// Make the loss of several releases that are charged together, in the order of `losses`. The
     /// losses must be known before the first release. A budget that composes tightly charges each
-    /// loss to its own filters, and admits all losses or none. Any other budget charges their sum.
+    /// loss to the budget's filters, and admits all losses or none. Any other budget charges the
+    /// sum of the losses.
     ///
     /// # Errors
     /// `MeasureMismatch` when a loss is not an epsilon and a delta. `Argument` when `losses` is
@@ -218,7 +219,7 @@ impl Loss {
     }
     /// Make a loss from floats that a map computed. Each part gets the exact value of its float.
     /// The float is an upper bound on the loss. The decimal number that is printed for the float
-    /// can be smaller than the float.
+    /// can be smaller than the float, so it is not used.
     fn computed(notion: Notion, parts: &[f64]) -> Result<Self> {
         let parts = parts.iter().map(|part| Exact::from_f64(*part)).collect::<Result<_>>()?;
         Loss::exact(notion, parts)

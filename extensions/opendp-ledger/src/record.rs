@@ -7,7 +7,8 @@ use sha2::{Digest, Sha256};
 
 use crate::{Loss, Notion, Terms, request, tight};
 
-/// The condition of [`Account::loss`] in JSON, if the budget composes tightly.
+/// The text that states when [`Account::loss`] is a valid bound. The JSON of an account contains
+/// this text if the budget composes tightly.
 const SPENT_HOLDS: &str =
     "if the releases were fixed in advance; otherwise only the whole budget is a bound";
 
@@ -20,7 +21,8 @@ pub struct Account {
     pub total: Loss,
     /// The sum of all losses, part by part. See [`loss`](Account::loss) for a tighter bound.
     pub spent: Loss,
-    /// The number of releases that were charged to the budget.
+    /// The number of entries in the history of the budget: its charges, and the calls of
+    /// [`settle_clock`](crate::Ledger::settle_clock).
     pub releases: i64,
     /// The time at which the budget was created, in milliseconds since 1970.
     pub created: i64,
@@ -44,8 +46,8 @@ impl Account {
             (Some(_), left) => left.unwrap_or(Loss::zero(self.total.notion())),
         }
     }
-    /// Bound the total loss of all releases. The bound is the sum of the losses, also if releases
-    /// were chosen after answers were seen.
+    /// Bound the total loss of all releases. If the budget adds up losses, the bound is the sum of
+    /// the losses. This sum is a valid bound even if releases were chosen after answers were seen.
     ///
     /// If the budget composes tightly, the bound can be less than this sum. The bound is then valid
     /// only if the releases were fixed in advance. If releases were chosen after answers were seen,

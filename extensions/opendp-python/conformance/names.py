@@ -65,7 +65,7 @@ def public(value: Any) -> set[str]:
 
 
 def missing() -> list[tuple[str, str]]:
-    """Return the place and the name of everything that is missing."""
+    """Return each missing name, after the name of the module or class that lacks it."""
     found = [("prelude", name) for name in public(theirs) - public(ours)]
     for name, module in MODULES.items():
         listed = {one for one in module.__all__ if not one.startswith("_")}

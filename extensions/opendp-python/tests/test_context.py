@@ -66,7 +66,7 @@ def test_only_a_query_that_was_charged_takes_a_share():
         with pytest.raises(dp.OpenDPError):
             ours(refused)
         assert ours.current_privacy_loss() == [] and len(ours.remaining_privacy_loss()) == 4
-    # The session charges a query before the answer of the query fails.
+    # The session charges this query before its answer fails, so its share is spent.
     with pytest.raises(dp.FailedFunctionError):
         ours(query(fail))
     assert len(ours.remaining_privacy_loss()) == 3

@@ -137,7 +137,7 @@ def test_whole_numbers_of_128_bits_are_read():
 
 
 def test_a_masked_number_is_a_null():
-    """The memory of a masked array has numbers under the mask."""
+    """A masked array stores a number also for each masked cell. This number must not be used."""
     masked = numpy.ma.array([1.0, 99.0, 3.0], mask=[False, True, False])
     with pytest.raises(dp.ArgumentError):
         clamped_sum(float, (0.0, 10.0))(masked)
@@ -155,7 +155,7 @@ def test_a_masked_number_is_a_null():
 
 @pytest.mark.parametrize("library", ["polars", "pandas", "pyarrow"])
 def test_a_table_is_no_column(library):
-    """A table of pandas iterates over the names of its columns, which are text."""
+    """A loop over a pandas table gives the names of its columns, and these are not rows."""
     package = pytest.importorskip(library)
     make = package.table if library == "pyarrow" else package.DataFrame
     words = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
@@ -165,7 +165,7 @@ def test_a_table_is_no_column(library):
 
 
 def chunked(library, values, places, dtype):
-    """Return a column whose chunks end at the places, and the arrays of its chunks."""
+    """Return a column that is split before each row in `places`, and the arrays of its chunks."""
     package = pytest.importorskip("pyarrow" if library == "pandas" else library)
     pieces = [numpy.array(piece, dtype=dtype) for piece in numpy.split(values, places)]
     if library == "polars":
@@ -374,7 +374,7 @@ def test_the_cells_of_a_frame_have_the_types_of_its_columns():
     text = dp.atom_domain(T=str), dp.symmetric_distance()
     words = text >> dp.t.then_split_dataframe(",", ["a", "b"])
     lines = "1,nan\n2,inf\nNaN,1.5\nInfinity,-inf"
-    # Words stay words, even if a word is the name of a number.
+    # The cells of a column of texts stay texts, even if a text can be read as a number.
     expected = {"String": ["1", "2", "NaN", "Infinity"]}
     assert words(lines)["a"] == expected
     frame = (words >> dp.t.then_df_cast_default("b", TIA=str, TOA=float))(lines)
@@ -383,7 +383,8 @@ def test_the_cells_of_a_frame_have_the_types_of_its_columns():
     assert cells[0] != cells[0] and cells[1:] == [float("inf"), 1.5, float("-inf")]
 
 
-# A frame with a private name of serde_json is a list of pairs.
+# If the name of a column begins with `$serde_json::private::`, the JSON of a frame is a list of
+# pairs.
 @pytest.mark.parametrize("name", ["x", "$serde_json::private::x"])
 def test_the_cells_of_a_frame_can_be_missing(name):
     domain = dp.dataframe_domain(

@@ -62,7 +62,7 @@ def test_an_object_and_its_document_have_the_same_map(place):
         assert again.output_space == made.output_space
     else:
         assert again.output_measure == made.output_measure
-    # The document of the document is the same document.
+    # The object that was built from the document has the same document.
     assert json.loads(dp.serialize(again)) == json.loads(text)
 
 

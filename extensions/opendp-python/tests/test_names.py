@@ -69,7 +69,7 @@ def test_the_default_types_can_be_changed(restored):
 
 
 def test_a_type_is_given_by_its_place():
-    """As in OpenDP, the types that the input determines follow the others."""
+    """As in OpenDP, the types that the input determines come after the other types."""
     text = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
     floats = text >> dp.t.then_cast_default(float)
     assert floats.output_domain.carrier_type == "Vec<f64>"

@@ -23,7 +23,7 @@ def test_the_stubs_are_current():
 
 
 def mypy(folder, *arguments):
-    """Run mypy. It needs this variable to find a package that is not installed."""
+    """Run mypy. If the package is not installed, mypy needs ``MYPYPATH`` to find it."""
     environment = dict(os.environ)
     if "site-packages" not in str(PACKAGE):
         environment["MYPYPATH"] = str(PACKAGE.parent)

@@ -20,7 +20,7 @@ impl Axis {
             let (low, high) = point.interval.unwrap_or((point.value, point.value));
             [point.value, low, high]
         });
-        // Numbers of larger magnitude cannot be drawn, because the length of the axis would
+        // Leave out numbers of magnitude 1e300 or more, because the length of the axis could
         // overflow.
         let ends = ends.filter(|x| x.abs() < 1e300);
         let ends: Vec<f64> = ends.chain(zero.then_some(0.0)).collect();

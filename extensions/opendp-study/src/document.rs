@@ -337,8 +337,9 @@ impl Condition {
         Ok(lower..least(self.below.as_ref(), i128::MAX)?)
     }
 }
-/// From this number on, the next integer is not always a float. So an integer of a column and a
-/// float are compared exactly only if the float is closer to 0.
+/// The number 2^53. Beyond this number, not every integer is a float. So an integer of a column can
+/// be rounded when it is compared with a float. The comparison is still exact if the float is
+/// closer to 0 than 2^53.
 pub(super) const EXACT_FLOATS: f64 = 9_007_199_254_740_992.0;
 
 fn float_of(number: &Number) -> Result<f64> {
@@ -356,7 +357,8 @@ fn ceiling(number: &Number) -> Result<i128> {
         let written = text.trim_start_matches('-').parse::<Exact>().ok();
         written.is_some() && written == Exact::from_f64(float.abs()).ok()
     };
-    // A number from 1e20 on is above every cell, so it need not be exact.
+    // Every cell has a magnitude below 1e20, so a number of magnitude 1e20 or more need not be
+    // exact.
     if (EXACT_FLOATS..1e20).contains(&float.abs()) && !is_written() {
         let reason = format!(
             "the number {text} of the condition is not exact as a float: write an integer without \

@@ -317,7 +317,8 @@ where
     }
     /// Check that the comparisons of these numbers with the cells of a column are exact. A column
     /// of integers is compared as floats. A cell that is not exact as a float is rounded to a float
-    /// of magnitude [`EXACT_FLOATS`] or more. So the numbers must be closer to 0.
+    /// of magnitude [`EXACT_FLOATS`] or more. So the numbers must be closer to 0 than
+    /// [`EXACT_FLOATS`].
     pub(super) fn check_exact(&self, field: &str, name: &str, numbers: &[f64]) -> Result<()> {
         let large = numbers.iter().find(|number| EXACT_FLOATS <= number.abs());
         match (large, self.column(name)?.kind) {

@@ -105,17 +105,17 @@ fn the_sum_of_a_mean_without_groups_is_centred() {
     for _ in 0..times {
         let outcome = study.ask(read, 0.05).unwrap();
         let answer = &outcome.answers()[0];
-        // The bounds are 0 and 100, so an age has at most the distance 50 from their middle. Half
-        // of epsilon pays for the sum of these distances. So the scale of its noise is 100. For a
-        // sum of the ages themselves, the scale would be 200.
+        // The bounds are 0 and 100, so an age differs from their middle by at most 50. Half of
+        // epsilon pays for the sum of these differences. So the scale of the noise on this sum is
+        // 100. For a sum of the ages themselves, the scale would be 200.
         assert_eq!(answer.scales, [100.0, 2.0]);
         let (value, (low, high)) =
             (answer.cells[0].value.as_f64().unwrap(), answer.cells[0].interval.unwrap());
         squares += (value - mean).powi(2);
         inside += i32::from(low <= mean && mean <= high);
     }
-    // The expected error of a mean. The mean is computed from the distances between the ages and
-    // `centre`. Each distance is at most `largest`.
+    // The expected error of a mean. The mean is computed from the differences between the ages and
+    // `centre`. The magnitude of each difference is at most `largest`.
     let expected = |largest: f64, centre: f64| {
         (2.0 * (2.0 * largest).powi(2) + 8.0 * (mean - centre).powi(2)).sqrt() / ages.len() as f64
     };

@@ -17,8 +17,8 @@ use crate::{Type, Value};
 const MOST: f64 = 9_007_199_254_740_992.0;
 /// The largest magnitude of bounds of floats.
 const MOST_FLOAT: f64 = 1e100;
-/// The larger of the magnitudes of the two bounds must be at least this number. Plans do not
-/// compute with numbers of smaller magnitude.
+/// The larger of the magnitudes of the two bounds must be at least this number. So the steps of
+/// lattices are far above the place 1e-116, below which plans lose the digits of floats.
 const LEAST_FLOAT: f64 = 1e-70;
 
 /// The individuals whom a table protects, and limits on the number of rows that one individual

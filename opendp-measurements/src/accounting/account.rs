@@ -134,7 +134,7 @@ impl Account {
         self.tolerance = tolerance.clamp(1e-9, 1.0);
         self
     }
-    /// Return the `Debug` texts of the pairs.
+    /// Return the name of each pair: its `Debug` text, or its address if the text is empty.
     pub(super) fn names(&self) -> &[Arc<str>] {
         &self.names
     }
@@ -165,8 +165,8 @@ impl Account {
             return concentrated_delta(rho, epsilon);
         }
         let known = self.rho().and_then(|rho| concentrated_delta(rho, epsilon).ok());
-        // Delta at an infinite epsilon is the probability of an infinite loss. It is at most delta
-        // at any other epsilon.
+        // Delta at an infinite epsilon is at most delta at any finite epsilon. So use the largest
+        // float in place of an infinite epsilon.
         let epsilon = epsilon.min(f64::MAX);
         let sum = self.of_sum(epsilon);
         if let (Some(sum), [(_, 2..)]) = (sum, &self.parts[..])
@@ -345,8 +345,9 @@ impl Account {
     }
 }
 
-/// Return true if no bound for the original parts is needed. The bound of the smoothed parts (if
-/// there are smoothed parts) and the bound from the sum of all `rho` are then enough.
+/// Return true if no bound for the original parts (pairs with their numbers of releases) is needed.
+/// The bound of the smoothed parts (if there are smoothed parts) and the bound from the sum of all
+/// `rho` are then enough.
 fn is_enough(parts: &[PairCount], side: Side, smoothed: Option<&Simplified>) -> bool {
     let curve = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
         pair.integer_gaussian().is_some() && pair.only_above() && pair.between(*count).is_none()

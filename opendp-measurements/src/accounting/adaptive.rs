@@ -80,8 +80,8 @@ impl Default for Room {
 /// | filter | pure loss epsilon | Gaussian noise of `mu` |
 /// |---|---|---|
 /// | Gaussian, `S = 0` | [`mu_of_pure`] | `mu^2` |
-/// | three mixed filters, `S` a quarter, half and three quarters of the budget | epsilon or [`mu_of_pure`]: the filter charges the one that takes the smaller fraction of its remaining limit | `mu^2` |
-/// | simple, `S` the whole epsilon | epsilon | its epsilon at a stated delta |
+/// | three mixed filters, `S` a quarter, half and three quarters of the budget | epsilon, as a fraction of the rest of `S`, or the square of [`mu_of_pure`], as a fraction of the rest of `B^2`: the filter charges the smaller fraction | `mu^2` |
+/// | simple, `S` the whole epsilon | epsilon | the epsilon of the noise at a stated delta |
 /// | Renyi, of an order `a` | the divergence of order `a` of randomized response | `a mu^2 / 2` |
 ///
 /// # What is proved
@@ -120,10 +120,11 @@ impl Default for Room {
 /// the mean of the result under the second neighbour is at most `e^((a - 1) r_i)`. So the mean of
 /// `X_i` under the second neighbour does not increase with `i`, and is at most 1. The sum of all
 /// `r_i` is at most `r`, which shows the claim. The delta of the filter is computed from `r`
-/// (Canonne, Kamath, Steinke 2020, Proposition 12). The order is the best order for normal shifts,
-/// so `r` is `a` times [`concentrated_rho`](super::concentrated_rho). The divergence of every
-/// release with a `rho` is at most `a rho`. So up to rounding, this filter admits each interaction
-/// that a zero-concentrated filter of the same delta admits. One order is enough. A filter with
+/// (Canonne, Kamath, Steinke 2020, Proposition 12). The order is the best order for normal shifts
+/// whose `rho` is [`concentrated_rho`](super::concentrated_rho). The divergence of such a shift is
+/// `a` times this `rho`, and `r` is this divergence. The divergence of every release with a `rho`
+/// is at most `a rho`. So up to rounding, this filter admits each interaction that a
+/// zero-concentrated filter of the same delta admits. One order is enough. A filter with
 /// several orders would have a disadvantage in both of its possible forms. In the first form, it
 /// would refuse a release as soon as the limit of one order is exceeded. Such a filter would admit
 /// less than a filter with one order. In the second form, it would refuse a release only when the
@@ -168,10 +169,10 @@ impl Default for Room {
 /// | pure losses, many, if the first release is a choice or has a small pure loss | divergences of order `a` add up | full | Feldman, Zrnic 2021 |
 /// | pure losses | epsilon adds up | full | Rogers, Roth, Ullman, Vadhan 2016 |
 /// | pure losses, many | `mu^2` adds up | full | Dong, Roth, Su 2022, and the proof above |
-/// | both | randomized response and a normal shift | full | Zhu, Dong, Wang 2022, and the proof above |
+/// | pure losses and Gaussian noise | randomized response and a normal shift | full | Zhu, Dong, Wang 2022, and the proof above |
 /// | `(epsilon, delta)`-DP | deltas add up | full | Kairouz, Oh, Viswanath 2015 |
 /// | discrete Gaussian noise | refused: it is not GDP. Use [`make_continuous_gaussian`](crate::make_continuous_gaussian) | | |
-/// | interactive releases whose conversations are interleaved | refused: no theorem covers them here | | |
+/// | interactive releases whose conversations are interleaved | refused: none of the theorems above covers them | | |
 ///
 /// ```
 /// use opendp_core::arith::Exact;

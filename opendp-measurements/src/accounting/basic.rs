@@ -82,8 +82,8 @@ impl Basic {
         let found = self.at_points(|total| total.1 <= delta, false)?;
         let mut high = found.map_or(limit, |total| total.0.min(limit));
         let mut low = 0.0;
-        // If there are too many members, then no split is found. In this case, `high` is `limit`,
-        // and one evaluation of delta shows whether `high` is large enough.
+        // If there are too many members, or no points fit, then no split is found. In this case,
+        // `high` is `limit`, and one evaluation of delta shows whether `high` is large enough.
         if found.is_none() && delta < self.delta(high)? {
             return Ok(high);
         }

@@ -58,7 +58,7 @@ pub(super) fn transform_error(n: usize) -> f64 {
     16.0 * (f64::from(n.ilog2()) + 2.0) * U
 }
 
-/// The tilted masses of a part. The total of these masses is 1 up to rounding.
+/// The tilted masses of one measure. The total of these masses is 1 up to rounding.
 struct TiltedMasses {
     values: Vec<f64>,
     /// The logarithm of the factor that normalises the masses. The bounds hold for every value of

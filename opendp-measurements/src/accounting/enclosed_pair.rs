@@ -149,8 +149,8 @@ impl EnclosedPair {
     pub(super) fn of_integers(self, square: f64, scale: f64) -> Self {
         EnclosedPair { integers: Some((square, scale)), ..self }
     }
-    /// Mark the noise as noise on one integer. For such noise on a sample, pairs can be known that
-    /// are tighter than the enclosing pairs.
+    /// Mark the noise as noise on one integer. For such noise on a Poisson sample, a `ReplacedPair`
+    /// can be tighter than the enclosing pairs.
     pub(super) fn on_one_integer(self, sensitivity: f64, scale: f64) -> Self {
         let noise = LogConcaveNoise::DiscreteGaussian { scale };
         EnclosedPair { shift: Some((noise, sensitivity)), ..self }

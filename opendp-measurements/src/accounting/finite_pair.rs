@@ -71,7 +71,8 @@ impl FinitePair {
         }
         Ok(FinitePair { p: p.into(), q: q.into() })
     }
-    /// The logarithms of positive floats are at most 745 in magnitude.
+    /// A bound on the error of a loss, which is the difference of two logarithms. The logarithms of
+    /// positive floats are at most 745 in magnitude.
     const SHIFT: f64 = 1500.0 * LN_ERROR;
 
     fn list(&self) -> impl Iterator<Item = (f64, f64, f64)> {

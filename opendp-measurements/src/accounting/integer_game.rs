@@ -47,12 +47,12 @@ pub(super) struct IntegerGame {
 /// outputs.
 const MOST_WORK: f64 = 1e7;
 /// If the number of releases times the square of the scale is at least this value, the recursion is
-/// not used. Smoothing is then as tight as the recursion.
+/// not used. The bound of `Smoothing` is then as tight as the recursion.
 const MOST_NOISE: f64 = 4000.0;
 /// The largest allowed `m f`. Delta is enlarged by a share of about `m f`.
 const MOST_EXCESS: f64 = 0.01;
-/// The reach is chosen for this value: a bound on the mass of the outputs beyond the reach in all
-/// releases together, relative to the least needed delta.
+/// The reach is chosen for a bound on the mass of the outputs beyond the reach. This constant is
+/// the bound for all releases together, divided by the least needed delta.
 const BEYOND: f64 = 1e-7;
 
 impl IntegerGame {

@@ -98,7 +98,7 @@ mod tests {
     }
     #[test]
     fn a_sum_of_one_release_is_exact() {
-        // Here the law of the sum is known without the theorem.
+        // The sum of one release is the noise itself. So its law is known without the theorem.
         let (scale, epsilon) = (2.0_f64, 1.1_f64);
         let weight = |z: i32| (-(f64::from(z) / scale).powi(2) / 2.0).exp();
         let all: f64 = (-90..=90).map(weight).sum();

@@ -98,8 +98,8 @@ impl IntegerVectorPair {
     /// So the law of `s . y` under `P` is `1 - f` times the law of `U + D`, plus `f` times some
     /// other law. The law of `s . y` under `Q` is `1 - f` times the law of `U`, plus `f` times some
     /// other law. The steps `g` are the numbers whose squares divide `D`. The largest profile of
-    /// all steps is used. For some `g > 1` there is no vector `s`. The bound is then a little too
-    /// large.
+    /// all steps is used. If the vectors are short, there is no vector `s` for some `g`. The bound
+    /// can then be a little too large.
     ///
     /// # Errors
     /// `Overflow` when a quotient is not finite.
@@ -237,7 +237,7 @@ impl Lattice {
         });
         Profile { rest: rests.collect(), delta: deltas }
     }
-    /// Return masses of `Q` at the points. The profile of these masses is this profile or a
+    /// Return masses of `Q` at the points. The profile of these masses is the given profile, or a
     /// slightly larger profile.
     fn masses(&self, profile: &Profile) -> Vec<f64> {
         let entry = |list: &[f64], i: usize| list.get(i).copied().unwrap_or(0.0);

@@ -1,4 +1,5 @@
-//! Composition by the inversion formula, without a grid.
+//! Composition by the inversion formula, without a grid. A part of a composition is a pair with its
+//! number of releases.
 
 use std::sync::Arc;
 
@@ -96,7 +97,7 @@ const GROUPS: (usize, usize) = (12, 3);
 pub(super) const PARALLEL: usize = 8;
 
 /// Sort parts by the width of the interval of their losses. The widest interval comes first,
-/// because wide losses make products of waves negligible.
+/// because with wide losses first, a product of waves becomes negligible after fewer factors.
 fn by_width(parts: &[PairCount]) -> Vec<PairCount> {
     let width = |pair: &Arc<dyn DominatingPair>| {
         let (low, high) = pair.range(1e-6);

@@ -13,7 +13,7 @@ use super::gaussian::{gaussian_delta, normal_tail};
 use super::normal_mass::{MASS_ERROR, upper_tail};
 
 /// A bisection stops when the relative distance between the two ends of its interval is at most
-/// this value. The bisection returns the safe end.
+/// this value. The bisection returns the end that is a valid bound.
 const CLOSE: f64 = 1e-6;
 const INVERSE_SQRT_TWO_PI: f64 = 0.398_942_280_401_432_7;
 /// A bound on the relative error of a computed normal tail. The bound also holds for a tail that is

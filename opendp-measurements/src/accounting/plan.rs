@@ -17,7 +17,7 @@ mod coarse;
 
 use coarse::{Coarse, Estimate};
 
-/// A dominating pair, and the number of releases with this pair.
+/// A part of an account: a dominating pair, and the number of releases with this pair.
 pub(super) type PairCount = (Arc<dyn DominatingPair>, u64);
 
 /// The length of the shortest Fourier transform.

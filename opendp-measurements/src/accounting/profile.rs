@@ -57,7 +57,8 @@ impl ComposableLoss for Account {
                     }
                     (None, None) => curves.join(account),
                 },
-                // An infinite loss has this profile. Nothing that is composed with it is private.
+                // A mechanism with an infinite loss has this profile. No composition with such a
+                // mechanism is private.
                 None if profile.delta(f64::MAX) == Ok(1.0) => return Ok(exposed()),
                 None => curves = curves.with(Arc::new(curve(profile.clone())), 1),
             }
@@ -164,8 +165,8 @@ fn curve(profile: PrivacyProfile) -> CurvePair {
     let known = delta.clone();
     CurvePair::reaching(move || reach(known), delta)
 }
-/// Return an epsilon. At this epsilon and above it, the curve is negligible or constant. The
-/// relative error of this epsilon is about an eighth.
+/// Return an epsilon from which on the curve is negligible or constant. The result exceeds the
+/// smallest such epsilon by at most about an eighth.
 fn reach(delta: impl Fn(f64) -> f64) -> f64 {
     const MOST: f64 = 128.0;
     let least = delta(MOST).max(NEGLIGIBLE);
@@ -188,9 +189,9 @@ pub fn profile_of(pair: impl DominatingPair + 'static) -> PrivacyProfile {
     Account::new().with(Arc::new(pair), 1).profile()
 }
 
-/// Return the pair of a profile, if the profile has exactly one pair and this pair is its own
-/// reverse. Several releases with Gaussian noise count as one release (Dong, Roth, Su 2022, on
-/// their composition).
+/// Return the pair of a profile, if the profile is for exactly one release and the pair of this
+/// release is its own reverse. Several releases with Gaussian noise count as one release (Dong,
+/// Roth, Su 2022, on their composition).
 pub(super) fn symmetric(profile: &PrivacyProfile) -> Option<Arc<dyn DominatingPair>> {
     match account(profile)?.parts() {
         [] => None,

@@ -70,7 +70,7 @@ fn shift(profile: &PrivacyProfile) -> Option<(LogConcaveNoise, f64)> {
     symmetric(profile)?.shift()
 }
 
-/// Return the profile on a sample if only the two curves are known.
+/// Return the profile on a sample if there is no [`ReplacedPair`] for the two profiles.
 fn of_curves(
     added: &PrivacyProfile,
     replaced: &PrivacyProfile,

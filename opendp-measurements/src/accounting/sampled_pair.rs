@@ -220,8 +220,8 @@ impl FixedSizePair {
     /// its own reverse.
     pub fn of(pair: Arc<dyn DominatingPair>, rate: f64) -> Self {
         // The pairs for a removed and for an added record can have enclosing pairs. But these
-        // enclosing pairs do not enclose a `FixedSizePair`. So the account uses the pairs
-        // themselves, and not their enclosing pairs.
+        // enclosing pairs do not enclose a `FixedSizePair`. So a `SampledPair` replaces each pair
+        // that has enclosing pairs. A `SampledPair` itself has no enclosing pairs.
         let sample_of = |removed| {
             let sample = SampledPair::of(pair.clone(), rate, removed);
             match sample.between(1) {

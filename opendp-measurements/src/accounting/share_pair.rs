@@ -22,7 +22,8 @@ const MOST_OUTPUTS: u32 = 65_536;
 ///
 /// [`dominates`](SharePair::dominates) decides whether a release fits a share.
 /// [`SharedAccount`](super::SharedAccount) composes shares. The numbers in a pair are treated as
-/// exact. So the numbers in the pair of a release must be rounded up.
+/// exact. So the numbers in the pair of a release must be rounded in the direction of larger
+/// losses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SharePair {
     /// Every release that is `(epsilon, delta)`-DP.

@@ -63,7 +63,7 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// | all, in any order | | Zhu, Dong, Wang 2022, Theorem 10 |
 /// | shares with a `rho`, in any order | | Bun, Steinke 2016, Lemma 2.3; Cesar, Rogers 2021 |
 /// | shares that depend on answers | refused: use an [`AdaptiveAccount`](super::AdaptiveAccount) | |
-/// | interactive releases whose conversations are interleaved | refused: no theorem covers them here | |
+/// | interactive releases whose conversations are interleaved | refused: none of the theorems above covers them | |
 ///
 /// ```
 /// use opendp_measurements::accounting::{SharePair, SharedAccount};

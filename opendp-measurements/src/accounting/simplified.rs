@@ -1,4 +1,5 @@
-//! Parts of an account, replaced by parts that are easier to compose.
+//! Parts of an account, replaced by parts that are easier to compose. A part is a pair with its
+//! number of releases.
 
 use std::sync::Arc;
 

@@ -227,7 +227,7 @@ fn losses_on_a_sample_keep_their_digits_at_rates_near_1() {
             assert!(off(unmixed(loss, rate)) <= 64.0 * U, "{rate} {x}");
             worst = worst.max(off(1.0 + exp_m1(loss) / rate));
         }
-        // The control: the direct formula loses precision by cancellation.
+        // The control: at rates above 3/4, the direct formula loses precision by cancellation.
         assert!(worst > 256.0 * U || rate <= 0.75, "{rate} {worst}");
     }
 }
@@ -374,7 +374,7 @@ fn a_profile_known_by_its_points_is_evaluated_a_bounded_number_of_times() {
     let found = [1e-3, 1e-6, 1e-9].map(|delta| loss.epsilon(delta).unwrap());
     let times = asked.load(Ordering::Relaxed);
     assert!((20 * 100..20 * 400).contains(&times), "{times}");
-    // The profiles of these curves are the profiles of Laplace noise.
+    // Each of these curves is the profile of Laplace noise.
     let exact = (0..20).fold(Account::new(), |all, i| {
         all.with(Arc::new(LaplacePair { epsilon: 0.1 + 0.001 * f64::from(i) }), 1)
     });

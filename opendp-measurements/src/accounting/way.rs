@@ -20,9 +20,9 @@ pub(super) struct Way {
     pub(super) spent: Exact,
     pub(super) pots: Vec<Pot>,
 }
-/// Delta is divided into 64 equal parts. The five numbers state how many of these parts are for the
-/// deltas of releases, for the Gaussian filter, for each mixed filter, for the simple filter, and
-/// for the Renyi filter.
+/// Delta is divided into 64 equal parts. Each of the five numbers is a number of these parts. In
+/// this order, the numbers are for the deltas of releases, the Gaussian filter, each mixed filter,
+/// the simple filter, and the Renyi filter.
 pub(super) type Parts = [u32; 5];
 pub(super) const GAUSSIAN_FIRST: Parts = [2, 56, 1, 3, 0];
 pub(super) const RENYI_FIRST: Parts = [2, 24, 1, 3, 32];

@@ -35,8 +35,8 @@ use crate::{Key, Tally};
 /// Categories are distinct, so a record is counted in at most one cell. If the record is added or
 /// removed, this cell changes by one, and no other cell changes. Saturation at `m` does not
 /// increase the distance between two counts. So the sum of the changes of all cells is at most the
-/// symmetric distance `d_in`. The Euclidean length of a vector is at most the sum of its absolute
-/// values. So the bound holds for both metrics.
+/// symmetric distance `d_in`. The Euclidean length of a vector is at most the sum of the absolute
+/// values of its entries. So the bound holds for both metrics.
 ///
 /// # Errors
 /// `MakeTransformation` when a category occurs twice. The map returns `FailedCast` when `d_in` does
@@ -178,8 +178,8 @@ fn tallies<TOA: Tally>(counts: Vec<u64>) -> Result<Vec<TOA>> {
 /// For each category, the index of its cell in the state. These indices start at one. Cell zero
 /// counts the records in no category.
 enum Places<L> {
-    /// The index of the cell of each word in a short range. A word is the 64-bit number of a value;
-    /// see `Key::word`. The range begins with the word `first`.
+    /// For each word in a short range, the index of its cell. A word is the 64-bit number of a
+    /// value; see `Key::word`. The range begins with the word `first`.
     Range {
         first: u64,
         places: Vec<usize>,

@@ -35,7 +35,7 @@ use crate::{Key, count::table};
 ///
 /// If the size is known, the bound `d / 2` holds. In this case, `d` is even, and the two data sets
 /// are `d / 2` replacements apart. Each replacement changes the count by at most one. The map does
-/// not use this smaller bound; see `make_count`.
+/// not use this smaller bound, so a known size does not change the map.
 ///
 /// # Errors
 /// The map returns `FailedCast` when `d_in` does not fit `TO`.

@@ -102,7 +102,7 @@ macro_rules! double_words {
 }
 double_words!(i128 u128);
 /// A text of at most 15 bytes has a double word. The double word contains the bytes of the text,
-/// then zeros. The last byte is the length of the text.
+/// then zeros. The last byte of the double word is the length of the text.
 impl Key for String {
     type Long = String;
     #[inline]

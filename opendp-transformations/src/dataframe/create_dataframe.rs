@@ -19,8 +19,8 @@ use crate::rows::each::call;
 /// # Postcondition
 /// The output has one row for each record, in the same order. The output has a column of text for
 /// each name. A field that a record lacks becomes the empty text. If a record has more fields than
-/// there are names, the fields after the last name are dropped. The size does not change. The
-/// domain of the output contains the schema, so later steps are checked when they are built.
+/// there are names, the additional fields are dropped. The size does not change. The domain of the
+/// output contains the schema, so later steps are checked when they are built.
 ///
 /// # Map
 /// `d_out = d_in`.

@@ -12,7 +12,8 @@ use crate::RoundCast;
 use crate::dataframe::replaced::{cast_cells, has, replaced};
 use crate::rows::each::call;
 
-/// Cast a column of a frame to another type, or to the default value of that type.
+/// Cast the cells of a column to another type. If the cast of a cell has no result, the cell
+/// becomes the default value of that type.
 ///
 /// # Arguments
 /// * `column_name` - the name of the column
@@ -177,7 +178,7 @@ mod tests {
             all.append(row);
             all
         });
-        // The texts of the other rows do not parse as an `i64`.
+        // The texts of the other rows do not parse as an `i64`, so their casts are zero.
         assert_eq!(sum.invoke(&whole.unwrap()).unwrap(), 7);
         assert_eq!(sum.invoke_chunks(data.into_iter().map(Ok)).unwrap(), 7);
     }

@@ -21,7 +21,7 @@ use crate::rows::each::call;
 /// this column. The element domain is the domain of the column in the schema. If the schema is not
 /// known, the element domain contains every value of the type `TOA`. Some rows can then lack the
 /// cell, or have a cell of another type. The record of such a row is the default value of `TOA`:
-/// zero, `false`, the empty text, or missing. The size does not change.
+/// zero, `false`, the empty text, or null. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
@@ -134,7 +134,7 @@ pub(crate) mod tests {
     };
 
     /// Make rows with unusual cells. The columns are `x` of type `f64`, `y` of type `String`, and
-    /// `z` of type `i64` or missing.
+    /// `z` of type `Option<i64>`.
     pub(crate) fn rows() -> Vec<DataFrame<String>> {
         let row = |x: f64, y: &str, z: Option<i64>| {
             DataFrame::new([

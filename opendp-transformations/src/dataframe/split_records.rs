@@ -21,8 +21,8 @@ pub(crate) type Fields = VectorDomain<Texts>;
 /// The input is any space of texts.
 ///
 /// # Postcondition
-/// The output has one list of fields for each record, in the same order. Spaces around a field are
-/// removed. Quotes have no special meaning: a separator within quotes also separates fields. The
+/// The output has one list of fields for each record, in the same order. White space around a field
+/// is removed. Quotes have no special meaning: a separator within quotes also separates fields. The
 /// size does not change.
 ///
 /// # Map

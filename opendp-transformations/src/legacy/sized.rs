@@ -244,10 +244,10 @@ register! {
 /// * `alpha` - the quantile: a number from 0 to 1, or a pair `[numerator, denominator]`
 ///
 /// # Map
-/// The map of `make_quantile_score_candidates` for known size.
+/// The map of `make_quantile_score_candidates` for data of known size.
 ///
 /// # Proof
-/// The proof of `make_quantile_score_candidates` for known size applies.
+/// The proof of `make_quantile_score_candidates` for data of known size applies.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is not known, or differs from `size`. Further errors are the

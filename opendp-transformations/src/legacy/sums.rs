@@ -1,8 +1,9 @@
-//! Sums under the names of older strategies. Each constructor builds its own input space.
+//! Sums under older names. Each name states an older method of summation. Each constructor builds
+//! its own input space.
 //!
-//! [`make_sum`] adds exactly, so all strategies give the same result, and the order of the records
-//! does not matter. If a sum is out of the range of the integer type, the result is the nearest
-//! integer of this type.
+//! All constructors call [`make_sum`], which adds exactly. So the method and the order of the
+//! records do not change the sum. If a sum is out of the range of the integer type, the result is
+//! the nearest integer of this type.
 
 use opendp_core::arith::{Directed, InfCast, Integer};
 use opendp_core::{

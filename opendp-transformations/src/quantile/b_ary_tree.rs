@@ -109,8 +109,8 @@ where
     f64: InfCast<Q>,
 {
     fn in_tree(leaves: &Q, branching_factor: usize, layers: u32) -> Result<Q> {
-        // The sum adds powers of the branching factor. Each of these powers is at most the number
-        // of leaves, and this number fits `usize`.
+        // `squares` is a sum of powers of the branching factor. Each of these powers is at most the
+        // number of leaves, which fits `usize`. So the sum fits `u128`.
         let (mut squares, mut power) = (0_u128, 1_u128);
         for _ in 0..layers {
             squares = squares.saturating_add(power);

@@ -50,9 +50,10 @@ use crate::symmetric::Records;
 /// - unknown size: `d * max(a, b - a)`;
 /// - known size: `floor(d / 2) * b`.
 ///
-/// This bound is the map for `LInfDistance`. This metric does not promise that all scores change in
-/// one direction. If `alpha` is 0 or 1, the map for `RangeDistance` equals this bound. For any
-/// other `alpha`, the map for `RangeDistance` is twice this bound.
+/// This bound is the map for `LInfDistance`. The flag `monotonic` of `LInfDistance` is `false`,
+/// because some scores can increase while others decrease. If `alpha` is 0 or 1, the map for
+/// `RangeDistance` equals this bound. For any other `alpha`, the map for `RangeDistance` is twice
+/// this bound.
 ///
 /// # Proof
 /// Let `t(c) = (b - a) * #(x < c) - a * #(x > c)`. The score is `|t(c)|`.

@@ -200,9 +200,9 @@ mod tests {
             assert!((i64::MIN..=i64::MAX).contains(&x));
         }
         assert_eq!(quantiles(&wide, &[0.0, 1.0], Linear, &[1, 1]), [i64::MIN, i64::MAX]);
-        // The counts of the first two bins are 5 and -3, so the cumulative shares are 2.5 and 1.
-        // The first bin reaches both shares, at 0.2 and 0.4, which are rounded to 0. If there is
-        // only one edge, there is no bin, and the point is this edge.
+        // The counts of the two bins are 5 and -3, so the cumulative shares are 2.5 and 1. The
+        // first bin already reaches the shares 0.5 and 1.0. The points are 0.2 and 0.4, rounded to
+        // 0. If there is only one edge, there is no bin, and the point is this edge.
         assert_eq!(quantiles(&[0, 1, 2], &[0.5, 1.0], Linear, &[5, -3]), [0, 0]);
         assert_eq!(quantiles(&[7], &[0.5], Linear, &[]), [7]);
         assert_eq!(quantiles(&[7], &[0.5], Linear, &[1, 2]), [7]);

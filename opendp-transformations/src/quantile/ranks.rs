@@ -8,10 +8,10 @@ use crate::quantile::finder::Finder;
 
 /// Scores each candidate for a quantile.
 ///
-/// The state of this fold counts records in cells. Cell `0` counts the records below the first
-/// candidate. For every larger `i`, cell `2 i` counts the records between candidate `i` and the
-/// previous candidate. Cell `2 i + 1` counts the records that are equal to candidate `i`. The last
-/// cell counts the records above all candidates.
+/// The state of this fold counts records in cells. Candidates are numbered from zero. Cell
+/// `2 i + 1` counts the records that are equal to candidate `i`. Cell `0` counts the records below
+/// candidate `0`. For `i > 0`, cell `2 i` counts the records between candidates `i - 1` and `i`.
+/// The last cell counts the records above all candidates.
 pub(crate) struct QuantileScores<T> {
     /// The candidates, which strictly increase. There is at least one candidate.
     candidates: Vec<T>,

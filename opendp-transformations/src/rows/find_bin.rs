@@ -50,8 +50,8 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     M: MetricOn<VectorDomain<AtomDomain<usize>>>,
 {
-    // A comparison with NaN is false, so edges with NaN do not increase. A single edge needs its
-    // own test.
+    // A comparison with NaN is false, so two or more edges with NaN do not increase. A single edge
+    // is in no comparison, so it needs its own test for NaN.
     let increase = edges.windows(2).all(|pair| pair[0] < pair[1]);
     if !increase || edges.iter().any(Atom::is_null) {
         return Err(Error::MakeTransformation(

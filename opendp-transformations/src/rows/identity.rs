@@ -22,7 +22,7 @@ use crate::rows::each::call;
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The outputs are the inputs, and the metric is the same.
+/// The outputs are the inputs, and the output metric is the input metric.
 ///
 /// # Errors
 /// None.

@@ -1,4 +1,4 @@
-//! Casts that cannot fail. The result is `None` if a value has no cast to the other type.
+//! Casts that return no errors. The result is `None` if a value has no cast to the other type.
 
 use opendp_core::{Atom, Result};
 
@@ -71,7 +71,8 @@ integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 usize);
 
 macro_rules! floats {
     ($($to:ty)*) => {$(
-        // No integer of these types exceeds the largest float of type `f32` or `f64`.
+        // No integer of these types exceeds the largest float of type `f32` or `f64`. So the cast
+        // of an integer is finite.
         casts!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 usize f32 f64 => $to: |value|
             Some(*value as $to));
         casts!(bool => $to: |value| Some(if *value { 1.0 } else { 0.0 }));
@@ -133,7 +134,7 @@ mod tests {
             .collect();
         let expected = [Some(1), Some(5), Some(0), None, None, None, None, None, None];
         assert_eq!(found, expected);
-        // Some programs write integers as floats.
+        // Some programs write integers as floats, so a text such as `47.0` is cast to an integer.
         let whole = texts(&["47.0", "4.7e1", "47.", "-0.0", "4.71e1", "1e10", "47.0 "]);
         let found: Vec<_> = whole.iter().map(read).collect();
         assert_eq!(found, [Some(47), Some(47), Some(47), Some(0), None, None, None]);

@@ -138,7 +138,8 @@ fn usual_sums_are_moved_further() {
         assert!(found.contains("at distance"), "{found}");
     }
     // This sum is rounded once, to the nearest float, but its stated map is the map of an exact
-    // sum. Rounding can increase the distance between two sums by half of the spacing.
+    // sum. The spacing of floats at these sums is 8. Rounding can increase the distance between two
+    // sums by up to this spacing.
     let bounds = (BIG, BIG + 2.0);
     let nearest = |rows: &[f64]| {
         let total: f64 = rows.iter().map(|x| clamped(bounds, *x) - BIG).sum();

@@ -124,7 +124,8 @@ fn a_history_is_complete_if_its_total_was_read_from_text_before_each_charge() {
         head: String::new(),
     };
     let (mut entries, mut kept, mut sum) = (Vec::new(), account.spent.clone(), Exact::ZERO);
-    // Releases with integer Gaussian noise at distance 1. These scales first, and then others.
+    // The releases have integer Gaussian noise at distance 1. The first scales of the noise are
+    // these numbers. The following scales are the integers from 500 to 599.
     let scales = [
         467, 103, 394, 217, 277, 431, 404, 145, 335, 221, 358, 141, 276, 77, 172, 204, 409, 302,
         421,
@@ -153,7 +154,8 @@ fn a_history_is_complete_if_its_total_was_read_from_text_before_each_charge() {
         entries.push(entry);
         verify(&account, &entries).unwrap();
     }
-    // At least one term was rounded, because the exact sum has too many digits.
+    // At least one term was rounded up, because the exact sum has too many digits. So the exact sum
+    // is less than the amount spent.
     assert!(sum < account.spent.parts()[0]);
     // The control: a history without its last entry is not complete.
     entries.pop();

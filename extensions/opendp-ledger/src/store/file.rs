@@ -8,7 +8,7 @@
 //! | what happens | what the next process finds |
 //! |---|---|
 //! | a process is killed while it writes a line | a part of a line after the mark: it is cut off |
-//! | a kill or a loss of power after that | a whole line after the mark: the writer counts it |
+//! | a kill or a loss of power after the line | a whole line after the mark: the writer counts it |
 //! | a line that the mark counts is damaged or cut | a wrong seal: nothing is released |
 //! | the file cannot be written when it is created | no file: the creation removes it |
 //!

@@ -163,8 +163,8 @@ fn an_id_stands_for_its_data_and_columns() {
         assert_eq!(error.kind(), "Argument");
         assert!(error.to_string().contains("another data or column"), "{error}");
     }
-    // If an id was recorded for a request that states no data, a later request with the same id is
-    // refused if it states data.
+    // The first request with this id states no data. A later request with the same id states data,
+    // so it is refused.
     let open = Request::of_loss("open", epsilon("0.1"));
     ledger.release("b", &open, || Ok(1)).unwrap();
     let request = open.source(&json!({"data": "people.csv"}));

@@ -251,8 +251,8 @@ fn findings(path: &Path, told: &Told, exhausted: bool) -> (Vec<String>, usize) {
 fn no_kill_loses_a_spend_or_charges_twice() {
     let (wrong, spends) = storm(KILLS, false);
     assert!(wrong.is_empty(), "{wrong:?}");
-    // Each killed process has charged a release before the kill, so there are more charges than
-    // kills.
+    // Each killed process has charged a release before the kill. After the last kill, one large
+    // charge and further releases follow. So the number of charges is above `KILLS + 1`.
     assert!(KILLS + 1 < spends, "{spends}");
     println!("{KILLS} kills among {spends} spends");
 }

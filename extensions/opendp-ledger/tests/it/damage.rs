@@ -131,8 +131,8 @@ fn the_part_of_a_line_that_a_crash_leaves_is_cut_off_and_a_whole_line_counts() {
         let retry = ledger.release("b", &request("3"), || Ok(1003)).unwrap();
         assert_eq!(retry.repeated(), whole, "{kept} bytes");
         assert_eq!(ledger.history("b").unwrap().len(), 4);
-        // The seal of this complete line was computed from the last line of another ledger. So the
-        // line is not counted.
+        // Append a complete line of another ledger. The seal of this line was computed from the
+        // previous line of the other ledger. So the line is not counted.
         let other = [&before[..], &after[before.len()..]].concat();
         std::fs::write(&path, other).unwrap();
         assert_eq!(Ledger::open_existing(&path).unwrap().history("b").unwrap().len(), 3);

@@ -165,8 +165,8 @@ fn a_server_keeps_a_tight_budget_that_programs_share_and_never_overspend() {
         let threads: Vec<_> = (0..4).map(run).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()
     });
-    // The `mu^2` of each release is a twentieth of the allowed sum of `mu^2`. The sum of the
-    // epsilons of all releases is above 1.
+    // The `mu^2` of each release is a twentieth of the allowed sum of `mu^2`. So the budget admits
+    // 20 releases, although the sum of their epsilons is above 1.
     assert_eq!(admitted, 20);
     let account = open().account("b").unwrap();
     assert_eq!((account.releases, account.to_json()["composition"].as_str()), (20, Some("tight")));

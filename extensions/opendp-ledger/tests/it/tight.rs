@@ -102,6 +102,7 @@ fn many_pure_losses_cost_less_than_their_sum() {
     let admitted =
         (0..1000).take_while(|number| spend(&ledger, &number.to_string(), &small).is_ok()).count();
     // Basic composition admits 50 of these releases, and Gaussian differential privacy admits 88.
+    // The filters of the budget admit more of these releases.
     assert!((112..119).contains(&admitted), "{admitted}");
 }
 #[test]
@@ -243,7 +244,7 @@ pub(crate) fn share_an_unspent_budget(open: &dyn Fn() -> Ledger) {
     let shares = SharedAccount::fitting(&epsilon, &delta, &counts).unwrap().shares().to_vec();
     let share = Loss::epsilon_delta("0.2", DELTA).unwrap();
     let plan = Loss::together(vec![share.clone(); 100]).unwrap();
-    // The controls: shares that are too large, and a wrong number of shares.
+    // The controls: shares that are too large are refused, and a wrong number of shares is refused.
     let larger: Vec<_> = shares.iter().map(|share| share.times(1.001)).collect();
     let error = plan.clone().sharing(&total(), &larger).unwrap_err();
     assert_eq!(error.kind(), "BudgetExceeded");

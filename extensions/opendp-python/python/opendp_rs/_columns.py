@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
+if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
     from typing import Any
 
 
@@ -46,7 +46,7 @@ def _of_arrow(chunk: Any) -> Any:
 
     Booleans are bits in Arrow, so they are copied.
     """
-    if hasattr(chunk, "chunks"):  # The whole column, because it has no chunks.
+    if hasattr(chunk, "chunks"):  # A column without chunks is passed here as a whole.
         return chunk.to_numpy()
     return chunk.to_numpy(zero_copy_only=False)
 
@@ -63,7 +63,7 @@ def _is_plain(nulls: int, dtype: Any) -> bool:
 
 
 def _of_buffer(value: Any) -> tuple[bool, Any]:
-    """Return an array over the memory of a value with a buffer, or a list without numpy."""
+    """Return an array over the buffer of a value. If numpy is not installed, return a list."""
     try:
         view = memoryview(value)
     except TypeError:

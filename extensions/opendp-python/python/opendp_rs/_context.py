@@ -9,7 +9,7 @@ from ._search import binary_search_param
 from ._spaces import domain_of, loss_of
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
+if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
     from typing import Any, Callable, Sequence
 
 _make = _native.make

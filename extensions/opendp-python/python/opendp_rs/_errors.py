@@ -41,7 +41,7 @@ for _kind in KINDS:
     globals()[_name] = _class
 
 
-# The library writes its advice as in documents. This table has the forms of the advice in Python.
+# The library writes its advice in the syntax of documents. This table converts it to Python syntax.
 _SPELLINGS = (
     (r'\{"(\w+)": \{"(\w+)": ([^{}]+)\}\}', r"`then_\1(\2=\3)`"),
     (r'write \{"param": "(\w+)"\}, and `solve` finds', "`dp.binary_search_param` finds"),
@@ -51,7 +51,7 @@ _SPELLINGS = (
 
 
 def in_python(error: OpenDPError) -> OpenDPError:
-    """Spell the advice of an error as in Python. Errors about documents keep their spelling."""
+    """Convert the advice of an error to Python syntax. Errors about documents keep their syntax."""
     import re
 
     for pattern, spelling in _SPELLINGS:

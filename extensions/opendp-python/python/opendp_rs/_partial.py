@@ -6,7 +6,7 @@ from . import _native
 from ._errors import of
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
+if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
     from typing import Any, Callable
 
 
@@ -32,7 +32,8 @@ class Partial:
     ) -> None:
         self._name = name
         self._make = make
-        # The names and arguments of the constructors. An object that follows has no name.
+        # An entry for each part of the chain. For a constructor, it has the name and the arguments.
+        # For an object, it has None and the object.
         self._parts = parts
 
     def __call__(self, input_domain: Any, input_metric: Any) -> Any:
@@ -75,7 +76,7 @@ def chain(left: Any, right: Any) -> Any:
 
 
 def _advice(left: Any, right: Any) -> str:
-    """Return what to do about an object that cannot follow another."""
+    """Return the advice for an object that cannot follow another object."""
     parts = left if isinstance(left, tuple) else (left,)
     if any(isinstance(part, (_native.Domain, _native.Metric)) for part in parts):
         return "; begin a chain with a pair, first the domain and then the metric"

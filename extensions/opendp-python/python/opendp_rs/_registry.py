@@ -8,7 +8,7 @@ from ._partial import Partial, as_space
 from ._types import default_types, is_type, type_name
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # Importing these takes longer than the library.
+if TYPE_CHECKING:  # Importing these modules takes longer than importing the library.
     import inspect
     from typing import Any, Callable
 

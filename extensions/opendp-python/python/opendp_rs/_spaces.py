@@ -7,7 +7,7 @@ from ._errors import of
 from ._types import type_name
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
+if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
     from typing import Any
 
 _make = _native.make

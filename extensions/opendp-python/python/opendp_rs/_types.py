@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
+if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
     from typing import Any
 
 _ATOMS: dict[Any, str] = {int: "i32", float: "f64", str: "String", bool: "bool"}

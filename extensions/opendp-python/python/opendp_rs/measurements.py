@@ -10,7 +10,7 @@ from ._errors import of
 from ._registry import in_measurements, module
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
+if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
     from typing import Any, Sequence
 
 __getattr__, _names = module(in_measurements, "`dp.m`")

@@ -43,7 +43,7 @@ from ._spaces import domain_of, loss_of, measure_of, metric_of, space_of, unit_o
 from ._types import set_default_float_type, set_default_int_type
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
+if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
     from typing import Any as _Any
 
 t, m, c = transformations, measurements, combinators
@@ -58,7 +58,7 @@ globals().update({error.__name__: error for error in _errors._CLASSES.values()})
 def enable_features(*features: str) -> None:
     """Accept names of features, and do nothing. This library has no features.
 
-    If a constructor needs trust, its documentation has a section ``Trust``.
+    If a constructor relies on promises of the caller, its documentation has a section ``Trust``.
     """
 
 

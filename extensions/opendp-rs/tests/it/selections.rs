@@ -42,7 +42,8 @@ fn scores_of_which_the_lowest_is_best_are_not_chosen_by_the_highest() {
 }
 #[test]
 fn a_selection_on_a_plain_space_does_not_follow_scores_of_which_the_lowest_is_best() {
-    // A caller can write the space of the scores again, without its note.
+    // A caller can make a new space with the domain and the metric of the scores. This new space
+    // does not have the flag `lowest_is_best`.
     let again = |scores: Scores| Space::new(scores.domain().clone(), *scores.metric());
     let exact = Scale::new(0.0).unwrap();
     let max = |negate| {

@@ -247,7 +247,8 @@ fn the_mean_by_group_of_the_census_takes_twelve_lines() {
         let truth = mean(&group);
         assert!(low <= truth && truth <= high, "{cell:?} {truth}");
         // Epsilon is divided into two parts. One part pays for a count. The other part pays for a
-        // sum of distances, and each distance is at most 50,000.
+        // sum of differences from the middle of the bounds. The magnitude of each difference is at
+        // most 50,000.
         if 100 < group.len() {
             assert!(high - low < 100_000.0, "{cell:?}");
         }

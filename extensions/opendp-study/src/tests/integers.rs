@@ -1,6 +1,6 @@
 use super::*;
 
-/// From this number on, the next integer is not always a float.
+/// The number 2^53. Beyond this number, not every integer is a float.
 const LARGE: i64 = 1 << 53;
 
 /// Ask questions about two columns of the integers `LARGE - 1`, `LARGE`, `LARGE + 1` and

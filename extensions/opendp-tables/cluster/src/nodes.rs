@@ -32,7 +32,7 @@ const LOST: u64 = 20;
 const POLICY: TaskSchedulingPolicy = TaskSchedulingPolicy::PullStaged;
 /// The longest time that an executor waits for its scheduler.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The longest time that an executor waits at its end for parts of plans that still run.
+/// When an executor ends, it waits at most this time for parts of plans that still run.
 const GRACE: Duration = Duration::from_secs(2);
 /// The size of stacks in bytes. Stacks are large, because plans are read by recursion. Only the
 /// used part of a stack takes memory.

@@ -8,7 +8,7 @@ use super::{Picked, refused};
 use crate::ir::{Key, Row};
 use crate::{Type, Value};
 
-/// The largest number of groups of public keys.
+/// The largest number of groups that the public keys can make.
 const MOST_GROUPS: usize = 1_000_000;
 
 /// Read the keys of an aggregate.

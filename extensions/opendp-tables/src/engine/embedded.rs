@@ -352,8 +352,9 @@ fn read_as(column: &str, found: &DataType, kind: Type) -> String {
         _ => None,
     };
     // A cast to an integer drops the digits after the point. So two different ids could become one.
-    // In contrast, a cell that is not a whole number is null here. The integer is cast back and
-    // compared with the cell, because the optimizer replaces `x % 1` by 0 for some types.
+    // In contrast, a cell that is not a whole number is null here. To find such cells, the integer
+    // is cast back and compared with the cell. The condition `x % 1 = 0` would not find all such
+    // cells, because the optimizer replaces `x % 1` by 0 for some types.
     match number {
         Some(number) => format!(
             "CASE WHEN TRY_CAST({cast} AS {number}) = CAST({column} AS {number}) THEN {cast} END \

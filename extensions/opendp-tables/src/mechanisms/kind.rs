@@ -69,7 +69,8 @@ pub(crate) fn mechanisms(
         }
         (Notion::Approximate, Kind::Best) => {
             let laplace = laplace()?;
-            // If the caller names a mechanism and no kind, the metric is the L1 distance.
+            // If the caller names a mechanism and no kind, the metric is the L1 distance, as for
+            // Laplace noise. So do not try Gaussian noise.
             let gaussian =
                 if mechanism.is_none() { joint(checked, None, budget).ok() } else { None };
             match gaussian {

@@ -29,7 +29,7 @@ fn many_small_releases_cost_less_than_their_sum() {
     let count = |composition| admitted(&Account::memory(&budget, composition).unwrap(), &small);
     assert_eq!(count(Composition::Sum), 250);
     assert!(count(Composition::Tight) > 500, "{}", count(Composition::Tight));
-    // A single release costs the same.
+    // A single release costs the same as in a budget that adds up losses.
     let whole = Loss::epsilon_delta("1", "0").unwrap();
     let account = Account::memory(&budget, Composition::Tight).unwrap();
     assert_eq!(admitted(&account, &whole), 1);

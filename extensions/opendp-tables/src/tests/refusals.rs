@@ -149,7 +149,8 @@ fn a_query_that_is_nested_too_deeply_is_an_error_and_no_crash() {
     let nested = format!("{}age{}", "(".repeat(2000), ")".repeat(2000));
     refused(&format!("SELECT COUNT({nested}) FROM people"), "query");
 }
-/// Each level copies the expression below it. Without a limit, 46 levels need 2^46 nodes.
+/// Each level copies the expression below it twice. Without a limit, 45 levels need more than 2^45
+/// nodes.
 #[test]
 fn nested_ranges_and_cases_are_an_error_before_they_fill_the_memory() {
     let nested = |depth: usize, level: &dyn Fn(String) -> String| {

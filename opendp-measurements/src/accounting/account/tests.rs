@@ -67,7 +67,7 @@ fn delta_at_an_infinite_epsilon_is_the_mass_of_infinite_losses() {
     let profiles = [profile_of_private(1.0, 0.1).unwrap(), profile_of_gaussian(1.0, 1.0).unwrap()];
     let delta = PrivacyProfile::compose(&profiles).unwrap().delta(f64::INFINITY).unwrap();
     assert!((0.1..0.101).contains(&delta), "{delta}");
-    // The control: finite losses.
+    // The control: if all losses are finite, delta at an infinite epsilon is 0.
     let finite = Account::new().with(Arc::new(PrivatePair { epsilon: 3.0, delta: 0.0 }), 9);
     assert_eq!(finite.delta_above(f64::INFINITY).unwrap(), 0.0);
 }

@@ -39,11 +39,12 @@ impl Account {
         let again = || self.inverted(parts, Target::Epsilon(found.get()?), side, epsilon_of);
         self.inverted(parts, Target::Delta(delta), side, epsilon_of).or_else(again)
     }
-    /// Try the sum of waves for the parts. For an upper bound with many parts, also try the sum of
-    /// waves for the smoothed parts (the parts and a small Gaussian release). The original parts
-    /// are tried first, except in two cases in which the smoothed parts take less time. In the
-    /// first case, there are very many parts. In the second case, there are many parts, and a part
-    /// lists its losses. In both cases, the tolerance must be at least the default.
+    /// Try the sum of waves for the parts (pairs with their numbers of releases). For an upper
+    /// bound with many parts, also try the sum of waves for the smoothed parts (the parts and a
+    /// small Gaussian release). The original parts are tried first, except in two cases in which
+    /// the smoothed parts take less time. In the first case, there are very many parts. In the
+    /// second case, there are many parts, and a part lists its losses. In both cases, the tolerance
+    /// must be at least the default.
     fn inverted(
         &self,
         parts: &[PairCount],

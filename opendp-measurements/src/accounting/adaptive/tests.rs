@@ -238,7 +238,7 @@ fn an_adversary_who_changes_the_kind_in_view_of_answers_stays_within_delta() {
         // The control gives all of delta to the Gaussian filter, and the remaining epsilon to the
         // simple filter. If the second release is fixed in advance, the delta of both releases is
         // at most `DELTA`. If the adversary sees the answer before the choice of the second
-        // release, this delta exceeds `DELTA`.
+        // release, this delta exceeds `DELTA` if the first release is large enough.
         let all = gaussian_mu(EPSILON, DELTA).unwrap().lower;
         let first = all / f64::from(part as u32).sqrt();
         let rest = (all * all - first * first).sqrt();
@@ -354,16 +354,16 @@ fn many_choices_share_rho_and_get_less_noise_than_by_mu() {
         }
         let best = concentrated_rho(EPSILON, DELTA).unwrap();
         assert!(sum <= best * (1.0 + 1e-9) && best < sum * 1.07, "{releases}: {sum} {best}");
-        // A Gaussian filter with the whole delta admits a smaller sum of `rho` than a Renyi filter,
-        // because the Gaussian filter charges `mu^2 = pi rho` for each choice.
+        // A Gaussian filter charges `pi rho` for a choice. A Renyi filter charges only `2 rho`. So
+        // a Gaussian filter with the whole delta admits a smaller sum of `rho` than a Renyi filter.
         assert!(all * all / std::f64::consts::PI * 1.28 < sum, "{releases}: {sum}");
         assert!(account.charge(&choice(&exact(1e-6), &exact(1e-9))).is_err());
         assert!(composed(&losses) <= DELTA, "{releases}");
         let (epsilon, delta) = account.spent().unwrap();
         assert!(epsilon <= exact(1.000_001) && delta <= exact(DELTA), "{epsilon} {delta}");
         // The control: twice as many choices exceed the budget. This is not checked for a single
-        // choice. Two choices with losses of at most half of their range can stay within the
-        // budget.
+        // choice of range `r`. The function `composed` uses the losses `r / 2` and `-r / 2`. With
+        // these losses, the delta of two choices can be at most `DELTA`.
         losses.extend(losses.clone());
         assert!(releases == 1 || DELTA < composed(&losses), "{releases}");
     }

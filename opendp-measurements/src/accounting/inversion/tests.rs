@@ -308,8 +308,8 @@ fn a_thousand_different_samples_need_a_bounded_number_of_waves() {
         };
         for parts in [many(gaussian, 1000), many(laplace, 1000)] {
             let (sum, _) = answer(&parts, 1e-6);
-            // Only the waves of the smoothing are computed one by one. Otherwise, each wave of a
-            // thousand pairs would be a sum over hundreds of outputs.
+            // Only the waves of the added Gaussian release are computed one by one. For each of the
+            // thousand pairs, one such wave would be a sum over hundreds of outputs.
             assert!(sum.waves.len() < 2048, "{}", sum.waves.len());
             let (one_by_one, gathered) = sum.work;
             assert!(one_by_one < 2048 && 1000 <= gathered, "{one_by_one} {gathered}");

@@ -188,7 +188,8 @@ fn bounds_vectors_at_any_angle() {
             let pair = ReplacedPair::poisson_gaussian(1.25, width * 1.25, rate).unwrap();
             assert!(bounds(pair, exact).0, "{cosine} {width} {exact:?}");
         }
-        // The control: the pair at a smaller distance is not a bound.
+        // The control: for angles of at least 90 degrees, the pair at a smaller distance is not a
+        // bound.
         let pair = ReplacedPair::poisson_gaussian(1.25, 0.9 * replaced * 1.25, rate).unwrap();
         assert!(!bounds(pair, exact).0 || cosine > 0.0, "{cosine} {exact:?}");
     }

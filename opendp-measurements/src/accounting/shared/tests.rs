@@ -347,7 +347,8 @@ fn without_a_delta_the_rest_is_the_budget_without_the_used_shares() {
     let epsilon = |account: &SharedAccount| account.left().unwrap().0.to_f64_down();
     assert_eq!(epsilon(&account), 1.0);
     account.charge(0, &laplace(0.2499)).unwrap();
-    // The shares have the epsilons 1/4 and 3/4, rounded down.
+    // The used share has the epsilon 1/4, rounded down. The epsilon of the budget is 1, so 3/4 is
+    // left.
     assert!((epsilon(&account) - 0.75).abs() < 1e-6, "{}", epsilon(&account));
     account.charge(1, &laplace(0.7)).unwrap();
     assert!(epsilon(&account) < 1e-6, "{}", epsilon(&account));

@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::count::key::{Form, Key, LongKey};
 use crate::count::table::{Table, mixed, seed};
 
-/// The maximum number of words that a set keeps in one table. A table with this number of words
-/// fits a cache.
+/// The maximum number of words that a set keeps in one table. A word is the 64-bit number of a key;
+/// see `Key::word`. A table with this number of words fits a cache.
 const FEW: usize = 1 << 13;
 /// If a set has many words, each word that is at least `-NEAR` and below `NEAR` is stored as one
 /// bit. Words are read as signed numbers in two's complement.
@@ -31,10 +31,10 @@ const PARALLEL: usize = 1 << 17;
 /// word and a seed chooses the list, so equal words are in the same list. A full list drops its
 /// duplicates, with the help of a table that all lists share. If less than half of the list is free
 /// afterwards, its capacity becomes twice the number of its words. So each word is read only a few
-/// times, and each time from the cache. The capacity of a list is its initial capacity, or at most
-/// twice the number of its distinct words. Sets with the same seed are joined list by list. The
-/// words are read only if a joined list becomes too long. Counting the words of a large set uses
-/// all cores. The results do not depend on the seed.
+/// times, and each time from the cache. The capacity of a list is at most the larger of its initial
+/// capacity and twice the number of its distinct words. Sets with the same seed are joined list by
+/// list. The words are read only if a joined list becomes too long. Counting the words of a large
+/// set uses all cores. The results do not depend on the seed.
 pub(crate) struct Set<L> {
     few: Table<L, ()>,
     many: Option<Box<Words>>,

@@ -64,8 +64,8 @@ impl<T: Clone> Sample<T> {
     ) -> Result<()> {
         let total = self.seen.saturating_add(other.seen);
         if u64::try_from(size).is_ok_and(|size| size < total) {
-            // If a partial result is invalid, both sides together can have kept fewer rows than
-            // `size`, which can be very large. So the capacity is at most the number of rows that
+            // `size` can be very large. If a partial result is invalid, both sides together can
+            // have kept fewer rows than `size`. So the capacity is at most the number of rows that
             // both sides have kept.
             let mut chosen = Vec::with_capacity(size.min(self.kept.len() + other.kept.len()));
             let (mut here, mut there) = (self.seen, other.seen);

@@ -118,7 +118,8 @@ impl<T: Atom + Integer> Fold<Vec<T>, T> for IntegerSum<T> {
         let short = |bound: T| bound.to_i128().is_some_and(|bound| bound.unsigned_abs() <= SHORT);
         if short(lower) && short(upper) {
             for block in rows.chunks(BLOCK) {
-                // These casts of integers are exact.
+                // The magnitudes of clamped rows are at most `SHORT`, so the casts to `i64` are
+                // exact.
                 let sum = widest(
                     #[inline(always)]
                     || {

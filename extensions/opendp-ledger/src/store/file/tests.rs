@@ -110,7 +110,8 @@ fn add_old(connection: &Connection, e: &Entry) {
 #[test]
 fn a_ledger_of_the_older_kind_is_read_and_goes_on() {
     let (folder, path, connection) = old(1);
-    // While another connection uses the log of the ledger, the ledger can be read, but not written.
+    // While another connection uses the log of the ledger, the ledger can be opened for reading. A
+    // ledger that is opened for reading cannot be charged.
     let looked = Ledger::open_to_read(&path).unwrap();
     assert_eq!(looked.remaining("b").unwrap(), loss("0.3"));
     assert!(spend(&looked, "3").unwrap_err().to_string().contains("read-only"));
@@ -210,7 +211,8 @@ fn a_sealed_line_that_cannot_be_understood_is_not_left_out() {
     assert!(error.contains("line 3 cannot be read"), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), bytes, "nothing is cut off");
 }
-/// Make a ledger with one release. Its process crashed before the mark of the release was written.
+/// Make a ledger with one release. The mark does not count this release, as after a crash before
+/// the new mark was written.
 fn unmarked() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("l");
@@ -256,7 +258,7 @@ fn whoever_opens_a_ledger_without_lines_makes_its_name_durable() {
     assert_eq!(syncs, 1);
     ledger.create("b", &loss("1")).unwrap();
     drop(ledger);
-    // The control: the name of a ledger with lines is durable.
+    // The control: the name of a ledger with lines is already durable, so the folder is not synced.
     assert_eq!(open().1, 0);
 }
 #[test]

@@ -19,8 +19,8 @@ fn the_divergence_of_a_pure_loss_is_that_of_randomized_response() {
             let more = if order * epsilon < 700.0 { 1e-11 } else { 1e-3 };
             assert!(found <= truth * (1.0 + more) + 1e-13, "{order} {epsilon}: {truth} {found}");
         }
-        // The divergence of a small pure loss is close to the divergence of a normal shift. For
-        // small losses, the computed divergence has no cancellation.
+        // The divergence of a small pure loss is close to the divergence of a normal shift by this
+        // loss. For small losses, the computed divergence has no cancellation.
         for epsilon in [1e-12, 1e-9, 1e-6] {
             let found = divergence_of_pure(order, epsilon).unwrap();
             let normal = order * epsilon * epsilon / 2.0;
