@@ -36,7 +36,7 @@ use opendp_core::{
 };
 
 use crate::accuracy;
-use crate::samplers::{Dyadic, IntegerTable};
+use crate::samplers::Dyadic;
 
 pub use canonical_noise::make_canonical_noise;
 pub use continuous_gaussian::make_continuous_gaussian;
@@ -245,37 +245,34 @@ where
     D: Numbers,
     D::Number: NoiseNumber<N>,
 {
-    let prepared = Prepared::new::<N, D::Number>(scale);
+    let prepared = Prepared::new(scale, k, <D::Number as NoiseNumber<N>>::prepare);
     Function::map(move |data: &D::Carrier| {
+        let noise = prepared.noise();
         let released = if scale == 0.0 {
             // At scale 0 nothing is drawn, so this source of random words is empty.
-            D::try_map(data, |x| {
-                NoiseNumber::<N>::add_noise(x, None, 0.0, k, &mut Failing::default())
-            })
+            D::try_map(data, |x| x.add_noise(noise, &mut Failing::default()))
         } else {
-            let table = prepared.table();
-            with_secure(|source| {
-                D::try_map(data, |x| NoiseNumber::<N>::add_noise(x, table, scale, k, source))
-            })
+            with_secure(|source| D::try_map(data, |x| x.add_noise(noise, source)))
         };
         Ok(released?)
     })
 }
-/// A noise table, if there is one for the scale. The first release prepares the table before it
-/// draws noise. So even the first release draws its noise from the table. The time of nearly all
-/// draws from a table does not depend on the noise. A program that only evaluates maps never
-/// prepares the table, and does not wait for it.
-pub(crate) struct Prepared {
+/// The noise of a mechanism, for integers with a table if there is one for the scale. The first
+/// release prepares it before it draws noise. So even the first release draws its noise from the
+/// table. The time of nearly all draws from a table does not depend on the noise. A program that
+/// only evaluates maps never prepares a table, and does not wait for it.
+pub(crate) struct Prepared<Noise> {
     scale: f64,
-    prepare: fn(f64) -> Option<IntegerTable>,
-    table: OnceLock<Option<IntegerTable>>,
+    k: i32,
+    prepare: fn(f64, i32) -> Noise,
+    noise: OnceLock<Noise>,
 }
-impl Prepared {
-    pub(crate) fn new<N: NoiseDistribution, T: NoiseNumber<N>>(scale: f64) -> Self {
-        Prepared { scale, prepare: T::table, table: OnceLock::new() }
+impl<Noise> Prepared<Noise> {
+    pub(crate) fn new(scale: f64, k: i32, prepare: fn(f64, i32) -> Noise) -> Self {
+        Prepared { scale, k, prepare, noise: OnceLock::new() }
     }
-    pub(crate) fn table(&self) -> Option<&IntegerTable> {
-        self.table.get_or_init(|| (self.prepare)(self.scale)).as_ref()
+    pub(crate) fn noise(&self) -> &Noise {
+        self.noise.get_or_init(|| (self.prepare)(self.scale, self.k))
     }
 }
 /// Choose the exponent of the lattice of float releases. For integers, return `None`.

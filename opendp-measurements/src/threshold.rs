@@ -167,18 +167,16 @@ where
     N: NoiseDistribution,
     V: ThresholdNumber + NoiseNumber<N>,
 {
-    let prepared = Prepared::new::<N, V>(scale);
+    let prepared = Prepared::new(scale, k, <V as NoiseNumber<N>>::prepare);
     Box::new(move |numbers| {
+        let noise = prepared.noise();
         if scale == 0.0 {
             // At scale 0 nothing is drawn, so a source that returns no random words is enough.
             return each(numbers, |x| {
-                NoiseNumber::<N>::add_noise(x, None, 0.0, k, &mut Failing::default())
+                NoiseNumber::<N>::add_noise(x, noise, &mut Failing::default())
             });
         }
-        let table = prepared.table();
-        with_secure(|source| {
-            each(numbers, |x| NoiseNumber::<N>::add_noise(x, table, scale, k, source))
-        })
+        with_secure(|source| each(numbers, |x| NoiseNumber::<N>::add_noise(x, noise, source)))
     })
 }
 fn each<V: Copy>(

@@ -40,7 +40,8 @@ pub struct Statements {
 }
 impl Statements {
     /// Put a seed into the statements, so that any engine can run the statements. The seed decides
-    /// which rows of an id are kept. The results of the statements are exact, so they are private.
+    /// which rows of an id are kept. The results of the statements have no noise. So keep them as
+    /// secret as the data.
     pub fn with_seed(&self, seed: &str) -> Statements {
         let put = |statement: &String| seeded(statement, seed);
         let buckets = self.buckets.iter().map(put).collect();

@@ -243,8 +243,8 @@ impl Convolution {
     }
     /// Return three values for the losses `x_j = epsilon + d_j` above epsilon. The first value is
     /// the sum `sum_j mass_j e^(-t d_j) (1 - e^(-d_j))`. The second value bounds the rounding error
-    /// of the first value. The third value is the sum of the same terms without the factors
-    /// `mass_j`.
+    /// of the first value. The third value bounds the sum of the same terms without the
+    /// factors `mass_j`.
     fn sums(&self, epsilon: f64) -> (f64, f64, f64) {
         // The variable `place` is a float, because `epsilon / step` can be too large for every
         // integer type if the step is very small.

@@ -14,8 +14,8 @@ use super::transform::Tilted;
 ///
 /// The true profile is a convex function of `r = e^epsilon`. The true profile is at most the given
 /// profile at every epsilon. Take the lower convex hull of the values of the given profile at some
-/// epsilons. The true profile is at most this hull, and the hull is the profile of a measure on
-/// these epsilons. For negative epsilon, use
+/// epsilons. The true profile is at most this hull. The hull is the profile of a distribution
+/// of the loss that takes only these epsilons as values. For negative epsilon, use
 /// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. On the right side of this equation,
 /// `delta(epsilon)` is the delta at `epsilon` in the opposite direction. The given profile also
 /// bounds the opposite direction.
@@ -120,7 +120,8 @@ impl Hull {
 }
 impl fmt::Debug for CurvePair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Use the address of the closure, so that two different closures never compare equal.
+        // Pairs with equal `Debug` texts count as equal. So write the address of the closure: two
+        // different closures have different addresses.
         write!(f, "CurvePair({:p})", Arc::as_ptr(&self.curve))
     }
 }

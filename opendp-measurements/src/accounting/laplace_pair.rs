@@ -116,8 +116,9 @@ impl DominatingPair for BoundedRangePair {
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
         let end = self.epsilon;
-        // The density of this loss is `2 / (1 - e^-end)` times the density for Laplace noise,
-        // because `a / (2 (a^2 - 1)) = e^(-end / 2) / (2 (1 - e^-end))`.
+        // With `a = e^(end / 2)`, the density of this loss is `a e^(x / 2) / (2 (a^2 - 1))`. The
+        // density of `exponential` is `e^((x - end) / 2) / 4`. The first density is
+        // `2 / (1 - e^-end)` times the second density.
         let factor = 2.0 / -exp_m1(-end);
         let mut buckets = Buckets::empty(grid, ERROR + 8.0 * U * end, 4.0 * U * end);
         let masses = |low: f64, high: f64| {

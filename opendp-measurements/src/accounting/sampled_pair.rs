@@ -50,8 +50,9 @@ pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
 /// the profile of an addition is `(1 - r + q r) f(q r / (1 - r + q r))`. Both profiles grow with
 /// `f`. So the pair can first be replaced by a measure on a grid, if the measure dominates the
 /// losses of the pair. For a removal, a loss `x` of mass `m` becomes a loss `ln(1 - q + q e^x)` of
-/// mass `m (q + (1 - q) e^-x)`. The mass that is missing from `Q` has the loss `ln(1 - q)`. For an
-/// addition, the loss becomes `-ln(1 - q + q e^-x)`, and its mass stays `m`.
+/// mass `m (q + (1 - q) e^-x)`. Under `Q`, the masses `m e^-x` can add up to less than 1. The
+/// rest of the mass of `Q` gets the loss `ln(1 - q)`. For an addition, the loss becomes
+/// `-ln(1 - q + q e^-x)`, and its mass stays `m`.
 ///
 /// If all losses are atoms on multiples of one step, a grid of this step contains the losses
 /// exactly. Discrete noise has such losses. Any other grid gives only a bound from above.

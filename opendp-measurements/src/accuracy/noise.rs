@@ -114,8 +114,8 @@ impl Noise {
             return Ok(0.0);
         }
         let scale = Scale::new(self.scale)?;
-        // If `t + 1` is not a float, it is rounded down. The tail at a smaller number is larger, so
-        // the result is still an upper bound.
+        // If `floor(t) + 1` is not a float, it is rounded down. The tail at a smaller number is
+        // larger, so the result is still an upper bound.
         let next = t.floor().neg_inf_add(1.0)?;
         let tail = match self.kind {
             Kind::Laplace => laplacian_tail(scale, t)?,

@@ -339,7 +339,7 @@ where
 }
 
 /// Return the map of a measurement that runs on a sample from `size` records. The map converts a
-/// distance to a number of replaced records.
+/// distance to a number of replaced records, and then returns the loss for this number.
 ///
 /// # Errors
 /// `MakeMeasurement`, as for [`make_population_amplification`].

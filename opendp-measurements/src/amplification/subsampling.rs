@@ -143,7 +143,7 @@ fn uncounted(metric: &AnyMetric) -> Error {
 ///
 /// # Errors
 /// * `MakeMeasurement` when the rate is not above 0 and at most 1
-/// * `MakeMeasurement` when the members of the domain do not consist of records, such as texts
+/// * `MakeMeasurement` when the members of the domain, such as texts, do not consist of records
 /// * `MakeMeasurement` when the domain fixes the number of records
 /// * `MakeMeasurement` when `size` is given, and the domain cannot fix the number of records
 /// * `MakeMeasurement` when the metric does not count added and removed records
@@ -322,7 +322,7 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// loss composes because the next sample is drawn independently.
 ///
 /// # Errors
-/// * `MakeMeasurement` when the members of the domain do not consist of records, such as texts
+/// * `MakeMeasurement` when the members of the domain, such as texts, do not consist of records
 /// * `MakeMeasurement` when the domain does not fix the size of the sample
 /// * `MakeMeasurement` when the data is smaller than the sample, or when the size of the data is
 ///   not an exact float

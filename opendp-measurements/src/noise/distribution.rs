@@ -14,8 +14,8 @@ use crate::Scale;
 use crate::accuracy::{gaussian_accuracy, laplace_accuracy};
 use crate::noise::numbers::finite;
 use crate::samplers::{
-    IntegerTable, add_noise, big_discrete_gaussian, big_discrete_laplace, discrete_gaussian,
-    discrete_laplace, gaussian, laplace, rounded_gaussian,
+    FloatNoise, IntegerTable, add_noise, big_discrete_gaussian, big_discrete_laplace,
+    discrete_gaussian, discrete_laplace, rounded_gaussian,
 };
 
 /// A family of symmetric noise distributions, one for each scale. Its samplers are exact.
@@ -31,12 +31,9 @@ pub trait NoiseDistribution: sealed::Sealed + 'static {
     /// # Errors
     /// `NoEntropy` when the source ends.
     fn integer<S: RandomSource>(scale: f64, source: &mut S) -> Result<(bool, u128), NoEntropy>;
-    /// Add continuous noise to the float `x`. Round the exact sum to the nearest multiple of `2^k`.
-    ///
-    /// # Errors
-    /// `NoEntropy` when the source ends.
-    fn float<S: RandomSource>(x: f64, scale: f64, k: i32, source: &mut S)
-    -> Result<f64, NoEntropy>;
+    /// Prepare continuous noise for floats. The exact sums are rounded to the nearest multiples of
+    /// `2^k`.
+    fn float(scale: f64, k: i32) -> FloatNoise;
     /// Return a bound on the error of a released number. The error exceeds the bound with
     /// probability at most `alpha`. For floats, `lattice` is the exponent of the lattice of the
     /// releases. For integers, `lattice` is `None`.
@@ -60,42 +57,45 @@ pub trait NoiseNumber<N: NoiseDistribution>: Atom {
     /// The smallest and the largest allowed exponent of the lattice of the releases. `None` for
     /// integers.
     const LATTICES: Option<(i32, i32)>;
-    /// Prepare a table for many draws of noise of the given scale. Return `None` if a table would
-    /// not be faster than single draws.
-    fn table(scale: f64) -> Option<IntegerTable>;
-    /// Add exact noise to the number. If a table was prepared for this scale, the noise is drawn
-    /// from the table. An integer saturates at the ends of its type. A float is rounded to the
-    /// lattice `2^k`.
+    /// The noise of one scale, prepared for many draws.
+    type Noise: Send + Sync + 'static;
+    /// Prepare noise of a scale. For floats, the releases are rounded to the lattice `2^k`.
+    fn prepare(scale: f64, k: i32) -> Self::Noise;
+    /// Add exact noise to the number. An integer saturates at the ends of its type.
     ///
     /// # Errors
     /// `NoEntropy` when the source ends.
     fn add_noise<S: RandomSource>(
         self,
-        table: Option<&IntegerTable>,
-        scale: f64,
-        k: i32,
+        noise: &Self::Noise,
         source: &mut S,
     ) -> Result<Self, NoEntropy>;
+}
+/// Noise of one scale for integers.
+#[derive(Debug)]
+pub struct IntegerNoise {
+    pub(super) scale: f64,
+    /// A table for many draws, if a table is faster than single draws.
+    pub(super) table: Option<IntegerTable>,
 }
 
 macro_rules! integers {
     ($($t:ty)*) => {$(
         impl<N: NoiseDistribution> NoiseNumber<N> for $t {
             const LATTICES: Option<(i32, i32)> = None;
-            fn table(scale: f64) -> Option<IntegerTable> {
-                N::table(scale)
+            type Noise = IntegerNoise;
+            fn prepare(scale: f64, _: i32) -> IntegerNoise {
+                IntegerNoise { scale, table: N::table(scale) }
             }
             #[inline]
             fn add_noise<S: RandomSource>(
                 self,
-                table: Option<&IntegerTable>,
-                scale: f64,
-                _: i32,
+                noise: &IntegerNoise,
                 source: &mut S,
             ) -> Result<Self, NoEntropy> {
-                match table {
+                match &noise.table {
                     Some(table) => table.add(self, source),
-                    None => Ok(add_noise(self, N::integer(scale, source)?)),
+                    None => Ok(add_noise(self, N::integer(noise.scale, source)?)),
                 }
             }
         }
@@ -105,20 +105,19 @@ integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 
 impl<N: BigNoiseDistribution> NoiseNumber<N> for IBig {
     const LATTICES: Option<(i32, i32)> = None;
-    fn table(scale: f64) -> Option<IntegerTable> {
-        N::table(scale)
+    type Noise = IntegerNoise;
+    fn prepare(scale: f64, _: i32) -> IntegerNoise {
+        IntegerNoise { scale, table: N::table(scale) }
     }
     fn add_noise<S: RandomSource>(
         self,
-        table: Option<&IntegerTable>,
-        scale: f64,
-        _: i32,
+        noise: &IntegerNoise,
         source: &mut S,
     ) -> Result<Self, NoEntropy> {
         Ok(self
-            + match table {
+            + match &noise.table {
                 Some(table) => table.draw_big(source)?,
-                None => N::big_integer(scale, source)?,
+                None => N::big_integer(noise.scale, source)?,
             })
     }
 }
@@ -127,18 +126,17 @@ macro_rules! floats {
     ($($t:ty: $finest:literal, $coarsest:literal;)*) => {$(
         impl<N: NoiseDistribution> NoiseNumber<N> for $t {
             const LATTICES: Option<(i32, i32)> = Some(($finest, $coarsest));
-            fn table(_: f64) -> Option<IntegerTable> {
-                None
+            type Noise = FloatNoise;
+            fn prepare(scale: f64, k: i32) -> FloatNoise {
+                N::float(scale, k)
             }
             #[inline]
             fn add_noise<S: RandomSource>(
                 self,
-                _: Option<&IntegerTable>,
-                scale: f64,
-                k: i32,
+                noise: &FloatNoise,
                 source: &mut S,
             ) -> Result<Self, NoEntropy> {
-                let sum = N::float(f64::from(finite(self)), scale, k, source)?;
+                let sum = noise.add(f64::from(finite(self)), source)?;
                 // Round the sum to the nearest float of the type. The spacing of the lattice is at
                 // least the smallest positive float, so no sum becomes a negative zero. A sum
                 // beyond the largest float becomes the largest float.
@@ -161,14 +159,8 @@ impl NoiseDistribution for Laplace {
     fn integer<S: RandomSource>(scale: f64, source: &mut S) -> Result<(bool, u128), NoEntropy> {
         discrete_laplace(scale, source)
     }
-    #[inline]
-    fn float<S: RandomSource>(
-        x: f64,
-        scale: f64,
-        k: i32,
-        source: &mut S,
-    ) -> Result<f64, NoEntropy> {
-        laplace(x, scale, k, source)
+    fn float(scale: f64, k: i32) -> FloatNoise {
+        FloatNoise::laplace(scale, k)
     }
     fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result<f64> {
         laplace_accuracy::accuracy(scale, lattice, alpha)
@@ -192,14 +184,8 @@ impl NoiseDistribution for Gaussian {
     fn integer<S: RandomSource>(scale: f64, source: &mut S) -> Result<(bool, u128), NoEntropy> {
         discrete_gaussian(scale, source)
     }
-    #[inline]
-    fn float<S: RandomSource>(
-        x: f64,
-        scale: f64,
-        k: i32,
-        source: &mut S,
-    ) -> Result<f64, NoEntropy> {
-        gaussian(x, scale, k, source)
+    fn float(scale: f64, k: i32) -> FloatNoise {
+        FloatNoise::gaussian(scale, k)
     }
     fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result<f64> {
         gaussian_accuracy::accuracy(scale, lattice, alpha)
@@ -223,14 +209,8 @@ impl NoiseDistribution for ContinuousGaussian {
     fn integer<S: RandomSource>(scale: f64, source: &mut S) -> Result<(bool, u128), NoEntropy> {
         rounded_gaussian(scale, source)
     }
-    #[inline]
-    fn float<S: RandomSource>(
-        x: f64,
-        scale: f64,
-        k: i32,
-        source: &mut S,
-    ) -> Result<f64, NoEntropy> {
-        gaussian(x, scale, k, source)
+    fn float(scale: f64, k: i32) -> FloatNoise {
+        FloatNoise::gaussian(scale, k)
     }
     fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result<f64> {
         gaussian_accuracy::continuous_accuracy(scale, lattice.unwrap_or(0), alpha)

@@ -1,6 +1,6 @@
 //! Exact continuous Laplace noise, rounded to a lattice only after the addition.
 
-use super::{lattice::round_to_lattice, lattice_strips::on_lattice, strips::EXPONENTIAL};
+use super::FloatNoise;
 use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Add exact Laplace noise to a float and round the sum to a lattice.
@@ -23,12 +23,13 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// A sum beyond the finite floats is clamped to `±f64::MAX`. A result of zero is always `+0`. `k`
 /// is clamped to `[-1074, 1023]`. The value `x` must be finite. Scale 0 adds nothing and draws
-/// nothing. A negative scale counts as its magnitude. Infinity or NaN counts as some number above
-/// `f64::MAX`.
+/// nothing. A negative scale counts as its magnitude. An infinite or NaN value counts as
+/// some number of magnitude `f64::MAX` or more.
 ///
-/// Cost: about 20 ns and two words if `|x / 2^k| < 2^62` and `scale / 2^k < 2^57`. Otherwise, a
-/// call takes some microseconds. Integers decide the rounding with probability `2^-57 scale / 2^k`.
-/// Integers also decide in the tail of the envelope, which has probability `2^-11`.
+/// Cost: about 15 ns and two words if `scale / 2^k < 2^50`, for every `x`. The same holds if
+/// `scale / 2^k < 2^57` and `|x / 2^k| < 2^62`. Otherwise, a call takes some microseconds. Integers
+/// decide the rounding with a probability of about `2^-51 + 2^-61 scale / 2^k`. Integers also
+/// decide in the tail of the envelope, which has probability `2^-11`.
 ///
 /// # Errors
 ///
@@ -40,14 +41,12 @@ pub fn laplace<S: RandomSource>(
     k: i32,
     source: &mut S,
 ) -> Result<f64, NoEntropy> {
-    if scale == 0.0 {
-        return Ok(round_to_lattice(x, k));
-    }
-    on_lattice(&EXPONENTIAL, (x, scale, k), source)
+    FloatNoise::laplace(scale, k).add(x, source)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::round_to_lattice;
     use super::*;
     use opendp_core::random::{Failing, Seeded, Tape};
 

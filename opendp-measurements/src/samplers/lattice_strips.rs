@@ -3,7 +3,7 @@
 
 use super::{
     exponential::LazyReal,
-    lattice_sum::{Landing, Sum},
+    lattice_sum::{Landing, Lattice, Sum},
     strips::{LazyPoint, Pick, Strips, accept},
 };
 use opendp_core::random::{NoEntropy, RandomSource};
@@ -18,7 +18,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 #[inline]
 pub(super) fn on_lattice<P: Landing, S: RandomSource>(
     strips: &Strips,
-    (x, scale, k): (f64, f64, i32),
+    lattice: &Lattice,
+    x: f64,
     source: &mut S,
 ) -> Result<P, NoEntropy> {
     loop {
@@ -33,7 +34,7 @@ pub(super) fn on_lattice<P: Landing, S: RandomSource>(
         if accepted == Some(false) {
             continue;
         }
-        let sum = Sum::new(x, scale, k, pick.negative);
+        let sum = lattice.sum(x, pick.negative);
         if let (Some(true), Some(n)) = (accepted, point)
             && let Some(sum) = sum.fast_fixed(n)
         {
@@ -45,8 +46,8 @@ pub(super) fn on_lattice<P: Landing, S: RandomSource>(
     }
 }
 
-/// Find the lattice point in integers. If `accepted` is false, first decide in integers whether the
-/// point is accepted.
+/// Find the lattice point in integers. If `accepted` is true, the point is already accepted.
+/// Otherwise, this is not decided yet. Then first decide it in integers.
 #[cold]
 #[inline(never)]
 fn exactly<P: Landing, S: RandomSource>(
@@ -54,7 +55,7 @@ fn exactly<P: Landing, S: RandomSource>(
     pick: &Pick,
     digit: u64,
     accepted: bool,
-    sum: &Sum,
+    sum: &Sum<'_>,
     source: &mut S,
 ) -> Result<Option<P>, NoEntropy> {
     let mut point = strips.strip(pick, source)?;
@@ -74,6 +75,7 @@ mod tests {
     use super::super::strips::{EXPONENTIAL, HALF_NORMAL};
     use super::*;
     use opendp_core::random::{Seeded, Tape};
+    use proptest::prelude::*;
 
     #[test]
     fn the_fixed_and_the_exact_path_agree_on_the_same_digits() {
@@ -86,25 +88,32 @@ mod tests {
                 (-1234.567, 3.3, -10),
                 (1e15, 1e3, -9),
                 (-1e-200, 2.0, 0),
-                (3e-300, 1e-300, -1010),
+                (3e-280, 1e-280, -945),
                 (-7.25, 1e-5, 2),
                 (1e300, 1e300, 960),
                 (-0.3, 5e-324, 0),
-                // From here on, `x` is a multiple of `2^(k + 10)`.
+                // From here on, `x` is a lattice point, or its sum with noise has many bits.
                 (2f64.powi(22), 1.0, -40),
                 (-1e12, 1.0, -40),
                 (f64::MAX, 1e300, 945),
-                // Here `m` usually has more than 53 bits, so the exact path decides.
-                (f64::MAX, 1e300, 940),
                 (-f64::MAX, 2.0, -40),
                 (2f64.powi(62) - 2f64.powi(9), 64.0, -1),
                 (-2f64.powi(63), 1e4, 0),
-                (2f64.powi(-1000), 2f64.powi(-1040), -1074),
+                // The integer of the noise has more than 53 bits.
+                (0.1, 1.0, -56),
+                (-3.7, 1.0, -55),
+                // Half a step, and the floats beside it.
+                (0.5, 1e-12, 0),
+                (0.5_f64.next_down(), 1e-12, 0),
+                (-0.5_f64.next_up(), 1e-12, 0),
+                (2f64.powi(52) - 0.5, 3.0, 0),
+                (2f64.powi(51) + 0.5, 3.0, 0),
             ] {
                 for _ in 0..500 {
                     let pick = strips.pick(&mut source).unwrap();
                     let digit = source.word().unwrap();
-                    let sum = Sum::new(x, sigma, k, pick.negative);
+                    let lattice = Lattice::new(sigma, k);
+                    let sum = lattice.sum(x, pick.negative);
                     let mut point = strips.strip(&pick, &mut source).unwrap();
                     point.begin(digit, 64);
                     let exact: f64 = sum.exact(point, &mut Tape::<64>::new(vec![0; 9])).unwrap();
@@ -115,7 +124,29 @@ mod tests {
                     }
                 }
             }
-            assert!(decided > 7_900, "{decided}");
+            assert!(decided > 9_900, "{decided}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_fixed_path_agrees_for_numbers_of_all_magnitudes(
+            seed: u64,
+            (x, magnitude) in (-2.0..2.0_f64, -70..70),
+            (scale, size) in (1.0..2.0_f64, -70..55),
+            k in -850..850,
+        ) {
+            let (x, scale) = (x * 2f64.powi(k + magnitude), scale * 2f64.powi(k + size));
+            let (mut source, lattice) = (Seeded::<64>::new(seed), Lattice::new(scale, k));
+            let pick = EXPONENTIAL.pick(&mut source).unwrap();
+            let digit = source.word().unwrap();
+            let sum = lattice.sum(x, pick.negative);
+            let mut point = EXPONENTIAL.strip(&pick, &mut source).unwrap();
+            point.begin(digit, 64);
+            let exact: f64 = sum.exact(point, &mut Tape::<64>::new(vec![0; 9])).unwrap();
+            if let Some(fast) = pick.point(digit).and_then(|n| sum.fast_fixed::<f64>(n)) {
+                prop_assert_eq!(fast.to_bits(), exact.to_bits());
+            }
         }
     }
 }

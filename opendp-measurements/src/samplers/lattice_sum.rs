@@ -4,9 +4,9 @@
 //! needs them.
 
 use super::{
-    dyadic::Dyadic,
+    dyadic::{Dyadic, power_of_two},
     exponential::LazyReal,
-    lattice::{big_lattice_point, clamp_exponent, lattice_point},
+    lattice::{big_lattice_point, clamp_exponent},
 };
 use dashu_int::{IBig, Sign, UBig, ops::BitTest};
 use opendp_core::random::{NoEntropy, RandomSource};
@@ -14,9 +14,10 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// A type for the rounded sum. For a lattice point `m 2^k`, the type determines whether the rounded
 /// sum is the float nearest to `m 2^k`, or the integer `m`.
 pub(super) trait Landing: PartialEq + Sized {
-    /// Convert the lattice point `start + m 2^k`. The `start` is 0 or a multiple of `2^(k + 10)`.
-    /// Return `None` if `m` is too large for this method.
-    fn near(start: f64, m: i64, k: i32) -> Option<Self>;
+    /// Convert the lattice point `start + m step`. Here, `start` is a lattice point, `step` is
+    /// `2^k`, and `|m|` is below `2^62`. Return `None` if the point is too far from 0 for this
+    /// method.
+    fn near(start: f64, m: i64, step: f64) -> Option<Self>;
     /// Convert the lattice point `m 2^k`, for any `m`. The result must not decrease as `m`
     /// increases.
     fn far(m: &IBig, k: i32) -> Self;
@@ -24,12 +25,13 @@ pub(super) trait Landing: PartialEq + Sized {
     fn end(negative: bool) -> Self;
 }
 impl Landing for f64 {
-    /// If `start` is not 0, then `m 2^k` is a float. So only one operation rounds: the addition, or
-    /// the conversion of `m` if `start` is 0.
+    /// If `|m| <= 2^53`, then `m step` is a float. So only the addition rounds.
     #[inline]
-    fn near(start: f64, m: i64, k: i32) -> Option<Self> {
-        let once = start == 0.0 || m.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS;
-        once.then(|| (start + lattice_point(m, k)).clamp(-f64::MAX, f64::MAX))
+    fn near(start: f64, m: i64, step: f64) -> Option<Self> {
+        if m.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS {
+            return Some(finite(start + m as f64 * step));
+        }
+        integer(start, step).map(|from| finite((from + m) as f64 * step))
     }
     fn far(m: &IBig, k: i32) -> Self {
         big_lattice_point(m, k)
@@ -38,11 +40,26 @@ impl Landing for f64 {
         if negative { -f64::MAX } else { f64::MAX }
     }
 }
+/// Return the integer `start / step`. Return `None` if it is `2^62` or more in magnitude.
+fn integer(start: f64, step: f64) -> Option<i64> {
+    // The quotient is exact, because it is an integer of at most 53 significant bits.
+    let quotient = start / step;
+    (quotient.abs() < TWO_62).then_some(quotient as i64)
+}
+/// Replace an infinity by the largest finite float of the same sign, and NaN by the largest finite
+/// float.
+#[inline]
+fn finite(x: f64) -> f64 {
+    let x = if x < f64::MAX { x } else { f64::MAX };
+    if -f64::MAX < x { x } else { -f64::MAX }
+}
+const TWO_62: f64 = (1_u64 << 62) as f64;
 /// The integer `m`, stored as a sign and a magnitude. The magnitude saturates at `u128::MAX`.
 impl Landing for (bool, u128) {
     #[inline]
-    fn near(start: f64, m: i64, _: i32) -> Option<Self> {
-        (start == 0.0).then(|| (m < 0, u128::from(m.unsigned_abs())))
+    fn near(start: f64, m: i64, step: f64) -> Option<Self> {
+        let m = integer(start, step)? + m;
+        Some((m < 0, u128::from(m.unsigned_abs())))
     }
     fn far(m: &IBig, _: i32) -> Self {
         let (sign, magnitude) = m.clone().into_parts();
@@ -55,82 +72,114 @@ impl Landing for (bool, u128) {
 
 /// The real number `x / 2^k + 1/2 ± (scale / 2^k) E` for an unknown `E`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sum {
-    x: Dyadic,
-    /// `x`, if it is a multiple of `2^(k + 10)`, and otherwise 0.
-    start: f64,
-    scale: Dyadic,
-    k: i32,
+pub(super) struct Sum<'a> {
+    x: f64,
+    lattice: &'a Lattice,
     negative: bool,
 }
 
-impl Sum {
-    /// Split `x` and `scale` into mantissa and exponent. `k` is clamped to the exponents of finite
-    /// floats.
-    #[inline]
-    pub(super) fn new(x: f64, scale: f64, k: i32, negative: bool) -> Self {
-        let (k, parts) = (clamp_exponent(k), Dyadic::new(x));
-        let start = if k - parts.exponent < -9 { x } else { 0.0 };
-        Self { x: parts, start, scale: Dyadic::new(scale), k, negative }
-    }
+/// A scale and a lattice. The numbers that do not depend on `x` are computed once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lattice {
+    scale: Dyadic,
+    k: i32,
+    /// `None` if only big integers can find the rounded sum.
+    fixed: Option<Fixed>,
+}
+/// The constants of [`Sum::fast_fixed`].
+#[derive(Clone, Copy, Debug)]
+struct Fixed {
+    /// The number of lowest bits of the product of the scale and `n` that are dropped.
+    shift: u32,
+    width: i64,
+    /// The power `2^(k + 52)`.
+    far: f64,
+    /// The power `2^(51 - k)`.
+    finer: f64,
+    /// The power `2^k`.
+    step: f64,
+}
 
-    /// Find the rounded sum, if all `E` from `2^-61 n` to `2^-61 (n + 1)` have the same floor `m`
-    /// of the sum.
+/// The number of binary places of the fixed-point numbers in [`Sum::fast_fixed`].
+const PLACES: i32 = 56;
+/// The number of binary places to which `rest` is rounded in [`Sum::fast_fixed`].
+const REST_PLACES: i32 = 51;
+/// A float whose unit in the last place is 1. If a number below `2^51` is added, the lowest bits of
+/// the sum are the number, rounded to an integer.
+const ROUNDER: f64 = 1.5 * (1_u64 << 52) as f64;
+
+impl Lattice {
+    /// Split the scale into mantissa and exponent. `k` is clamped to the exponents of finite
+    /// floats.
+    pub(super) fn new(scale: f64, k: i32) -> Self {
+        let (scale, k) = (Dyadic::new(scale), clamp_exponent(k));
+        let shift = u32::try_from(61 + k - scale.exponent - PLACES);
+        // For these `k`, all three powers are normal floats.
+        let shift = shift.ok().filter(|_| (-966..=970).contains(&k)).map(|shift| shift.min(127));
+        let fixed = shift.map(|shift| Fixed {
+            shift,
+            width: (scale.mantissa >> shift.min(63)) as i64 + 2,
+            far: power_of_two(k + 52),
+            finer: power_of_two(REST_PLACES - k),
+            step: power_of_two(k),
+        });
+        Lattice { scale, k, fixed }
+    }
+    /// Begin the sum of `x` and noise. An infinite or NaN `x` becomes a finite float of the largest
+    /// magnitude.
+    #[inline]
+    pub(super) fn sum(&self, x: f64, negative: bool) -> Sum<'_> {
+        Sum { x: finite(x), lattice: self, negative }
+    }
+}
+impl Sum<'_> {
+    /// Find the rounded sum, if all `E` from `2^-61 n` to `2^-61 (n + 1)` give the same sum.
     ///
-    /// If `x` is a multiple of `2^(k + 10)`, the floor of the whole sum can have more than 64 bits.
-    /// Then `m` is the floor of the sum without `x`, and the rounded sum is `x + m 2^k`. So a large
-    /// `x` takes the same path as a small `x`.
+    /// Let `start` be a lattice point nearest to `x`, and `rest = (x - start) / 2^k`. The rounded
+    /// sum is `start + m 2^k`, where `m` is the floor of `1/2 + rest ± (scale / 2^k) E`. If `m` has
+    /// at most 53 bits, every `x` takes the same instructions. So the time does not depend on `x`.
     ///
     /// # Bound
     ///
-    /// The product of the scale and `n` is an exact integer of at most 117 bits, in units of
-    /// `2^(k - places)`. The lowest `cut` bits of the product are dropped. The dropped part and the
-    /// rounding error of `x` are each less than one unit of `2^-places`. So all possible sums lie
-    /// between `low` and `high`. If `places >= 56`, the magnitude of `low >> places` is below
-    /// `2^62`.
+    /// All integers of this function are in units of `2^-56`. The product of the scale and `n` is
+    /// an exact integer of at most 117 bits. It is rounded down to `noise`, so
+    /// `(scale / 2^k) E` is between `noise` and `noise + width`. `rest` is rounded to a multiple of
+    /// `2^-51`, which is 32 units. So its error is at most 16 units. If the product by `2^(51 - k)`
+    /// underflows, this adds less than one unit. So all possible sums are between `low` and `high`.
+    /// The integer part of the noise is below `2^61`.
     #[inline]
     pub(super) fn fast_fixed<P: Landing>(&self, n: u64) -> Option<P> {
-        let places = 61 + self.k - self.scale.exponent;
-        if places < 56 {
+        let Fixed { shift, width, step, .. } = *self.lattice.fixed.as_ref()?;
+        let (start, rest) = self.split_fixed()?;
+        let noise = (u128::from(self.lattice.scale.mantissa) * u128::from(n)) >> shift;
+        let (whole, fraction) = ((noise >> PLACES) as i64, noise as i64 & ((1 << PLACES) - 1));
+        // The sign is random, so the processor would mispredict half of the branches on the sign.
+        let sign = -i64::from(self.negative);
+        let centre = (1 << (PLACES - 1)) + rest + ((fraction ^ sign) - sign);
+        let low = centre - 17 - (width & sign);
+        let high = centre + 17 + (width & !sign);
+        let floor = low >> PLACES;
+        if high >> PLACES != floor {
             return None;
         }
-        let cut = (places - 100).max(0);
-        let places = places - cut;
-        let (integer, rest) = self.split_fixed(places);
-        let shorten = |n: u128| n.checked_shr(cut.unsigned_abs()).unwrap_or(0) as i128;
-        let near = shorten(u128::from(self.scale.mantissa) * u128::from(n));
-        let width = shorten(u128::from(self.scale.mantissa)) + 2;
-        // The sign is random, so the processor would mispredict half of the branches on the sign.
-        let sign = -i128::from(self.negative);
-        let centre = (1 << (places - 1)) + rest + ((near ^ sign) - sign);
-        let (low, high) = (centre - (width & sign), centre + 1 + (width & !sign));
-        let floor = low >> places;
-        if high >> places == floor {
-            P::near(self.start, integer + floor as i64, self.k)
-        } else {
-            None
-        }
+        P::near(start, ((whole ^ sign) - sign) + floor, step)
     }
 
-    /// Split `(x - start) / 2^k` into an integer and a signed rest. The rest is in units of
-    /// `2^-places`, rounded down.
+    /// Split `x` into the lattice point `start`, and `rest = (x - start) / 2^k`. Return `rest` in
+    /// units of `2^-56`.
+    ///
+    /// If `|x| >= 2^(k + 52)`, then `x` is a lattice point. Otherwise, the sum of `|x|` and
+    /// `2^(k + 52)` is rounded to a multiple of `2^k`, because this is the unit in its last place.
+    /// The difference `x - start` is a float. The reason is that it is a multiple of the unit in
+    /// the last place of `x`, and its magnitude is at most `|x|`.
     #[inline]
-    fn split_fixed(&self, places: i32) -> (i64, i128) {
-        let finer = self.k - self.x.exponent;
-        let mantissa = self.x.signed_mantissa();
-        let (integer, rest) = match finer {
-            // The mantissa has at most 53 bits and is shifted by at most 9 places. So the integer
-            // has at most 53 + 9 bits.
-            -9..=0 => return (mantissa << -finer, 0),
-            1..=62 => (mantissa >> finer, mantissa & ((1 << finer) - 1)),
-            63.. => (0, mantissa),
-            _ => return (0, 0),
-        };
-        let rest = i128::from(rest);
-        // Before the shift, the rest is below 2^62, and a left shift is by at most 99 places. After
-        // the shift, the rest is less than 2^places, so it fits `i128`.
-        let shift = places - finer;
-        (integer, if shift < 0 { rest >> (-shift).min(127) } else { rest << shift })
+    fn split_fixed(&self) -> Option<(f64, i64)> {
+        let Fixed { far, finer, .. } = *self.lattice.fixed.as_ref()?;
+        let signed = far.copysign(self.x);
+        let start = if self.x.abs() < far { (self.x + signed) - signed } else { self.x };
+        let rest = (self.x - start) * finer + ROUNDER;
+        let rest = rest.to_bits().wrapping_sub(ROUNDER.to_bits()) as i64;
+        Some((start, rest << (PLACES - REST_PLACES)))
     }
 
     /// Find the rounded sum in integers. Draw digits of `E` until they decide the rounded sum.
@@ -145,10 +194,11 @@ impl Sum {
         mut e: impl LazyReal,
         source: &mut S,
     ) -> Result<P, NoEntropy> {
-        let shift = i64::from(self.scale.exponent - self.k);
-        let places = i64::from(self.k - self.x.exponent);
+        let (x, Lattice { scale, k, .. }) = (Dyadic::new(self.x), *self.lattice);
+        let shift = i64::from(scale.exponent - k);
+        let places = i64::from(k - x.exponent);
         // First, draw approximately the number of digits that the decision needs.
-        let integer_bits = shift + self.scale.mantissa.bit_len() as i64;
+        let integer_bits = shift + scale.mantissa.bit_len() as i64;
         e.refine_to(integer_bits.clamp(0, 64) as usize + 8, source)?;
         loop {
             let precision = e.bits() + 8;
@@ -156,13 +206,13 @@ impl Sum {
             // computes the floor of the sum.
             let unit = 1.max(places).max(precision as i64 - shift);
             let left = |n: IBig, count: i64| n << count.unsigned_abs() as usize;
-            let centre = left(IBig::from(self.x.signed_mantissa()), unit - places)
-                + left(IBig::ONE, unit - 1);
+            let centre =
+                left(IBig::from(x.signed_mantissa()), unit - places) + left(IBig::ONE, unit - 1);
             let point = |bound: UBig| {
-                let product = IBig::from(bound * self.scale.mantissa);
+                let product = IBig::from(bound * scale.mantissa);
                 let noise = left(product, shift - precision as i64 + unit);
                 let sum = if self.negative { &centre - noise } else { &centre + noise };
-                P::far(&(sum >> unit.unsigned_abs() as usize), self.k)
+                P::far(&(sum >> unit.unsigned_abs() as usize), k)
             };
             let (lo, hi) = e.enclose(precision);
             let near = point(lo);

@@ -1,6 +1,6 @@
 //! Continuous Gaussian noise, rounded to an integer.
 
-use super::{lattice_strips::on_lattice, strips::HALF_NORMAL};
+use super::{lattice_strips::on_lattice, lattice_sum::Lattice, strips::HALF_NORMAL};
 use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Draw the integer nearest to `sigma N`, ties upward. `N` is a real variable of the standard
@@ -31,7 +31,7 @@ pub fn rounded_gaussian<S: RandomSource>(
     if sigma == 0.0 {
         return Ok((false, 0));
     }
-    on_lattice(&HALF_NORMAL, (0.0, sigma, 0), source)
+    on_lattice(&HALF_NORMAL, &Lattice::new(sigma, 0), 0.0, source)
 }
 
 #[cfg(test)]

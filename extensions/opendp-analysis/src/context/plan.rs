@@ -174,8 +174,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     pub(super) fn is_empty(&self) -> bool {
         self.drafts.is_empty()
     }
-    /// Set the largest cost of all questions together, if the budget is spent as you go. The
-    /// queries of a plan state no amounts of their own.
+    /// Set the limit for the total cost of all questions of the plan. Use this method if the budget
+    /// is spent as you go. The queries of a plan state no amounts of their own.
     #[must_use]
     pub fn spending(mut self, share: Budget<MO>) -> Self {
         self.wanted = Some(share.parts);

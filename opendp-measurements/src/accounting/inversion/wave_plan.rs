@@ -26,8 +26,8 @@ impl Sum {
     }
 }
 
-/// Find the saddle point of a target. The error of the tilt is a few percent. Every tilt gives
-/// valid bounds.
+/// Find the tilt at the saddle point of a target. The result differs from this tilt by a few
+/// percent. Every tilt gives valid bounds.
 ///
 /// For an epsilon, the search compares centres. For a delta, the search compares square roots of
 /// `-ln delta`. For normal losses, both numbers are linear in the tilt. So the search computes each

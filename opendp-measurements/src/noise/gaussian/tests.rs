@@ -4,22 +4,19 @@ use opendp_core::{Atom, Distance, IBig, LpDistance};
 
 use super::*;
 use crate::make_composition;
-use crate::samplers::IntegerTable;
 
 type Atoms<T, Q> = Space<AtomDomain<T>, AbsoluteDistance<Q>>;
 type Vectors<T, Q> = Space<VectorDomain<AtomDomain<T>>, L2Distance<Q>>;
 
-fn prepared<T: NoiseNumber<Gaussian>>(scale: f64) -> Option<IntegerTable> {
-    T::table(scale)
+fn prepared<T: NoiseNumber<Gaussian>>(scale: f64, k: i32) -> T::Noise {
+    T::prepare(scale, k)
 }
 fn noisy<T: NoiseNumber<Gaussian>>(
     x: T,
-    table: Option<&IntegerTable>,
-    scale: f64,
-    k: i32,
+    noise: &T::Noise,
     source: &mut impl RandomSource,
 ) -> Result<T, NoEntropy> {
-    x.add_noise(table, scale, k, source)
+    x.add_noise(noise, source)
 }
 fn atoms<T: Atom, Q: Distance + Number>() -> Atoms<T, Q> {
     Space::new(AtomDomain::non_nan(), AbsoluteDistance::new()).unwrap()
@@ -140,11 +137,11 @@ fn scale_zero_draws_nothing_and_still_rounds() {
     assert_eq!(release.invoke(&vec![0.3, 0.375, -0.375, -0.1]).unwrap(), [0.25, 0.5, -0.25, 0.0]);
     // At scale 0 the samplers do not draw.
     let mut source = Failing::default();
-    assert_eq!(noisy(7_i32, None, 0.0, 0, &mut source), Ok(7));
-    assert_eq!(noisy(0.3_f32, None, 0.0, -2, &mut source), Ok(0.25));
+    assert_eq!(noisy(7_i32, &prepared::<i32>(0.0, 0), &mut source), Ok(7));
+    assert_eq!(noisy(0.3_f32, &prepared::<f32>(0.0, -2), &mut source), Ok(0.25));
     assert_eq!(source.attempts(), 0);
-    assert_eq!(noisy(7_i32, None, 1.0, 0, &mut source), Err(NoEntropy));
-    assert_eq!(noisy(7.0_f64, None, 1.0, 0, &mut source), Err(NoEntropy));
+    assert_eq!(noisy(7_i32, &prepared::<i32>(1.0, 0), &mut source), Err(NoEntropy));
+    assert_eq!(noisy(7.0_f64, &prepared::<f64>(1.0, 0), &mut source), Err(NoEntropy));
 }
 #[test]
 fn each_number_gets_noise_of_its_own() {
@@ -240,20 +237,20 @@ fn integers_of_any_length_never_saturate() {
 }
 
 #[test]
-fn prepared_noise_of_integers_is_that_of_the_scale() {
+fn prepared_noise_is_that_of_the_scale() {
+    use crate::samplers::gaussian;
     use opendp_core::random::Seeded;
-    // For floats, for large scales and for the scale 0, no table is prepared.
-    assert!(prepared::<f64>(1.0).is_none() && prepared::<f32>(1.0).is_none());
-    assert!(prepared::<i64>(1e6).is_none() && prepared::<u8>(0.0).is_none());
+    // For large scales and for the scale 0, no table is prepared.
+    assert!(prepared::<i64>(1e6, 0).table.is_none() && prepared::<u8>(0.0, 0).table.is_none());
     let (mut first, mut second) = (Seeded::<64>::new(1), Seeded::<64>::new(1));
-    let table = prepared::<i8>(30.0);
+    let noise = prepared::<i8>(30.0, 0);
     for _ in 0..1000 {
-        let expected = table.as_ref().unwrap().add(100_i8, &mut first);
-        assert_eq!(noisy(100_i8, table.as_ref(), 30.0, 0, &mut second), expected);
+        let expected = noise.table.as_ref().unwrap().add(100_i8, &mut first);
+        assert_eq!(noisy(100_i8, &noise, &mut second), expected);
     }
     assert_eq!(first.used(), 1000, "one word for each");
-    let expected = noisy(0.5_f64, None, 2.0, -20, &mut first);
-    assert_eq!(noisy(0.5_f64, None, 2.0, -20, &mut second), expected);
+    let expected = gaussian(0.5, 2.0, -20, &mut first);
+    assert_eq!(noisy(0.5_f64, &prepared::<f64>(2.0, -20), &mut second), expected);
 }
 
 #[test]

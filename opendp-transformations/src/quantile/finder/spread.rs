@@ -70,7 +70,7 @@ fn ends<T: Number>(numbers: &[T]) -> Option<(i64, i64)> {
     let two = T::one() + T::one();
     (T::one() / two == T::zero()).then(|| (integer(*first), integer(*last)))
 }
-/// Convert a number to the nearest integer of 64 bits.
+/// Convert a number of an integer type to the nearest integer of 64 bits.
 #[inline(always)]
 fn integer<T: Number>(number: T) -> i64 {
     number.to_i64().unwrap_or(if number < T::zero() { i64::MIN } else { i64::MAX })

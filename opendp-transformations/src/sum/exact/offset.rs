@@ -96,8 +96,8 @@ impl Offset {
     }
 }
 
-/// Two exact sums: the sum of integers from zero to `2^51`, and the sum of the squares of these
-/// integers.
+/// Two exact sums over integers: the sum of the integers, and the sum of their squares. Each integer
+/// is from 0 to `2^51`.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Moments {
     sum: u128,

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::nodes::alone;
 
-/// Return the blocks of shell commands of a page, without the block that builds the commands.
+/// Return the blocks of shell commands of a page, without the block that compiles the programs.
 fn script(page: &str) -> String {
     let mut blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
     let build = blocks.next().unwrap();
