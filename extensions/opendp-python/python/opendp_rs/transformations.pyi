@@ -62,7 +62,7 @@ def make_create_dataframe(input_domain: Domain, input_metric: Metric, col_names:
     """Make a frame from the fields of each record."""
 
 def make_df_cast_default(input_domain: Domain, input_metric: Metric, column_name: str, TIA: Any = ..., TOA: Any = ..., K: Any = ..., M: Any = ...) -> Transformation:
-    """Cast a column of a frame to another type, or to the default value of that type."""
+    """Cast the cells of a column to another type. If the cast of a cell has no result, the cell"""
 
 def make_df_is_equal(input_domain: Domain, input_metric: Metric, column_name: str, value: bool | float | str, TIA: Any = ..., K: Any = ..., M: Any = ...) -> Transformation:
     """Test whether each cell of a column equals a value."""
@@ -248,7 +248,7 @@ def then_create_dataframe(col_names: Sequence[str], K: Any = ..., M: Any = ...) 
     """Make a frame from the fields of each record."""
 
 def then_df_cast_default(column_name: str, TIA: Any = ..., TOA: Any = ..., K: Any = ..., M: Any = ...) -> Partial:
-    """Cast a column of a frame to another type, or to the default value of that type."""
+    """Cast the cells of a column to another type. If the cast of a cell has no result, the cell"""
 
 def then_df_is_equal(column_name: str, value: bool | float | str, TIA: Any = ..., K: Any = ..., M: Any = ...) -> Partial:
     """Test whether each cell of a column equals a value."""

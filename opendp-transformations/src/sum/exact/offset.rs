@@ -96,8 +96,8 @@ impl Offset {
     }
 }
 
-/// Two exact sums over integers: the sum of the integers, and the sum of their squares. Each integer
-/// is from 0 to `2^51`.
+/// Two exact sums over integers: the sum of the integers, and the sum of their squares. Each
+/// integer is from 0 to `2^51`.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Moments {
     sum: u128,
