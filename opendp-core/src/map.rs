@@ -1,7 +1,8 @@
 //! Maps between distances. A map takes a bound on the distance between inputs, and returns a bound
 //! on the distance between outputs or between their distributions.
 
-use std::{any::Any, fmt, marker::PhantomData, sync::Arc};
+use std::any::{Any, TypeId};
+use std::{fmt, marker::PhantomData, sync::Arc, sync::LazyLock};
 
 use crate::arith::{Exact, InfCast, Number};
 use crate::erased::{AnyDistance, AnyMeasure, AnyMetric};
@@ -55,23 +56,49 @@ fn erased<I: Distance, O: Distance>(bound: &Shared<I, O>) -> Shared<AnyDistance,
 /// A map whose types are erased. Because the types are erased, code that moves, copies or drops a
 /// map is compiled only once, and not for each type of map.
 #[derive(Clone)]
-pub(crate) struct Untyped(Arc<dyn Erased>);
+pub(crate) struct Untyped(Stored);
+/// The two ways to store a map. Most privacy maps take a float and return a float. The type of such
+/// a map is known here, so an evaluation needs no virtual call to find it.
+#[derive(Clone)]
+enum Stored {
+    Floats(Arc<Losses<f64, f64>>),
+    Other(Arc<dyn Erased>),
+}
 trait Erased: Any + Send + Sync {
     fn erased(&self) -> Untyped;
 }
 impl<I: Distance, O: Distance> Erased for Shared<I, O> {
     fn erased(&self) -> Untyped {
-        Untyped(Arc::new(erased(self)))
+        Untyped::new(erased(self))
     }
 }
+/// The identity map of distances between data sets, and its erased form. Most constructors on data
+/// sets make this map, so all of them share it.
+static SAME: LazyLock<[Untyped; 2]> =
+    LazyLock::new(|| [Untyped::new(same::<u32>()), Untyped::new(erased(&same::<u32>()))]);
 impl Untyped {
+    fn new(map: impl Erased) -> Self {
+        Untyped(Stored::Other(Arc::new(map)))
+    }
+    fn identity<Q: Distance>() -> Self {
+        match TypeId::of::<Q>() == TypeId::of::<u32>() {
+            true => SAME[0].clone(),
+            false => Self::new(same::<Q>()),
+        }
+    }
+    fn stored(&self) -> &dyn Erased {
+        match &self.0 {
+            Stored::Floats(losses) => &**losses,
+            Stored::Other(map) => &**map,
+        }
+    }
     /// Return whether another map is the same object. If so, both maps have equal values at every
     /// distance.
     pub(crate) fn is(&self, other: &Self) -> bool {
-        std::ptr::addr_eq(Arc::as_ptr(&self.0), Arc::as_ptr(&other.0))
+        std::ptr::addr_eq(self.stored(), other.stored())
     }
     pub(crate) fn erased(&self) -> Self {
-        self.0.erased()
+        if self.is(&SAME[0]) { SAME[1].clone() } else { self.stored().erased() }
     }
     /// State the types of the metrics. The distance types of the map must be the distance types of
     /// these metrics.
@@ -88,8 +115,11 @@ impl Untyped {
         PrivacyMapRef { untyped: self, types: PhantomData }
     }
     fn known<B: 'static>(&self) -> &B {
-        let any: &dyn Any = &*self.0;
-        match any.downcast_ref() {
+        let known = match &self.0 {
+            Stored::Floats(losses) => (&**losses as &dyn Any).downcast_ref(),
+            Stored::Other(map) => (&**map as &dyn Any).downcast_ref(),
+        };
+        match known {
             Some(bound) => bound,
             None => another(),
         }
@@ -128,7 +158,9 @@ struct Losses<I, O> {
 }
 impl<I: Distance, O: Distance> Losses<I, O> {
     fn untyped(bound: Shared<I, O>, exact: Option<ExactBound<I>>) -> Untyped {
-        Untyped(Arc::new(Losses { bound, exact }))
+        let losses: Arc<Self> = Arc::new(Losses { bound, exact });
+        let any: Arc<dyn Any + Send + Sync> = losses.clone();
+        Untyped(any.downcast().map_or(Stored::Other(losses), Stored::Floats))
     }
 }
 fn with_exact<I: Distance, O: Distance>(losses: Untyped, exact: ExactBound<I>) -> Untyped {
@@ -153,7 +185,7 @@ impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
     where
         MO: Metric<Distance = MI::Distance>,
     {
-        StabilityMap::of(same())
+        Untyped::identity::<MI::Distance>().stability()
     }
     /// Make the map `d_out = constant * d_in`, rounded up.
     pub fn from_constant(constant: MO::Distance) -> Self
@@ -163,7 +195,7 @@ impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
         StabilityMap::of(times(constant))
     }
     fn of(bound: Shared<MI::Distance, MO::Distance>) -> Self {
-        Untyped(Arc::new(bound)).stability()
+        Untyped::new(bound).stability()
     }
     fn shared(&self) -> &Shared<MI::Distance, MO::Distance> {
         self.untyped.known()
