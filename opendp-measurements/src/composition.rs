@@ -294,7 +294,7 @@ mod tests {
         let none = make_composition(vec![noise(1.0), noise(0.0)]).unwrap();
         assert_eq!((none.map(&0).unwrap(), none.map(&1).unwrap()), (0.0, f64::INFINITY));
         let rhos = [0.5, 0.125].map(|rho| constant(ZeroConcentratedDivergence, rho));
-        assert_eq!(make_composition(rhos.to_vec()).unwrap().map(&1).unwrap(), 0.625); // 70
+        assert_eq!(make_composition(rhos.to_vec()).unwrap().map(&1).unwrap(), 0.625);
     }
     #[test]
     fn releases_every_answer_in_order_and_independently() {

@@ -21,7 +21,7 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 ///   must not be taken from the data
 /// * `alpha` - the level of the quantile: a number from 0 to 1, or a pair
 ///   `[numerator, denominator]`
-/// * `scale` - the scale of the noise, in rows; 0 for none
+/// * `scale` - the scale of the noise, in rows. At scale 0, no noise is added
 ///
 /// # Precondition
 /// Records are not NaN. There is at least one candidate. No candidate is NaN, and all candidates

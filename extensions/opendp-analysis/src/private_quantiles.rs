@@ -38,7 +38,7 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// * `candidates` - the values that may be released, in any order. Candidates are public, so they
 ///   must not be taken from the data
 /// * `alphas` - the levels of the quantiles, from 0 to 1, in increasing order
-/// * `scale` - the scale of the noise of a median, in rows; 0 for none
+/// * `scale` - the scale of the noise of a median, in rows. At scale 0, no noise is added
 ///
 /// # Precondition
 /// Records are not NaN. There is at least one candidate. No candidate is NaN, and all candidates
@@ -56,7 +56,8 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// *Choices.* Let two points `A` and `B` have the levels `l` and `h`. To choose the quantiles
 /// between the two points, take the middle one of these quantiles. Let `a` be its level and
 /// `r = (a - l) / (h - l)`, rounded to a multiple of `2^-30`. The score of a point from `A` to `B`
-/// at position `p` is the distance between `p` and `(1 - r) A + r B`.
+/// at position `p` is the distance between `p` and `(1 - r) p_A + r p_B`, where `p_A` and `p_B` are
+/// the positions of `A` and `B`.
 /// [`make_noisy_max`](opendp_measurements::make_noisy_max) with noise of scale
 /// `2 max(r, 1 - r) scale` chooses a point `C` with a low score. The candidate of this point is
 /// released. The quantiles with lower levels are chosen between `A` and `C`, and the others between

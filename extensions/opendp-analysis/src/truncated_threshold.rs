@@ -34,7 +34,7 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// measurement releases more keys than
 /// [`make_laplace_threshold`](opendp_measurements::make_laplace_threshold) does, for two reasons.
 /// First, noise is truncated, so delta is smaller than without truncation. Second, the threshold
-/// can be a fraction, so no part of a wanted delta is left over.
+/// can be a fraction, so a threshold exists that uses the whole wanted delta.
 ///
 /// # Arguments
 /// * `input` - maps from keys to integer counts. A distance has three parts: the number of changed
@@ -51,8 +51,8 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// remaining fraction. For each other key, let `T` be `t + 1` with probability `w`, and `t`
 /// otherwise. Let `k = T - 1`, and let `Z` be an integer from `-k` to `k` of probability
 /// proportional to `exp(-|Z| / scale)`. The key is released with its count plus `Z`, if this sum
-/// is at least `T`. A released number that exceeds the type of counts is the largest number of this
-/// type.
+/// is at least `T`. If this sum exceeds the largest number of the type of counts, this largest
+/// number is released instead.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases that are `map(d_in)`-close, as

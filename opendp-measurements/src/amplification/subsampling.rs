@@ -114,7 +114,7 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// removed record and a measurement that adds Laplace or Gaussian noise, uses randomized response,
 /// or is known only as `(epsilon, delta)`-private. The second case is one replaced record and a
 /// measurement that adds noise. In all other cases, the composition of the sampled profile uses one
-/// bound for both directions.
+/// bound for both orders of the two data sets.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. Keep the same shared records in both samples. Every record that is

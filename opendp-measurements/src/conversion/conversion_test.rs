@@ -376,7 +376,7 @@ fn solves_for_a_parameter_on_the_map() {
     let (epsilon, _) = fixed(found).unwrap().map(&1.0).unwrap();
     let (below, _) = fixed(found.next_down()).unwrap().map(&1.0).unwrap();
     assert!(epsilon <= 1.0 && 1.0 < below, "{found}: {epsilon} {below}");
-    assert!((4.2246..4.7).contains(&found), "{found}"); // the exact profile needs 4.2247
+    assert!((4.2246..4.7).contains(&found), "{found}"); // the exact profile needs the scale 4.2247
     let made = binary_search_chain(fixed, &1.0, &(1.0, 1e-6), Some((1.0, 10.0))).unwrap();
     assert_eq!(made.map(&1.0).unwrap(), (epsilon, 1e-6));
     assert_eq!(

@@ -105,7 +105,7 @@ fn compositions_and_gaussians_are_exact_too() {
 #[test]
 fn keeps_the_test_vectors() {
     let filter = filter(MaxDivergence, 1.0);
-    assert_eq!((filter.map(&0).unwrap(), filter.map(&1).unwrap()), (1.0, 1.0)); // 76
+    assert_eq!((filter.map(&0).unwrap(), filter.map(&1).unwrap()), (1.0, 1.0));
     assert_eq!(filter.map(&2).unwrap_err().kind(), "FailedMap");
     assert_eq!(filter.map(&-1).unwrap_err().kind(), "FailedMap");
     assert_eq!(filter.exact_map(&2).unwrap_err().kind(), "FailedMap");
