@@ -162,6 +162,11 @@ impl<D, M> Space<D, M> {
     fn with_best(self, best: Best) -> Self {
         Untyped::new(self.untyped.domain.clone(), self.untyped.metric.clone(), best).typed()
     }
+    /// Return whether the space states that the step on it
+    /// [selects the highest score](Space::with_highest_best).
+    pub fn selects_highest(&self) -> bool {
+        self.untyped.best == Best::Highest
+    }
     /// Return whether the space states that the lowest score is the best.
     pub fn lowest_is_best(&self) -> bool {
         self.untyped.best == Best::Lowest

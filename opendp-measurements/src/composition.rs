@@ -96,7 +96,11 @@ where
             "measurements: expected at least one measurement, found none".into(),
         ));
     };
-    let (input, measure) = (first.input().clone(), first.measure().clone());
+    // If one member selects the highest score, the composition states this.
+    let inputs = measurements.iter().map(Measurement::input);
+    let input =
+        inputs.fold(first.input(), |all, input| if input.selects_highest() { input } else { all });
+    let (input, measure) = (input.clone(), first.measure().clone());
     for (other, place) in others.iter().zip(1..) {
         same(first, other).map_err(|error| error.at(format!("measurements[{place}]")))?;
     }

@@ -50,6 +50,8 @@ pub(crate) fn check_best<D, M>(
     match optimize {
         Optimize::Max if input.lowest_is_best() => Err(no_best(argument, right)),
         Optimize::Max => Ok(input.with_highest_best()),
+        // The input space can come from a step that selects the highest score.
+        Optimize::Min if input.selects_highest() => Ok(input.with_lowest_best()),
         Optimize::Min => Ok(input),
     }
 }

@@ -183,7 +183,7 @@ impl Asking<'_> {
         let id = self.arguments.id.as_deref().unwrap_or_default();
         let whole = Request::new(id, &measurement, &d_in)?;
         // A budget that composes tightly charges each release of the study. The losses are found
-        // without the data. An id that was charged by an older version keeps its loss.
+        // without the data.
         let past = ledger.history(name)?.into_iter().find(|entry| entry.id == id);
         let past = past.map(|entry| entry.loss);
         // Find wrong questions without the data, so that they are not charged. If the number of
@@ -193,15 +193,17 @@ impl Asking<'_> {
             self.study.rehearse(self.arguments.alpha)?;
         }
         let planned = match account.filters() {
-            Some(_) if past.as_ref() != Some(whole.loss()) => self.planned(),
+            Some(_) if past.is_none() => self.planned(),
             _ => None,
         };
-        let request = match &planned {
-            Some(planned) => {
-                let loss = planned.loss(whole.loss(), &account, past.as_ref())?;
+        let request = match (&planned, past) {
+            // The id belongs to an earlier release, which has this loss.
+            (_, Some(past)) => whole.charging(past),
+            (Some(planned), None) => {
+                let loss = planned.loss(whole.loss(), &account)?;
                 whole.charging(loss)
             }
-            None => whole,
+            (None, None) => whole,
         };
         let request = request
             .by(self.arguments.by.as_deref().unwrap_or_default())
@@ -243,14 +245,14 @@ impl Planned {
         let first = outcome.entries().first()?;
         Some(Planned { losses, reserved: first.reserved.clone(), shares: first.shares.clone() })
     }
-    /// Return the loss to charge to the ledger. `past` is the loss that was charged for the same
-    /// id. If a study takes its whole budget in one plan, the filters of the ledger's budget can
-    /// have too little room for this plan. Then the loss also states the reserve or the shares of
-    /// the plan. The plan states them for the study's budget, and the loss states them for the
-    /// ledger's budget. This is possible only if nothing was charged to the ledger's budget before.
-    fn loss(&self, whole: &Loss, account: &Account, past: Option<&Loss>) -> Result<Loss> {
+    /// Return the loss to charge to the ledger. If a study takes its whole budget in one plan, the
+    /// filters of the ledger's budget can have too little room for this plan. Then the loss also
+    /// states the reserve or the shares of the plan. The plan states them for the study's budget,
+    /// and the loss states them for the ledger's budget. This is possible only if nothing was
+    /// charged to the ledger's budget before.
+    fn loss(&self, whole: &Loss, account: &Account) -> Result<Loss> {
         let members = whole.clone().with_members(self.losses.clone())?;
-        if past == Some(&members) || (past.is_none() && account.admits(&members)) {
+        if account.admits(&members) {
             return Ok(members);
         }
         let reserve = members.clone();
@@ -259,8 +261,7 @@ impl Planned {
             (None, Some([pure, deltas])) => reserve.reserving(&account.total, pure, deltas),
             (None, None) => return Ok(members),
         };
-        let fits = |loss: &Loss| past.is_some() || account.admits(loss);
-        Ok(reserve.ok().filter(fits).unwrap_or(members))
+        Ok(reserve.ok().filter(|loss| account.admits(loss)).unwrap_or(members))
     }
 }
 /// Find the file of the data.

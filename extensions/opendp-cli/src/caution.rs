@@ -22,23 +22,10 @@ impl Caution {
     pub(crate) fn new(loss: &Json, size: Option<u64>) -> Self {
         let (loss, delta) = match loss {
             Json::Array(parts) => match &parts[..] {
-                [loss, delta] => (number(loss), number(delta)),
+                [loss, delta] => (bound(loss), number(delta)),
                 _ => (None, None),
             },
-            // For a privacy profile or a Renyi curve, find only whether the release gives no
-            // protection.
-            Json::Object(curve) => {
-                let nothing = |key: &str, bound: f64| {
-                    let points = curve.get(key).and_then(Json::as_array);
-                    let above = |point: &Json| point.get(1).and_then(number);
-                    points.is_some_and(|points| {
-                        points.iter().all(|point| above(point).is_some_and(|y| bound <= y))
-                    })
-                };
-                let nothing = nothing("profile", 1.0) || nothing("renyi", f64::INFINITY);
-                (nothing.then_some(f64::INFINITY), None)
-            }
-            loss => (number(loss), None),
+            loss => (bound(loss), None),
         };
         Caution { loss, delta, size }
     }
@@ -82,6 +69,19 @@ impl Caution {
         warnings
     }
 }
+/// Return the number that bounds a loss. For a privacy profile or a Renyi curve, find only whether
+/// the release gives no protection. Then the number is infinity.
+fn bound(loss: &Json) -> Option<f64> {
+    let Json::Object(curve) = loss else { return number(loss) };
+    let nothing = |key: &str, bound: f64| {
+        let points = curve.get(key).and_then(Json::as_array);
+        let above = |point: &Json| point.get(1).and_then(number);
+        points.is_some_and(|points| {
+            points.iter().all(|point| above(point).is_some_and(|y| bound <= y))
+        })
+    };
+    (nothing("profile", 1.0) || nothing("renyi", f64::INFINITY)).then_some(f64::INFINITY)
+}
 /// Print a warning on standard error.
 pub(crate) fn say(warning: &str, as_json: bool) {
     if as_json {
@@ -111,6 +111,8 @@ mod tests {
             json!({"profile": [[0.0, 1.0], [1.0, 1.0]]}),
             json!({"renyi": [[2.0, "Infinity"], [4.0, "Infinity"]]}),
             json!({"renyi": []}),
+            json!([{"profile": [[0.0, 1.0]]}, 0.0]),
+            json!([{"renyi": [[2.0, "Infinity"]]}, 1e-6]),
         ] {
             assert!(Caution::new(&none, None).check().is_err(), "{none}");
         }

@@ -200,22 +200,23 @@ impl<D: ArrowDomain> ArrowColumn<D> {
         column: Option<&str>,
         domain: &D,
     ) -> Result<Self> {
-        let names = names(schema);
-        let place = place(&names, column)?;
-        Ok(ArrowColumn::at(names, place, None, Box::new(batches), domain))
+        let place = place(&names(schema), column)?;
+        ArrowColumn::at(schema, place, None, Box::new(batches), domain)
     }
-    /// Read the column at position `place` of each batch. The columns of each batch have the given
-    /// names.
+    /// Read the column at position `place` of each batch. The type of the column is checked first,
+    /// so an error about the type does not depend on whether the table has rows.
     pub(crate) fn at(
-        names: Vec<String>,
+        schema: &Schema,
         place: usize,
         total_rows: Option<u64>,
         batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
         domain: &D,
-    ) -> Self {
-        let meter = Meter::new(domain.records(), total_rows);
+    ) -> Result<Self> {
+        let field = schema.fields().get(place).ok_or_else(broken)?;
+        domain.read_array(&new_empty_array(field.data_type()))?;
+        let (names, meter) = (names(schema), Meter::new(domain.records(), total_rows));
         let domain = domain.clone();
-        ArrowColumn { batches, names, place, domain, meter, begun: false, ended: false }
+        Ok(ArrowColumn { batches, names, place, domain, meter, begun: false, ended: false })
     }
     /// Call `listener` with the progress, once for each chunk.
     #[must_use]
@@ -243,7 +244,6 @@ impl<D: ArrowDomain> ArrowColumn<D> {
             if self.begun {
                 return Ok(None);
             }
-            // A table without rows gives one chunk without rows.
             return self.domain.read_array(&new_empty_array(&DataType::Utf8)).map(Some);
         };
         self.begun = true;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use arrow::array::{ArrayRef, RecordBatch};
+use arrow::array::{ArrayRef, RecordBatch, new_empty_array};
 use arrow::datatypes::Schema;
 use arrow::error::ArrowError;
 use opendp_core::{
@@ -33,6 +33,10 @@ pub(crate) fn checked(
     let reason = "a batch has other columns than the schema: give all batches the same columns, in \
                   the order of the schema";
     Err(Error::argument("data", reason))
+}
+/// Read a column of a frame from an array. Errors state the name of the column.
+fn read_column(name: &str, domain: &ColumnDomain, array: &ArrayRef) -> Result<Column> {
+    read(domain, array).map_err(|error| error.at(format!("column `{name}`")))
 }
 /// Read a column of a frame from an array, by the rules of [`ArrowDomain`].
 fn read(domain: &ColumnDomain, array: &ArrayRef) -> Result<Column> {
@@ -79,22 +83,26 @@ impl ArrowFrame {
         batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
         domain: &DataFrameDomain<String>,
     ) -> Result<Self> {
-        let names = names(schema);
-        let places = places(&names, domain)?;
-        Ok(ArrowFrame::at(names, places, None, Box::new(batches), domain))
+        let places = places(&names(schema), domain)?;
+        ArrowFrame::at(schema, places, None, Box::new(batches), domain)
     }
-    /// Read the columns at the given positions of each batch, in the order of the schema. The
-    /// columns of each batch have the given names.
+    /// Read the columns at the given positions of each batch, in the order of the schema of the
+    /// domain. `schema` is the schema of each batch. The types of the columns are checked before
+    /// rows are read.
     pub(crate) fn at(
-        names: Vec<String>,
+        schema: &Schema,
         places: Vec<usize>,
         total_rows: Option<u64>,
         batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
         domain: &DataFrameDomain<String>,
-    ) -> Self {
-        let meter = Meter::new(domain.records(), total_rows);
+    ) -> Result<Self> {
+        for ((name, cells), place) in domain.schema().unwrap_or_default().iter().zip(&places) {
+            let field = schema.fields().get(*place).ok_or_else(broken)?;
+            read_column(name, cells, &new_empty_array(field.data_type()))?;
+        }
+        let (names, meter) = (names(schema), Meter::new(domain.records(), total_rows));
         let domain = domain.clone();
-        ArrowFrame { batches, names, places, domain, meter, begun: false, ended: false }
+        Ok(ArrowFrame { batches, names, places, domain, meter, begun: false, ended: false })
     }
     /// Call `listener` with the progress, once for each chunk.
     #[must_use]
@@ -117,9 +125,7 @@ impl ArrowFrame {
         {
             let array = batch.columns().get(*place).ok_or_else(broken)?;
             bytes += array.get_array_memory_size();
-            let cells =
-                read(domain, array).map_err(|error| error.at(format!("column `{name}`")))?;
-            columns.push((name.clone(), cells));
+            columns.push((name.clone(), read_column(name, domain, array)?));
         }
         self.meter.add(batch.num_rows(), bytes);
         DataFrame::new(columns).map(Some)
@@ -190,6 +196,25 @@ mod tests {
         let (arrow, _) = batch();
         let frames = ArrowFrame::new(&arrow, std::iter::empty(), &schema()).unwrap();
         assert_eq!(frames.collect::<Vec<_>>(), [Ok(schema().empty())]);
+    }
+    #[test]
+    fn a_column_of_a_wrong_type_is_the_same_error_with_and_without_rows() {
+        use crate::ArrowColumn;
+        use arrow::array::StructArray;
+        let item = Arc::new(Field::new("item", DataType::Int64, true));
+        let cells: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+        let structs = StructArray::from(vec![(item, cells)]);
+        let x: ArrayRef = Arc::new(Float64Array::from(vec![0.5]));
+        let batch = RecordBatch::try_from_iter([("x", x), ("y", Arc::new(structs) as ArrayRef)]);
+        let batch = batch.unwrap();
+        let column = VectorDomain::new(AtomDomain::<i32>::default());
+        let errors = [batch.slice(0, 0), batch].map(|batch| {
+            let (arrow, batches) = (batch.schema(), || vec![Ok(batch.clone())].into_iter());
+            let frame = ArrowFrame::new(&arrow, batches(), &schema());
+            let column = ArrowColumn::new(&arrow, batches(), Some("y"), &column);
+            (frame.unwrap_err(), column.unwrap_err())
+        });
+        assert_eq!(errors[0], errors[1]);
     }
     #[test]
     fn a_list_is_a_cell_that_does_not_read() {

@@ -71,9 +71,17 @@ fn without_dictionaries(
 /// Replace the type of a dictionary by the type of its values, also inside of lists and structs.
 fn plain(field: &FieldRef) -> FieldRef {
     let new = match field.data_type() {
-        DataType::Dictionary(_, values) => DataType::clone(values),
+        // The texts of a dictionary are stored once. Without it, the texts of a batch can need more
+        // than the `2^31` bytes of a `Utf8` array.
+        DataType::Dictionary(_, values) => match &**values {
+            DataType::Utf8 => DataType::LargeUtf8,
+            DataType::Binary => DataType::LargeBinary,
+            values => values.clone(),
+        },
         DataType::List(item) => DataType::List(plain(item)),
         DataType::LargeList(item) => DataType::LargeList(plain(item)),
+        DataType::ListView(item) => DataType::ListView(plain(item)),
+        DataType::LargeListView(item) => DataType::LargeListView(plain(item)),
         DataType::FixedSizeList(item, size) => DataType::FixedSizeList(plain(item), *size),
         DataType::Map(entry, sorted) => DataType::Map(plain(entry), *sorted),
         DataType::Struct(fields) => DataType::Struct(fields.iter().map(plain).collect()),
@@ -99,8 +107,8 @@ impl<D: ArrowDomain> ParquetColumn<D> {
         let table = Table::open(file)?;
         let place = place(&table.names, column)?;
         let (batches, total_rows) = table.columns([place])?;
-        let names = names(&batches.schema());
-        Ok(ParquetColumn(ArrowColumn::at(names, 0, total_rows, Box::new(batches), domain)))
+        let schema = batches.schema();
+        ArrowColumn::at(&schema, 0, total_rows, Box::new(batches), domain).map(ParquetColumn)
     }
     /// Call `listener` with the progress, once for each chunk.
     #[must_use]

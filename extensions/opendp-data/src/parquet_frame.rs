@@ -31,8 +31,8 @@ impl ParquetFrame {
         order.sort_unstable();
         let among = places.iter().map(|place| order.partition_point(|other| other < place));
         let (among, (batches, total_rows)) = (among.collect(), table.columns(places)?);
-        let names = names(&batches.schema());
-        Ok(ParquetFrame(ArrowFrame::at(names, among, total_rows, Box::new(batches), domain)))
+        let schema = batches.schema();
+        ArrowFrame::at(&schema, among, total_rows, Box::new(batches), domain).map(ParquetFrame)
     }
     /// Call `listener` with the progress, once for each chunk.
     #[must_use]

@@ -1,6 +1,6 @@
 //! The fields of a study document, and the checks of these fields.
 
-use std::ops::Range;
+use std::ops::{Bound, Range};
 
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
@@ -316,14 +316,16 @@ impl Condition {
             }
         }
     }
-    /// Return the floats from `at_least` to below `below`.
+    /// Return the floats from `at_least` to below `below`. If `below` is not stated, the floats
+    /// include infinity.
     ///
     /// # Errors
     /// `Argument` when a number is too large for a float.
-    pub(super) fn floats(&self) -> Result<Range<f64>> {
-        let float = |number: Option<&Number>, none: f64| number.map_or(Ok(none), float_of);
-        let lower = float(self.at_least.as_ref(), f64::NEG_INFINITY)?;
-        Ok(lower..float(self.below.as_ref(), f64::INFINITY)?)
+    pub(super) fn floats(&self) -> Result<(Bound<f64>, Bound<f64>)> {
+        let float = |number: Option<&Number>| number.map(float_of).transpose();
+        let lower = float(self.at_least.as_ref())?.map_or(Bound::Unbounded, Bound::Included);
+        let upper = float(self.below.as_ref())?.map_or(Bound::Unbounded, Bound::Excluded);
+        Ok((lower, upper))
     }
     /// Return the integers from `at_least` to below `below`. These integers are exact, also if they
     /// are too large for the precision of a float.
@@ -358,8 +360,8 @@ fn ceiling(number: &Number) -> Result<i128> {
         written.is_some() && written == Exact::from_f64(float.abs()).ok()
     };
     // Every cell has a magnitude below 1e20, so a number of magnitude 1e20 or more need not be
-    // exact.
-    if (EXACT_FLOATS..1e20).contains(&float.abs()) && !is_written() {
+    // exact. If the float is not an integer, no integer is between it and the number.
+    if float.fract() == 0.0 && float.abs() < 1e20 && !is_written() {
         let reason = format!(
             "the number {text} of the condition is not exact as a float: write an integer without \
              a point and without an exponent"

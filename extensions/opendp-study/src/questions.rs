@@ -1,5 +1,7 @@
 //! The questions of a study, and their answers from a context.
 
+use std::ops::RangeBounds;
+
 use opendp_core::{Atom, Carrier, Codec, Error, Result, order};
 use opendp_measurements::{Released, confidence_interval_of_each};
 use opendp_transformations::Key;

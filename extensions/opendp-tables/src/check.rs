@@ -168,20 +168,22 @@ impl<'a> Picked<'a> {
 /// Check that the expressions of a query together have at most [`MOST_NODES`] nodes.
 fn check_nodes<'a>(mut rows: impl Iterator<Item = &'a Row>) -> Result<()> {
     // Stop at the first expression that exceeds the limit.
-    let sum = rows.try_fold(0, |sum: usize, row| {
-        let sum = sum.saturating_add(row.size());
-        (sum <= MOST_NODES).then_some(sum)
-    });
-    let deep = || Error::argument("query", "its expressions are nested too deeply");
-    sum.map(|_| ()).ok_or_else(deep)
+    rows.try_fold(0, |sum, row| {
+        let sum = row.size().saturating_add(sum);
+        check_count(sum).map(|()| sum)
+    })
+    .map(|_| ())
+}
+fn check_count(nodes: usize) -> Result<()> {
+    if nodes <= MOST_NODES {
+        return Ok(());
+    }
+    Err(Error::argument("query", "its expressions are nested too deeply"))
 }
 /// Check that an expression can be copied this many times. A nested expression that is copied at
 /// each level would fill the memory before the whole query is checked.
 fn copied(row: Row, copies: usize) -> Result<Row> {
-    if row.size().saturating_mul(copies) <= MOST_NODES {
-        return Ok(row);
-    }
-    Err(Error::argument("query", "its expressions are nested too deeply"))
+    check_count(row.size().saturating_mul(copies)).map(|()| row)
 }
 /// Find the unit of privacy of a union of branches, and the limits on the rows of one individual.
 fn bounding(branches: &[Branch], tables: &Tables) -> Result<Bounding> {

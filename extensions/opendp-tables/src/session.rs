@@ -226,20 +226,47 @@ impl Session {
 }
 /// The limit on the levels of an expression, and also on the nodes of a plan.
 const MOST_LEVELS: usize = 200;
+/// The limit on the nodes that an engine adds to an expression when it copies operands.
+const MOST_COPIES: usize = 4000;
 /// Return whether a plan has more than [`MOST_LEVELS`] nodes, or an expression with more than
-/// [`MOST_LEVELS`] levels. The thread that makes plans has a large stack. A thread with a smaller
-/// stack could run out of stack when it processes a plan with more than [`MOST_LEVELS`] nodes or
-/// levels.
+/// [`MOST_LEVELS`] levels or [`MOST_COPIES`] copied nodes. The thread that makes plans has a large
+/// stack. A thread with a smaller stack could run out of stack when it processes a plan with more
+/// than [`MOST_LEVELS`] nodes or levels.
 fn is_deep(plan: &LogicalPlan) -> Result<bool, DataFusionError> {
-    let (mut nodes, mut levels) = (0, 0);
+    let (mut nodes, mut levels, mut copies) = (0, 0, 0);
     plan.apply_with_subqueries(|node| {
         nodes += 1;
         for expr in node.expressions() {
             levels = levels.max(depth(&expr)?);
+            if levels <= MOST_LEVELS {
+                let [stated, copied] = size(&expr)?;
+                copies = copies.max(copied - stated);
+            }
         }
         Ok(TreeNodeRecursion::Continue)
     })?;
-    Ok(MOST_LEVELS < levels || MOST_LEVELS < nodes)
+    Ok(MOST_LEVELS < levels || MOST_LEVELS < nodes || MOST_COPIES < copies)
+}
+/// Count the nodes of an expression as it is stated, and with the copies that an engine makes. The
+/// engine copies the operand of BETWEEN, and the operand of CASE for each WHEN.
+fn size(expr: &Expr) -> Result<[usize; 2], DataFusionError> {
+    let mut sum = [1_usize, 1];
+    let operand = match expr {
+        Expr::Between(between) => Some((&*between.expr, 2)),
+        Expr::Case(case) => {
+            case.expr.as_deref().map(|operand| (operand, case.when_then_expr.len()))
+        }
+        _ => None,
+    };
+    expr.apply_children(|child| {
+        let [stated, copied] = size(child)?;
+        let times = operand.filter(|(operand, _)| std::ptr::eq(*operand, child));
+        let times = times.map_or(1, |(_, times)| times.max(1));
+        sum[0] = sum[0].saturating_add(stated);
+        sum[1] = sum[1].saturating_add(copied.saturating_mul(times));
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(sum)
 }
 fn depth(expr: &Expr) -> Result<usize, DataFusionError> {
     let mut below = 0;

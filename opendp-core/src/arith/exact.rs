@@ -145,12 +145,12 @@ impl Exact {
     /// sum would exceed these limits, the term is first rounded up to a float. So the total is
     /// never too small.
     ///
-    /// Before the limits are checked, the odd parts of the denominators are reduced to lowest
-    /// terms. So writing a total as text and reading it again does not change the later totals.
+    /// Before the limits are checked, the numbers are reduced to lowest terms. So writing a total
+    /// or a term as text and reading it again does not change the later totals.
     #[must_use]
     pub fn plus_term(&self, term: &Self) -> Self {
         let (Some(x), Some(y)) = (&self.0, &term.0) else { return Exact::INFINITY };
-        let (x, y) = (x.with_lowest_odd_part(), y.with_lowest_odd_part());
+        let (x, y) = (x.lowest(), y.lowest());
         match x.plus(&y, MOST_BITS).filter(|_| y.twos <= MOST_TWOS) {
             Some(sum) => Exact(Some(sum)),
             // The rounded term is a float, so the odd part of its denominator is 1. So this term
@@ -264,14 +264,13 @@ impl Fraction {
         }
         Some(self.twos.max(fives)).filter(|decimals| *decimals <= MOST_DECIMALS)
     }
-    /// Divide the number and the odd part of the denominator by their greatest common divisor.
-    fn with_lowest_odd_part(&self) -> Cow<'_, Self> {
-        if self.odd == UBig::ONE {
-            return Cow::Borrowed(self);
+    /// Reduce the fraction to lowest terms. A fraction whose denominator is a power of 2 within the
+    /// limit is not reduced.
+    fn lowest(&self) -> Cow<'_, Self> {
+        match self.odd == UBig::ONE && self.twos <= MOST_TWOS {
+            true => Cow::Borrowed(self),
+            false => Cow::Owned(self.clone().reduced()),
         }
-        let common = (&self.number).gcd(&self.odd);
-        let (number, odd) = (&self.number / &common, &self.odd / &common);
-        Cow::Owned(Fraction { number, odd, twos: self.twos })
     }
     /// Reduce the fraction to lowest terms.
     fn reduced(self) -> Self {

@@ -31,11 +31,13 @@ pub fn with_threads<R: Send>(work: impl FnOnce(bool) -> R + Send) -> R {
     if !holds_lock() {
         return work(true);
     }
-    let outside = rayon::current_thread_index().is_none();
-    match POOL.as_ref().filter(|_| outside) {
-        Some(pool) => pool.install(|| work(true)),
-        None => work(false),
+    // A worker must not start the separate pool. It could wait for a thread that starts it.
+    if rayon::current_thread_index().is_none()
+        && let Some(pool) = POOL.as_ref()
+    {
+        return pool.install(|| work(true));
     }
+    work(false)
 }
 
 #[cfg(test)]

@@ -26,10 +26,11 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// nothing. A negative scale counts as its magnitude. An infinite or NaN value counts as
 /// some number of magnitude `f64::MAX` or more.
 ///
-/// Cost: about 15 ns and two words if `scale / 2^k < 2^50`, for every `x`. The same holds if
-/// `scale / 2^k < 2^57` and `|x / 2^k| < 2^62`. Otherwise, a call takes some microseconds. Integers
-/// decide the rounding with a probability of about `2^-51 + 2^-61 scale / 2^k`. Integers also
-/// decide in the tail of the envelope, which has probability `2^-11`.
+/// Cost: about 15 ns and two words if `k` is from -966 to 970 and `scale / 2^k < 2^50`, for every
+/// `x`. If `scale / 2^k` is from `2^50` to `2^57`, the same holds for `|x / 2^k| < 2^62`. In other
+/// cases, a call takes about a microsecond. Integers decide the rounding with a probability of
+/// about `2^-51 + 2^-61 scale / 2^k`. Integers also decide in the tail of the envelope, which has
+/// probability `2^-11`.
 ///
 /// # Errors
 ///

@@ -94,8 +94,9 @@ struct Fixed {
     width: i64,
     /// The power `2^(k + 52)`.
     far: f64,
-    /// The power `2^(51 - k)`.
-    finer: f64,
+    /// The number `1.5 * 2^(k + 1)`. The unit in its last place is `2^(k - 51)`. After the addition
+    /// of a number below `2^k`, its lowest bits are this number, rounded to this unit.
+    rounder: f64,
     /// The power `2^k`.
     step: f64,
 }
@@ -104,9 +105,6 @@ struct Fixed {
 const PLACES: i32 = 56;
 /// The number of binary places to which `rest` is rounded in [`Sum::fast_fixed`].
 const REST_PLACES: i32 = 51;
-/// A float whose unit in the last place is 1. If a number below `2^51` is added, the lowest bits of
-/// the sum are the number, rounded to an integer.
-const ROUNDER: f64 = 1.5 * (1_u64 << 52) as f64;
 
 impl Lattice {
     /// Split the scale into mantissa and exponent. `k` is clamped to the exponents of finite
@@ -114,13 +112,13 @@ impl Lattice {
     pub(super) fn new(scale: f64, k: i32) -> Self {
         let (scale, k) = (Dyadic::new(scale), clamp_exponent(k));
         let shift = u32::try_from(61 + k - scale.exponent - PLACES);
-        // For these `k`, all three powers are normal floats.
+        // For these `k`, all three constants and their units in the last place are normal floats.
         let shift = shift.ok().filter(|_| (-966..=970).contains(&k)).map(|shift| shift.min(127));
         let fixed = shift.map(|shift| Fixed {
             shift,
             width: (scale.mantissa >> shift.min(63)) as i64 + 2,
             far: power_of_two(k + 52),
-            finer: power_of_two(REST_PLACES - k),
+            rounder: 1.5 * power_of_two(k + 1),
             step: power_of_two(k),
         });
         Lattice { scale, k, fixed }
@@ -137,15 +135,15 @@ impl Sum<'_> {
     ///
     /// Let `start` be a lattice point nearest to `x`, and `rest = (x - start) / 2^k`. The rounded
     /// sum is `start + m 2^k`, where `m` is the floor of `1/2 + rest ± (scale / 2^k) E`. If `m` has
-    /// at most 53 bits, every `x` takes the same instructions. So the time does not depend on `x`.
+    /// at most 53 bits, every `x` takes the same instructions. So the time hardly depends on `x`.
     ///
     /// # Bound
     ///
     /// All integers of this function are in units of `2^-56`. The product of the scale and `n` is
     /// an exact integer of at most 117 bits. It is rounded down to `noise`, so
     /// `(scale / 2^k) E` is between `noise` and `noise + width`. `rest` is rounded to a multiple of
-    /// `2^-51`, which is 32 units. So its error is at most 16 units. If the product by `2^(51 - k)`
-    /// underflows, this adds less than one unit. So all possible sums are between `low` and `high`.
+    /// `2^-51`, which is 32 units. So its error is at most 16 units, and all possible sums are
+    /// between `low` and `high`.
     /// The integer part of the noise is below `2^61`.
     #[inline]
     pub(super) fn fast_fixed<P: Landing>(&self, n: u64) -> Option<P> {
@@ -174,11 +172,12 @@ impl Sum<'_> {
     /// the last place of `x`, and its magnitude is at most `|x|`.
     #[inline]
     fn split_fixed(&self) -> Option<(f64, i64)> {
-        let Fixed { far, finer, .. } = *self.lattice.fixed.as_ref()?;
+        let Fixed { far, rounder, .. } = *self.lattice.fixed.as_ref()?;
         let signed = far.copysign(self.x);
         let start = if self.x.abs() < far { (self.x + signed) - signed } else { self.x };
-        let rest = (self.x - start) * finer + ROUNDER;
-        let rest = rest.to_bits().wrapping_sub(ROUNDER.to_bits()) as i64;
+        // Every operation is an addition, so it takes the same time for subnormal numbers.
+        let rest = (self.x - start) + rounder;
+        let rest = rest.to_bits().wrapping_sub(rounder.to_bits()) as i64;
         Some((start, rest << (PLACES - REST_PLACES)))
     }
 

@@ -45,10 +45,7 @@ impl Versions {
                 };
                 packages.iter().map(read).collect::<Result<_>>()?
             }
-            Some(_) => {
-                let reason = "expected an object of versions, such as {\"acme-dp\": 2}";
-                return Err(Error::argument("packages", reason));
-            }
+            Some(_) => return Err(no_versions()),
         };
         Ok(Versions { format, packages, foreign: document.get("__function__").is_some() })
     }
@@ -74,7 +71,8 @@ impl Versions {
             Some(Json::Object(packages)) => packages
                 .iter()
                 .try_for_each(|(name, found)| other("packages", self.of_package(name), found)),
-            _ => Ok(()),
+            Some(_) => Err(no_versions()),
+            None => Ok(()),
         }
     }
     fn of_package(&self, package: &str) -> u64 {
@@ -98,6 +96,10 @@ impl Versions {
         }
         Ok(())
     }
+}
+#[cold]
+fn no_versions() -> Error {
+    Error::argument("packages", "expected an object of versions, such as {\"acme-dp\": 2}")
 }
 fn number(name: &str, json: &Json, newest: u64) -> Result<u64> {
     json.as_u64().filter(|version| (1..=newest).contains(version)).ok_or_else(|| {

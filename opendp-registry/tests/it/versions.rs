@@ -114,6 +114,8 @@ fn a_part_of_a_document_has_the_versions_of_the_whole() {
         assert_eq!(error.kind(), "Argument");
         assert!(error.to_string().contains("state the versions only once"), "{error}");
     }
+    let error = build(part(1, json!(["acme-dp", 3]))).unwrap_err().to_string();
+    assert!(error.contains("expected an object of versions"), "{error}");
 }
 #[test]
 fn only_the_package_of_a_constructor_changes_it() {

@@ -40,15 +40,38 @@ fn conditions_on_integers_are_exact() {
         (r#"{"at_least": 1e30}"#, 0.0),
         (r#"{"at_least": -1e30, "below": 9e15}"#, 0.0),
         (r#"{"at_least": 0.5, "below": 1e18}"#, 3.0),
+        (r#"{"at_least": 1e3, "below": 4503599627370495.5}"#, 0.0),
         ("9007199254740993", 1.0),
     ] {
         assert_eq!(count(condition).unwrap(), wanted, "{condition}");
     }
-    // This number lies between two floats, and `1e400` is above all floats.
-    for condition in [r#"{"at_least": 9007199254740993.0}"#, r#"{"below": 1e400}"#] {
+    // Except for `1e400`, which is above all floats, these numbers lie between two floats.
+    for condition in [
+        r#"{"at_least": 9007199254740993.0}"#,
+        r#"{"at_least": 2251799813685248.1}"#,
+        r#"{"below": 1.00000000000000001}"#,
+        r#"{"below": 1e-400}"#,
+        r#"{"below": 1e400}"#,
+    ] {
         let error = count(condition).unwrap_err().to_string();
         assert!(error.contains("where `x`") && error.contains("float"), "{error}");
     }
+}
+#[test]
+fn a_condition_without_an_upper_end_keeps_infinite_cells() {
+    let counted = |condition: Json| {
+        let study = Study::parse(&json!({
+            "context": {"unit": {"person": 1}, "budget": large(),
+                        "columns": {"x": {"T": "f64", "missing": 0}}},
+            "questions": [{"where": {"x": condition}, "count": {}}],
+        }));
+        let cells = [f64::INFINITY, 3.0, f64::NEG_INFINITY].map(Some);
+        let outcome = study.unwrap().ask(|_, _| Ok(Cells::Float(cells.to_vec())), 0.05).unwrap();
+        outcome.answers()[0].cells[0].value.as_f64().unwrap()
+    };
+    assert_eq!(counted(json!({"at_least": 0})), 2.0);
+    assert_eq!(counted(json!({"below": 4})), 2.0);
+    assert_eq!(counted(json!({"at_least": 0, "below": 1e300})), 1.0);
 }
 #[test]
 fn edges_and_candidates_that_floats_cannot_compare_with_integers_are_refused() {

@@ -1,12 +1,14 @@
 //! Row-wise expressions.
 
+use std::cell::Cell;
+
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::expr::{Case, InList, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator as Sign};
 use opendp_core::{Error, Result};
 
-use super::{copied, refused};
+use super::{check_count, copied, refused};
 use crate::ir::{Comparison, Operator, Rounding, Row};
 use crate::metadata::check_bounds;
 use crate::{Type, Value};
@@ -14,7 +16,7 @@ use crate::{Type, Value};
 /// Read an expression over the columns of `schema`. For each of these columns, `columns` has an
 /// expression over the columns of a table.
 pub(crate) fn row(expr: &Expr, schema: &DFSchema, columns: &[Row]) -> Result<Row> {
-    Reader { schema, columns }.row(expr, 0)
+    Reader { schema, columns, copied: Cell::new(0) }.row(expr, 0)
 }
 /// Read a number that the query states.
 pub(crate) fn public_number(expr: &Expr) -> Option<f64> {
@@ -52,6 +54,8 @@ fn literal(value: &ScalarValue) -> Option<Value> {
 struct Reader<'a> {
     schema: &'a DFSchema,
     columns: &'a [Row],
+    /// The number of nodes that were copied from `columns`.
+    copied: Cell<usize>,
 }
 impl Reader<'_> {
     fn row(&self, expr: &Expr, depth: usize) -> Result<Row> {
@@ -64,8 +68,13 @@ impl Reader<'_> {
             Expr::Alias(alias) => read(&alias.expr),
             Expr::Column(column) => {
                 let place = self.schema.index_of_column(column).ok();
-                let found = place.and_then(|place| self.columns.get(place)).cloned();
-                found.ok_or_else(|| Error::NotFound(format!("there is no column `{column}`")))
+                let found = place
+                    .and_then(|place| self.columns.get(place))
+                    .ok_or_else(|| Error::NotFound(format!("there is no column `{column}`")))?;
+                // A query with many names of a long expression would fill the memory.
+                self.copied.set(self.copied.get().saturating_add(found.size()));
+                check_count(self.copied.get())?;
+                Ok(found.clone())
             }
             Expr::Literal(value, _) => literal(value).map(Row::Literal).ok_or_else(|| {
                 let reason = "expected truth values, integers, floats up to 1e100, or text";

@@ -6,7 +6,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, Join, LogicalPlan, Operator};
 use opendp_core::{Error, Result};
 
 use super::rows::row;
-use super::{Tables, check_nodes, node_name, refused};
+use super::{Tables, check_count, node_name, refused};
 use crate::Type;
 use crate::ir::{Branch, Joined, Row};
 
@@ -57,12 +57,14 @@ pub(crate) fn relation(plan: &LogicalPlan, tables: &Tables) -> Result<Relation> 
         LogicalPlan::Projection(projection) => {
             let mut source = relation(&projection.input, tables)?;
             for branch in &mut source.branches {
-                let columns = projection.expr.iter();
-                branch.columns = columns
-                    .map(|expr| row(expr, &source.schema, &branch.columns))
-                    .collect::<Result<_>>()?;
-                // Each projection can double the expressions of the projection below it.
-                check_nodes(branch.columns.iter())?;
+                // Each projection can multiply the expressions of the projection below it.
+                let mut nodes = 0_usize;
+                let read = |expr| {
+                    let row = row(expr, &source.schema, &branch.columns)?;
+                    nodes = nodes.saturating_add(row.size());
+                    check_count(nodes).map(|()| row)
+                };
+                branch.columns = projection.expr.iter().map(read).collect::<Result<_>>()?;
             }
             Ok(source.named(&projection.schema))
         }

@@ -377,8 +377,22 @@ fn reason(error: &DataFusionError) -> String {
 fn unread(error: &DataFusionError) -> Error {
     match error.find_root() {
         DataFusionError::ObjectStore(_) | DataFusionError::IoError(_) => failed(),
+        _ if of_system(error) => failed(),
         _ => undecoded(),
     }
+}
+/// Return whether the operating system reported the error, for example because a disk cannot be
+/// read. The libraries wrap such an error in their own errors.
+fn of_system(error: &DataFusionError) -> bool {
+    let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = next {
+        let io = error.downcast_ref::<std::io::Error>();
+        if io.is_some_and(|error| error.raw_os_error().is_some()) {
+            return true;
+        }
+        next = error.source();
+    }
+    false
 }
 fn cannot_open(name: &str, reason: &str) -> Error {
     Error::FailedFunction(format!("table `{name}` cannot be opened: {reason}"))

@@ -161,6 +161,12 @@ fn nested_ranges_and_cases_are_an_error_before_they_fill_the_memory() {
     let cases = |e: String| format!("CASE {e} WHEN 0 THEN 1 WHEN 1 THEN 2 ELSE 0 END");
     refused(&nested(45, &ranges), "nested too deeply");
     refused(&nested(45, &cases), "nested too deeply");
+    let after = |depth: usize, level: &dyn Fn(String) -> String| {
+        let expr = (0..depth).fold("COUNT(*)".to_owned(), |inner, _| level(inner));
+        format!("SELECT {expr} FROM people")
+    };
+    refused(&after(45, &ranges), "nested too deeply");
+    refused(&after(45, &cases), "nested too deeply");
     // The control: a few levels are allowed.
     let session = session(PrivacyUnit::rows(1));
     assert!(
@@ -178,6 +184,11 @@ fn nested_projections_are_an_error_before_they_fill_the_memory() {
         format!("SELECT SUM(clamp(age, 0, 9)) FROM {source}")
     };
     refused(&nested(15), "nested too deeply");
+    // Two long expressions over one column copy it as often as they name it.
+    let long = |name: &str, count: usize| format!("coalesce({})", vec![name; count].join(","));
+    let (inner, outer) = (long("age", 300), long("a", 100));
+    let source = format!("(SELECT {inner} AS a FROM people) AS p");
+    refused(&format!("SELECT COUNT(*) FROM {source} WHERE {outer} = 1"), "nested too deeply");
     // The control: one projection is not too deep.
     let session = session(PrivacyUnit::rows(1));
     assert!(session.query(&nested(1)).is_ok());

@@ -187,3 +187,12 @@ fn a_running_total_does_not_depend_on_whether_it_was_read_again() {
     // The control: at least one term was rounded.
     assert!(rounded);
 }
+#[test]
+fn a_running_total_does_not_depend_on_whether_a_term_was_read_again() {
+    // The denominator of the term has 1100 factors of 2, after a reduction by one factor.
+    let half = float(1.0).over(&float(2f64.powi(1000))).over(&float(2f64.powi(101)));
+    let (term, total) = (half.plus(&half), float(1.0));
+    assert_eq!(total.plus_term(&term), total.plus_term(&exact(&term.to_string())));
+    // The control: a term with more factors is rounded.
+    assert_ne!(total.plus_term(&half), total.plus(&half));
+}

@@ -222,3 +222,22 @@ fn the_exact_loss_is_the_one_that_the_map_rounds_up() {
         check(top.exact_map(&2).unwrap(), top.map(&2).unwrap());
     }
 }
+
+#[test]
+fn a_chain_never_selects_the_worst_candidate_in_a_composition() {
+    use crate::make_composition;
+    let plain = || Space::new(Scores::<f64>::new(AtomDomain::non_nan()), linf(false)).unwrap();
+    let select = |input, negate| {
+        make_noisy_max(input, TheMeasure(MaxDivergence), Scale::new(1.0).unwrap(), negate).unwrap()
+    };
+    let (max, min) = (select(plain(), false), select(plain(), true));
+    // The input space of `max` states that the highest score is selected. `min` does not keep this.
+    let min_on_max = select(max.input().clone(), true);
+    let lowest = plain().with_lowest_best();
+    let follows = |members: Vec<Measurement<_, _, _, _>>| {
+        make_composition(members).unwrap().input().follows(&lowest).is_ok()
+    };
+    assert!(follows(vec![min.clone()]) && follows(vec![min_on_max.clone(), min.clone()]));
+    assert!(!follows(vec![max.clone()]));
+    assert!(!follows(vec![max.clone(), min.clone()]) && !follows(vec![min, max]));
+}
