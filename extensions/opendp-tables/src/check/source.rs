@@ -1,7 +1,7 @@
 //! The part of a query below its aggregate. This part computes on each row of one private table
 //! separately.
 
-use datafusion::common::{DFSchemaRef, JoinType, NullEquality};
+use datafusion::common::{DFSchema, DFSchemaRef, JoinType, NullEquality};
 use datafusion::logical_expr::{BinaryExpr, Expr, Join, LogicalPlan, Operator};
 use opendp_core::{Error, Result};
 
@@ -57,14 +57,7 @@ pub(crate) fn relation(plan: &LogicalPlan, tables: &Tables) -> Result<Relation> 
         LogicalPlan::Projection(projection) => {
             let mut source = relation(&projection.input, tables)?;
             for branch in &mut source.branches {
-                // Each projection can multiply the expressions of the projection below it.
-                let mut nodes = 0_usize;
-                let read = |expr| {
-                    let row = row(expr, &source.schema, &branch.columns)?;
-                    nodes = nodes.saturating_add(row.size());
-                    check_count(nodes).map(|()| row)
-                };
-                branch.columns = projection.expr.iter().map(read).collect::<Result<_>>()?;
+                branch.columns = projected(&projection.expr, &source.schema, &branch.columns)?;
             }
             Ok(source.named(&projection.schema))
         }
@@ -90,6 +83,17 @@ pub(crate) fn relation(plan: &LogicalPlan, tables: &Tables) -> Result<Relation> 
         LogicalPlan::Join(join) => joined(join, tables),
         other => Err(not_row_wise(other)),
     }
+}
+/// Read the expressions of a projection. Each projection can multiply the expressions of the
+/// projection below it. So count the nodes after each expression.
+fn projected(exprs: &[Expr], schema: &DFSchema, columns: &[Row]) -> Result<Vec<Row>> {
+    let mut nodes = 0_usize;
+    let read = |expr| {
+        let row = row(expr, schema, columns)?;
+        nodes = nodes.saturating_add(row.size());
+        check_count(nodes).map(|()| row)
+    };
+    exprs.iter().map(read).collect()
 }
 fn check_union(branches: &[Branch]) -> Result<()> {
     let kinds = |branch: &Branch| branch.columns.iter().map(Row::kind).collect::<Vec<_>>();
