@@ -57,10 +57,10 @@ impl Ledger {
     }
     /// Open a ledger in a file for reading. The file can be read-only.
     ///
-    /// If a process was killed or lost power during its last charge, this charge is possibly not
-    /// durable. Such a charge is left out until the ledger is opened for writing. So the spent
-    /// amount can be too small by the last charge. The next writer first counts this charge, so the
-    /// budget is still not exceeded.
+    /// If a process was killed or lost power during its last commit, the charges of this commit are
+    /// possibly not durable. Such charges are left out until the ledger is opened for writing. So
+    /// the spent amount can be too small by the charges of the last commit. The next writer first
+    /// counts these charges, so the budget is still not exceeded.
     ///
     /// # Errors
     /// The errors of [`open_existing`](Ledger::open_existing).

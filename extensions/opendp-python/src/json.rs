@@ -114,6 +114,10 @@ pub(crate) fn to_python<'py>(
     Ok(match json {
         Json::Null => py.None().into_bound(py),
         Json::Bool(flag) => flag.into_pyobject(py)?.to_owned().into_any(),
+        Json::Number(number) if is_f32(type_name) => {
+            let value: f32 = number.as_str().parse().unwrap_or(f32::NAN);
+            PyFloat::new(py, value.into()).into_any()
+        }
         Json::Number(number) => self::number(py, number)?,
         Json::String(text) => match (head, text.as_str()) {
             ("String", text) => PyString::new(py, text).into_any(),
@@ -156,6 +160,14 @@ pub(crate) fn to_python<'py>(
             }
             dict.into_any()
         }
+    })
+}
+/// Return whether a type is `f32`, possibly in an `Option`. The JSON of an `f32` is the shortest
+/// text that is read as the same `f32`. Read as an `f64`, this text is another number.
+fn is_f32(type_name: Option<&TypeName>) -> bool {
+    type_name.is_some_and(|name| match name.head() {
+        "Option" => is_f32(name.args().first()),
+        head => head == "f32",
     })
 }
 /// Convert a frame: a dictionary from names to columns. If the names are not strings, the frame

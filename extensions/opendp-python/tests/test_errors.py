@@ -245,6 +245,13 @@ def test_a_distance_in_f32_reaches_python_exactly():
     same = dp.t.make_user_transformation(*space, *space, lambda x: x, lambda d_in: d_in)
     assert same.map((1, 0.1, 0.1)) == (1, tenth, tenth)
     assert [type(part) for part in same.map((1, 0.1, 0.1))] == [int, float, float]
+    # The cells of a map.
+    seen = []
+    loss = dp.m.make_user_measurement(
+        *space, dp.max_divergence(), lambda x: seen.append(x) or 0, lambda d_in: 1.0
+    )
+    loss({"a": 0.1, "b": 2.0})
+    assert seen == [{"a": tenth, "b": 2.0}]
     assert same.check((1, 0.1, 0.1), (1, tenth, tenth))
 
 

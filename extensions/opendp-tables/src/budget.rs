@@ -200,6 +200,15 @@ impl Account {
             Account::Durable { ledger, name, .. } => ledger.remaining(name),
         }
     }
+    /// Return whether a ledger has a release under this id.
+    pub(crate) fn holds(&self, id: &str) -> Result<bool> {
+        match self {
+            Account::Memory { .. } | Account::Tight { .. } => Ok(false),
+            Account::Durable { ledger, name, .. } => {
+                Ok(ledger.history(name)?.iter().any(|entry| entry.id == id))
+            }
+        }
+    }
     /// Charge the loss of a release before the release is returned. With a ledger, the loss and the
     /// release are on the disk before the return. The same id gives the same release.
     pub(crate) fn release(
