@@ -175,7 +175,7 @@ impl DataFusion {
         let store = store.object_store(&url)?;
         let files = url.list_all_files(&state, store.as_ref(), ".csv").await?;
         let files: Vec<_> = files.try_collect().await?;
-        let format = CsvFormat::default().with_has_header(true).with_schema_infer_max_rec(1);
+        let format = CsvFormat::default().with_has_header(true).with_schema_infer_max_rec(0);
         let mut first: Option<Vec<String>> = None;
         for file in files.iter().filter(|file| 0 < file.size && 1 < files.len()) {
             let schema = format.infer_schema(&state, &store, std::slice::from_ref(file)).await?;
@@ -192,7 +192,7 @@ impl DataFusion {
             Source::Csv(path) => {
                 // Read cells as text first, so that a cell of another type becomes null and is not
                 // an error.
-                let inferred = CsvReadOptions::new().schema_infer_max_records(1);
+                let inferred = CsvReadOptions::new().schema_infer_max_records(0);
                 let partitions = partitions(&path);
                 let plain = self.context.read_csv(path.as_str(), inferred).await?;
                 let fields = plain.schema().fields().iter();

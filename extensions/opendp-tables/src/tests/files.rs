@@ -37,6 +37,19 @@ fn a_cell_that_has_not_its_type_reads_as_null() {
     assert_eq!(unknown.kind(), "Argument");
 }
 #[test]
+fn a_first_record_that_cannot_be_decoded_is_no_error_when_the_file_is_opened() {
+    // Such an error would depend on the record, and would be free.
+    let folder = tempfile::tempdir().unwrap();
+    for first in [&b"1,30"[..], b"1,\xff,f,true"] {
+        let csv = [b"age,income,sex,employed\n", first, b"\n"].concat();
+        std::fs::write(folder.path().join("people.csv"), csv).unwrap();
+        let session = opened(&METADATA.replace("PATH", "people.csv"), folder.path());
+        let question = session.query("SELECT COUNT(*) FROM people").unwrap();
+        let answer = question.spending(Budget::epsilon(0.5).unwrap()).release();
+        assert_eq!(answer.unwrap_err().kind(), "Argument");
+    }
+}
+#[test]
 fn a_folder_of_parquet_files_is_one_table() {
     let folder = tempfile::tempdir().unwrap();
     let engine = crate::engine::DataFusion::new().unwrap();
