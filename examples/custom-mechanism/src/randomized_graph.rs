@@ -156,8 +156,8 @@ mod tests {
         let drawn = laws::private(&release_at(0.25).unwrap(), (&x, &y), trial).unwrap();
         // The map states a loss of at most 2.2, so no set of releases can show an epsilon above
         // 2.2. The draws do not always find a set that shows the largest possible epsilon. The best
-        // set that the draws find shows an epsilon above 0.9.
-        assert!(0.9 < drawn.epsilon && drawn.epsilon <= 2.2, "{drawn:?}");
+        // set that the draws find shows an epsilon above 0.8.
+        assert!(0.8 < drawn.epsilon && drawn.epsilon <= 2.2, "{drawn:?}");
         // The control: releases with the flip probability 0.125 break the claim of the map for the
         // flip probability 0.25.
         let (claim, cheat) =

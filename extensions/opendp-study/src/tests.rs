@@ -120,7 +120,7 @@ fn the_sum_of_a_mean_without_groups_is_centred() {
         (2.0 * (2.0 * largest).powi(2) + 8.0 * (mean - centre).powi(2)).sqrt() / ages.len() as f64
     };
     let found = (squares / f64::from(times)).sqrt();
-    assert!((found / expected(50.0, 50.0) - 1.0).abs() < 0.45, "{found}");
+    assert!((found / expected(50.0, 50.0) - 1.0).abs() < 0.6, "{found}");
     assert!(found < 0.7 * expected(100.0, 0.0), "{found}");
     assert!(170 <= inside, "{inside} of {times}");
 }

@@ -134,7 +134,7 @@ fn refuses_distances_that_are_none_or_that_reach_the_threshold() {
 }
 #[test]
 fn thresholds_of_integers_may_be_negative_and_of_floats_not() {
-    let (up, down) = (laplace(0.3, 5), laplace(0.3, -5));
+    let (up, down) = (laplace(0.2, 5), laplace(0.2, -5));
     assert_eq!(up.map(&(2, 3, 2)), down.map(&(2, 3, 2)));
     assert!(laplace(1.0, i32::MIN).map(&(1, 9, 9)).is_ok());
     let data = HashMap::from([(1, 1000), (2, -1000), (3, 1)]);
