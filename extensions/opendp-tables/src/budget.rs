@@ -200,33 +200,31 @@ impl Account {
             Account::Durable { ledger, name, .. } => ledger.remaining(name),
         }
     }
-    /// Return whether a ledger has a release under this id.
-    pub(crate) fn holds(&self, id: &str) -> Result<bool> {
-        match self {
-            Account::Memory { .. } | Account::Tight { .. } => Ok(false),
-            Account::Durable { ledger, name, .. } => {
-                Ok(ledger.history(name)?.iter().any(|entry| entry.id == id))
-            }
-        }
-    }
     /// Charge the loss of a release before the release is returned. With a ledger, the loss and the
     /// release are on the disk before the return. The same id gives the same release.
+    ///
+    /// Call `check` before the charge of a new release. If `check` fails, nothing is charged. A
+    /// release that is already in the ledger is returned without this check.
     pub(crate) fn release(
         &self,
         request: &Request,
+        check: impl FnOnce() -> Result<()>,
         compute: impl FnOnce() -> Result<String>,
     ) -> Result<String> {
         match self {
             Account::Memory { budget, spent } => {
+                check()?;
                 charge(budget, spent, request.loss())?;
                 compute()
             }
             Account::Tight { filters } => {
+                check()?;
                 charge_tightly(filters, request.loss())?;
                 compute()
             }
             Account::Durable { ledger, name, .. } => {
-                ledger.release(name, request, compute)?.value::<String>()
+                let checked = || check().and_then(|()| compute());
+                ledger.release(name, request, checked)?.value::<String>()
             }
         }
     }

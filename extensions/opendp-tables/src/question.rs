@@ -198,12 +198,8 @@ impl<'a> Question<'a> {
     /// document has a `warning`.
     pub fn release(self) -> Result<Answer> {
         let mechanisms = self.mechanisms()?;
-        let id = self.id.clone().map_or_else(|| self.usual_id(), Ok)?;
-        // An answer that was charged before is returned, even if its steps fail.
-        if !self.session.account.holds(&id)? {
-            self.rehearse(&mechanisms)?;
-        }
         self.check_public_keys()?;
+        let id = self.id.clone().map_or_else(|| self.usual_id(), Ok)?;
         let tables = self.checked.plan.branches.iter().flat_map(|branch| {
             let joined = branch.joins.iter().map(|join| &join.table);
             std::iter::once(&branch.table).chain(joined)
@@ -219,7 +215,8 @@ impl<'a> Question<'a> {
                 &json!({"query": self.text, "plan": self.digest(), "noise": scales(&mechanisms)}),
             )
             .source(&source);
-        let text = self.session.account.release(&request, || {
+        let rehearse = || self.rehearse(&mechanisms);
+        let text = self.session.account.release(&request, rehearse, || {
             let exact = Exact::run(&self.checked.plan, &*self.session.engine, &seed()?);
             if exact.as_ref().is_err_and(|error| *error == undecoded()) {
                 return Ok(REFUSAL.to_owned());

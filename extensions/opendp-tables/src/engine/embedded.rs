@@ -175,7 +175,8 @@ impl DataFusion {
         let store = store.object_store(&url)?;
         let files = url.list_all_files(&state, store.as_ref(), ".csv").await?;
         let files: Vec<_> = files.try_collect().await?;
-        let format = CsvFormat::default().with_has_header(true).with_schema_infer_max_rec(0);
+        let format = CsvFormat::default().with_has_header(true);
+        let format = format.with_schema_infer_max_rec(HEADER_ONLY);
         let mut first: Option<Vec<String>> = None;
         for file in files.iter().filter(|file| 0 < file.size && 1 < files.len()) {
             let schema = format.infer_schema(&state, &store, std::slice::from_ref(file)).await?;
@@ -192,7 +193,7 @@ impl DataFusion {
             Source::Csv(path) => {
                 // Read cells as text first, so that a cell of another type becomes null and is not
                 // an error.
-                let inferred = CsvReadOptions::new().schema_infer_max_records(0);
+                let inferred = CsvReadOptions::new().schema_infer_max_records(HEADER_ONLY);
                 let partitions = partitions(&path);
                 let plain = self.context.read_csv(path.as_str(), inferred).await?;
                 let fields = plain.schema().fields().iter();
@@ -239,6 +240,9 @@ impl DataFusion {
         })
     }
 }
+/// The number of records that are decoded to open a CSV file. An error of a record would depend on
+/// the data, and would be free. So only the header is read.
+const HEADER_ONLY: usize = 0;
 impl Engine for DataFusion {
     fn name(&self) -> String {
         format!("DataFusion {}", datafusion::DATAFUSION_VERSION)
@@ -384,15 +388,10 @@ fn unread(error: &DataFusionError) -> Error {
 /// Return whether the operating system reported the error, for example because a disk cannot be
 /// read. The libraries wrap such an error in their own errors.
 fn of_system(error: &DataFusionError) -> bool {
-    let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = next {
-        let io = error.downcast_ref::<std::io::Error>();
-        if io.is_some_and(|error| error.raw_os_error().is_some()) {
-            return true;
-        }
-        next = error.source();
-    }
-    false
+    let first: &(dyn std::error::Error + 'static) = error;
+    std::iter::successors(Some(first), |error| error.source())
+        .filter_map(|error| error.downcast_ref::<std::io::Error>())
+        .any(|error| error.raw_os_error().is_some())
 }
 fn cannot_open(name: &str, reason: &str) -> Error {
     Error::FailedFunction(format!("table `{name}` cannot be opened: {reason}"))

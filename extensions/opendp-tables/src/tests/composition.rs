@@ -18,7 +18,7 @@ fn open(metadata: Metadata) -> opendp_core::Result<Session> {
 fn admitted(account: &Account, loss: &Loss) -> usize {
     let release = |number: &usize| {
         let request = Request::of_loss(&number.to_string(), loss.clone());
-        account.release(&request, || Ok(String::new())).is_ok()
+        account.release(&request, || Ok(()), || Ok(String::new())).is_ok()
     };
     (0..2000).take_while(release).count()
 }

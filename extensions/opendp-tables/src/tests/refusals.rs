@@ -172,6 +172,7 @@ fn nested_ranges_and_cases_are_an_error_before_they_fill_the_memory() {
     assert!(
         session.query(&nested(5, &ranges)).is_ok() && session.query(&nested(5, &cases)).is_ok()
     );
+    assert!(session.query(&after(5, &ranges)).is_ok() && session.query(&after(5, &cases)).is_ok());
 }
 /// Each projection copies the expressions below it eight times. Without a limit, a query of 1 KB
 /// fills the memory before the whole query is checked.
