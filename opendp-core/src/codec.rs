@@ -10,10 +10,11 @@ use crate::{Error, Result, Turn};
 /// A value that is written as JSON and read back unchanged.
 ///
 /// Numbers keep their exact value. Integers are not converted to floats and back. An integer
-/// literal is read as a float only if the float type represents the integer exactly. Non-finite
-/// floats are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`. Reading a value makes the same
-/// checks as the constructor of its type. If a value cannot be read, the error states the expected
-/// form and the kind of the JSON, but never the value.
+/// literal is read as an `f64` only if its magnitude is at most `2^53`, and as an `f32` only if its
+/// magnitude is at most `2^24`. The float type represents each of these integers exactly.
+/// Non-finite floats are written as the strings `"NaN"`, `"Infinity"` and `"-Infinity"`. Reading a
+/// value makes the same checks as the constructor of its type. If a value cannot be read, the error
+/// states the expected form and the kind of the JSON, but never the value.
 ///
 /// ```
 /// # use opendp_core::Codec;
@@ -68,7 +69,7 @@ pub fn unexpected(expected: impl Into<String>, json: &Json) -> Error {
     Error::FailedCast(format!("expected {}, found {}", expected.into(), json_kind(json)))
 }
 /// Make the error for JSON that is not a number. The message depends only on the expected form and
-/// the kind of the JSON, so it shows no part of a text.
+/// the kind of the JSON, so the message shows no part of the value.
 #[cold]
 fn no_number(expected: &str, json: &Json) -> Error {
     let quotes = if json.is_string() { "; write numbers without quotes" } else { "" };
@@ -87,7 +88,8 @@ pub fn items<'a>(json: &'a Json, expected: &str) -> Result<&'a [Json]> {
     }
 }
 
-/// Make the error for a number that is not a value of a type. `range` is the range of the type.
+/// Make the error for a number outside of the range of a type. `name` is the name of the type, and
+/// `range` is a text that describes its range.
 #[cold]
 fn range_error(name: &str, range: &str) -> Error {
     Error::FailedCast(format!(
@@ -142,8 +144,8 @@ macro_rules! floats {
                 } else if self.is_infinite() {
                     Json::from(if 0.0 < *self { "Infinity" } else { "-Infinity" })
                 } else {
-                    // This is the shortest text that is read as the same float. The text has a
-                    // point or an exponent, so every program reads the text as a float.
+                    // This text is read back as the same float. The text has a point or an
+                    // exponent, so every program reads it as a float.
                     format!("{self:?}").parse::<Number>().map_or(Json::Null, Json::Number)
                 }
             }
@@ -262,12 +264,12 @@ macro_rules! tuples {
 }
 tuples!(2 (A a, B b) 3 (A a, B b, C c));
 
-/// If the keys are strings, the map is written as an object. Otherwise it is written as an array of
-/// pairs. The keys are sorted by their text, so equal maps are written identically.
+/// A map is written as an object if all keys are strings that do not begin with
+/// `$serde_json::private::`. Any other map is written as an array of pairs. The keys are sorted by
+/// their text, so equal maps are written identically.
 ///
-/// If a key begins with `$serde_json::private::`, the map is also written as an array of pairs.
-/// Otherwise `serde_json` would try to read the object as a number. A category in the data can be
-/// such a key.
+/// If an object had a key that begins with this text, `serde_json` would try to read the object as
+/// a number. A category in the data can be such a key.
 impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
     const COMPLETE: bool = V::COMPLETE;
     fn to_json(&self) -> Json {

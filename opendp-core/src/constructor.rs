@@ -156,7 +156,8 @@ pub trait Constructor<Signature> {
     /// Call the function with decoded arguments.
     ///
     /// # Errors
-    /// The errors of the function.
+    /// The errors of the function. `NotImplemented` when the arguments were decoded as other types
+    /// than the types of the parameters.
     fn call(&self, call: &mut Call) -> Result<Constructed>;
 }
 /// The name of a parameter, and the default of the parameter as JSON text.
@@ -174,7 +175,7 @@ pub struct MadeType {
 /// Decoded arguments, in the order of the parameters.
 #[derive(Debug)]
 pub struct Call {
-    /// Each value is an `Option` of the type of its parameter, so that it can be moved out.
+    /// Each value is an `Option` of the parameter's type, so that the argument can be moved out.
     values: Vec<Box<dyn Any>>,
     taken: usize,
 }
@@ -193,7 +194,7 @@ impl Call {
     /// Return all arguments, in the order of the parameters.
     ///
     /// # Errors
-    /// `NotImplemented` when the decoded arguments have other types.
+    /// `NotImplemented` when the decoded arguments do not have the types in `A`.
     pub fn arguments<A: Arguments>(&mut self) -> Result<A> {
         A::of(self)
     }
@@ -262,7 +263,7 @@ pub trait Arguments: Sized {
     /// Take the arguments out of a call.
     ///
     /// # Errors
-    /// `NotImplemented` when the decoded arguments have other types.
+    /// `NotImplemented` when the decoded arguments do not have the types of this tuple.
     fn of(call: &mut Call) -> Result<Self>;
 }
 

@@ -34,16 +34,17 @@ pub(crate) fn whole_number(text: &str) -> Whole {
 }
 /// Write a decimal number without a point and without an exponent, if its value is whole.
 ///
-/// The form of the text is `sign digits . digits e exponent`. No float is used, so the value is
-/// exact at any length. Return `None` for other text, for a number with a fraction, and for a
-/// number whose exponent adds more than 1000 digits.
+/// The form of the text is `sign digits . digits e exponent`. The sign, the point and the exponent
+/// can be absent. No float is used, so the value is exact at any length. Return `None` for other
+/// text, for a number that is not an integer, and for a number whose exponent adds more than 1000
+/// zeros to the digits.
 pub(crate) fn whole(text: &str) -> Option<String> {
     Decimal::read(text)?.integer()
 }
 
-/// A decimal number, stored as an integer times a power of ten. If the exponent of the power of ten
-/// is negative, trailing zeros of the digits are removed. Each removed zero raises the exponent by
-/// one.
+/// A decimal number, stored as an integer times a power of ten. As long as the exponent of the
+/// power of ten is negative and the last digit is 0, this digit is removed and the exponent is
+/// raised by one.
 struct Decimal {
     negative: bool,
     /// Digits without leading zeros. The number 0 has no digits.
@@ -73,8 +74,8 @@ impl Decimal {
         }
         Some(Decimal { negative, digits, power })
     }
-    /// Return the digits of the number. Return `None` if the number is not an integer, or if the
-    /// exponent adds too many digits.
+    /// Write the number as an integer. Return `None` if the number is not an integer, or if the
+    /// exponent adds more than `MOST_ZEROS` zeros to the digits.
     fn integer(mut self) -> Option<String> {
         if !(0..=MOST_ZEROS).contains(&self.power) {
             return None;
@@ -89,7 +90,8 @@ impl Decimal {
         String::from_utf8(self.digits).ok()
     }
 }
-/// Read the optional sign of a text. Return whether it is a minus sign, and the rest of the text.
+/// Read the optional sign of a text. Return whether the sign is a minus, and the text without the
+/// sign.
 fn signed(text: &str) -> Option<(bool, &str)> {
     Some(match text.as_bytes().first()? {
         b'-' => (true, text.get(1..)?),

@@ -11,14 +11,15 @@ use crate::{AnyNumber, Codec, Error, Named, Result};
 /// A distance between two members of a set, or between two distributions.
 ///
 /// Distances are partially ordered. The pair `(a, b)` is at most `(c, d)` if `a <= c` and `b <= d`.
-/// (The standard library compares tuples lexicographically. In that order, a smaller epsilon would
-/// hide a larger delta.)
+/// (The standard library compares tuples lexicographically. In that order, a pair with a smaller
+/// epsilon is smaller, even if its delta is larger.)
 pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
-    /// Return whether every number in this distance is at most the number at the same place of
+    /// Return whether every number in this distance is at most the number at the same position in
     /// `other`.
     ///
     /// # Errors
-    /// `InvalidDistance` when a number is NaN. `NotImplemented` when curves cannot be compared.
+    /// `InvalidDistance` when a number is NaN. `NotImplemented` for privacy profiles and Renyi
+    /// curves, which cannot be compared.
     fn at_most(&self, other: &Self) -> Result<bool>;
     /// Check that this is a distance: its numbers must not be negative or NaN.
     ///
@@ -27,21 +28,21 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     fn check(&self) -> Result<()>;
     /// Write the distance as text for people.
     fn show(&self) -> String;
-    /// Read a distance from JSON, and round up to this type. Use this function for a bound on the
-    /// distance between two values.
+    /// Read a distance from JSON, and round it up to a value of this type. Use this function for a
+    /// bound on the distance between two values.
     ///
     /// For an integer type, the number in JSON must be an integer, and it is not rounded. For a
     /// float type, the number is first read as the nearest `f64`, as in other programs. This `f64`
-    /// is rounded again only if the float type has less precision than `f64`. For all other types,
-    /// the default, which is [`Codec::from_json`], is right.
+    /// is rounded again only if the float type has less precision than `f64`. Each part of a tuple
+    /// is read by these rules. All other types use the default, which is [`Codec::from_json`].
     ///
     /// # Errors
     /// The errors of [`Codec::from_json`].
     fn from_json_up(json: &Json) -> Result<Self> {
         Self::from_json(json)
     }
-    /// Read a distance from JSON, and round down to this type. Use this function for a bound that a
-    /// map must meet.
+    /// Read a distance from JSON, and round it down to a value of this type. Use this function for
+    /// a number that the result of a map must not exceed.
     ///
     /// # Errors
     /// The errors of [`Codec::from_json`].
@@ -180,7 +181,8 @@ mod tests {
     }
     #[test]
     fn a_distance_of_f32_is_read_upward_and_a_bound_downward() {
-        // The f32 nearest to 0.7 is below 0.7, and the f32 nearest to 0.1 is above 0.1.
+        // The f32 nearest to 0.7 is below 0.7, and the f32 nearest to 0.1 is above 0.1. So rounding
+        // to the nearest f32 would be wrong upward for 0.7, and wrong downward for 0.1.
         let (seven, tenth): (Json, Json) = (0.7.into(), 0.1.into());
         for json in [&seven, &tenth] {
             let number = json.as_f64().unwrap();

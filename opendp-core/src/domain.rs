@@ -10,9 +10,9 @@ use crate::{Carrier, Named, Result};
 /// proved. An output domain contains all possible outputs of the function.
 ///
 /// Two domains are equal if they have the same structure and the same descriptors. Two steps can be
-/// chained only if the output domain of the first equals the input domain of the second. A domain
-/// is a claim of the caller about the data. A release does not test this claim, because the outcome
-/// of the test would itself be a release.
+/// chained only if the output domain of the first equals the input domain of the second. An input
+/// domain is a claim of the caller about the data. A release does not test this claim, because the
+/// outcome of the test would reveal information about the data.
 pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
     /// The type of the members. The domain can exclude some values of this type.
     type Carrier: Carrier;
@@ -30,9 +30,9 @@ pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
         let _ = records;
         None
     }
-    /// Return whether records of members can be combined freely. Suppose that the result is `true`.
-    /// Then every data set that consists of records of members is a member, if it has the size that
-    /// [`records`](Domain::records) states.
+    /// Return whether records of members can be combined freely. If the result is `true`, every
+    /// data set that consists of records of members is a member. There is one condition: if
+    /// [`records`](Domain::records) states a number, the data set must have this number of records.
     ///
     /// Defaults to `false` (unknown).
     fn recombines(&self) -> bool {
@@ -44,11 +44,11 @@ pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
     fn to_json(&self) -> Json {
         Json::String(Self::type_name().to_string())
     }
-    /// Read a carrier from a list of texts, such as a column of a table. Each text is one row.
+    /// Read a value from a list of texts, such as a column of a table. Each text is one row.
     ///
     /// Every text, readable or not, is read as a value that the domain allows. So an unreadable
-    /// text never changes the number of rows, and never causes an error. Return `None` when the
-    /// members of the domain do not consist of rows.
+    /// text never changes the number of rows, and never causes an error. Return `None` (the
+    /// default) when the domain cannot read texts as rows, or cannot read this number of rows.
     fn read_cells(&self, cells: &[&str]) -> Option<Result<Self::Carrier>> {
         let _ = cells;
         None

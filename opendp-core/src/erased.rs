@@ -3,8 +3,8 @@
 //! Erased objects have the same generic types as typed objects. For example, an
 //! [`AnyTransformation`] is a [`Transformation`](crate::Transformation) between erased spaces. So
 //! chaining, composition and maps are written once for erased and typed objects. An erased object
-//! is made from a typed object, or from other erased objects by chaining or composition. When a
-//! typed object is made, its parts are checked together.
+//! is made from a typed object, or from other erased objects by chaining or composition. The
+//! constructor of a typed object checks that the parts of the object fit together.
 
 mod distance;
 mod objects;

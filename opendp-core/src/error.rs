@@ -10,8 +10,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// An error that occurs when a computation is constructed or runs.
 ///
 /// Each case that a caller can handle has its own variant. Messages name arguments, types and
-/// parameters. Messages also state what was expected and what was found. The messages of a release
-/// never contain data, because an error must not reveal data that the mechanism protects. Some
+/// parameters. Messages also state what was expected and what was found. The message of an error in
+/// a release never contains data, because it must not reveal data that the mechanism protects. Some
 /// functions of [`arith`](crate::arith) show their operands in a message. Do not pass on such a
 /// message when an operand is private.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -34,7 +34,8 @@ pub enum Error {
     /// A map could not be evaluated at the given distance.
     #[error("{}", shown(.0, LONGEST))]
     FailedMap(String),
-    /// A number does not fit the target type of a conversion.
+    /// A conversion is not possible. For example, a number does not fit the target type, or JSON
+    /// does not have the expected form.
     #[error("cannot cast: {}", shown(.0, LONGEST))]
     FailedCast(String),
     /// A value does not have the requested type.
@@ -93,7 +94,7 @@ pub enum Error {
     /// The metric does not measure distances on the domain.
     #[error("not a metric space: {}", shown(.0, LONGEST))]
     MetricSpace(String),
-    /// A distance is negative, not a number, or cannot be compared.
+    /// A distance is negative, is NaN, or cannot be compared.
     #[error("invalid distance: {}", shown(.0, LONGEST))]
     InvalidDistance(String),
     /// A search found no value.
@@ -133,7 +134,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Return the name of this kind of error, for documents and other languages.
+    /// Return the name of this kind of error, for programs in other languages.
     ///
     /// ```
     /// # use opendp_core::Error;
@@ -168,8 +169,8 @@ impl Error {
     pub fn at(self, place: impl Into<String>) -> Self {
         Error::At { place: place.into(), source: Box::new(self) }
     }
-    /// Remove the name of an argument from the beginning of a message. The place of the error
-    /// states this name, so the message does not repeat it.
+    /// Remove the name of an argument from the beginning of a message. The caller adds this name by
+    /// [`at`](Error::at), so the message must not repeat it.
     #[must_use]
     pub(crate) fn without_name(mut self, name: &str) -> Self {
         if let Error::FailedFunction(reason)

@@ -14,7 +14,7 @@ use crate::{Carrier, Chunk, Codec, Error, HashableAtom, Result, named};
 /// Rows of named columns. All columns have the same length, and each column has its own type.
 ///
 /// The order of the columns is irrelevant. A frame without columns has no rows. In JSON, a frame is
-/// an object of [`Column`]s, each with its type.
+/// a map from names to [`Column`]s, and each column states its type.
 ///
 /// ```
 /// # use opendp_core::{Column, DataFrame};
@@ -62,7 +62,7 @@ impl<K: HashableAtom> DataFrame<K> {
     fn place(&self, name: &K) -> Option<usize> {
         self.columns.binary_search_by(|(known, _)| order(known, name)).ok()
     }
-    /// Return the cells of a column, if a column of this name and type exists.
+    /// Return the cells of a column, if the column exists and its cells have the type `T`.
     pub fn cells<T: Cell>(&self, name: &K) -> Option<&[T]> {
         self.column(name)?.cells()
     }
@@ -110,7 +110,7 @@ pub(crate) fn by_name<K: HashableAtom, C>(
 ) -> Option<Vec<(K, C)>> {
     ordered(columns.into_iter().collect())
 }
-/// Compare two names. Any two names have an order.
+/// Compare two names. Any two names can be compared, so `partial_cmp` never returns `None`.
 fn order<K: HashableAtom>(x: &K, y: &K) -> std::cmp::Ordering {
     x.partial_cmp(y).unwrap_or(std::cmp::Ordering::Equal)
 }
@@ -141,7 +141,7 @@ impl<K: HashableAtom> Chunk for FrameChunk<'_, K> {
     }
 }
 impl<'a, K: HashableAtom> FrameChunk<'a, K> {
-    /// Return the cells of a column, if a column of this name and type exists.
+    /// Return the cells of a column, if the column exists and its cells have the type `T`.
     pub fn cells<T: Cell>(self, name: &K) -> Option<&'a [T]> {
         self.frame.cells(name)?.get(self.start..self.end)
     }
@@ -191,8 +191,9 @@ impl<K: fmt::Debug> fmt::Debug for DataFrame<K> {
     }
 }
 
-/// If the names are strings, a frame is written as an object. Any other frame is written as an
-/// array of pairs, like a map.
+/// A frame is written like a map from names to columns. If the names are strings, the form is an
+/// object, unless `serde_json` reserves one of the names. In all other cases, the form is an array
+/// of pairs.
 impl<K: HashableAtom> Codec for DataFrame<K> {
     fn to_json(&self) -> Json {
         let pairs = self.columns().map(|(name, column)| (name.to_json(), column.to_json()));

@@ -1,5 +1,5 @@
-//! Functions that consist of stages. The same definition of a function runs on a slice and over a
-//! stream of chunks. A fold of rows can also run on all cores.
+//! Functions that consist of stages. A function that maps or folds rows has one definition, which
+//! runs on a slice and over a stream of chunks. A fold of rows can also run on all cores.
 
 mod fold;
 mod label;
@@ -37,10 +37,10 @@ use crate::{Carrier, Result};
 ///
 /// Three sequences of stages run in one pass: `rows` after `rows`, a `fold` after `rows`, and any
 /// stage after a `fold`. The pass reads the data in small chunks, and each chunk fits the cache. So
-/// the data is not copied between stages. A function runs over a stream if it is one of these
-/// sequences, a single `rows` or a single `fold`. Any other function needs its whole input at once.
-/// If a function has a fold that does not depend on the order of the rows, the function folds large
-/// data sets on all cores.
+/// the stages never store a whole intermediate data set. A function runs over a stream if it is one
+/// of these sequences, a single `rows` or a single `fold`. Any other function needs its whole input
+/// at once. If a function has a fold that does not depend on the order of the rows, the function
+/// folds large data sets on all cores.
 ///
 /// The types of the stages are erased. Only the function states the types of its input and its
 /// output. So all code that fuses and runs stages is compiled once. Types are looked up once per
@@ -66,9 +66,9 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// Make a function that acts on each row alone. `append` appends the output rows of a chunk to
     /// a buffer.
     ///
-    /// The output rows must not depend on the division of the input into chunks. If this function
-    /// is not [`labelled`](Function::labelled) and a fold follows, then only this function and its
-    /// clones can merge partial results.
+    /// The output rows must not depend on the division of the input into chunks. Suppose that this
+    /// function is not [`labelled`](Function::labelled), and that a fold follows. Then partial
+    /// results can be merged only if they come from this function or its clones.
     pub fn rows(
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
@@ -176,7 +176,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
         !matches!(self.stage, Stage::Map(_))
     }
     /// Run the function over a stream of chunks. If the function folds rows, the memory does not
-    /// grow with the length of the stream.
+    /// grow with the length of the stream, except for the state of the fold.
     ///
     /// The result is bit for bit the same for every division of the rows into chunks. If the data
     /// has no rows, pass one chunk without rows. This chunk still has the form of the data, such as

@@ -22,9 +22,9 @@
 //!
 //! For a transformation, [`all`] and [`on`] check every law. A test that uses [`Grounds`] needs
 //! only the name and the signature of a transformation to check it. For a measurement, a [`Claim`]
-//! is the claim of the privacy map about two neighbours. [`Claim::exactly`] runs the mechanism on
-//! every random tape and compares all probabilities. [`private`] compares the frequencies of random
-//! draws.
+//! is the claim of the privacy map about two neighbours. [`Chances::of`] runs the mechanism on
+//! every random tape and computes all probabilities. [`Claim::exactly`] compares them. [`private`]
+//! compares the frequencies of random draws.
 
 mod binomial;
 mod grounds;
@@ -150,10 +150,10 @@ where
     Ok(cases)
 }
 
-/// Check that a transformation of rows gives bit for bit the same result for every division of its
-/// rows. The check divides the rows into parts, runs the parts as a stream, and merges their
-/// partial results in reverse order. It also writes a partial result as bytes and reads the bytes
-/// back.
+/// Check that a transformation of rows gives bit for bit the same result when its rows are divided
+/// into chunks. The check tries every size of the chunks. It runs the chunks as a stream. If the
+/// transformation has partial results, the check also writes the partial result of each chunk as
+/// bytes, reads the bytes back, and merges the partial results in reverse order.
 ///
 /// # Errors
 /// A description of the first input that breaks the law.
@@ -251,7 +251,7 @@ where
     Ok(cases)
 }
 
-/// Check all laws of a transformation of rows on all vectors over an alphabet.
+/// Check all laws of a transformation of rows on all vectors over an alphabet, up to a length.
 ///
 /// # Errors
 /// A description of the first case that breaks a law.
@@ -316,7 +316,8 @@ mod tests {
         assert!(vectors(&[0, 1], 2).contains(&vec![1, 0]));
     }
 
-    /// A transformation that counts rows, with deliberate mistakes that the laws must find.
+    /// A fold that counts rows. If `merges` is `false`, the function `merge` loses rows, and the
+    /// laws must find this mistake.
     struct Count {
         merges: bool,
     }

@@ -3,9 +3,10 @@
 //! - [`Domain`]: a set of values. [`Metric`]: a distance on a set. [`Space`]: a checked pair of a
 //!   domain and a metric.
 //! - [`Measure`]: a distance between two distributions. It measures privacy loss.
-//! - [`Function`]: the code that runs on the data. Its stages are fused. Functions of rows and
-//!   folds run over streams, and folds can also run in parallel.
-//! - [`StabilityMap`], [`PrivacyMap`]: the proved bounds of a function.
+//! - [`Function`]: the code that runs on the data. Its stages are fused. Folds, and functions of
+//!   single rows, run over streams. Folds can also run in parallel.
+//! - [`StabilityMap`], [`PrivacyMap`]: the proved bounds on the distance between the outputs of a
+//!   function, and on its privacy loss.
 //! - [`Transformation`], [`Measurement`]: a function and its map. [`Transformation::then`] chains
 //!   them.
 //! - [`arith`]: arithmetic with a documented rounding direction. [`random`]: the secure source of
@@ -124,10 +125,11 @@ pub use transformation::{After, Transformation};
 pub use type_name::{Named, TypeName};
 
 pub mod descriptors {
-    //! The functions by which documents describe domains, metrics and measures.
+    //! The functions by which pipeline documents describe domains, metrics and measures.
     //!
-    //! Each name in a document, such as `"atom_domain"`, is the name of a function. In Rust code,
-    //! the methods of the types, such as `AtomDomain::new`, are shorter.
+    //! In a pipeline document, the name of a domain, metric or measure, such as `"atom_domain"`, is
+    //! the name of one of these functions. In Rust code, the methods of the types, such as
+    //! `AtomDomain::new`, are shorter.
     pub use crate::domains::{
         atom_domain, bitvector_domain, dataframe_domain, map_domain, option_domain, pair_domain,
         user_domain, vector_domain,

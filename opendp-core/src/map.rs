@@ -58,7 +58,7 @@ fn erased<I: Distance, O: Distance>(bound: &Shared<I, O>) -> Shared<AnyDistance,
 #[derive(Clone)]
 pub(crate) struct Untyped(Stored);
 /// The two ways to store a map. Most privacy maps take a float and return a float. The type of such
-/// a map is known here, so an evaluation needs no virtual call to find it.
+/// a map is known here, so an evaluation needs no virtual call to find this type.
 #[derive(Clone)]
 enum Stored {
     Floats(Arc<Losses<f64, f64>>),
@@ -72,8 +72,8 @@ impl<I: Distance, O: Distance> Erased for Shared<I, O> {
         Untyped::new(erased(self))
     }
 }
-/// The identity map of distances between data sets, and its erased form. Most constructors on data
-/// sets make this map, so all of them share it.
+/// The identity map of distances between data sets, and its erased form. Many constructors on data
+/// sets need this map. They share it, so it is made only once.
 static SAME: LazyLock<[Untyped; 2]> =
     LazyLock::new(|| [Untyped::new(same::<u32>()), Untyped::new(erased(&same::<u32>()))]);
 impl Untyped {

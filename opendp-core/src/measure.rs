@@ -28,7 +28,7 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     }
     /// Decode a loss that was read as JSON before its measure was known. Losses in arguments of
     /// registered functions are read in this way. The default returns the loss unchanged, because a
-    /// loss that is a number is read in the same way in every measure.
+    /// loss of a known type is already decoded.
     ///
     /// # Errors
     /// `FailedCast` when the JSON is not a loss in this measure.

@@ -133,9 +133,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     pub fn exact_map(&self, d_in: &MI::Distance) -> Result<Vec<Exact>> {
         self.map_ref().eval_exact(self.measure(), d_in)
     }
-    /// Return whether another measurement has the same map object, for example because it is a
-    /// clone. If the map object is the same, one evaluation of the map is enough for both
-    /// measurements.
+    /// Return whether another measurement, such as a clone, has the same map object. If the map
+    /// object is the same, one evaluation of the map is enough for both measurements.
     pub fn shares_map(&self, other: &Self) -> bool {
         self.claims.map.is(&other.claims.map)
     }
@@ -192,8 +191,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// next question. The function gets the conversation before that question.
     /// The session ends only the conversations in the result of the function. So the function must
     /// not keep the conversation, and may pass the conversation on only in its result. Otherwise
-    /// the conversation can be continued after its end, and the loss of the session can exceed its
-    /// bound.
+    /// the conversation can continue after the next question, and the loss of the session can
+    /// exceed its bound.
     ///
     /// # Errors
     /// The errors of `next`.

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use crate::erased::AnyMetric;
 use crate::{Distance, Domain, Named, Result};
 
-/// A measure of the distance between two values.
+/// A definition of the distance between two values.
 ///
 /// A release never computes the distance between two data sets. The user states a bound on the
 /// distance between inputs, and the maps compute all other bounds from this bound. The
@@ -24,7 +24,7 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
     }
     /// Decode a distance that was read as JSON before its metric was known. Distances in arguments
     /// of registered functions are read in this way. The default returns the distance unchanged,
-    /// because its type is known.
+    /// because a distance of a known type is already decoded.
     ///
     /// # Errors
     /// `FailedCast` when the JSON is not a distance in this metric.
@@ -51,8 +51,8 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
 /// A metric that measures distances between the members of `D`.
 ///
 /// The domain is a type parameter of this trait. So another crate can implement the trait for its
-/// own metrics with the domains of this crate. It can also implement the trait for the metrics of
-/// this crate with its own domains.
+/// own metrics with the domains of this crate. The other crate can also implement the trait for the
+/// metrics of this crate with its own domains.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not measure distances on `{D}`",
     note = "to let your own metric measure this domain, write `impl MetricOn<{D}> for {Self}`"

@@ -4,12 +4,12 @@
 /// A change of a registered constructor.
 ///
 /// A document states the version that it was written for. The reader of the document applies all
-/// later changes, so the document keeps its meaning. Authors write the macro
+/// later changes, so the document keeps its meaning. The author of a constructor calls the macro
 /// [`migrate!`](crate::migrate) below the changed constructor. The macro defines a constant of this
 /// type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Migration {
-    /// The package of the constructor. Versions are counted for each package.
+    /// The package of the constructor. Each package numbers its own versions.
     pub package: &'static str,
     /// The name under which the constructor is listed.
     pub constructor: &'static str,
@@ -80,8 +80,9 @@ impl Migration {
 /// ```
 ///
 /// The number after `in` is the first version in which documents use the new form of the
-/// constructor. For the constructors of this workspace, this number is a `version` of documents.
-/// Another package counts its own versions, and documents state these versions in `packages`.
+/// constructor. For the constructors of this workspace, a document states its version in the field
+/// `version`. Each other package numbers its own versions. A document states these versions in the
+/// field `packages`.
 #[macro_export]
 macro_rules! migrate {
     ($($constructor:ident in $since:literal: $change:ident $fields:tt;)+) => {$(

@@ -26,9 +26,9 @@ impl<D: Domain, M: Metric> Space<D, M> {
     /// A distance that passes all rules can still have no neighbours, for example in a domain with
     /// only one member.
     ///
-    /// If there are no neighbours, the loss at this distance is 0 even without noise. Such a loss
-    /// is correct but gives no protection. So every operation that charges a loss, solves for a
-    /// parameter, or makes a release checks its distance first.
+    /// If there are no neighbours at distance `d_in`, the loss at `d_in` is 0 even without noise.
+    /// This loss is correct, but it gives no protection. So adaptive compositions, the sparse
+    /// vector technique, and the search for a parameter of a document check their distance first.
     ///
     /// ```
     /// # use opendp_core::{AtomDomain, ChangeOneDistance, Space, SymmetricDistance, VectorDomain};

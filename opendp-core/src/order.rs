@@ -1,6 +1,7 @@
 //! Sorting that is compiled once. The compiler compiles a sort of the standard library again for
 //! each type of elements and for each comparison. Each compiled sort is a thousand instructions
-//! long. These functions sort indices instead of elements.
+//! long. The functions of this module sort indices by a `dyn` comparison. All their sorts have the
+//! same types, so only one sort is compiled.
 
 use std::cmp::Ordering;
 
@@ -18,10 +19,13 @@ pub fn places(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<u
     places
 }
 /// Return the indices of values in ascending order of the values. Equal values keep their order.
-/// Values that cannot be compared, such as NaN, count as equal.
+/// Values that are not equal to themselves, such as NaN, come last and keep their order.
 pub fn ascending<T: PartialOrd>(values: &[T]) -> Vec<usize> {
+    let comparable = |value: &T| value.partial_cmp(value).is_some();
     places(values.len(), &|left, right| {
-        values[left].partial_cmp(&values[right]).unwrap_or(Ordering::Equal)
+        let (left, right) = (&values[left], &values[right]);
+        // If every value were equal to NaN, this would be no order, and the sort could panic.
+        left.partial_cmp(right).unwrap_or_else(|| comparable(right).cmp(&comparable(left)))
     })
 }
 /// Return copies of values in ascending order.
@@ -47,5 +51,15 @@ mod tests {
         assert_eq!(sorted(&[2.5, -0.0, 0.0, f64::INFINITY, -1.0])[..3], [-1.0, -0.0, 0.0]);
         assert_eq!(ascending(&[-0.0, 0.0, -1.0]), [2, 0, 1]);
         assert!(sorted::<i32>(&[]).is_empty());
+    }
+    #[test]
+    fn nan_comes_last() {
+        for seed in 0..50_u64 {
+            let draw = |i: u64| (seed + 7) * (i * i + 3 * i + 1) % 13;
+            let value = |i| if draw(i) < 5 { f64::NAN } else { draw(i) as f64 };
+            let found = sorted(&(0..100).map(value).collect::<Vec<_>>());
+            let numbers = found.iter().take_while(|value| !value.is_nan()).count();
+            assert!(found[..numbers].is_sorted() && found[numbers..].iter().all(|x| x.is_nan()));
+        }
     }
 }

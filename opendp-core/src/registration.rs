@@ -60,7 +60,7 @@ pub struct Generic {
     pub types: &'static [fn() -> TypeName],
     /// The name of the type for which the code is compiled.
     pub compiled: fn() -> TypeName,
-    /// The name of the default type, for requests that do not determine the type.
+    /// The name of the default type. It is used if a call does not determine the type.
     pub default: Option<fn() -> TypeName>,
 }
 /// The type of a parameter of a registered function.
@@ -114,8 +114,8 @@ pub struct Parameter {
     /// The default value of the parameter, as JSON text.
     pub default: Option<Cow<'static, str>>,
     argument: ArgumentType,
-    /// Whether the compiled type stands for several types. If so, the name of the parameter's type
-    /// contains the chosen type.
+    /// Whether the type of the parameter contains a compiled type that stands for several types. If
+    /// so, `type_name` contains the chosen type in place of the compiled type.
     stands: bool,
 }
 impl Parameter {

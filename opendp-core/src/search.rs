@@ -23,8 +23,9 @@ macro_rules! integers {
             const START: Self = 0;
             fn above() -> Vec<Self> {
                 let bands = (0..$t::BITS / 4).filter_map(|band| (1 as $t).checked_shl(4 * band));
-                // Some conditions return an error for every value beyond the limits of a type with
-                // fewer bits. So the list includes the limits of such types.
+                // Some conditions return an error for every value that a type with fewer bits, or
+                // an `f64`, cannot represent. So the list includes the largest values of such
+                // types, and 2^53 - 1. An `f64` represents all integers from 0 to this number.
                 let ends = [7, 8, 15, 16, 31, 32, 53, 63].into_iter();
                 let ends = ends.filter_map(|bits| (1 as $t).checked_shl(bits)?.checked_sub(1));
                 let mut all: Vec<$t> = bands.chain(ends).filter(|x| 0 < *x).collect();
@@ -50,8 +51,8 @@ macro_rules! floats {
         impl Bisect for $t {
             const START: Self = 0.0;
             fn above() -> Vec<Self> {
-                // The values are the limits of the type, and powers of two from 2^-121 to 2^121.
-                // The exponents of these powers are squares and negative squares.
+                // The values are `MIN_POSITIVE`, `MAX`, and powers of two from 2^-121 to 2^121. The
+                // exponents of these powers are squares and negative squares.
                 let small = (0..12).rev().map(|k: i32| (2.0 as $t).powi(-k * k));
                 let large = (1..12).map(|k: i32| (2.0 as $t).powi(k * k));
                 let all = [$t::MIN_POSITIVE].into_iter().chain(small).chain(large);
@@ -210,7 +211,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Related for Transformation<
 ///
 /// Use this function to find the least noise or the largest sample that meets a budget. The search
 /// evaluates only maps, and uses no data. The search uses [`binary_search`]. If the chain cannot be
-/// constructed with a parameter, this parameter does not meet the budget.
+/// constructed with a parameter, this parameter counts as one that does not meet the bound.
 ///
 /// ```
 /// # use opendp_core::{*, search::binary_search_param};

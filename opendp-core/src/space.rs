@@ -82,8 +82,8 @@ impl Untyped {
             Err(error) => Err(error),
         }
     }
-    /// Erase the types. A metric can stand for another metric. The erased space then has this other
-    /// metric.
+    /// Erase the types. If the type of the metric stands for several metrics, the erased space has
+    /// the metric that the value represents.
     pub(crate) fn erased(&self) -> Space<AnyDomain, AnyMetric> {
         let space = match self.metric.stands_for() {
             Some(metric) => Untyped::new(self.domain.clone(), metric, self.best),
@@ -127,8 +127,9 @@ impl Untyped {
 }
 #[cold]
 fn worst_selected() -> Error {
-    let reason = "the next step selects the highest score, but the lowest of these scores is the \
-                  best, because they are distances; select the lowest score";
+    let reason = "the next step selects the highest score, or its questions can select it, but \
+                  the lowest of these scores is the best, because they are distances; select the \
+                  lowest score, or make the next step on the output space of this step";
     Error::argument("input", reason)
 }
 pub(crate) fn fits<D: Domain, M: MetricOn<D>>(space: &Untyped) -> Result<()> {
@@ -153,8 +154,9 @@ impl<D, M> Space<D, M> {
         self.with_best(Best::Lowest)
     }
     /// State that the step on this space selects the highest score. The step then cannot follow a
-    /// step whose [lowest score is the best](Space::with_lowest_best). A constructor that selects a
-    /// score states this for its input space.
+    /// step whose [lowest score is the best](Space::with_lowest_best). A constructor that selects
+    /// the highest score calls this function on its input space. So does a constructor of a session
+    /// whose questions can select the highest score.
     #[must_use]
     pub fn with_highest_best(self) -> Self {
         self.with_best(Best::Highest)
@@ -207,7 +209,8 @@ impl<D: Domain, M: Metric> Space<D, M> {
     ///
     /// # Errors
     /// `DomainMismatch` or `MetricMismatch`. The message contains both domains or both metrics as
-    /// JSON. `Argument` when this step selects the highest score, but the lowest score is the best.
+    /// JSON. `Argument` when the second step selects the highest score, but the lowest score of the
+    /// first step is the best.
     pub fn follows(&self, found: &Space<D, M>) -> Result<()> {
         self.untyped.follows(&found.untyped)
     }

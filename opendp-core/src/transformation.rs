@@ -102,8 +102,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     ) -> Result<DO::Carrier> {
         self.function.eval_chunks(chunks)
     }
-    /// Begin a partial result. The caller can merge partial results. The merged result is finished
-    /// once.
+    /// Begin a partial result, to which the caller adds rows. The caller can merge several partial
+    /// results, and gets the output from the merged result.
     ///
     /// # Errors
     /// `NotImplemented` if the function does not fold its rows, or if the order of the rows
@@ -177,10 +177,12 @@ pub trait After<First> {
     fn after(&self, first: &First) -> Result<Self::Chained>;
 }
 
-/// Chain two transformations. Their functions and their maps are composed in order. Let the
-/// distance between two inputs be at most `d_in`. Then the outputs of the first function are
-/// members of its output space, at distance at most `map_0(d_in)`. So the distance between the
-/// final outputs is at most `map_1(map_0(d_in))`.
+/// Chain two transformations. Their functions and their maps are composed in order. Let `map_0` and
+/// `map_1` be the maps of the first and of the second transformation. Let the distance between two
+/// inputs be at most `d_in`. Then the outputs of the first function are members of the output space
+/// of the first transformation, at distance at most `map_0(d_in)`. This space is the input space of
+/// the second transformation. So the distance between the final outputs is at most
+/// `map_1(map_0(d_in))`.
 impl<DI: Domain, MI: Metric, DX: Domain, MX: Metric, DO: Domain, MO: Metric>
     After<Transformation<DI, MI, DX, MX>> for Transformation<DX, MX, DO, MO>
 {

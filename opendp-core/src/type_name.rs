@@ -98,7 +98,8 @@ impl TypeName {
             "Optional" => "Option",
             "Dict" | "dict" => "HashMap",
             // The current head of a tuple is empty. With an empty head and no arguments, the name
-            // would be empty. So a tuple without arguments keeps its head.
+            // would be printed as `()`, which cannot be parsed. So a tuple without arguments keeps
+            // its head.
             "Tuple" | "tuple" if !self.args.is_empty() => "",
             _ => return self,
         };

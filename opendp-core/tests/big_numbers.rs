@@ -2,8 +2,8 @@
 //!
 //! Many maps use big integers. Many samplers use big integers when floats are too imprecise. In
 //! another project, quotients of big integers had a wrong sign, so the outputs of samplers were
-//! wrong (OpenDP #2638). The tested numbers cause carries and borrows. Their sizes are near the
-//! sizes at which the library changes its algorithms.
+//! wrong (OpenDP #2638). The tested numbers cause carries and borrows. Some of the numbers are so
+//! long that the library (`dashu-int`) uses its algorithms for long numbers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")]
 
 use std::cmp::Ordering;
@@ -185,8 +185,8 @@ fn an_operation_that_loses_a_sign_or_a_carry_is_found() {
 #[test]
 fn a_negative_fraction_keeps_its_sign_when_it_is_divided() {
     // Each case is a fraction that is divided by an integer, such as (-2/3) / 4. The quotient is
-    // always -1/6. The minus sign can be in the numerator, in the denominator and in the divisor.
-    // The test reduces the quotient to lowest terms, and compares it with -1/6 by cross
+    // always -1/6. The minus sign is in the numerator, in the denominator, in the divisor, or in
+    // all three. The test reduces the quotient to lowest terms, and compares it with -1/6 by cross
     // multiplication.
     for (numerator, denominator, divisor) in [(-2, 3, 4), (2, -3, 4), (2, 3, -4), (-2, -3, -4)] {
         let numerator = IBig::from(numerator);

@@ -42,7 +42,7 @@ fn draw_in_child(draw: impl FnOnce() -> u64) -> u64 {
 }
 
 /// A fork also copies locks that other threads hold, and the child would wait for such a lock
-/// forever. So each test holds this lock, and only one test runs at a time.
+/// forever. So each test holds the lock `TURN`, and only one test runs at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
 #[test]

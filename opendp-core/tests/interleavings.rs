@@ -1,4 +1,5 @@
-//! Tests of the locks and turns of sessions under many interleavings of threads.
+//! Tests of locks and turns under many interleavings of threads. A turn permits one of several
+//! interactive mechanisms to answer.
 //!
 //! The test compiles the source files of the locks and the turns a second time. In this copy, a
 //! scheduler controls the locks and the threads. The scheduler runs thousands of schedules, which

@@ -2,24 +2,26 @@
 //!
 //! A mechanism states a [`DominatingPair`]. A dominating pair consists of two distributions. These
 //! two distributions are at least as far apart as the distributions of the mechanism's releases on
-//! two neighbouring data sets. An [`Account`] composes any number of pairs. The account computes
-//! certified lower and upper bounds on delta at an epsilon, or on epsilon at a delta.
+//! any two neighbouring data sets. An [`Account`] composes any number of pairs. The account
+//! computes certified lower and upper bounds on delta at an epsilon, or on epsilon at a delta.
 //!
-//! # How it computes, and why the bounds hold
+//! # How an account computes, and why the bounds hold
 //!
 //! 1. Each pair puts its outputs into buckets. Each bucket is for an interval of losses. The mass
-//!    of a bucket is its probability, as a plain float. The pair states a bound on the relative
-//!    error of its masses. The functions that compute masses contain proofs of their error bounds.
+//!    of a bucket is its probability, computed with rounding errors. The pair states a bound on the
+//!    relative error of its masses. The comments of the functions that compute masses prove these
+//!    bounds.
 //! 2. For an upper bound, the buckets become a measure on a grid ("connect the dots"). This measure
 //!    dominates the loss. The masses and losses of this measure are enlarged by the errors of
 //!    step 1. For a lower bound, the buckets become a measure that the loss dominates. The masses
 //!    and losses of this measure are reduced by the errors of step 1.
 //! 3. The measures are tilted (multiplied by `e^(t x)` at each loss `x`). The Fourier transforms of
 //!    the tilted measures are raised to powers, multiplied and transformed back. A bound on the
-//!    error of the transforms is computed from the actual numbers, and is added to each mass. The
-//!    result covers an interval of losses, the window. Chernoff's inequality bounds the mass
-//!    outside the window. This bound is added to delta. Because of the tilt, these errors are small
-//!    relative to delta, even if delta is tiny.
+//!    error that the transforms cause in each mass is computed from the actual numbers. The result
+//!    covers an interval of losses, the window. Chernoff's inequality bounds the mass outside the
+//!    window. For an upper bound on delta, the first bound is added to each mass, and the second
+//!    bound is added to delta. For a lower bound, both bounds are subtracted. Because of the tilt,
+//!    these errors are small relative to delta, even if delta is tiny.
 //! 4. A heuristic chooses the grid, the tilt and the window for the requested epsilon or delta. The
 //!    choice affects how tight the bounds are. The bounds hold for every choice. If a result shows
 //!    that the choice was poor, the parameters are chosen again from this result.
@@ -34,9 +36,9 @@
 //! either. Its delta is a sum over the outputs ([`Outputs`]).
 //!
 //! Some accounts have 16 or more different pairs whose transforms do not decay. An example is an
-//! account of a thousand counts, each with Laplace noise of another scale. A Gaussian release with
-//! a small loss is then added to the account. This release increases epsilon by about 0.003 %, and
-//! makes all high frequencies negligible.
+//! account of a thousand counts, each with Laplace noise of a different scale. For an upper bound,
+//! a Gaussian release with a small loss is then added to the account. This release increases
+//! epsilon by about 0.003 %, and makes all high frequencies negligible.
 //!
 //! Some accounts have 64 or more different pairs, and a requested relative error of at least the
 //! default. For such an account, the sum over frequencies is first tried with the added Gaussian
@@ -71,9 +73,9 @@
 //! coarser. For example, ten releases of scale 2 at distance 2 have an epsilon of 19.459 at a delta
 //! of 1e-6. Continuous noise has an epsilon of 19.424.
 //!
-//! The simplest bound is for equal releases of one integer with discrete Gaussian noise. The law of
-//! the total noise is then known, and delta is a sum over the values of the total noise. This bound
-//! is exact up to rounding.
+//! The simplest bound is for equal releases of one integer with discrete Gaussian noise. The
+//! distribution of the total noise is then known, and delta is a sum over the values of the total
+//! noise. This bound is exact up to rounding.
 //!
 //! If only the profile of a pair is known, the profile is evaluated once, at 257 epsilons. Such a
 //! pair is composed on a grid.
@@ -83,8 +85,9 @@
 //! fixed in advance. Each share has a dominating pair, and the account uses the loss distribution
 //! of this pair.
 //!
-//! [`gaussian_delta`] and similar functions need no grid. The results of these functions are
-//! certified to the last digit.
+//! [`gaussian_delta`] and the other functions for one Gaussian release need no grid. The results of
+//! these functions are certified intervals. The two ends of an interval differ only in the last
+//! digits.
 
 mod account;
 mod adaptive;
@@ -109,6 +112,7 @@ mod joined;
 mod laplace_pair;
 mod lattice_transform;
 mod listed_transform;
+pub(crate) mod memo;
 mod mirror;
 mod noise_profile;
 mod normal;

@@ -20,9 +20,9 @@ use crate::sparse_vector::rounded;
 ///
 /// The mechanism is ALP, by Aumüller, Lebeda and Pagh (2021), "Differentially private sparse
 /// vectors with low error, optimal space, and fast access". No key is released. A question about a
-/// key returns an estimate of the value of this key. The estimate is near 0 if the map does not
-/// have the key. All answers are computed from one released table of bits, so more answers add no
-/// loss.
+/// key returns an estimate of the value of this key. The estimate is usually near 0 if the map does
+/// not have the key. All answers are computed from one released table of bits, so more answers add
+/// no loss.
 ///
 /// # Arguments
 /// * `input` - maps from keys to integers. A distance has three parts: the number of changed keys,
@@ -39,15 +39,16 @@ use crate::sparse_vector::rounded;
 ///
 /// # Precondition
 /// `scale` is finite and above 0, and the unit `alpha / scale` is finite. The other numbers are
-/// above 0. The table has at most 2^32 bits. A value uses at most 2^20 bits.
+/// above 0. The table has at most 2^32 bits. A key sets at most 2^20 bits.
 ///
 /// # Postcondition
 /// The release is a queryable. The answer for a key is the estimate of its value. The same question
 /// always has the same answer. Values below 0 count as 0, and values above `value_limit` count as
-/// about `value_limit`. The time of the release grows with the number of keys and with the values.
+/// about `value_limit`. The time of the release grows with the number of keys, with the values, and
+/// with the size of the table.
 ///
 /// # Map
-/// `d_out = scale l1`, rounded up once, where `d_in = (l0, l1, linf)`.
+/// `d_out = scale l1`, rounded up, where `d_in = (l0, l1, linf)`.
 ///
 /// # Proof
 /// The release is a function of the hash functions and of a table of bits. The hash functions are
@@ -262,8 +263,8 @@ impl Plan {
         let next = !rest.is_zero() && big_uniform_below(&self.over, source)? < rest;
         Ok(level + usize::from(next))
     }
-    /// Set the bits of all keys, and then flip each bit of the table with the probability `p`. A
-    /// key is given by its hash and its level.
+    /// Set the bits of all keys, and then flip each bit of the table with the probability
+    /// `1 / (alpha + 2)`, rounded up. A key is given by its hash and its level.
     fn table<S: RandomSource>(
         &self,
         hashes: &Hashes,

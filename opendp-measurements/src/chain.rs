@@ -25,12 +25,13 @@ use opendp_core::{
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close members of the first input domain. By the claim of the first step,
-/// the outputs of the first step are `map0(d_in)`-close members of the space in the middle. By the
-/// claim of the second step, the results of the second step are `map1(map0(d_in))`-close members of
-/// the output space.
+/// the outputs of the first step are `map0(d_in)`-close members of the output space of the first
+/// step. This space is the input space of the second step. By the claim of the second step, the
+/// results of the second step are `map1(map0(d_in))`-close members of the output space.
 ///
 /// # Errors
-/// `DomainMismatch` or `MetricMismatch` when the spaces in the middle differ.
+/// `DomainMismatch` or `MetricMismatch` when the output space of the first step is not the input
+/// space of the second step.
 ///
 /// # Example
 /// ```
@@ -88,12 +89,13 @@ register! {
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close members of the first input domain. By the claim of the
-/// transformation, the outputs of the transformation are `map0(d_in)`-close members of the space in
-/// the middle. So by the claim of the measurement, the distributions of the releases on `x` and `y`
-/// are at most `map1(map0(d_in))` apart.
+/// transformation, the outputs of the transformation are `map0(d_in)`-close members of its output
+/// space. This space is the input space of the measurement. So by the claim of the measurement, the
+/// distributions of the releases on `x` and `y` are at most `map1(map0(d_in))` apart.
 ///
 /// # Errors
-/// `DomainMismatch` or `MetricMismatch` when the spaces in the middle differ.
+/// `DomainMismatch` or `MetricMismatch` when the output space of the transformation is not the
+/// input space of the measurement.
 ///
 /// # Example
 /// ```

@@ -28,31 +28,31 @@ pub use privacy_filter::make_privacy_filter;
 /// * `measurements` - the members, at least one; their answers are released in this order
 ///
 /// # Precondition
-/// All members have the same input space and the same privacy measure. Losses must compose in this
-/// measure: [`MaxDivergence`](opendp_core::MaxDivergence),
+/// All members have the same input space and the same privacy measure. Losses in this measure must
+/// compose. They compose in the measures [`MaxDivergence`](opendp_core::MaxDivergence),
 /// [`ZeroConcentratedDivergence`](opendp_core::ZeroConcentratedDivergence),
 /// [`RenyiDivergence`](opendp_core::RenyiDivergence),
-/// [`SmoothedMaxDivergence`](opendp_core::SmoothedMaxDivergence), or an approximate version of
+/// [`SmoothedMaxDivergence`](opendp_core::SmoothedMaxDivergence), and the approximate versions of
 /// these measures.
 ///
 /// # Postcondition
 /// The release is the list of the releases of all members. Each member draws its noise
-/// independently. The accuracy is the list of the members' bounds, in the same order. Each bound
-/// holds for a single member, except with probability `alpha`.
+/// independently. The accuracy is the list of the members' bounds, in the same order. Each bound is
+/// for one member alone, and fails with probability at most `alpha`.
 ///
 /// If concurrent composition is proved for the [measure](Measure::interaction), interactive members
-/// can answer questions in any order. Otherwise each member that starts ends the members before it,
-/// so only the last member answers questions.
+/// can answer questions in any order. Otherwise, when a member starts, all earlier members end. So
+/// only the last member answers questions.
 ///
 /// The function needs all data in memory, because it runs each member on all data, one after the
 /// other.
 ///
 /// # Map
 /// Take the losses of the members at `d_in`. The loss is the composition of these losses in the
-/// measure. For epsilon or rho, the result is the exact sum of the members' bounds, rounded up
-/// once. For privacy profiles, the result is the profile of the convolution of the members' losses.
-/// The [accounting](crate::accounting) computes this profile. The analyst can choose an epsilon or
-/// a delta later.
+/// measure. For epsilon or rho, the losses are added exactly, and the sum is rounded up once. For
+/// privacy profiles, the distributions of the members' losses are convolved, and the result is the
+/// profile of the convolution. The [accounting](crate::accounting) computes this profile. The
+/// analyst can choose an epsilon or a delta later.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close members of the common input domain. By the claim of member `i`, its
@@ -96,7 +96,8 @@ where
             "measurements: expected at least one measurement, found none".into(),
         ));
     };
-    // If one member selects the highest score, the composition states this.
+    // If a member states in its input space that it selects the highest score, the composition uses
+    // this input space, and so states the same.
     let inputs = measurements.iter().map(Measurement::input);
     let input =
         inputs.fold(first.input(), |all, input| if input.selects_highest() { input } else { all });

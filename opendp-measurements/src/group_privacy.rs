@@ -14,8 +14,8 @@ use opendp_core::{
 pub use growth::{GroupMeasure, Growth};
 pub use path::PathMetric;
 
-/// Make a measurement that states its loss at larger distances than the given measurement. A larger
-/// distance is divided into steps.
+/// Make a measurement whose map accepts larger distances than the map of the given measurement. The
+/// new map divides a distance into steps.
 ///
 /// The maps of most measurements accept any distance, and are tighter than the bound of this
 /// constructor. Use this constructor if the map of a measurement accepts only small distances. For
@@ -25,12 +25,13 @@ pub use path::PathMetric;
 ///
 /// # Arguments
 /// * `measurement` - the measurement
-/// * `size` - the largest number of steps into which a distance is divided (the size of the groups)
+/// * `size` - the largest number of steps into which a distance is divided. If the map of the
+///   measurement accepts only one changed record, `size` is the largest size of a group
 ///
 /// # Precondition
 /// `size` is at least 1. The metric joins members of the domain by [paths](PathMetric). Such a
-/// metric is discrete, or it counts records. If the metric counts records, the domain [contains all
-/// data sets of its records](Domain::recombines).
+/// metric is the discrete distance, or it counts records. If the metric counts records, the domain
+/// [contains all data sets of its records](Domain::recombines).
 ///
 /// # Postcondition
 /// The release and the measure do not change.
@@ -38,9 +39,9 @@ pub use path::PathMetric;
 /// # Map
 /// A change of one record has length 1, with one exception. If the number of records is public, and
 /// the metric counts added and removed records, a change replaces one record and has length 2. Let
-/// `n` be the number of changes that `d_in` allows, and `k` the smaller of `size` and `n`. A step
-/// consists of `n / size` changes, rounded up to a whole number. Let the loss of a step be the loss
-/// of the measurement at the length of a step. The loss at `d_in`, rounded up, is
+/// `n` be the number of changes that `d_in` allows, and `k` the smaller of `size` and `n`, but at
+/// least 1. A step consists of `n / size` changes, rounded up to a whole number. Let the loss of a
+/// step be the loss of the measurement at the length of a step. The loss at `d_in`, rounded up, is
 ///
 /// | measure | loss of a step | loss of `k` steps |
 /// |---|---|---|
@@ -50,27 +51,32 @@ pub use path::PathMetric;
 /// | `RenyiDivergence` | `r(a)` at the order `a` | the sum over `i < k` of `k a / (k a - i) r(k a - i)` |
 /// | `SmoothedMaxDivergence` | `delta(epsilon)` | the least sum over `i` of `e^(epsilon_1 + ... + epsilon_(i - 1)) delta(epsilon_i)` that is found, where `epsilon_1 + ... + epsilon_k <= epsilon` |
 ///
-/// If the parts of the loss of a step are exact, the parts of the result are exact. In Renyi
+/// In the first three measures of the table, an exact loss of a step gives an exact `epsilon` or
+/// `rho` of the result. The `delta` of the result is rounded up if `k` exceeds 1. In Renyi
 /// divergence, the curve `r` is evaluated at most 1024 times for each order of the result. If `k`
 /// exceeds 1024, the orders `k a - i` are divided into at most 1024 blocks of neighbouring orders.
-/// All orders of a block are then rounded up to the largest order of the block. [`Sampled`] losses
-/// are losses of a mechanism on populations, and grow in the same way.
+/// All orders of a block are then rounded up to the largest order of the block. A [`Sampled`] loss
+/// is the loss of a mechanism on populations, and grows in the same way as a loss in the inner
+/// measure. All its parts are rounded up.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. By the claim of [`PathMetric`], there are members
-/// `x = z_0, ..., z_k = y`, and consecutive members are at most one step apart. Let `P_i` be the
-/// law of the release on `z_i`, and `S` an event. The loss of a step holds in both directions of
-/// the step. So the bounds below also hold in both directions of the path.
+/// `x = z_0, ..., z_k = y`, and the distance between consecutive members is at most the length of a
+/// step. Let `P_i` be the law of the release on `z_i`, and `S` an event. The loss of a step is a
+/// bound in both directions of the step. So the bounds below also hold in both directions of the
+/// path.
 ///
 /// *Approximate, and pure with `delta = 0`.* `P_0(S) <= e^epsilon P_1(S) + delta`. Insert
 /// `P_1(S) <= e^epsilon P_2(S) + delta`, and continue up to `P_k`. The result is `P_0(S) <= e^(k
 /// epsilon) P_k(S) + delta (1 + ... + e^((k - 1) epsilon))`.
 ///
-/// *Profiles.* The same argument holds with a different epsilon for each step. An epsilon can be
-/// negative: the complement of `S` gives `P_0(S) <= e^-x P_1(S) + 1 - e^-x (1 - delta(x))`. Every
-/// choice of epsilons with a sum of at most epsilon gives a bound. The search for a good choice of
-/// epsilons affects only how tight the bound is. (The smallest of these bounds comes from the
-/// `k`-fold composition of the trade-off curve: Dong, Roth, Su 2022, on group privacy.)
+/// *Profiles.* The same argument holds with a different epsilon for each step. The epsilon of a
+/// step can also be negative. For a step with the epsilon `-x`, where `x > 0`, apply the profile at
+/// `x` to the complement of `S`. This gives `P_0(S) <= e^-x P_1(S) + 1 - e^-x (1 - delta(x))`.
+/// Every choice of epsilons with a sum of at most epsilon gives a bound. The search for a good
+/// choice of epsilons affects only how tight the bound is. (The smallest of these bounds comes from
+/// the trade-off curve `f` of a step: the function `1 - f` is applied `k` times. See Dong, Roth, Su
+/// 2022, on group privacy.)
 ///
 /// *Renyi.* Let `s_i = k a (a - 1) / (k (a - 1) + i)`, which decreases from `s_0 = a` to
 /// `s_k = a - 1`. Let `t_i = s_i - s_(i+1)`. All `t_i` add up to 1. Let `b_i = s_i / t_i`. Then
@@ -82,8 +88,8 @@ pub use path::PathMetric;
 /// table; the terms are in reverse order. Renyi divergence does not decrease if its order
 /// increases, so orders can be rounded up.
 ///
-/// *Zero-concentrated.* With `r(a) = rho a`, each of the `k` terms is `k a rho`. (Bun, Steinke
-/// 2016, on group privacy.)
+/// *Zero-concentrated.* With `r(a) = rho a`, each of the `k` terms is `k a rho`, so the sum is
+/// `a k^2 rho`. (Bun, Steinke 2016, on group privacy.)
 ///
 /// If the release is interactive, all bounds hold for the transcript of its conversation with every
 /// analyst.

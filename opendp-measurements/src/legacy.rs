@@ -19,7 +19,7 @@ use crate::{Scale, make_noisy_max};
 /// Make a measurement that chooses the index of a good score, as [`make_noisy_max`] does.
 ///
 /// The measure is the max-divergence. Despite the name, the noise is exponential. At the same loss,
-/// exponential noise finds a good index more often than Gumbel noise.
+/// exponential noise finds a good index at least as often as Gumbel noise.
 /// [`make_gumbel_max`](crate::make_gumbel_max) adds Gumbel noise.
 ///
 /// # Arguments
@@ -28,7 +28,9 @@ use crate::{Scale, make_noisy_max};
 /// * `optimize` - "max" if a large score is good, "min" if a small score is good
 ///
 /// # Map
-/// The map of [`make_noisy_max`]: `d_out = range / scale`, rounded up once.
+/// The map of [`make_noisy_max`]: `d_out = range / scale`, rounded up once. `range` is `d_in` under
+/// the range distance and under a monotonic L-infinity distance. Otherwise `range` is
+/// `d_in + d_in`, rounded up.
 ///
 /// # Proof
 /// The proof of [`make_noisy_max`] applies. For "min", `negate` is true.

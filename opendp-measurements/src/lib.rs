@@ -13,7 +13,7 @@
 //! - [`confidence_interval`] puts an interval around a noisy number.
 //!   [`laplacian_scale_to_accuracy`] and similar functions convert a scale to an error.
 //!   [`accuracy_to_laplacian_scale`] and similar functions convert an error to a scale. These
-//!   functions use the certified bounds in [`tails`].
+//!   functions compute certified bounds. For Gaussian noise, they use [`tails`].
 //! - [`make_gumbel_max`] chooses the index of a good score by Gumbel noise.
 //! - [`make_noisy_max`] chooses one good score, and [`make_noisy_top_k`] chooses several good
 //!   scores. Both constructors support two privacy measures. [`make_report_noisy_max_gumbel`] is an
@@ -30,7 +30,8 @@
 //!   answer questions one after another. The first constructor does not limit the total loss. The
 //!   second constructor has a budget for the total loss. The third constructor has a list that is
 //!   fixed in advance, with one loss for each question.
-//! - [`make_select_private_candidate`] repeats a release until its score is good enough.
+//! - [`make_select_private_candidate`] repeats a measurement until the score of its release reaches
+//!   a threshold.
 //! - [`make_parallel_composition`] makes a release of each part of a data set. Each record is in at
 //!   most one part. So for one added or removed record, the loss is the largest loss of a single
 //!   release.

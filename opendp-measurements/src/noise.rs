@@ -1,5 +1,5 @@
-//! The code that all mechanisms of additive noise share. [`make_noise`] selects a mechanism by the
-//! privacy measure.
+//! The code that several mechanisms of additive noise share. [`make_noise`] selects a mechanism by
+//! the privacy measure.
 
 /// Call a macro with each number type and with the distance types of this number type.
 macro_rules! each_number {
@@ -102,7 +102,8 @@ where
 /// * `output_measure` - max-divergence for Laplace noise, or zero-concentrated divergence for
 ///   Gaussian noise
 /// * `scale` - the scale of the noise. At scale 0, no noise is added and nothing is drawn
-/// * `k` - the exponent of the lattice that float releases lie on. Integers accept only null or 0
+/// * `k` - the exponent of the lattice: float releases are rounded to multiples of `2^k`. For
+///   integers, `k` is null or 0
 ///
 /// # Precondition
 /// The precondition of [`make_laplace`] or [`make_gaussian`].
@@ -257,10 +258,10 @@ where
         Ok(released?)
     })
 }
-/// The noise of a mechanism, for integers with a table if there is one for the scale. The first
-/// release prepares it before it draws noise. So even the first release draws its noise from the
-/// table. The time of nearly all draws from a table does not depend on the noise. A program that
-/// only evaluates maps never prepares a table, and does not wait for it.
+/// The noise of a mechanism. For integers, the noise contains a table, if there is a table for the
+/// scale. The first release prepares the noise before it draws. So even the first release draws
+/// from the table. The time of nearly all draws from a table does not depend on the noise. A
+/// program that only evaluates maps does not spend time on the preparation of a table.
 pub(crate) struct Prepared<Noise> {
     scale: f64,
     k: i32,
@@ -297,11 +298,11 @@ pub(crate) fn lattice(
         None => Ok(Some(default_lattice(scale).clamp(finest, coarsest))),
     }
 }
-/// Return the exponent `floor(log2 scale) - 40`, or the finest exponent if the scale is subnormal
-/// or 0.
+/// Return the exponent `floor(log2 scale) - 40`. If the scale is subnormal or 0, return the finest
+/// exponent of `f64`.
 pub(crate) fn default_lattice(scale: Scale) -> i32 {
     let parts = Dyadic::new(scale.value());
-    // The mantissa of a normal float is from 2^52 to 2^53. So floor(log2 scale) is the exponent
-    // plus 52.
+    // The mantissa of a normal float is at least 2^52 and below 2^53. So floor(log2 scale) is the
+    // exponent plus 52.
     if 1 << 52 <= parts.mantissa { parts.exponent + 52 - 40 } else { -1074 }
 }

@@ -1,11 +1,11 @@
 //! Exact samplers. Each sampler gives every output exactly the probability that the formula of the
 //! sampler states.
 //!
-//! Each sampler draws the digits of uniform reals lazily (Karney 2016, arXiv:1303.6257). In nearly
-//! every draw, float intervals with a proven error bound decide the result. If the intervals do not
-//! decide, more digits are drawn and big integers decide. Rounding never changes a probability. So
-//! a privacy proof about the real-valued mechanism holds for the program. All samplers assume a
-//! [`RandomSource`] of independent uniform words.
+//! The samplers draw the digits of uniform reals lazily (Karney 2016, arXiv:1303.6257). In most
+//! samplers, float intervals with a proven error bound decide the result of nearly every draw. If
+//! the intervals do not decide, more digits are drawn and big integers decide. Rounding never
+//! changes a probability. So a privacy proof about the real-valued mechanism holds for the program.
+//! All samplers assume a [`RandomSource`] of independent uniform words.
 //!
 //! # Time
 //!
@@ -16,11 +16,13 @@
 //! saturate, and the compiler can use a branch for this saturation. But the release itself also
 //! shows that the sum saturated. Second, a few draws from a table take microseconds. On average, at
 //! most one in 500 000 draws takes microseconds. For scales up to 73, on average at most one in
-//! `2^38` draws takes microseconds. Nearly all of these slow draws give large noise.
+//! `2^38` draws takes microseconds. Large noise is much more likely in these slow draws than in
+//! other draws.
 //!
-//! **All other samplers leak a little through time.** No loop runs once for each unit of the noise.
-//! But a draw takes longer if its first candidate is rejected, or if floats cannot decide. The
-//! frequency of such draws depends on the value of the noise. `opendp-bench --leakage` times 30 000
+//! **Other samplers leak a little through time**, except [`CensoredLaplace`] and the functions
+//! whose names end with `constant_time`. No loop runs once for each unit of the noise. But a draw
+//! takes longer if its first candidate is rejected, or if floats cannot decide. The frequency of
+//! such draws depends on the value of the noise. `opendp-bench --leakage` times 30 000
 //! releases of a number and leaves out the slowest 2 % of the releases. Then the benchmark computes
 //! the rank correlation of the times and the magnitudes of the noise. If time and noise are
 //! independent, the root mean square of this correlation is 0.006. The following table shows the
@@ -36,9 +38,9 @@
 //!
 //! Take scales from `1e-278` to `1e304` and the default lattice. The time of noise on floats then
 //! does not depend on the magnitude of the private number: all numbers take the same instructions.
-//! In a measurement of vectors of equal numbers from 0 to `1e200`, the time per number varied by
-//! less than 3 %. Let `2^k` be another lattice. The time can depend on the private number if
-//! `scale / 2^k` is at least `2^50` or below `2^-40`.
+//! Vectors of equal numbers, from 0 to `1e200`, were timed. The time per number varied by less than
+//! 3 %. For another lattice, let `2^k` be the distance between neighbouring lattice points. The
+//! time can depend on the private number if `scale / 2^k` is at least `2^50` or below `2^-40`.
 //!
 //! If the scale is at least `2^50`, all discrete Gaussian noise and most discrete Laplace noise is
 //! drawn with big integers.

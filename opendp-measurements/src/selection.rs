@@ -50,7 +50,8 @@ pub(crate) fn check_best<D, M>(
     match optimize {
         Optimize::Max if input.lowest_is_best() => Err(no_best(argument, right)),
         Optimize::Max => Ok(input.with_highest_best()),
-        // The input space can come from a step that selects the highest score.
+        // The caller can pass the input space of another step, which selects the highest score.
+        // Replace the statement of this space, because the new step selects the lowest score.
         Optimize::Min if input.selects_highest() => Ok(input.with_lowest_best()),
         Optimize::Min => Ok(input),
     }
@@ -82,8 +83,8 @@ pub trait SelectionMeasure: Measure<Distance = f64> {
         optimize: Optimize,
         source: &mut S,
     ) -> Result<Vec<usize>, NoEntropy>;
-    /// Return an upper bound on the loss of a choice of `k` indices. `range` is in units of the
-    /// scale.
+    /// Return an upper bound on the loss of a choice of `k` indices. `range` is an upper bound on
+    /// the range of the changes, in units of the scale.
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
@@ -132,7 +133,7 @@ fn exact_loss_by<M: ScoreMetric>(
         Ok(vec![if k == 0 { Exact::ZERO } else { loss(&range, k)? }])
     }
 }
-/// Convert a count to an exact number, rounded up beyond 2^53.
+/// Convert a count to an exact number. A count above 2^53 is first rounded up to a float.
 fn count(k: usize) -> Result<Exact> {
     Exact::from_f64(f64::inf_cast(k)?)
 }

@@ -24,8 +24,8 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// Make a measurement that answers which queries exceed a threshold.
 ///
 /// This is the sparse vector technique. The measurement answers any number of queries, until
-/// `limit` queries are above the threshold. Each query can depend on the earlier answers. The
-/// answers to queries below the threshold add nothing to the loss.
+/// `limit` answers are "above". Each query can depend on the earlier answers. The answers "below"
+/// add nothing to the loss.
 ///
 /// # Arguments
 /// * `input` - the space that the queries start from
@@ -37,8 +37,9 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// * `monotonic` - the promise that all queries change in the same direction
 ///
 /// # Precondition
-/// `d_in` and `sensitivity` are distances, and `sensitivity` is finite. There are neighbours at the
-/// distance `d_in`, so `d_in` is not 0. `threshold` is not NaN. `limit` is at least 1.
+/// `d_in` and `sensitivity` are distances, and `sensitivity` is finite. `d_in` is not 0, and there
+/// are two members at a positive distance of at most `d_in`. `threshold` is not NaN. `limit` is at
+/// least 1.
 ///
 /// With `monotonic`, the analyst makes a promise that the code cannot check. Let `x`, `y` be any
 /// two data sets at distance at most `d_in`. Then either `q(x) >= q(y)` holds for all asked queries
@@ -66,11 +67,11 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// The mechanism is the first algorithm of Lyu, Su, Li 2017, with the noise of [`NoisyThreshold`].
 /// This proof follows the proof in that article. Let `x`, `y` be `d_in`-close. Fix the analyst and
 /// a sequence of answers. Each query and each refusal is a function of the earlier answers. So the
-/// queries `q_1, ..., q_n` are fixed, too. Let `A` be the set of queries with the answer `true`.
-/// `A` has at most `limit` members. Let `t` be the threshold without noise. The noise on the
-/// threshold has scale `s` and density `p`. The noise on query `q_i` has scale `r` and is called
-/// `K_i`. All noise is independent. For noise `z` on the threshold, the real numbers `q_i(x) + K_i`
-/// and `t + z` are compared. So the answers have the probability
+/// queries `q_1, ..., q_n` are fixed, too. Let `A` be the set of all `i` for which `q_i` has the
+/// answer `true`. `A` has at most `limit` members. Let `t` be the threshold without noise. The
+/// noise on the threshold has scale `s` and density `p`. The noise on query `q_i` has scale `r` and
+/// is called `K_i`. All noise is independent. For noise `z` on the threshold, the real numbers
+/// `q_i(x) + K_i` and `t + z` are compared. So the answers have the probability
 ///
 /// `P(x) = integral p(z) prod_(i not in A) P[K_i < t + z - q_i(x)]`
 /// `prod_(i in A) P[K_i >= t + z - q_i(x)] dz`.
@@ -94,10 +95,11 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// bound holds for every event. The bound does not depend on `n`, so it holds for any number of
 /// answers.
 ///
-/// The proof needs four properties. Queries have noise. The scale of this noise increases with
-/// `limit`. No question is answered after `limit` answers `true`. The compared noisy value is not
-/// released. Other versions lack some of these properties (Lyu, Su, Li 2017, Algorithms 3 to 6).
-/// Tests show that the losses of these versions exceed the map.
+/// The proof needs four properties. Queries have noise. For the same loss, the scale of this noise
+/// increases with `limit`. No question is answered after `limit` answers `true`. The compared noisy
+/// value is not released. Other versions lack some of these properties (Lyu, Su, Li 2017,
+/// Algorithms 3 to 6). Tests show that the loss of each of these versions exceeds the loss that the
+/// version claims.
 ///
 /// # Errors
 /// * `MakeMeasurement`, `InvalidDistance` or `FailedMap` when an argument does not satisfy the
@@ -260,7 +262,7 @@ impl<T: Number + Score> Threshold<T> {
         }
         Ok(Threshold { threshold: finite(threshold), limit, scales })
     }
-    /// Return the limit and the scales, which determine the loss.
+    /// Return the limit and the scales. The loss depends on them.
     pub(crate) fn cost(&self) -> Cost {
         Cost { limit: self.limit, scales: self.scales }
     }

@@ -18,7 +18,7 @@ use opendp_core::{Error, Result};
 use crate::Scale;
 use crate::samplers::Dyadic;
 
-/// The number of significant bits of computed bounds.
+/// The number of bits with which exponentials are computed.
 const BITS: usize = 128;
 /// The number of digits after the binary point, for arguments and sums.
 const FRACTION: usize = 192;
@@ -121,7 +121,7 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
         return Ok(to_f64_up(&(half - odd_series(&x) * below * IBig::from(DENSITY)), exponent));
     }
     let weight = (UBig::from(DENSITY) + 1_u8) * above;
-    // The dividend is in units of 2^(k - 2 BITS), and the divisor in units of 2^-FRACTION.
+    // `weight` is in units of 2^(k - 2 BITS), and `divisor(x)` is in units of 2^-FRACTION.
     Ok(quotient_up(weight << FRACTION, divisor(x.unsigned_abs()) << (2 * BITS), k))
 }
 
@@ -141,18 +141,19 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// ratio. Each later ratio is the previous ratio times `exp(-1 / s^2)`. All weights and ratios are
 /// rounded up. The ratios decrease. So the sum of the weights after a weight `w` with ratio `r < 1`
 /// is at most `w r / (1 - r)`. For `s < 4`, the sum of the first weights, rounded down, is a lower
-/// bound of `W`. For larger `s`, `s sqrt(2 pi)` is a lower bound of `W`. The relative difference of
+/// bound of `W`. For `s >= 4`, `s sqrt(2 pi)` is a lower bound of `W`. The relative difference of
 /// this bound and `W` is less than `2^-400`.
 ///
 /// *Above `s = 256`.* By the formula of Euler and Maclaurin, the sum of `w(z)` over `z >= m` is
 /// `integral_m^inf w + w(m) / 2 - w'(m) / 12 + R`. Here
 /// `|R| <= max |B_3| / 6 integral_m^inf |w'''|` and `max |B_3| = sqrt(3) / 36`. With `x = m / s`,
 /// `-w'(m) = x w(m) / s`. The integral of `|w'''|` is the variation of `w''(z) = ((z / s)^2 - 1)
-/// w(z) / s^2`. The function `w''` has its maximum at `sqrt(3) s` and decreases to 0 beyond this
-/// point. So the variation over all `z >= 0` is `(1 + 4 exp(-3/2)) / s^2`. The whole sum is divided
-/// by `s sqrt(2 pi)`, so the first term becomes the Gaussian tail.
+/// w(z) / s^2`. The function `w''` increases from `-1 / s^2` at 0 to its maximum
+/// `2 exp(-3/2) / s^2` at `sqrt(3) s`, and then decreases to 0. So the variation over all `z >= 0`
+/// is `(1 + 4 exp(-3/2)) / s^2`. For `m >= sqrt(3) s`, the variation over all `z >= m` is `w''(m)`.
+/// The whole sum is divided by `s sqrt(2 pi)`, so the first term becomes the Gaussian tail.
 ///
-/// *For `x >= 40`*, the tail is below all positive floats. Indeed,
+/// *For `x = m / s >= 40`*, the tail is below all positive floats. Indeed,
 /// `w(z) <= w(m) exp(-(z - m) m / s^2)` for `z >= m`. So the tail is at most
 /// `w(m) / (W (1 - exp(-x / s)))`. Here `w(m) <= exp(-800)`, and
 /// `W (1 - exp(-40 / s)) >= max(1, 2.5 s) (1 - exp(-40 / s)) > 1/2` for every `s`.
@@ -176,7 +177,7 @@ pub fn discrete_gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
     }
     let x = ratio(m, s);
     let (_, first, k) = fixed::exp_scaled(&-(&x * &x), 2 * FRACTION + 1, BITS);
-    // m is at most 40 s, so m is at most about ten thousand.
+    // m is at most 40 s, and s is at most 256, so m is at most 10240.
     let (inverse, odd) = (inverse_square(s), 2 * m as u64 + 1);
     let above = |numerator: IBig| fixed::exp(&-numerator, FRACTION + 1, BITS).1;
     let (mut ratio, change) = (above(&inverse * odd), above(inverse * 2));
@@ -190,10 +191,10 @@ pub fn discrete_gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
     Ok(quotient_up(sum + rest, all_weights(s), k).min(1.0))
 }
 
-/// Return the bound of a tail if the bound is known without a series. If `t` is not finite, return
-/// an error. If `t` is below 0, the bound is 1. If the scale is 0, the bound is 1 for `t = 0`, and
-/// 0 for `t > 0`. If the ratio of `t` to the scale is at least `end`, the tail is below all
-/// positive floats, and the bound is the least positive float.
+/// Return the bound on a tail if `t` or the scale is extreme, and `None` otherwise. If `t` is not
+/// finite, return an error. If `t` is below 0, the bound is 1. If the scale is 0, the bound is 1
+/// for `t = 0`, and 0 for `t > 0`. If the ratio of `t` to the scale is at least `end`, the tail is
+/// below all positive floats, and the bound is the least positive float.
 fn at_ends(scale: Scale, t: f64, end: f64) -> Result<Option<f64>> {
     if !t.is_finite() {
         return Err(Error::InvalidDistance(format!("t: expected a finite number, found {t}")));
@@ -270,7 +271,8 @@ fn divisor(x: UBig) -> UBig {
 /// `s <= SUMMED`.
 fn all_weights(s: f64) -> UBig {
     if 4.0 <= s {
-        // The lower bound on `W` is s sqrt(2 pi) = s / (DENSITY 2^-BITS).
+        // The lower bound on `W` is s sqrt(2 pi). DENSITY + 1 is above 2^BITS / sqrt(2 pi), so the
+        // quotient is rounded down.
         let s = Dyadic::new(s);
         let bits = (2 * BITS).saturating_sub(s.exponent.unsigned_abs() as usize);
         return (UBig::from(s.mantissa) << bits) / (UBig::from(DENSITY) + 1_u8);

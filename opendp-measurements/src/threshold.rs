@@ -31,7 +31,7 @@ pub(crate) type MapSpace<K, V, M> = Space<MapDomain<AtomDomain<K>, AtomDomain<V>
 /// A measurement that releases some of the numbers of a map.
 pub(crate) type Release<K, V, M, MO> =
     Measurement<MapDomain<AtomDomain<K>, AtomDomain<V>>, M, MO, HashMap<K, V>>;
-/// The metric on maps whose distances have a number type that is known only at run time.
+/// The metric on maps, for distances whose number type is known only at run time.
 pub(crate) type AnyMapMetric<const P: usize> =
     OfAnyNumber<L0PInfDistance<P, AbsoluteDistance<f64>>>;
 
@@ -96,8 +96,8 @@ fn no_count() -> Error {
 ///
 /// Take the releases from two data sets, and one event for each release. Suppose that both events
 /// have probability at least `1 - delta`. Suppose that the divergence of the releases, conditioned
-/// on these events, is at most `loss`. An implementation claims that the loss is then at most
-/// `(loss, delta)`.
+/// on these events, is at most `loss`. An implementation claims that the loss in its `Measure` is
+/// then at most `(loss, delta)`.
 pub(crate) trait ThresholdNoise<const P: usize>: NoiseDistribution {
     /// The privacy measure of the loss `(loss, delta)`.
     type Measure: Measure<Distance = (f64, f64)> + Default;
@@ -243,8 +243,9 @@ where
     }
     Ok(released)
 }
-/// Return the indices of the numbers that reach the threshold. This function is compiled for each
-/// type of numbers.
+/// Return the indices of the numbers that reach the threshold. Each index is paired with a 0, which
+/// `sorted` later replaces by the hash of the key. This function is compiled for each type of
+/// numbers.
 fn reached<V: ThresholdNumber>(numbers: &[V], threshold: V) -> Vec<(u64, usize)> {
     let mut places = Vec::new();
     for (place, number) in numbers.iter().enumerate() {
@@ -267,7 +268,7 @@ fn sorted<K: Hash>(
     sort(&mut places);
     places
 }
-/// Sort pairs of a hash and an index by the hash.
+/// Sort pairs of a hash and an index by the hash, and pairs with equal hashes by the index.
 fn sort(places: &mut [(u64, usize)]) {
     places.sort_unstable();
 }
@@ -295,8 +296,9 @@ where
     // Each change is at most the norm of all changes. So use the smaller of `norm` and `change`. If
     // both are infinite, return an error.
     let change = finite_distance(whole(if norm < change { norm } else { change }))?;
-    // Without noise, only the distance 0 has the loss 0. For integers, a positive distance can be
-    // rounded down to 0. Without noise, the loss at such a distance is also infinite.
+    // Without noise, the loss is 0 only if a part of the distance is 0 before rounding. For
+    // integers, a positive part can be rounded down to 0. Even then, the loss without noise is
+    // infinite.
     if scale.value() == 0.0 && !unchanged {
         return Ok((f64::INFINITY, 1.0));
     }

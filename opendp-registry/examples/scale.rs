@@ -78,7 +78,7 @@ fn warm(registry: &Registry, threads: usize, adding: bool) -> f64 {
         if adding {
             (NAMES..NAMES + 1_000).for_each(|number| {
                 // In later calls of `warm`, these names already exist, so `add` returns an error. A
-                // call that returns this error takes the same time as a call that adds a name.
+                // call that returns this error takes the same lock as a call that adds a name.
                 let _ = registry.add(numbered(number));
             });
         }

@@ -27,12 +27,17 @@ pub(crate) fn of_type(name: &str) -> Option<&'static str> {
     })
 }
 
+/// The types of records that `make_cast_default` can cast to floats. (Floats need no cast.)
+const CASTABLE: [&str; 7] = ["String", "bool", "i32", "i64", "u32", "u64", "usize"];
 /// Distances between data sets.
 const OF_DATA: [&str; 4] =
     ["SymmetricDistance", "InsertDeleteDistance", "ChangeOneDistance", "HammingDistance"];
 
-/// Write a message with the spaces that a constructor takes, the given space, and advice. The
-/// spaces are grouped by their form. Return `None` if the argument is not a space.
+/// Write a message for a space that a constructor does not take. If the constructor takes a space
+/// that differs only in the atomic types, the message states these types. Otherwise, the message
+/// states up to three of the spaces that the constructor takes, with `T` in place of each atomic
+/// type. Advice can follow. Return `None` if the argument is not a space, or if no expected type is
+/// a space.
 pub(crate) fn of_space(name: &str, found: &Arg, expected: &[&TypeName]) -> Option<String> {
     let (domain, metric) = match found {
         Arg::Space(space) => (space.domain().inner_type(), space.metric().inner_type()),
@@ -57,7 +62,8 @@ pub(crate) fn of_space(name: &str, found: &Arg, expected: &[&TypeName]) -> Optio
     if let Some((_, takes)) = shapes.iter().find(|(known, _)| *known == shape) {
         let rows = domain.head() == "VectorDomain";
         let what = if rows { "the records are" } else { "the numbers are" };
-        let cast = match rows && !found.contains('f') && takes.contains("f64") {
+        let castable = CASTABLE.contains(&found.as_str()) && takes.contains("f64");
+        let cast = match rows && castable {
             true if found == "String" => {
                 "; cast them first: {\"cast_default\": {\"TOA\": \"f64\"}}, \
                  {\"impute_constant\": {\"constant\": 0.0}}"
@@ -66,6 +72,7 @@ pub(crate) fn of_space(name: &str, found: &Arg, expected: &[&TypeName]) -> Optio
                 "; cast them first, and clamp after: {\"cast_default\": {\"TOA\": \"f64\"}}, \
                  {\"impute_constant\": {\"constant\": 0.0}}"
             }
+            false if rows => "; use records of one of these types",
             false => "",
         };
         return Some(format!("{what} {found}; `{name}` takes {}{cast}", list(takes.clone())));

@@ -28,9 +28,10 @@ const VERSION: u64 = 1;
 /// The native form has a space and a chain of links. A link is the name of a constructor, with or
 /// without `make_`, and the arguments of this constructor. At the first link, the current space is
 /// the space of the document. At each later link, the current space is the output space of the
-/// previous link. The current space becomes the argument `input` of the link. An argument can
-/// contain three special forms. The form `{"constructor": NAME, "types": {...}, "args": {...}}` is
-/// one call. The form `{"chain": [...]}` is a chain that starts from the current space. The form
+/// previous link. If the constructor has a parameter `input` and the link does not state an input
+/// space, the current space becomes the argument `input`. An argument can contain three special
+/// forms. The form `{"constructor": NAME, "types": {...}, "args": {...}}` is one call. The form
+/// `{"chain": [...]}` is a chain that starts from the current space. The form
 /// `{"param": "NAME"}` stands for a number that is given later, or that a search finds. In a list,
 /// `"repeat": N` next to `"chain"` makes N copies of the chain. A document can also be a
 /// serialization of OpenDP 0.16 (`{"__function__": ...}`).
@@ -40,7 +41,7 @@ const VERSION: u64 = 1;
 /// other packages. If a version is not stated, it is 1. If the arguments of a constructor change,
 /// the author of the constructor [states](opendp_core::migrate) the change. This change is then
 /// applied to documents of earlier versions. [`take_notes`](Registry::take_notes) returns advice to
-/// the authors of documents of earlier versions.
+/// authors whose documents use older arguments or deprecated constructors.
 ///
 /// ```
 /// use opendp_registry::{Document, Registry};
@@ -108,7 +109,8 @@ impl Document {
     /// Build the object that the document describes.
     ///
     /// # Errors
-    /// The errors of finding and calling each constructor, with the place in the document.
+    /// `Argument` when a parameter has no value. The errors of finding and calling each
+    /// constructor, with the place in the document.
     pub fn build(&self, registry: &Registry) -> Result<Constructed> {
         self.build_with(registry, &BTreeMap::new())
     }

@@ -83,10 +83,10 @@ impl Entry {
     ///
     /// A constructor that is added at run time, such as a closure of a user, has no proof. A linked
     /// constructor has a proof if its documentation has a section `# Proof`. A linked constructor
-    /// needs no proof if it makes a domain, a metric, a measure or a function of a release. So the
-    /// result is `true` for such a constructor. But the result is `false` for every constructor
-    /// whose documentation has a section `# Trust`. The section `# Trust` states the conditions
-    /// that the user must guarantee.
+    /// needs no proof if it makes a domain, a metric, a measure or a function that processes
+    /// releases. So the result is `true` for such a constructor. But the result is `false` for
+    /// every constructor whose documentation has a section `# Trust`. The section `# Trust` states
+    /// the conditions that the user must guarantee.
     pub fn proved(&self) -> bool {
         match (&self.documentation, self.kind) {
             (Documentation::Text(_), _) => false,
@@ -116,8 +116,8 @@ impl Entry {
     }
 }
 impl Entry {
-    /// Return whether `other` offers the same function with the same types and the same defaults,
-    /// from another crate.
+    /// Return whether `other` offers the same function with the same types and the same defaults.
+    /// For example, two crates can register the same function.
     pub(crate) fn repeats(&self, other: &Entry) -> bool {
         let (Build::Linked(left), Build::Linked(right)) = (&self.construct, &other.construct)
         else {

@@ -69,8 +69,8 @@ pub(crate) fn ambiguous(request: &Request, left: &[&Arc<Entry>]) -> Error {
     ))
 }
 
-/// Report why no signature fits. The error names the parameter that does not fit. Only the
-/// signatures nearest to the request decide which parameter is named.
+/// Report why no signature fits. The error names the parameter that does not fit in the signature
+/// nearest to the request.
 #[cold]
 pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> Error {
     // If the name of an argument occurs in no signature, this name is the mistake.
@@ -157,7 +157,7 @@ fn unknown_name(request: &Request, args: &Args, family: &Family) -> Option<Error
     Some(Error::argument(name, reason))
 }
 /// Report that the name of an argument is unknown. Also report the name that was probably meant,
-/// and all known names.
+/// and up to `NAMED` known names.
 fn no_such(name: &str, known: &BTreeSet<String>) -> String {
     let budget = ["budget", "delta", "epsilon", "rho"].contains(&name);
     let bound = ["lower", "upper", "min", "max"].contains(&name);

@@ -1,4 +1,5 @@
-//! Lists the constructors that take a space, and the measurements that give a loss in a measure.
+//! Lists the constructors that take a given space, and the constructors of measurements with a
+//! given privacy measure.
 
 use std::sync::Arc;
 
@@ -10,8 +11,9 @@ use crate::{Document, Entry, Registry};
 
 impl Registry {
     /// Return the signatures that take a space, in order of name. Only the types of the space are
-    /// compared. A constructor can require more, such as bounds or a known size. If such a
-    /// requirement is missing, the error of the constructor states it.
+    /// compared. A constructor can require more, such as bounds or a known size. If the space does
+    /// not satisfy such a requirement, the constructor returns an error that states the
+    /// requirement.
     ///
     /// ```
     /// use opendp_registry::Registry;

@@ -12,9 +12,9 @@ pub const MAX_BYTES: usize = 1 << 30;
 
 /// Read JSON. Read the tokens `NaN`, `Infinity` and `-Infinity` as strings, even without quotes.
 ///
-/// Numbers keep every digit. Nesting beyond 128 levels is an error. Text after the end of the JSON
-/// value is an error. A key that occurs twice in one object is an error too. Errors never show the
-/// text.
+/// Numbers keep every digit. Nesting of more than 127 levels is an error. Text after the end of the
+/// JSON value is an error. A key that occurs twice in one object is an error too. Errors never show
+/// the text.
 ///
 /// ```
 /// # use opendp_registry::json;

@@ -78,8 +78,8 @@ impl Hasher for KeyHash {
         self.0
     }
 }
-/// The length of the longest request that is cached, in bytes. Longer requests would fill the
-/// memory.
+/// The length of the longest request that is cached, in bytes. This limit bounds the memory that
+/// one cached request takes.
 const LONGEST: usize = 512;
 impl Memo {
     pub(crate) fn new(epoch: u64, request: &str, args: &Args, entry: &Arc<Entry>) -> Option<Memo> {

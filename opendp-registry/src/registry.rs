@@ -30,13 +30,13 @@ pub struct Registry {
     /// The objects that were made from the name of a type alone. The key is this name.
     pub(crate) plain: DashMap<TypeName, Constructed>,
     /// A map from each type of domains, metrics or measures to a constructor that makes objects of
-    /// this type. An added constructor never replaces a linked constructor. Of several linked
-    /// constructors, the first by name is used.
+    /// this type. An added constructor never replaces a linked constructor. If there are several
+    /// linked constructors for a type, the first by name is used.
     described: DashMap<TypeName, Arc<Entry>>,
     /// The stated changes of each constructor. The key is the name of the constructor.
     pub(crate) migrations: DashMap<String, Arc<[Migration]>>,
-    /// Notes about older documents. The value of a note is `true` after `take_notes` has returned
-    /// it.
+    /// Notes about older documents and deprecated constructors. The value of a note is `true` after
+    /// `take_notes` has returned the note.
     pub(crate) notes: DashMap<String, bool>,
     hasher: RandomState,
     /// The number of additions that can change the meaning of a request. If a result was cached
@@ -100,8 +100,8 @@ impl Registry {
         registry
     }
     /// Record that a constructor makes domains, metrics or measures of a type. A linked constructor
-    /// is never replaced by an added constructor. Of several linked constructors, the first by name
-    /// is recorded.
+    /// is never replaced by an added constructor. If there are several linked constructors for a
+    /// type, the first by name is recorded.
     fn describe(&self, entry: &Arc<Entry>, linked: bool) {
         let describes = matches!(entry.kind, Kind::Domain | Kind::Metric | Kind::Measure);
         if describes && (linked || !self.described.contains_key(&entry.output)) {
@@ -117,10 +117,10 @@ impl Registry {
         self.described.get(name).map(|entry| entry.value().clone())
     }
     /// Check that constructors with the given names are registered. Call this function at program
-    /// start, because a crate that is linked but never named in code registers nothing.
+    /// start. The linker drops a crate that no code names, so this crate registers nothing.
     ///
     /// # Errors
-    /// `NotFound`, with the missing names.
+    /// `NotFound`, with at least one of the missing names.
     pub fn expecting(&self, names: &[&str]) -> Result<&Self> {
         let missing: Vec<&str> =
             names.iter().copied().filter(|name| !self.families.contains_key(*name)).collect();
@@ -146,7 +146,7 @@ impl Registry {
         // addition of a short name can change the meaning of a request.
         let mut shadows = self.families.contains_key(&full_name(entry.name()));
         'added: {
-            // If the name is new, this code needs one allocation and no copy.
+            // If the name is new, there are no other signatures to copy and sort.
             let mut slot = match self.families.entry(entry.name().to_owned()) {
                 Slot::Vacant(slot) => {
                     slot.insert(Arc::new(Family { entries: vec![entry.clone()] }));

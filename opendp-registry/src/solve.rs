@@ -24,9 +24,9 @@ impl Document {
     ///
     /// # Errors
     /// `Argument` when the document has no such parameter, or has another parameter without a
-    /// value. `Search` when no value meets the bound, or when all values meet the bound, including
-    /// a value for which no noise is added. The error of the document when the document cannot be
-    /// built at any value.
+    /// value. `Search` when no value meets the bound, or when every value meets the bound, even the
+    /// value that adds no noise. The error of the document when the document cannot be built at any
+    /// value.
     pub fn solve(
         &self,
         registry: &Registry,
@@ -57,9 +57,9 @@ impl Document {
             other => other,
         };
         // This check reports an invalid distance. Without this check, the error would be that no
-        // value meets the budget. The check builds the document with a fixed value of the
+        // value meets the bound. The check builds the document with one of four fixed values of the
         // parameter. The check does not evaluate the map, because the map can give an error at this
-        // value and meet the budget at another value.
+        // value and meet the bound at another value.
         if let Some(made) = [0.5, 1.0, 2.0, 100.0].iter().find_map(|x| build(x.to_json()).ok()) {
             made.check_distances(d_in, d_out)?;
             made.check_neighbours(d_in)?;
@@ -71,8 +71,8 @@ impl Document {
         let found = search::<f64>(&build, d_in, d_out).map_err(unmet)?;
         // The found value can be the end of the range of valid values, and not a boundary of the
         // map. This case has three signs. The magnitude of the found value is at most the smallest
-        // normal float. The next lower float gives an error. At the next higher float, the map does
-        // not exceed the bound.
+        // normal float. The next lower float gives an error. The next higher float meets the bound
+        // or gives an error.
         let end = f64::from_json(&found)?;
         let meets = |x: f64| build(x.to_json()).and_then(|made| meets(&made, d_in, d_out));
         if end.abs() <= f64::MIN_POSITIVE
@@ -108,8 +108,8 @@ fn meets(made: &Constructed, d_in: &Json, d_out: &Json) -> Result<bool> {
         (Ok(loss), Some(bound)) if loss.len() == bound.len() => {
             loss.iter().zip(&bound).all(|(loss, bound)| loss <= bound)
         }
-        // Some losses, such as profiles, have no exact numbers. For these losses, the comparison
-        // above decides.
+        // Some losses, such as profiles, have no exact numbers. For these losses, only the
+        // comparison above is made.
         _ => true,
     })
 }

@@ -1,4 +1,4 @@
-//! Types in requests, and the types that JSON arguments determine.
+//! Builds objects from the names of types, and finds JSON arguments that can select a signature.
 
 use std::{collections::BTreeSet, sync::Arc};
 

@@ -25,9 +25,10 @@ pub use filter_values::make_filter_values;
 /// * `keep` - the condition
 ///
 /// # Precondition
-/// The metric counts records that are added and removed, or inserted and deleted. `keep` depends
-/// only on the record. `keep` gives the same result for equal records, where `0.0` equals `-0.0`,
-/// and NaN equals NaN. `keep` uses no randomness, has no state, and does not panic.
+/// The metric counts added and removed records (`SymmetricDistance`), or it counts inserted and
+/// deleted records (`InsertDeleteDistance`). `keep` depends only on the record. `keep` gives the
+/// same result for equal records, where `0.0` equals `-0.0`, and NaN equals NaN. `keep` uses no
+/// randomness, has no state, and does not panic.
 ///
 /// # Postcondition
 /// The output contains the records for which `keep` returns true, in the same order. The output has

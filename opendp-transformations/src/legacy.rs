@@ -1,5 +1,6 @@
-//! Constructors under older names. Each constructor calls a newer constructor, the target, and
-//! fixes some arguments of the target:
+//! Constructors under older names. Each constructor calls a newer constructor, its target. The
+//! column `fixed` states a condition on the input space, or the input space that the constructor
+//! builds:
 //!
 //! | older name | target | fixed |
 //! |---|---|---|

@@ -2,8 +2,9 @@
 //!
 //! A transformation is a function of a data set, with a stability map. The map bounds the change of
 //! the output when records are added, removed or replaced. The documentation of a constructor
-//! states its precondition, its map, and the proof of the map. Tests try to refute the map.
-//! [`make_user_transformation`] has no proof, because its caller guarantees the map.
+//! states its precondition, its map, and the proof of the map. Tests search for inputs whose
+//! outputs are farther apart than the map states. [`make_user_transformation`] has no proof,
+//! because its caller guarantees the map.
 //!
 //! - Functions that act on each row alone: [`make_is_equal`], [`make_clamp`], [`make_cast`],
 //!   [`make_cast_default`], [`make_cast_inherent`], [`make_find`], [`make_find_bin`],
@@ -19,8 +20,8 @@
 //!   [`make_count_by_categories`].
 //! - Sums and means, which do not depend on the order of the rows or on their division into chunks:
 //!   [`make_sum`], [`make_mean`].
-//! - Measures of spread, computed exactly: [`make_variance`], [`make_sum_of_squared_deviations`],
-//!   [`make_covariance`].
+//! - Measures of spread, which also do not depend on the order of the rows or on their division
+//!   into chunks: [`make_variance`], [`make_sum_of_squared_deviations`], [`make_covariance`].
 //! - Trees of counts: [`make_b_ary_tree`], [`choose_branching_factor`].
 //! - Post-processing of a released tree: [`make_consistent_b_ary_tree`], [`make_cdf`],
 //!   [`make_quantiles_from_counts`].
@@ -57,8 +58,9 @@
     )
 )]
 
-/// Register a function by its name, as [`opendp_core::register!`] does. Unit tests are compiled
-/// without registrations. Tests in `tests/it` find constructors by name.
+/// Register a function by its name, as [`opendp_core::register!`] does. Unit tests do not find
+/// functions by name, so they are compiled without registrations. The tests in `tests/it` find
+/// constructors by name.
 #[cfg(not(test))]
 macro_rules! register {
     ($($registration:tt)*) => { opendp_core::register! { $($registration)* } };

@@ -27,7 +27,8 @@ use opendp_core::{
 /// the bounds. Let `m` be the largest magnitude of a product, rounded up and limited to the largest
 /// float. Let `u` be the distance from `m` to the next float toward zero. Then `d_out = c * d + u`,
 /// rounded up. The term `u` is dropped when `d` is zero. The term `u` is also dropped when `c` is
-/// zero or a power of two of at least 1, because the products are exact for such a `c`.
+/// zero or a power of two of at least 1. For such a `c`, each product is exact, or it exceeds the
+/// largest float in magnitude.
 ///
 /// # Proof
 /// Clamping does not increase the distance between two numbers. After clamping, this distance is at
@@ -39,10 +40,11 @@ use opendp_core::{
 /// infinity by the largest float. The magnitude of `g` is at most `m`, and `u` is the spacing of
 /// floats below `m`. So the two floats around `g` are at most `u` apart, also if these floats are
 /// subnormal. Each output differs from its exact product `g` by at most `u / 2`. So the distance
-/// between two outputs exceeds the distance between their exact products by at most `u`. Equal
-/// inputs have equal outputs. Let the factor be a power of two that is at least 1. Then the
-/// multiplication only raises the exponent, also if the number is subnormal. So such a product is
-/// exact, or it exceeds the largest float.
+/// between two outputs exceeds the distance between their exact products by at most `u`. If `d` is
+/// zero, the two clamped numbers are equal, so the outputs are also equal. Let `c` be a power of
+/// two that is at least 1. Then a multiplication by `c` only raises the exponent of a number, also
+/// if the number is subnormal. So each product is exact, or it exceeds the largest float in
+/// magnitude.
 ///
 /// # Errors
 /// `MakeTransformation` when the constant or a bound is infinite or NaN. The map returns `Overflow`
@@ -104,11 +106,11 @@ fn rounding<T: Float>(factor: T, lower: T, upper: T) -> Result<T> {
     if magnitude == T::zero() || factor == T::zero() || shifts(factor.to_f64()) {
         return Ok(T::zero());
     }
-    // Both factors are finite, so the multiplication gives an error only if the product is
-    // infinite.
+    // `factor` and `magnitude` are finite, so the multiplication gives an error only if the product
+    // exceeds the largest float.
     let largest = factor.inf_mul(magnitude).unwrap_or(T::FINITE_MAX);
-    // Every float of type `T` is also an `f64`. So the next lower `f64`, rounded toward zero to the
-    // type `T`, is the next float of type `T` toward zero.
+    // Every float of type `T` is also an `f64`. Take the `f64` just below `largest`, and round it
+    // toward zero to the type `T`. The result is the float of type `T` just below `largest`.
     largest.inf_sub(T::from_f64_toward_zero(largest.to_f64().next_down()))
 }
 /// Return whether a positive factor is a power of two of at least 1.

@@ -1,11 +1,11 @@
-//! Checks the size that the input domain states.
+//! Checks the number of records that the input domain states.
 
 use opendp_core::{Atom, Error, Result};
 
 use crate::symmetric::Records;
 
-/// Check that the size of the domain is known, and return this size. If a size is stated, check
-/// that the two sizes are equal.
+/// Check that the size of the domain is known, and return this size. If `stated` contains a size,
+/// check that it equals the size of the domain.
 pub(crate) fn known_size<T: Atom>(
     domain: &Records<T>,
     stated: Option<usize>,

@@ -42,11 +42,12 @@ pub use variance::make_variance;
 /// # Function
 /// Integers are added exactly. A total that is out of the range of `T` becomes the nearest value of
 /// `T`. For floats, let `m` be the larger magnitude of the two bounds. Each float is rounded to a
-/// multiple of about `2^-51 m`. These multiples are added exactly, and the total is rounded toward
-/// zero to an `f64`. If the size is unknown, the magnitude of the total is compared with a limit.
-/// This limit is at least `2^25 m` (33 million times `m`). If the magnitude exceeds the limit, the
-/// part above the limit is made a little smaller. The proof of the map requires this reduction. For
-/// bounds with few digits, such as 1 or 1000, the limit is above `10^13 m`.
+/// multiple of a power of two. This power is about `2^-51 m`. These multiples are added exactly,
+/// and the total is rounded toward zero to an `f64`. If the size is unknown, the magnitude of the
+/// total is compared with a limit. This limit is at least `2^25 m` (33 million times `m`). If the
+/// magnitude exceeds the limit, the part above the limit is made smaller. The proof of the map
+/// requires this reduction. For bounds with few digits, such as 1 or 1000, the limit is above
+/// `10^13 m`.
 ///
 /// # Postcondition
 /// The output is the sum as computed above. The output is never NaN or infinite.
@@ -58,18 +59,18 @@ pub use variance::make_variance;
 /// - unknown size: `d * max(|L|, |U|)`;
 /// - known size: `floor(d / 2) * (U - L)`.
 ///
-/// For integers, the map is exact. For floats in data of unknown size, the map is the smaller of
-/// two numbers. The first number is the product after `max(|L|, |U|)` is rounded up to 28
-/// significant bits. The second number is the product without this rounding, plus the value of the
-/// last of these 28 bits. For floats in data of known size, the product is rounded up to a multiple
-/// of the spacing of floats at the largest possible sum.
+/// For integers, the map is this product, without rounding. For floats in data of unknown size, the
+/// map is the smaller of two numbers. The first number is the product after `max(|L|, |U|)` is
+/// rounded up to 28 significant bits. The second number is the product without this rounding, plus
+/// the value of the last of these 28 bits. For floats in data of known size, the product is rounded
+/// up to a multiple of the spacing of floats at the largest possible sum.
 ///
 /// # Proof
 /// A record that is added or removed changes the exact sum by at most `max(|L|, |U|)`. Two data
-/// sets of the same size differ by at most `floor(d / 2)` replaced records. Each replaced record
-/// changes the exact sum by at most `U - L`. Saturation at the ends of `T` does not increase the
-/// distance between two integers. The source files `float_sum.rs` and `rounding.rs` prove that the
-/// map covers the rounding of floats.
+/// sets of the same size at symmetric distance at most `d` differ in at most `floor(d / 2)`
+/// replaced records. Each replaced record changes the exact sum by at most `U - L`. Saturation at
+/// the ends of `T` does not increase the distance between two integers. The source files
+/// `float_sum.rs` and `rounding.rs` prove that the map covers the rounding of floats.
 ///
 /// # Errors
 /// `MakeTransformation` when the input domain has no bounds or contains NaN, or when a bound is

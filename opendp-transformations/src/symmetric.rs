@@ -47,7 +47,11 @@ where
     MO::Distance: InfCast<u32>,
 {
     let metric = metric.clone();
-    StabilityMap::new(move |d_in: &u32| MO::Distance::inf_cast(metric.to_symmetric(*d_in)?))
+    StabilityMap::new(move |d_in: &u32| as_count(metric.to_symmetric(*d_in)?))
+}
+/// Convert a number of changed records to the type of counts, rounded up.
+fn as_count<T: InfCast<u32>>(records: u32) -> Result<T> {
+    T::inf_cast(records).map_err(|error| error.at("argument `d_in`, as a change of counts"))
 }
 /// Build the map of a function that counts the records in each part of a partition. Each record
 /// that is added or removed changes the count of one part by one. As in `one_each`, the symmetric
@@ -58,7 +62,7 @@ pub(crate) fn one_in_one<M: DatasetMetric, T: Tally>(
     let metric = metric.clone();
     StabilityMap::new(move |d_in: &u32| {
         let d = metric.to_symmetric(*d_in)?;
-        let count = T::inf_cast(d)?;
+        let count: T = as_count(d)?;
         Ok((d, count, count))
     })
 }

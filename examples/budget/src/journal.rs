@@ -6,7 +6,7 @@ use opendp_analysis::PrivacyUnit;
 use opendp_analysis::context::{Entry, ErrorIn, Journal};
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
-use opendp_ledger::{Ledger, Loss, Notion, Request, Terms};
+use opendp_ledger::{Account, Ledger, Loss, Notion, Request, Terms};
 use opendp_measurements::accounting::SharePair;
 use serde_json::{Value as Json, json};
 
@@ -48,7 +48,7 @@ impl Kept {
     /// contains each plan with an id at most once.
     fn charge(&self, entries: &[Entry]) -> Result<()> {
         let loss = Loss::together(entries.iter().map(loss_of).collect::<Result<_>>()?)?;
-        let total = self.0.account(BUDGET)?.total;
+        let Account { total, releases, .. } = self.0.account(BUDGET)?;
         // The first entry of a plan states the reserve or the shares of the plan.
         let planned = entries.first().map(|first| (&first.reserved, &first.shares));
         let loss = match planned {
@@ -70,7 +70,7 @@ impl Kept {
                 true => Err(Error::argument("plan", format!("`{plan}` was charged before"))),
             };
         }
-        let mut number = self.0.history(BUDGET)?.len();
+        let mut number = releases;
         loop {
             number += 1;
             match release(&format!("question {number}")) {

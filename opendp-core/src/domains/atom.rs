@@ -9,8 +9,8 @@ use crate::{Atom, Bounds, Codec, Domain, Error, IBig, Result, TheDomain, named};
 
 /// The set of all values of an atomic type `T`, optionally within bounds.
 ///
-/// A domain of floats states whether NaN is a member. An example of the form of this domain in
-/// documents is `{"atom_domain": {"T": "f64", "bounds": [0.0, 1.0], "nan": false}}`.
+/// A domain of floats states whether NaN is a member. In documents, such a domain is written, for
+/// example, as `{"atom_domain": {"T": "f64", "bounds": [0.0, 1.0], "nan": false}}`.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, Bounds, Domain};
@@ -72,7 +72,7 @@ impl<T: Atom> AtomDomain<T> {
     /// Return the bounds, or an error that explains how to get bounds.
     ///
     /// # Errors
-    /// `MakeTransformation` when the domain has no bounds or has NaN.
+    /// `MakeTransformation` when the domain has no bounds, or when NaN is a member.
     pub fn closed_bounds(&self) -> Result<&Bounds<T>> {
         match &self.bounds {
             Some(bounds) if !self.nan => Ok(bounds),
@@ -129,7 +129,7 @@ named!(AtomDomain<T> as "AtomDomain");
 /// Make the set of all values of an atomic type, optionally within bounds.
 ///
 /// # Arguments
-/// * `bounds` - a pair `[lower, upper]`; without it, all values are members
+/// * `bounds` - a pair `[lower, upper]`; without it, the values are not bounded
 /// * `nan` - whether NaN is a member; defaults to `true` for a float type without bounds, and to
 ///   `false` in all other cases
 ///

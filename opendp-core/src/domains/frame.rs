@@ -65,7 +65,7 @@ impl ColumnDomain {
         ColumnDomain(Arc::new(cells))
     }
     /// Recover the domain of cells from an erased domain. Return `None` if the members of the
-    /// domain are not cells.
+    /// domain are not cells, or are cells of a type that this function does not list.
     fn of(domain: &AnyDomain) -> Option<Self> {
         macro_rules! first {
             ($($t:ident)*) => {$(
@@ -88,8 +88,8 @@ impl ColumnDomain {
     pub fn cell_type(&self) -> TypeName {
         self.0.cell_type()
     }
-    /// Return whether the cells of a column have the cell type of this domain, and all of these
-    /// cells are members.
+    /// Return whether all cells of a column are members. The cells must have the cell type of this
+    /// domain.
     pub fn member(&self, column: &Column) -> bool {
         self.0.contains(column)
     }
@@ -281,8 +281,8 @@ named!(DataFrameDomain<K> as "DataFrameDomain");
 /// * `size` - the number of rows, if it is public; without it, any number is allowed
 ///
 /// # Errors
-/// `MakeDomain` when there is no name, when a name is repeated, or when the number of domains
-/// differs from the number of names.
+/// `MakeDomain` when `col_names` is an empty list, when a name is repeated, or when the number of
+/// domains differs from the number of names.
 pub fn dataframe_domain<K: HashableAtom>(
     col_names: Option<Vec<K>>,
     element_domains: Vec<ColumnDomain>,

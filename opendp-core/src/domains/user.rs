@@ -12,10 +12,10 @@ use crate::{Domain, Function, Result, TheDomain, named};
 /// members.
 ///
 /// In Rust, prefer your own type that implements [`Domain`]. Such a type is compared by its
-/// structure, and its metrics are checked. `UserDomain` is for users who cannot write a Rust type.
-/// No property of a `UserDomain` is checked: it can be paired with any metric. Two domains are
-/// equal if they have the same identifier and the same descriptor, even if they have different
-/// functions.
+/// structure, and a space can pair it only with a metric that fits. `UserDomain` is for users who
+/// cannot write a Rust type. No property of a `UserDomain` is checked: it can be paired with any
+/// metric. Two `UserDomain`s are equal if they have the same identifier and the same descriptor,
+/// even if they have different functions.
 ///
 /// ```
 /// # use opendp_core::{Domain, UserDomain, erased::AnyValue};

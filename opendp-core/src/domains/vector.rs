@@ -7,8 +7,8 @@ use crate::{AtomDomain, Domain, IBig, OptionDomain, PairDomain, Result, TheDomai
 
 /// The set of all vectors whose elements are members of `D`. The length can be known.
 ///
-/// An example of the form of this domain in documents is `{"vector_domain": {"atom_domain": {...},
-/// "size": 1000}}`.
+/// In documents, such a domain is written, for example, as `{"vector_domain": {"atom_domain":
+/// {...}, "size": 1000}}`.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, Domain, VectorDomain};
@@ -66,8 +66,8 @@ impl<D: Domain> Domain for VectorDomain<D> {
     }
     fn to_json(&self) -> Json {
         // In documents, the argument for the domain of the elements is always called `atom_domain`.
-        // If the elements are atoms, the value of this argument has only the arguments of the atom
-        // domain, and not the name of the atom domain.
+        // If the elements are atoms, the value of this argument consists of the arguments of their
+        // domain, without the name `atom_domain` of this domain.
         let element = self.element.to_json();
         let inner = element.get("atom_domain").cloned().unwrap_or(element);
         descriptor(

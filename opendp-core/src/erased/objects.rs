@@ -33,7 +33,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     }
 }
 impl AnyTransformation {
-    /// Recover the types of both spaces. All types are checked once, in this function.
+    /// Recover the types of both spaces. The types of the domains and metrics are checked once, in
+    /// this function.
     ///
     /// # Errors
     /// `FailedCast` when a domain or a metric has another type.
@@ -192,7 +193,7 @@ kinds! {
 }
 
 impl Constructed {
-    /// Evaluate the map, with distances as JSON.
+    /// Evaluate the map at `d_in`. Both `d_in` and the result are JSON.
     ///
     /// # Errors
     /// `FailedCast` when `d_in` is not a distance in the input metric. `NotImplemented` when the
@@ -234,7 +235,7 @@ impl Constructed {
         let comparable = d_out.and_then(|d_out| d_out.at_most(&d_out));
         comparable.map(|_| ()).map_err(|error| error.at("d_out"))
     }
-    /// Return whether the map at `d_in` is at most `d_out`, with distances as JSON.
+    /// Return whether the result of the map for `d_in` is at most `d_out`. Both distances are JSON.
     ///
     /// # Errors
     /// The errors of [`map`](Constructed::map), and `FailedCast` when `d_out` is not a distance in

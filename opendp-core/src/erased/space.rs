@@ -77,7 +77,7 @@ trait ErasedMetric: Erased {
 }
 impl<M: Metric> ErasedMetric for M {
     fn check(&self, distance: &AnyDistance) -> Result<()> {
-        // A metric that stands for another metric also accepts the distances of the other metric.
+        // A metric type that stands for several metrics accepts a distance of any type here.
         if M::STANDS { Ok(()) } else { distance.downcast_ref::<M::Distance>().map(|_| ()) }
     }
     fn stands_for(&self) -> Option<AnyMetric> {
@@ -224,11 +224,11 @@ any! {
 }
 
 impl AnyDomain {
-    /// Decode a value of the domain's carrier type. The value is not checked to be a member of the
-    /// domain.
+    /// Decode a value of the domain's carrier type. This function does not check whether the value
+    /// is a member of the domain.
     ///
     /// # Errors
-    /// `FailedCast` when the JSON is not a value of that type.
+    /// `FailedCast` when the JSON is not a value of the carrier type.
     pub fn decode(&self, json: &Json) -> Result<AnyValue> {
         self.0.decode(json)
     }
@@ -238,14 +238,15 @@ impl AnyDomain {
     }
 }
 impl AnyMetric {
-    /// Decode a distance, rounded up to the type of distances.
+    /// Decode a distance, and round it up to a value of the metric's distance type.
     ///
     /// # Errors
     /// `FailedCast` when the JSON is not a distance in this metric.
     pub fn decode(&self, json: &Json) -> Result<AnyDistance> {
         self.0.distance(json)
     }
-    /// Decode a bound that a map must meet, rounded down to the type of distances.
+    /// Decode a number that the result of a map must not exceed. Round it down to a value of the
+    /// metric's distance type.
     ///
     /// # Errors
     /// `FailedCast` when the JSON is not a distance in this metric.
@@ -254,18 +255,20 @@ impl AnyMetric {
     }
 }
 impl AnyMetric {
-    /// If this metric stands for another metric, return that metric.
+    /// If the type of this metric stands for several metrics, return the metric that this value
+    /// represents.
     pub(crate) fn stands_for(&self) -> Option<AnyMetric> {
         self.0.stands_for()
     }
-    /// If this metric stands for another metric, return that metric. Otherwise return this metric
-    /// itself.
+    /// If the type of this metric stands for several metrics, return the metric that this value
+    /// represents. Otherwise return this metric itself.
     pub(crate) fn real(&self) -> AnyMetric {
         self.stands_for().unwrap_or_else(|| self.clone())
     }
 }
 impl AnyMeasure {
-    /// Decode a privacy loss that a map must meet, rounded down to the type of losses.
+    /// Decode a privacy loss that the result of a map must not exceed. Round it down to a value of
+    /// the measure's loss type.
     ///
     /// # Errors
     /// `FailedCast` when the JSON is not a loss in this measure.

@@ -17,7 +17,7 @@ trait ErasedValue: Any + Send + Sync {
     fn json(&self) -> Json;
     fn rows(&self) -> usize;
     fn clear_rows(&mut self);
-    /// Append rows of a value of the same type, or return an error.
+    /// Append the rows of a chunk. Return an error if the chunk has rows of another type.
     fn append(&mut self, chunk: AnyChunk<'_>) -> Result<()>;
     fn copy(&self) -> Arc<dyn ErasedValue>;
     fn empty(&self) -> Arc<dyn ErasedValue>;
@@ -322,7 +322,7 @@ impl Carrier for AnyValue {
             self.0 = Some(value.empty());
         }
         // Each stage has a fixed input type and a fixed output type. So rows of another type are
-        // never appended to a typed buffer.
+        // never appended to a typed buffer, and `append` does not fail here.
         if self.unique().is_none_or(|buffer| buffer.append(chunk).is_err()) {
             self.0 = Some(value.copy());
         }

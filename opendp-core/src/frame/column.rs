@@ -152,7 +152,7 @@ impl Column {
             self.0.pad(rows);
         }
     }
-    /// Copy each cell in a range for which `mask` is `true`.
+    /// Copy the cells in a range. Leave out each cell whose entry in `mask` is `false`.
     pub(super) fn kept(&self, range: Range<usize>, mask: &[bool]) -> Self {
         Column(self.0.kept(range, mask))
     }
@@ -178,7 +178,7 @@ impl fmt::Debug for Column {
     }
 }
 impl PartialEq for Column {
-    /// Return whether both columns have equal cells. NaN equals NaN.
+    /// Return whether both columns have the same type and equal cells. NaN equals NaN.
     fn eq(&self, other: &Self) -> bool {
         self.cell_type() == other.cell_type()
             && self.rows() == other.rows()

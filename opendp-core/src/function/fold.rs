@@ -11,14 +11,15 @@ use super::stage::{Stage, absorb};
 use crate::erased::{AnyChunk, AnyValue};
 use crate::{Carrier, Error, Result};
 
-/// The definition of a fold. A fold adds rows to a state. After the last row, it computes a value
-/// from the state.
+/// The definition of a fold. A fold adds rows to a state. After the last row, the fold computes a
+/// value from the state.
 ///
 /// The merge of states must be exact. Its result must not depend on the order or the grouping of
 /// the states. The same multiset of rows must give the same bits for every division into chunks.
 /// For example, a fold of floats rounds each row to a multiple of a fixed unit, and adds these
-/// multiples exactly as integers. If a fold depends on the order of rows,
-/// [`in_order`](Fold::in_order) must return `true`.
+/// multiples exactly as integers. For a fold that depends on the order of the rows,
+/// [`in_order`](Fold::in_order) must return `true`. Then only the same sequence of rows must give
+/// the same bits.
 pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// The state of a fold that has absorbed some rows.
     type State: Serialize + DeserializeOwned + Send + Sync + 'static;
@@ -69,12 +70,12 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
 /// finished once. They contain unprotected data. So every channel that transfers them must be
 /// trusted.
 ///
-/// A partial result contains the label of its function. The label has the spaces of all steps, the
-/// steps before the fold with their arguments, and the fold. Only a function with the same label
-/// accepts the partial result. Steps after the fold are not in the label. Another process can
-/// resume the partial result if this process builds a function with the same label. If the code of
-/// a step is a closure, this step needs its own label. See
-/// [`labelled`](crate::Function::labelled).
+/// A partial result contains the label of its function. The label has the fold, the steps before
+/// the fold with their arguments, and the input spaces of these steps and of the fold. Only a
+/// function with the same label accepts the partial result. Steps after the fold are not in the
+/// label. Another process can resume the partial result if this other process builds a function
+/// with the same label. If the code of a step before the fold is a closure, this step needs its own
+/// label. See [`labelled`](crate::Function::labelled).
 ///
 /// ```
 /// # use opendp_core::{Fold, Function, Result};
@@ -130,7 +131,8 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     /// Write the partial result as bytes.
     ///
     /// # Errors
-    /// An error when the state cannot be serialized.
+    /// `FailedFunction` when the state cannot be serialized. `NotImplemented` when the function
+    /// draws a secret sample.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         seal(self.label.text()?.to_owned(), self.fold.save(&*self.state)?)
     }
@@ -145,7 +147,7 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
 impl<O: Carrier> Partial<AnyValue, O> {
     /// Add a chunk of rows to the partial result of an erased function. The rows are a typed value
     /// that the caller still owns. An erased value can have several owners, but this typed value
-    /// has only one. So the caller can always use the same buffer for the next chunk.
+    /// has only one. So the caller can always reuse its buffer for the next chunk.
     ///
     /// # Errors
     /// The errors of the stages. `FailedCast` when the function takes rows of another type.
@@ -165,7 +167,7 @@ pub(crate) type AnyState = Box<dyn Any + Send + Sync>;
 /// The definition of a fold, shared by all runs. Code that uses a `FoldStage` is compiled once.
 /// Only [`Leaf`] depends on types.
 ///
-/// If a method gets a state of another fold, the method returns an error.
+/// If a method gets a state of another type than the states of this fold, it returns an error.
 pub(crate) trait FoldStage: Send + Sync {
     /// See [`Fold::label`].
     fn label(&self) -> String;

@@ -178,14 +178,14 @@ fn secret() -> Error {
             .into(),
     )
 }
-/// Draw a number of 128 bits that replaces the label of a function.
+/// Draw a random number of 128 bits that replaces the missing label of a function.
 fn drawn() -> Result<String> {
     let fresh = with_secure(|source| Ok::<_, NoEntropy>([source.word()?, source.word()?]))?;
     let [high, low] = fresh;
     Ok(format!("{high:016x}{low:016x}"))
 }
-/// Sort the keys of all objects in a JSON value. Some builds of the JSON library keep the order of
-/// insertion.
+/// Sort the keys of all objects in a JSON value. Without this step, the text would depend on the
+/// build, because some builds of `serde_json` keep the order of insertion.
 fn sorted(json: Json) -> Json {
     match json {
         Json::Array(items) => items.into_iter().map(sorted).collect(),

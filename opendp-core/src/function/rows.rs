@@ -6,10 +6,10 @@ use crate::erased::{AnyChunk, AnyValue, mixed_up};
 use crate::{Carrier, Result};
 
 /// The definition of a stage, shared by all runs. Code that uses a `RowsStage` is compiled once.
-/// Only [`Append`] depends on types.
+/// Only the implementation of [`Append`] depends on the types of the rows.
 pub(crate) trait RowsStage: Send + Sync {
     fn start(&self) -> Box<dyn Run>;
-    /// Return the last stage, if it is a projection.
+    /// If the last stage is a projection, return this projection and the stages before it.
     fn projection(&self) -> Option<Projection<'_>> {
         None
     }

@@ -15,7 +15,7 @@ use crate::erased::{AnyChunk, AnyRef, AnyValue};
 use crate::space::Untyped;
 use crate::{CHUNK_ROWS, Carrier, Chunk, Error, Result};
 
-/// Data sets of at least this many rows are folded on all cores.
+/// The smallest number of rows for which a fold can run on all cores.
 const PARALLEL_ROWS: usize = 1 << 17;
 
 #[derive(Clone)]
@@ -130,7 +130,7 @@ impl Sink<'_> {
         match self {
             Sink::Rows(run, out) => match chunk.rows() {
                 // A chunk without rows still has a form, such as its type or the columns of a
-                // frame. So the stage gets the chunk once.
+                // frame. So the stage must receive this chunk too.
                 0 => run.append(chunk, out),
                 rows => ranges(rows, CHUNK_ROWS)
                     .try_for_each(|range| run.append(chunk.narrow(range), out)),

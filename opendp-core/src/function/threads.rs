@@ -1,4 +1,4 @@
-//! Work that is divided among threads, although the current thread can hold a lock.
+//! Work that is divided among threads without deadlocks, even if the current thread holds a lock.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::interaction::holds_lock;
 
 /// A pool for threads that hold a lock. Its workers run only work that is passed to
-/// [`with_threads`]. `None` if the system could not start the threads.
+/// [`with_threads`]. The value is `None` if the system could not start the threads.
 static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
     ThreadPoolBuilder::new().num_threads(rayon::current_num_threads()).build().ok()
 });
@@ -15,23 +15,27 @@ static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
 /// Run work that can be divided among the threads of a `rayon` pool. The argument of `work` states
 /// whether the work can use a pool. If the argument is `false`, `work` must not call `rayon`.
 ///
-/// Most queryables and some sessions hold a lock while they answer. Other code states by a
-/// [`HeldLock`](crate::HeldLock) that it holds a lock. If the work under the lock used a pool in
+/// Most queryables and some sessions hold a lock while they answer. Any other code that holds a
+/// lock states this by a [`HeldLock`](crate::HeldLock). If the work under the lock used a pool in
 /// the usual way, there could be a deadlock:
 ///
-/// * While a worker waits for its parts, it runs other tasks of its pool. Such a task can request
-///   the same lock, or wait for a second worker that waits for this worker. So a worker that holds
-///   a lock does not divide the work.
-/// * A thread outside of a pool waits until workers run its parts. All workers can be waiting for
+/// * While a worker waits for the parts of its work, it runs other tasks of its pool. Such a task
+///   can request the lock that this worker holds. The task can also wait for another worker, while
+///   the other worker waits for this one. So a worker that holds a lock does not divide the work.
+/// * A thread outside of a pool waits until workers run the parts. All workers can be waiting for
 ///   the lock of this thread. So if such a thread holds a lock, the work runs on a separate pool.
 ///   The workers of this pool run no tasks that wait for the lock.
+///
+/// A `OnceLock` is such a lock too: a thread that initialises it must not divide its work, because
+/// the workers can wait for the value. So compute a value first, and store it afterwards.
 ///
 /// Use this function in folds and maps that divide their work.
 pub fn with_threads<R: Send>(work: impl FnOnce(bool) -> R + Send) -> R {
     if !holds_lock() {
         return work(true);
     }
-    // A worker must not start the separate pool. It could wait for a thread that starts it.
+    // A worker must not start the separate pool. If another thread was starting this pool at the
+    // same time, the worker would have to wait for that thread.
     if rayon::current_thread_index().is_none()
         && let Some(pool) = POOL.as_ref()
     {
@@ -56,12 +60,13 @@ mod tests {
         assert!(matches!(pool.install(run), (true, Some(_))));
         let held = HeldLock::new();
         assert!(matches!(run(), (true, Some(_))));
-        // The workers of the separate pool hold no lock.
+        // The workers of the separate pool hold no lock, so they can divide work again. This pool
+        // has as many threads as the default pool.
         let nested = with_threads(|_| (run(), rayon::current_num_threads()));
         assert!(
             matches!(nested, ((true, Some(_)), threads) if threads == rayon::current_num_threads())
         );
-        // A lock counts only for the thread that holds it.
+        // Only the current thread holds the lock, so the workers of `pool` can divide work.
         assert!(matches!(pool.install(run), (true, Some(_))));
         drop(held);
         assert_eq!(run(), (true, None));

@@ -9,8 +9,9 @@ use crate::{Distance, Error, Measure, Result};
 ///
 /// Totals are exact and do not depend on the order of the losses. So ten losses of a tenth exhaust
 /// a budget of 1. There is one exception: if the denominator of a total would become too large, a
-/// loss is [rounded up](Exact::plus_term). Totals are rounded only for display. The time to add a
-/// loss does not depend on the number of earlier losses.
+/// loss is [rounded up](Exact::plus_term). [`total`](Ledger::total) rounds only the value that it
+/// returns, and not the stored total. The time to add a loss does not depend on the number of
+/// earlier losses.
 ///
 /// # What is added
 /// The added loss is the result of [`PrivacyMap::eval_exact`](crate::PrivacyMap::eval_exact). If
@@ -53,8 +54,8 @@ impl<MO: Measure> Ledger<MO> {
         let budget = parts.into_iter().map(Exact::written).collect::<Result<_>>()?;
         Ok(Ledger { budget: Some(budget), ..Ledger::new(measure)? })
     }
-    /// Add a loss. If there is a budget, the new total must be within the budget in every part.
-    /// `loss` has one number for each part.
+    /// Add a loss. If there is a budget, no part of the new total may exceed the same part of the
+    /// budget. `loss` has one number for each part.
     ///
     /// # Errors
     /// `BudgetExceeded` when a part of the new total exceeds the same part of the budget. Then the
@@ -176,7 +177,7 @@ mod tests {
         refuses(&mut account, &exact("0.1"));
         refuses(&mut account, &float(5e-324));
         account.charge(&exact("0")).unwrap();
-        // The control: sums of rounded floats are not exact.
+        // In contrast, ten float subtractions of 0.1 from 1.0 do not give 0, because floats round.
         assert_ne!((0..10).fold(1.0, |left, _| left - 0.1), 0.0);
     }
     #[test]
@@ -185,7 +186,7 @@ mod tests {
         for _ in 0..9 {
             account.charge(&float(0.1)).unwrap();
         }
-        // Ten times the float 0.1 exceeds one, but by less than the spacing of floats.
+        // Ten times the exact value of the float 0.1 exceeds 1, so the tenth loss is refused.
         refuses(&mut account, &float(0.1));
         account.charge(&exact("0.0999")).unwrap();
     }

@@ -24,8 +24,9 @@ impl<S> Lock<S> {
     /// Lock the state and call `run` with it.
     pub(crate) fn with<R>(&self, run: impl FnOnce(&mut S) -> Result<R>) -> Result<R> {
         let here = thread::current().id();
-        // A thread stores only its own id in `holder`. So other threads cannot change whether
-        // `holder` is equal to the id of this thread.
+        // A thread changes `holder` only while it holds the lock of `state`, and stores only its
+        // own id or `None`. So other threads cannot change whether `holder` is equal to the id of
+        // this thread.
         if *self.holder.lock().map_err(poisoned)? == Some(here) {
             return Err(Error::FailedFunction(
                 "a queryable answers one query at a time; a query may not ask its own queryable"

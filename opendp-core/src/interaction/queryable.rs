@@ -12,8 +12,8 @@ use crate::{Carrier, Codec, Error, Function, Named, Result, TypeName, Whole};
 /// A release that answers questions of type `Q` with answers of type `A`.
 ///
 /// Clones share one conversation. Any number of threads can ask questions. A queryable with a state
-/// answers them one at a time. If the computation of an answer panics, all later questions to this
-/// queryable get an error.
+/// answers them one at a time. If the computation of an answer panics, a queryable with a state
+/// returns an error for all later questions.
 ///
 /// ```
 /// # use opendp_core::Queryable;
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!((listed.ask(&1), mapped.ask(&1)), (Ok(1), Ok(1)));
         release(&turns, 0);
         assert!(listed.ask(&1).is_err() && mapped.ask(&1).is_err());
-        // The control: a queryable that was not released in a turn continues to answer.
+        // The control: a queryable that is not bound to a turn answers.
         assert_eq!(counter().ask(&1), Ok(1));
     }
     #[test]

@@ -41,8 +41,8 @@ pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
 /// A conversation about one data set. Each question is a measurement.
 ///
 /// Clones share one conversation. Any number of threads can ask questions at the same time. The
-/// loss of a question is charged before the question is answered. Charges are made one at a time.
-/// Some measures compose interactive mechanisms only [one after the
+/// loss of a question is charged before the question is answered. The [`Allowance`] adds up the
+/// charges one at a time. Some measures compose interactive mechanisms only [one after the
 /// other](Interaction::Sequential). For these measures, questions are also answered one at a time.
 /// Under such a measure, each question closes all queryables and sessions that earlier answers have
 /// opened, directly or indirectly.
@@ -87,8 +87,8 @@ impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
     /// # Errors
     /// * `DomainMismatch`, `MetricMismatch` or `MeasureMismatch` when the measurement has another
     ///   input space or another measure; nothing is charged
-    /// * `BudgetExceeded` when the session does not allow the question; nothing is charged, and
-    ///   questions with a smaller loss are still possible
+    /// * `BudgetExceeded` when the session does not allow the question; nothing is charged, and a
+    ///   question with a smaller loss can still be allowed
     /// * errors of the measurement, such as missing random bits; nothing is released, and the
     ///   charge remains
     pub fn ask<TO: Carrier>(&self, question: &Measurement<DI, MI, MO, TO>) -> Result<TO> {

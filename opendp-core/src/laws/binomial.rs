@@ -28,8 +28,9 @@ impl Binomial {
         }
         Ok(Binomial { draws, wrong, factorials })
     }
-    /// Return a lower bound on the probability of an event that occurred `count` times. The bound
-    /// is the largest `p` at which `count` or more occurrences have probability at most `wrong`.
+    /// Return a lower bound on the probability of an event that occurred `count` times. If `count`
+    /// is 0, the bound is 0. Otherwise, the bound is the largest `p`, rounded down, at which
+    /// `count` or more occurrences have probability at most `wrong`.
     pub(super) fn at_least(&self, count: u32) -> Result<f64> {
         if count == 0 {
             return Ok(0.0);
@@ -42,8 +43,9 @@ impl Binomial {
         }
         Ok(low)
     }
-    /// Return an upper bound on the probability of an event that occurred `count` times. The bound
-    /// is the smallest `p` at which `count` or fewer occurrences have probability at most `wrong`.
+    /// Return an upper bound on the probability of an event that occurred `count` times. If the
+    /// event occurred in every draw, the bound is 1. Otherwise, the bound is the smallest `p`,
+    /// rounded up, at which `count` or fewer occurrences have probability at most `wrong`.
     pub(super) fn at_most(&self, count: u32) -> Result<f64> {
         Ok(1.0 - self.at_least(self.draws.saturating_sub(count))?)
     }
@@ -62,7 +64,7 @@ impl Binomial {
         let mut term = (choices + hits + misses).inf_exp()?;
         let mut sum = term;
         for hits in count..n {
-            // Each term is smaller than the term before it.
+            // `count` is at least `p n`, so each term is smaller than the term before it.
             term *= f64::from(n - hits) / f64::from(hits + 1) * (p / (1.0 - p));
             sum += term;
             if term < sum * 1e-12 {
@@ -83,8 +85,8 @@ mod tests {
         // The event occurs in all ten draws, so the bound `p` satisfies p^10 = 0.001.
         assert!((ten.at_least(10).unwrap() - 0.001_f64.powf(0.1)).abs() < 1e-4);
         assert_eq!((ten.at_least(0).unwrap(), ten.at_most(10).unwrap()), (0.0, 1.0));
-        // These are the bounds of Clopper and Pearson for 5 occurrences in 10 draws. Each bound is
-        // wrong with probability at most 2.5 %.
+        // For 5 occurrences in 10 draws, the bounds of Clopper and Pearson are 0.1871 and 0.8129.
+        // Each bound is wrong with probability at most 2.5 %.
         let five = Binomial::new(10, 0.025).unwrap();
         assert!((five.at_least(5).unwrap() - 0.1871).abs() < 1e-3);
         assert!((five.at_most(5).unwrap() - 0.8129).abs() < 1e-3);

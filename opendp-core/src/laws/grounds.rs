@@ -15,9 +15,10 @@ use crate::{
 /// A collection of spaces for tests. A space is found by the types of its domain and its metric.
 /// Tests can draw members of each space and compute distances.
 ///
-/// So the name and the signature of a transformation are enough to test it. The test draws members
-/// and neighbours, and runs the transformation on them. It compares the distances between the
-/// outputs with the bounds of the map. A crate adds the spaces of its own domains and metrics with
+/// A test finds the spaces of a transformation by the types in its signature. So the name and the
+/// signature of a transformation are enough to test it. The test draws members and neighbours, and
+/// runs the transformation on them. The test compares the distances between the outputs with the
+/// bounds of the map. A crate adds the spaces of its own domains and metrics with
 /// [`with`](Grounds::with).
 ///
 /// ```
@@ -133,7 +134,7 @@ impl Grounds {
             .with::<VectorDomain<AtomDomain<T>>, RangeDistance<Q>>()
     }
     /// Draw members of the domain of a space. The result has all small members over a drawn
-    /// alphabet, a few larger members, and variations of members.
+    /// alphabet, a few larger members, and variations of the larger members.
     ///
     /// # Errors
     /// A description of the space if it is unknown.
@@ -171,7 +172,7 @@ impl Grounds {
         (ground.distance)(space.metric(), left, right).map_err(|error| error.to_string())
     }
     /// Test a transformation on all small inputs over a drawn alphabet, on a few larger inputs, and
-    /// on variations of these inputs.
+    /// on variations of the larger inputs.
     ///
     /// The test checks four properties. The transformation gives no error on a member, because an
     /// error would reveal information about the data. Outputs are members of the output domain. The
@@ -312,8 +313,8 @@ fn varies(
     }
     Ok(false)
 }
-/// Divide an input into chunks of one row and of two rows. Check that the output is the same as for
-/// the whole input.
+/// Divide an input into chunks of one row, and then into chunks of two rows. Check that the output
+/// is the same as for the whole input.
 fn divided(
     transformation: &AnyTransformation,
     input: &AnyValue,

@@ -9,21 +9,21 @@ use crate::laws::Broken;
 use crate::random::{NoEntropy, Tape};
 use crate::{Carrier, Codec, DistanceOn, Domain, Error, Measure, Measurement, Metric, Result};
 
-/// The values of epsilon at which a profile is compared.
+/// The values of epsilon at which [`Claim::of`] evaluates a privacy profile.
 const EPSILONS: [f64; 5] = [0.0, 0.5, 1.0, 2.0, 4.0];
 /// At most `2^MOST_BITS` random tapes are enumerated.
 const MOST_BITS: u32 = 26;
 
 /// A claim about the releases of two neighbours `x` and `y`, for some pairs of epsilon and delta.
-/// Let `P[x in S]` be the probability that a release for `x` is in a set `S` of releases. For every
-/// set `S`, the claim is `P[x in S] <= exp(epsilon) P[y in S] + delta`. The same inequality must
-/// hold with `x` and `y` exchanged.
+/// Let `P[x in S]` be the probability that a release for `x` is in a set `S` of releases. For each
+/// pair and every set `S`, the claim is `P[x in S] <= exp(epsilon) P[y in S] + delta`. The same
+/// inequality must hold with `x` and `y` exchanged.
 ///
-/// There are checks of two kinds. [`exactly`](Claim::exactly) runs the mechanism on every random
-/// tape, and so computes all probabilities. [`by_draws`](Claim::by_draws) and
-/// [`by_releases`](Claim::by_releases) draw releases. Each of these two checks refutes a true claim
-/// with a probability that is at most a stated number. If a check does not refute a claim, the
-/// claim is not proved.
+/// There are checks of two kinds. [`exactly`](Claim::exactly) compares exact probabilities.
+/// [`Chances::of`] computes these probabilities: it runs the mechanism on every random tape.
+/// [`by_draws`](Claim::by_draws) and [`by_releases`](Claim::by_releases) draw releases. Each of
+/// these two functions refutes a true claim with a probability that is at most a stated number. A
+/// false claim is not always refuted.
 ///
 /// ```
 /// use opendp_core::arith::DirectedFloat;
@@ -49,10 +49,10 @@ impl Claim {
     pub fn epsilon_delta(epsilon: f64, delta: f64) -> Self {
         Claim { points: vec![(epsilon, delta)] }
     }
-    /// Make the claim of the map of a measurement, for neighbours at a distance. The claim states
-    /// delta at some values of epsilon. If the epsilon at a delta of 0 is finite, the claim
-    /// includes this epsilon too. The measure must have a profile. If the measure has no profile,
-    /// first convert the measurement to a measure with a profile.
+    /// Make the claim that the map of a measurement states for neighbours at distance `d_in`. The
+    /// claim states delta at some values of epsilon. If the epsilon at a delta of 0 is finite, the
+    /// claim includes this epsilon too. The measure must have a profile. If the measure has no
+    /// profile, first convert the measurement to a measure with a profile.
     ///
     /// # Errors
     /// The errors of the map and of the profile. `FailedMap` when the map makes no claim.
@@ -110,10 +110,10 @@ impl Claim {
     ///
     /// The exact tails of the binomial distribution give a lower and an upper bound on the
     /// probability of an event (Clopper, Pearson 1934). The claim is refuted if no probabilities
-    /// between the lower and the upper bounds satisfy it. So a true claim is refuted with
-    /// probability at most [`false_alarm`](Trial), over all events and all pairs of epsilon and
-    /// delta together. To get the same result in each run, draw from
-    /// [`Seeded`](crate::random::Seeded).
+    /// between the lower and the upper bounds satisfy it. So a true claim is refuted only if a
+    /// bound is wrong. The probability that any bound is wrong is at most [`false_alarm`](Trial),
+    /// over all events and all pairs of epsilon and delta together. To get the same result in each
+    /// run, draw from [`Seeded`](crate::random::Seeded).
     ///
     /// # Errors
     /// A description of the first event that refutes the claim, or the error of a draw.
@@ -177,8 +177,8 @@ impl Claim {
             tally.entry(name(&y().map_err(tell)?)).or_default().1 += 1.0;
         }
         let mut sets: Vec<HashSet<&str>> = Vec::new();
-        // Epsilon 0 is added to the tried values, because the event that is chosen at epsilon 0
-        // distinguishes the inputs best.
+        // Also try epsilon 0, because the event at epsilon 0 has the largest difference between the
+        // two frequencies.
         for epsilon in self.points.iter().map(|(epsilon, _)| *epsilon).chain([0.0]) {
             let factor = epsilon.inf_exp().map_err(tell)?;
             let likely = |much: &dyn Fn(&(f64, f64)) -> bool| {

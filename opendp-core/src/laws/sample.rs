@@ -31,20 +31,20 @@ impl Draw {
 
 /// A domain from which tests can draw members, preferably extreme members.
 ///
-/// If your own domain implements this trait, [`Grounds`](crate::laws::Grounds) can test all
-/// transformations with this input domain.
+/// If your own domain implements this trait, [`Grounds`](crate::laws::Grounds) can test
+/// transformations from and to this domain.
 pub trait Sample: Domain {
-    /// Draw a few members that are likely to break a transformation. Examples are the ends of types
-    /// and of bounds, signed zeros, subnormals, infinities, NaN, missing values, and empty or
-    /// repeated data. Also draw all small members over an alphabet.
+    /// Draw a few members that are likely to break a transformation. Examples are the smallest and
+    /// largest values of a type, bounds, signed zeros, subnormals, infinities, NaN, missing values,
+    /// and empty or repeated data. Also draw all small members over an alphabet.
     fn few(&self, draw: &mut Draw) -> Vec<Self::Carrier>;
     /// Draw a larger member. The default draws one of the members of [`few`](Sample::few).
     fn one(&self, draw: &mut Draw) -> Option<Self::Carrier> {
         let few = self.few(draw);
         draw.pick(&few).cloned()
     }
-    /// Change a member slightly: by a few records, keys or steps. The result can be outside of the
-    /// domain, or unchanged.
+    /// Return a variation of a member, for example with a few changed records or keys. The result
+    /// can be outside of the domain, or unchanged. The default draws another member.
     fn vary(&self, member: &Self::Carrier, draw: &mut Draw) -> Self::Carrier {
         self.one(draw).unwrap_or_else(|| member.clone())
     }
@@ -102,7 +102,7 @@ impl SampleAtom for String {
     }
 }
 
-/// Draw at most `count` items from different places of a list.
+/// Draw at most `count` items from different positions of a list.
 fn some<T: Clone>(mut items: Vec<T>, count: usize, draw: &mut Draw) -> Vec<T> {
     let mut chosen = Vec::new();
     while chosen.len() < count && !items.is_empty() {
@@ -222,8 +222,8 @@ impl<K: SampleAtom + HashableAtom, V: SampleAtom> Sample
     }
 }
 
-/// Find the type of cells that has the name `$found`. Define `$t` as this type, and run `$run`. The
-/// type can be an `Option`.
+/// Find the type of cells that has the name `$found`. Define `$t` as this type, and return `$run`
+/// from the calling function. The type can be an `Option`.
 macro_rules! of_cells {
     ($found:expr, $t:ident => $run:expr) => {
         of_cells!(@each $found, $t => $run;
@@ -253,7 +253,7 @@ fn cell(domain: &ColumnDomain, draw: &mut Draw) -> Column {
     });
     domain.empty()
 }
-/// Return the domain of all cells that have the same type as a column.
+/// Return the domain of all cells that have the same type as the cells of a column.
 fn any_cell(column: &Column) -> Option<ColumnDomain> {
     of_cells!(column.cell_type(), T => Some(ColumnDomain::new(<T as crate::Cell>::Domain::default())));
     None

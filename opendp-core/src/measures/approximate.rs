@@ -1,4 +1,4 @@
-//! Measures with a loss that can fail with a small probability.
+//! Measures with a bound on the loss that can fail with a small probability.
 
 use serde_json::Value as Json;
 
@@ -8,12 +8,13 @@ use crate::arith::Directed;
 use crate::domain::descriptor;
 use crate::{Interaction, Measure, Result, TheMeasure, named};
 
-/// A loss in `M`, which can fail with probability delta.
+/// A bound on the loss in `M`. The bound can fail with probability delta.
 ///
 /// The loss is the pair `(d, delta)`. Each data set has an event of probability at least `1 -
 /// delta`. Conditioned on these events, the loss in `M` is at most `d`.
 /// `Approximate<MaxDivergence>` is (epsilon, delta)-differential privacy at one fixed pair of
-/// epsilon and delta. The older name of this measure is `fixed_smoothed_max_divergence`.
+/// epsilon and delta. The older name of `Approximate<MaxDivergence>` is
+/// `fixed_smoothed_max_divergence`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Approximate<M>(pub M);
 
@@ -22,15 +23,15 @@ impl<M: Measure> Measure for Approximate<M> {
     fn to_json(&self) -> Json {
         descriptor("approximate", [("measure", Some(self.0.to_json()))])
     }
-    /// Add losses and deltas separately. The sum of the deltas is a union bound: each loss fails
-    /// with a probability of at most its own delta.
+    /// Compose the losses in `M`, and add the deltas. The sum of the deltas is a union bound: the
+    /// bound on each loss fails with probability at most its own delta.
     fn compose(&self, losses: &[Self::Distance]) -> Result<Self::Distance> {
         let (inner, deltas): (Vec<M::Distance>, Vec<f64>) = losses.iter().cloned().unzip();
         Ok((self.0.compose(&inner)?, total(&deltas)?))
     }
     /// Return `Concurrent` for (epsilon, delta)-differential privacy (Lyu 2022; Vadhan, Zhang
-    /// 2023). Return `Sequential` otherwise, because no theorem covers zero-concentrated
-    /// differential privacy with a delta.
+    /// 2023). Return `Sequential` otherwise. For example, no theorem covers the concurrent
+    /// composition of zero-concentrated differential privacy with a delta.
     fn interaction(&self) -> Interaction {
         let pure = (&self.0 as &dyn std::any::Any).is::<MaxDivergence>();
         if pure { Interaction::Concurrent } else { Interaction::Sequential }
@@ -40,10 +41,11 @@ impl<M: Measure> Measure for Approximate<M> {
     /// privacy filter (Rogers, Roth, Ullman, Vadhan 2016). The filter is valid even when the
     /// mechanisms are interactive and concurrent (Haney and others 2023). For zero-concentrated
     /// differential privacy with a delta, the sum of the rhos and the sum of the deltas form a
-    /// filter too (Whitehouse, Ramdas, Rogers, Wu 2023). The proof is as follows. The exceptional
-    /// event of a query has probability at most the delta of this query. Let `E` be the event that
-    /// none of the exceptional events occurs. The probability of `E` is at least 1 minus the sum of
-    /// the deltas. Conditioned on `E`, the filter of the inner measure applies.
+    /// filter too (Whitehouse, Ramdas, Rogers, Wu 2023). The proof is as follows. The bound on the
+    /// loss of each query can fail in an exceptional event. The exceptional event of a query has
+    /// probability at most the delta of this query. Let `E` be the event that none of the
+    /// exceptional events occurs. The probability of `E` is at least 1 minus the sum of the deltas.
+    /// Conditioned on `E`, the filter of the inner measure applies.
     fn parts(&self) -> Result<usize> {
         Ok(self.0.parts()? + 1)
     }
@@ -65,7 +67,7 @@ impl<M: Measure> Measure for Approximate<M> {
 }
 named!(Approximate<M> as "Approximate");
 
-/// Measure loss as a pair `(loss, delta)`. The loss can fail with a small probability delta.
+/// Measure loss as a pair `(loss, delta)`. The bound on the loss can fail with probability delta.
 ///
 /// # Arguments
 /// * `measure` - the measure of the loss

@@ -14,8 +14,8 @@ type Curve = Arc<dyn Fn(f64) -> Result<f64> + Send + Sync>;
 /// A privacy profile. For each epsilon, the profile has a delta such that the mechanism is
 /// (epsilon, delta)-DP.
 ///
-/// A profile holds at every epsilon at once, and delta does not increase with epsilon. If a profile
-/// contains the whole distribution of the loss, compositions of this profile are tight.
+/// A profile holds at every epsilon at once, and delta does not increase with epsilon. If profiles
+/// contain the whole distributions of their losses, the composition of these profiles is tight.
 #[derive(Clone)]
 pub struct PrivacyProfile {
     delta: Curve,
@@ -100,9 +100,10 @@ impl PrivacyProfile {
     /// all releases together.
     ///
     /// If a profile contains the distribution of its loss, the function [`ComposableLoss::compose`]
-    /// of this distribution composes all profiles. Otherwise, use basic composition. Suppose that
-    /// mechanism `i` of `k` mechanisms is `(epsilon / k, delta_i)`-private. Then all mechanisms
-    /// together are `(epsilon, sum_i delta_i)`-private (Dwork, Roth 2014, on basic composition).
+    /// of the first such distribution composes all profiles. Otherwise, use basic composition.
+    /// Suppose that mechanism `i` of `k` mechanisms is `(epsilon / k, delta_i)`-private. Then all
+    /// mechanisms together are `(epsilon, sum_i delta_i)`-private (Dwork, Roth 2014, on basic
+    /// composition).
     ///
     /// # Errors
     /// The errors of the loss.
@@ -127,9 +128,10 @@ impl PrivacyProfile {
     }
     /// Make the profile of a mechanism that is known to be (epsilon, delta)-DP at the given points.
     ///
-    /// Between two points, use delta at the point with the smaller epsilon. This delta is an upper
-    /// bound, because a profile does not increase. Before the first point, delta is 1. Points with
-    /// an infinite epsilon are ignored: an infinite loss states nothing about delta.
+    /// At each epsilon, the bound is the smallest delta of the points with the same or a smaller
+    /// epsilon. This delta is an upper bound, because a profile does not increase with epsilon. If
+    /// there is no such point, the bound is 1. Points with an infinite epsilon are ignored: an
+    /// infinite loss states nothing about delta.
     pub fn from_points(mut points: Vec<(f64, f64)>) -> Self {
         points.retain(|(epsilon, _)| epsilon.is_finite());
         PrivacyProfile::new(move |epsilon| {
@@ -201,9 +203,9 @@ impl RenyiCurve {
     }
     /// Make the curve of a mechanism whose divergence is bounded at the given orders.
     ///
-    /// Between two points, use the bound at the higher order. The bound is right, because Renyi
-    /// divergence does not decrease with its order. At orders above the last point, the bound is
-    /// infinite.
+    /// At each order, use the smallest bound of the points with the same or a higher order. This
+    /// bound is right, because Renyi divergence does not decrease with its order. If there is no
+    /// such point, the bound is infinite.
     pub fn from_points(points: Vec<(f64, f64)>) -> Self {
         RenyiCurve::new(move |alpha| {
             let known = points.iter().filter(|(a, _)| alpha <= *a).map(|(_, epsilon)| *epsilon);

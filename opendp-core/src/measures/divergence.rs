@@ -9,9 +9,9 @@ use crate::{Error, Interaction, Measure, Result, TheMeasure, named};
 
 /// Pure differential privacy.
 ///
-/// The loss is epsilon, the max-divergence in both directions. For neighbours `x` and `x'` and
-/// every event `S`, `Pr[M(x) in S] <= e^epsilon * Pr[M(x') in S]`. Losses compose by addition
-/// (Dwork, McSherry, Nissim, Smith 2006).
+/// The loss is epsilon, a bound on the max-divergence in both directions. For neighbours `x` and
+/// `x'` and every event `S`, `Pr[M(x) in S] <= e^epsilon * Pr[M(x') in S]`. Losses compose by
+/// addition (Dwork, McSherry, Nissim, Smith 2006).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MaxDivergence;
 
@@ -63,8 +63,8 @@ impl Measure for MaxDivergence {
     fn join(&self, parts: &[f64]) -> Result<f64> {
         only(parts)
     }
-    /// Make the profile of an epsilon-DP mechanism. The mechanism is (epsilon, 0)-DP. At an epsilon
-    /// below the loss, the bound on delta is 1.
+    /// Make the profile of a mechanism with this loss. The mechanism is `(loss, 0)`-DP. At an
+    /// epsilon below the loss, the bound on delta is 1.
     fn profile(&self, loss: &f64) -> Result<PrivacyProfile> {
         Ok(PrivacyProfile::from_points(vec![(*loss, 0.0)]))
     }

@@ -13,8 +13,8 @@ use crate::{Measure, PrivacyProfile, Result, TheMeasure, named};
 /// Such losses do not compose. Two releases from the *same* sample depend on the same secret, which
 /// is the sample. So, for the population, the loss of both releases together can exceed the sum of
 /// the losses of the two single releases. First compose, in `M`, the losses of all releases from a
-/// sample. Then convert the total loss, only once, to a loss for the population. In all respects
-/// other than composition, a loss in this measure is a loss in `M`.
+/// sample. Then convert the total loss, only once, to a loss for the population. A loss in this
+/// measure has the same type and the same profile as a loss in `M`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sampled<M>(pub M);
 

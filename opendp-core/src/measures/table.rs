@@ -11,12 +11,12 @@ impl PrivacyProfile {
     /// the maximum of the lines `P(S) - e^epsilon Q(S)` over all events and neighbours. So a
     /// profile is a convex function of `e^epsilon`. Between two points, delta is at most the chord
     /// through these points in the coordinates `(e^epsilon, delta)`. This function uses the chord
-    /// as the bound. Beyond the last point, delta stays constant, because a profile does not
-    /// increase. The complements of events give `delta(-epsilon) = 1 - e^-epsilon (1 -
+    /// as the bound. Beyond the last point, the bound is delta at the last point, because a profile
+    /// does not increase. The complements of events give `delta(-epsilon) = 1 - e^-epsilon (1 -
     /// delta(epsilon))`. This equation maps the first point to a mirror point at a negative
-    /// epsilon. Before the first point, delta is on the chord between the mirror point and the
-    /// first point. Without points, delta is 1. All results are rounded up. The bound is the best
-    /// possible: for some mechanism with these points, a smaller bound would be wrong.
+    /// epsilon. Before the first point, the bound is on the chord between the mirror point and the
+    /// first point. Without points, the bound is 1. All results are rounded up. The bound is the
+    /// best possible: for some mechanism with these points, a smaller bound would be wrong.
     ///
     /// # Errors
     /// `InvalidDistance` when an epsilon is negative, is not finite, or does not exceed the
@@ -129,8 +129,9 @@ mod tests {
         };
         let (sound, loose) = slack(steps);
         assert!(-1e-15 <= sound && 2.0 * upper < loose, "{sound} {upper} {loose}");
-        // The first control uses chords in epsilon instead of `e^epsilon`. The second control does
-        // not use the mirror point.
+        // The two controls are wrong bounds: they are below the exact profile at some epsilon. The
+        // first control uses chords in epsilon instead of `e^epsilon`. The second control does not
+        // use the mirror point.
         let straight = |points: &[(f64, f64)], epsilon: f64| {
             let pair = points.windows(2).find(|w| w[0].0 <= epsilon && epsilon < w[1].0);
             pair.map_or(1.0, |w| {

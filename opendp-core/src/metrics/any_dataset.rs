@@ -75,7 +75,7 @@ impl Metric for AnyDatasetMetric {
         with!(self, metric => metric.to_json())
     }
     fn erased(&self) -> AnyMetric {
-        // All spaces with a metric share its erased form.
+        // All spaces with the same metric share the erased form of this metric.
         static ERASED: LazyLock<[AnyMetric; 4]> =
             LazyLock::new(|| ALL.map(|any| with!(any, metric => metric.erased())));
         ERASED[*self as usize].clone()

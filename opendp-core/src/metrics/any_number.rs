@@ -12,7 +12,7 @@ use crate::{Distance, Domain, Error, Metric, MetricOn, Named, Result, TypeName, 
 /// A distance that is one number, stored exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AnyNumber {
-    /// An integer. A `u128` must fit into `i128`.
+    /// An integer. A number of type `u128` must fit into `i128`.
     Integer(i128),
     /// A float.
     Float(f64),
@@ -44,8 +44,8 @@ impl<M> OfAnyNumber<M> {
     }
 }
 
-/// A family of metrics, with one metric for each numeric type. The metric for `f64` implements this
-/// trait and represents the family.
+/// A family of metrics, with one metric for each numeric type except `u128`. The metric for `f64`
+/// implements this trait and represents the family.
 pub trait NumberMetric: Metric + Default {
     /// The metric of the family for `i128`.
     type OfIntegers: Metric;

@@ -6,8 +6,8 @@ use crate::{
     InsertDeleteDistance, MetricOn, Result, SymmetricDistance,
 };
 
-/// A row of a frame. Rows are compared cell by cell, by the rules for records. So NaN in one column
-/// does not hide a difference in another column.
+/// A row of a frame. Rows are compared cell by cell. As in records, NaN equals NaN. So NaN in one
+/// column does not hide a difference in another column.
 struct Row<'a, K> {
     frame: &'a DataFrame<K>,
     row: usize,

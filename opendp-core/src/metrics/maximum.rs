@@ -27,9 +27,9 @@ pub struct LInfDistance<Q> {
 /// The range of the changes of the scores: `d(x, x') = max_ij |(x_i - x'_i) - (x_j - x'_j)|`. This
 /// range is a number of type `Q`.
 ///
-/// This distance does not change if the same number is added to all scores. The distance is at most
-/// twice [`LInfDistance`]. If all scores change in the same direction, the distance is at most
-/// [`LInfDistance`].
+/// This distance does not change if the same number is added to all scores of a vector. The
+/// distance is at most twice [`LInfDistance`]. If all scores change in the same direction, the
+/// distance is at most [`LInfDistance`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RangeDistance<Q>(PhantomData<fn() -> Q>);
 
@@ -82,8 +82,8 @@ where
 {
     fn distance(&self, left: &Vec<T>, right: &Vec<T>) -> Result<Option<Q>> {
         let Some((rise, fall)) = rise_and_fall::<T, Q>(left, right)? else { return Ok(None) };
-        // If some scores increase and others decrease, the promise is broken, and the distance is
-        // infinite.
+        // `monotonic` promises that all scores change in the same direction. If two vectors break
+        // this promise, their distance is infinite.
         if self.monotonic && Q::zero() < rise && Q::zero() < fall {
             return Ok(None);
         }
@@ -128,7 +128,8 @@ where
         Ok(Some(range))
     }
 }
-/// Return the size of a change, first rounded down and then rounded up.
+/// Return two bounds on the size of a change. The first is the size rounded down, and the second is
+/// the size rounded up.
 fn sizes<T: Number, Q: Number + InfCast<T>>(x: T, y: T) -> Result<[Q; 2]> {
     let up = difference(x, y)?;
     if x == y {
@@ -138,8 +139,8 @@ fn sizes<T: Number, Q: Number + InfCast<T>>(x: T, y: T) -> Result<[Q; 2]> {
     if let Ok(difference) = large.neg_inf_sub(small) {
         return Ok([Q::neg_inf_cast(difference)?, up]);
     }
-    // The difference overflows an integer type, so a wider type is used. If the wider type
-    // overflows too, both numbers are rounded inward before the subtraction.
+    // The difference overflows the type `T`, so it is computed in `i128`. If this is not possible
+    // either, it is computed in `Q`, after `large` is rounded down and `small` is rounded up.
     let wide = || {
         let difference = large.to_i128()?.checked_sub(small.to_i128()?)?;
         let near = <Q as NumCast>::from(difference)?;
@@ -222,7 +223,7 @@ mod tests {
     fn a_range_of_changes_that_no_float_equals_is_rounded_up() {
         let large = (1_u64 << 53) as f64;
         // The changes are 2^53 + 1 and 2^53 + 2, so the exact range is 1. An `f64` cannot represent
-        // 2^53 + 1.
+        // 2^53 + 1. If this change were rounded to 2^53 + 2, the range would be 0, which is wrong.
         let (left, right) = (vec![-1.0, 0.0], vec![large, large + 2.0]);
         let metric = RangeDistance::<f64>::new();
         for (x, y) in [(&left, &right), (&right, &left)] {

@@ -91,7 +91,7 @@ pub(super) fn no_nan<T: Atom>(metric: &str, domain: &AtomDomain<T>) -> Result<()
     Ok(())
 }
 
-/// Return the difference of two atoms as a distance, rounded up.
+/// Return the absolute difference of two numbers as a distance, rounded up.
 pub(super) fn difference<T, Q>(left: T, right: T) -> Result<Q>
 where
     T: Number,
@@ -103,15 +103,15 @@ where
     }
     let (small, large) = if left < right { (left, right) } else { (right, left) };
     // If the type `T` can hold the difference, the computed difference is exact or rounded up. If
-    // the difference overflows an integer type, a wider type is used. If the wider type overflows
-    // too, the difference is computed in `Q`, after both numbers are rounded outward.
+    // the difference overflows `T`, it is computed in `i128`. If this is not possible either, it is
+    // computed in `Q`, after `small` is rounded down and `large` is rounded up.
     match large.inf_sub(small) {
         Ok(difference) => Q::inf_cast(difference),
         Err(_) => wide(small, large).map_or_else(|| outward(small, large), Ok),
     }
 }
-/// Return the difference of two integers, rounded up once. Return `None` if a number or the
-/// difference is too large for this computation.
+/// Compute the difference of two integers in `i128`, and round only this difference up to `Q`.
+/// Return `None` if `i128` or `Q` cannot hold one of the numbers.
 fn wide<T: Number, Q: Number>(small: T, large: T) -> Option<Q> {
     let difference = large.to_i128()?.checked_sub(small.to_i128()?)?;
     let near = <Q as NumCast>::from(difference)?;
@@ -141,7 +141,7 @@ where
     use crate::arith::{Directed, DirectedFloat};
     let mut total = Q::zero();
     if P == 1 {
-        // Add the smallest numbers first, so that rounding up adds as little as possible.
+        // Add the smallest numbers first. This order keeps the rounding errors small.
         for d in sorted(differences) {
             total = total.inf_add(d)?;
         }
@@ -262,8 +262,8 @@ mod tests {
     }
     #[test]
     fn a_difference_of_integers_is_rounded_once() {
-        // If both numbers were rounded outward to floats, they would be 2^62 + 1024 and -2^63.
-        // Their difference would be larger than the exact difference, rounded up once.
+        // The exact difference is 3 * 2^62 - 1, which is rounded up to 3 * 2^62. If both numbers
+        // were first rounded outward, to 2^62 + 1024 and -2^63, the result would be larger.
         let (x, y) = (4_611_686_018_427_387_910_i64, -9_223_372_036_854_775_801);
         assert_eq!(atoms::<i64, f64>().distance(&x, &y).unwrap(), Some(3.0 * 2_f64.powi(62)));
         let one_more = Some((3.0 * 2_f64.powi(62)).next_up());

@@ -13,9 +13,9 @@ use crate::{
     Result, TheMetric, TypeName,
 };
 
-/// The distance between two partitioned aggregates, as three numbers: the number of changed parts,
-/// the `P`-norm of the changes of all parts, and the largest change of any part. The metric `M`
-/// measures the change of a part.
+/// The distance between two partitioned aggregates, which are maps with one number for each part.
+/// Three numbers state the distance: the number of changed parts, the `P`-norm of the changes of
+/// all parts, and the largest change of any part. The metric `M` measures the change of a part.
 ///
 /// The distance is the triple `(l0, lp, linf)` of these three numbers. A bound on this distance
 /// bounds all three numbers at once.

@@ -1,4 +1,4 @@
-//! The distance between texts: the number of lines that differ.
+//! The distance between texts: the number of added and removed lines.
 
 use super::dataset::symmetric;
 use crate::{AtomDomain, DistanceOn, MetricOn, Result, SymmetricDistance};

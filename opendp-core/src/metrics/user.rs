@@ -45,7 +45,7 @@ impl Metric for UserDistance {
 impl<D: Domain> MetricOn<D> for UserDistance {}
 named!(UserDistance as "UserDistance");
 
-/// Accept any metric for a domain that a user defined, without a check.
+/// Accept the listed metrics for a domain that a user defined, without a check.
 macro_rules! measures_user_domains {
     ($($metric:ty)*) => {
         $(impl MetricOn<UserDomain> for $metric {})*
@@ -73,8 +73,8 @@ impl<const P: usize, M: Metric> MetricOn<UserDomain> for L0PInfDistance<P, M> wh
 /// * `descriptor` - more information that distinguishes metrics with the same identifier
 ///
 /// # Trust
-/// No property is checked. The metric is accepted for any domain, and its stability maps are not
-/// tested.
+/// No property is checked. The metric is accepted for any domain, and stability maps that use the
+/// metric are not tested.
 ///
 /// # Errors
 /// None.

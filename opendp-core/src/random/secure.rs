@@ -19,11 +19,11 @@ use zeroize::{Zeroize, Zeroizing};
 ///   new key is unpredictable if *either* of the two XORed values is unpredictable. So the stream
 ///   also recovers from a past leak of a key;
 /// * the fields with secrets are zeroed on drop, and `Debug` shows no secret;
-/// * copies outside of the fields are not zeroed. For example, the generator of a refill and a move
-///   of the source can leave copies of words and keys on the stack and in the registers. An
-///   attacker who reads the whole memory can find such copies;
+/// * copies outside of the fields are not zeroed. For example, a refill can leave copies of words
+///   and keys on the stack and in the registers, and so can a move of the source. An attacker who
+///   reads the whole memory can find such copies;
 /// * the words are only computationally uniform: an adversary who cannot break ChaCha20 cannot
-///   distinguish them from ideal words. In the whole framework, only the generation of words is
+///   distinguish them from ideal words. When noise is drawn, only the generation of words is
 ///   inexact.
 ///
 /// A word costs about 6 ns. For each 2^17 words, the source makes one system call for random bytes.
@@ -31,8 +31,8 @@ use zeroize::{Zeroize, Zeroizing};
 ///
 /// [`with_secure`] checks for a fork before it uses the source of its thread. A source that a
 /// program makes with [`new`](SecureSource::new) and keeps has no such check. After a fork, parent
-/// and child draw the same words from their copies, at least until the next refill. So draw noise
-/// only inside of [`with_secure`], or make a new source in the child.
+/// and child each have a copy of such a source. Both copies give the same words, at least until the
+/// next refill. So draw noise only inside of [`with_secure`], or make a new source in the child.
 pub struct SecureSource {
     words: [[u8; 8]; BUFFER],
     next: usize,
@@ -302,8 +302,8 @@ mod tests {
                 *count += (word >> bit & 1) as i64;
             }
         }
-        // The standard deviation of each count is sqrt(2^16) / 2 = 128. A deviation of 7 standard
-        // deviations occurs once in 10^10 tests.
+        // The standard deviation of each count is sqrt(2^16) / 2 = 128. One of the 64 counts
+        // deviates by 7 standard deviations in fewer than one of 10^9 tests.
         assert!(ones.iter().all(|count| (count - draws / 2).abs() < 7 * 128), "{ones:?}");
     }
 

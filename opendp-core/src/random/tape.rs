@@ -7,7 +7,8 @@ use rand::{Rng, SeedableRng};
 /// A fixed list of words of `B` bits. Each word is drawn once, and further draws fail.
 ///
 /// A test runs a sampler on all `2^(nB)` tapes of `n` words. The counts of the outputs give exact
-/// probabilities. If a tape ends too early, its output is unknown. Use tapes only in tests.
+/// probabilities. If a tape ends before the sampler returns, the output for this tape is unknown.
+/// Use tapes only in tests.
 #[derive(Clone, Debug)]
 pub struct Tape<const B: u32> {
     words: Vec<u64>,

@@ -11,8 +11,8 @@ use super::{NoEntropy, RandomSource};
 /// Let `b` be the number of bits of `bound - 1`. An attempt draws enough words for `b` bits. The
 /// last `b` bits form a number that is uniform on `[0, 2^b)`. If this number is not below `bound`,
 /// it is rejected, and an independent attempt follows. So each number below `bound` has the same
-/// probability at each attempt, and therefore in total. These probabilities sum to 1, because an
-/// attempt succeeds with probability `bound / 2^b > 1/2`. Each bit is used at most once.
+/// probability at each attempt, and therefore in total. The total probabilities sum to 1, because
+/// each attempt succeeds with probability `bound / 2^b > 1/2`. Each bit is used at most once.
 ///
 /// A bound of 0 counts as 1.
 ///
@@ -86,8 +86,8 @@ mod tests {
                 }
                 assert!(counts.iter().all(|count| *count == counts[0]), "{bound}: {counts:?}");
                 assert_eq!(counts[0] * bound + open, 1 << n);
-                // If a tape gives no result, then every attempt on this tape has rejected its
-                // number.
+                // A tape gives no result if every attempt on this tape rejects its number. The bits
+                // after the last complete attempt have no effect.
                 let bits = u64::from(u64::BITS - (bound - 1).leading_zeros());
                 let attempts = (u64::from(n) / bits) as u32;
                 assert_eq!(open, ((1 << bits) - bound).pow(attempts) << (u64::from(n) % bits));
@@ -127,8 +127,9 @@ mod tests {
         let bound = (UBig::ONE << 130) + UBig::ONE;
         let mut tape =
             Tape::<64>::new(vec![u64::MAX; 3].into_iter().chain([0, 0, 1 << 63]).collect());
-        // Each attempt draws three words and keeps 131 of their bits. If all bits are 1, the number
-        // is not below the bound.
+        // Each attempt draws three words and keeps the first 131 of their 192 bits. In the first
+        // attempt, all bits are 1, so the number is not below the bound. In the second attempt, the
+        // number is 2^63 >> 61 = 4.
         assert_eq!(big_uniform_below(&bound, &mut tape), Ok(UBig::from(4_u8)));
         assert_eq!(tape.used(), 6);
         assert_eq!(big_uniform_below(&bound, &mut tape), Err(NoEntropy));

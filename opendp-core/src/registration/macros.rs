@@ -1,7 +1,7 @@
 //! The macros that offer functions to the registry.
 
-/// Offer a function to the registry. Make one registration for each listed choice of its type
-/// parameters.
+/// Offer a function to the registry. Make one registration for each choice of types for which the
+/// function is compiled.
 ///
 /// ```text
 /// register! {
@@ -27,7 +27,7 @@
 ///
 /// | name | types |
 /// |---|---|
-/// | `numbers` | the integers of 8 to 128 bits except `u128`, `usize`, `f32`, `f64` |
+/// | `numbers` | `f32`, `f64`, `usize`, and the integers of 8 to 128 bits except `u128` |
 /// | `integers` | the integers of `numbers` |
 /// | `hashable_atoms` | `integers`, `bool`, `String` |
 /// | `atoms` | `numbers`, `bool`, `String` |

@@ -143,7 +143,8 @@ impl Account {
         &self.parts
     }
 
-    /// Enclose delta at an epsilon, in the worse of the two directions.
+    /// Enclose delta at an epsilon. Delta is computed for the pairs and for the reversed pairs, and
+    /// the larger delta counts.
     ///
     /// # Errors
     /// `InvalidDistance` when epsilon is negative or NaN; `FailedMap` when one pair has more than
@@ -224,9 +225,9 @@ impl Account {
             _ => None,
         }
     }
-    /// Return the recursion for a few equal releases of vectors of integers, if the account has no
-    /// other releases. The recursion computes deltas that are about the given delta or larger. For
-    /// smaller deltas than these, the bounds of the recursion are too large.
+    /// If the account contains only a few equal releases of vectors of integers with discrete
+    /// Gaussian noise, return the recursion that bounds their delta. The recursion computes all
+    /// deltas of about `delta / 2` or more. For smaller deltas, its bounds are too large.
     fn game(&self, delta: f64) -> Option<IntegerGame> {
         let [(pair, count)] = &self.parts[..] else { return None };
         let (square, scale) = pair.integer_gaussian().filter(|_| pair.only_above())?;
@@ -251,8 +252,8 @@ impl Account {
         self.worst(|parts| self.epsilon_of(parts, delta, Side::Below))
     }
 
-    /// Compute a value for each of the two directions. Return the larger value. If all pairs are
-    /// symmetric, both directions have the same value.
+    /// Compute a value for the pairs, and a value for the reversed pairs. Return the larger value.
+    /// If all pairs are symmetric, the two values are equal, and only one is computed.
     fn worst(&self, value: impl Fn(&[PairCount]) -> Result<f64> + Sync) -> Result<f64> {
         if self.parts.iter().any(|(_, count)| *count > 1 << 31) {
             return Err(Error::FailedMap("expected at most 2^31 releases of one kind".into()));
@@ -326,7 +327,8 @@ impl Account {
     }
     fn epsilon_of_simple(&self, simple: &Simplified, delta: f64, side: Side) -> Result<f64> {
         let Some(delta) = simple.without_failure(delta, side)? else {
-            // Without a bound, 0 is a lower bound on epsilon, and infinity is an upper bound.
+            // The parts give no bound. So use 0 as the lower bound on epsilon, and infinity as the
+            // upper bound.
             return Ok(if side == Side::Above { f64::INFINITY } else { 0.0 });
         };
         if simple.parts.is_empty() || delta == 1.0 {
@@ -345,9 +347,9 @@ impl Account {
     }
 }
 
-/// Return true if no bound for the original parts (pairs with their numbers of releases) is needed.
-/// The bound of the smoothed parts (if there are smoothed parts) and the bound from the sum of all
-/// `rho` are then enough.
+/// Return whether an upper bound needs no computation for the original parts (pairs with their
+/// numbers of releases). The bound of the smoothed parts (if there are smoothed parts) and the
+/// bound from the sum of all `rho` are then enough.
 fn is_enough(parts: &[PairCount], side: Side, smoothed: Option<&Simplified>) -> bool {
     let curve = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
         pair.integer_gaussian().is_some() && pair.only_above() && pair.between(*count).is_none()

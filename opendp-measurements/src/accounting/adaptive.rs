@@ -1,5 +1,5 @@
-//! An account with a budget of an epsilon and a delta, for releases that are chosen adaptively. The
-//! losses compose tightly.
+//! An account with a budget of an epsilon and a delta, for releases that are chosen adaptively. For
+//! many releases, its bounds are tighter than the sums of the epsilons and of the deltas.
 
 mod document;
 
@@ -74,14 +74,14 @@ impl Default for Room {
 ///
 /// The account has several filters at once. Each filter `j` except the Renyi filter has room for
 /// pure losses that add up to `S_j`, and for Gaussian noise whose `mu^2` add up to `B_j^2`. Each
-/// release is charged to all filters. A release is admitted as long as one filter has room for all
-/// releases so far. The filters are:
+/// release is charged to all filters. A release is admitted if at least one filter has room for it
+/// and for all earlier releases. The filters are:
 ///
 /// | filter | pure loss epsilon | Gaussian noise of `mu` |
 /// |---|---|---|
-/// | Gaussian, `S = 0` | [`mu_of_pure`] | `mu^2` |
-/// | three mixed filters, `S` a quarter, half and three quarters of the budget | epsilon, as a fraction of the rest of `S`, or the square of [`mu_of_pure`], as a fraction of the rest of `B^2`: the filter charges the smaller fraction | `mu^2` |
-/// | simple, `S` the whole epsilon | epsilon | the epsilon of the noise at a stated delta |
+/// | Gaussian, `S = 0` | the square of [`mu_of_pure`] | `mu^2` |
+/// | three mixed filters, `S` a quarter, half and three quarters of the budget's epsilon | epsilon from `S`, or the square of [`mu_of_pure`] from `B^2`: the filter charges the amount that is the smaller fraction of the remaining room | `mu^2` |
+/// | simple, `S` the budget's epsilon, `B = 0` | epsilon | the epsilon of the noise at a stated delta |
 /// | Renyi, of an order `a` | the divergence of order `a` of randomized response | `a mu^2 / 2` |
 ///
 /// # What is proved
@@ -93,25 +93,25 @@ impl Default for Room {
 /// response of loss `s`. Let `N(b)` be the pair of a standard normal distribution and its shift by
 /// `b`. Claim: if filter `j` admits a whole interaction, the product of `R(S)` and `N(B)` dominates
 /// this interaction. The proof is by induction over the number of releases. Let the first release
-/// have the pure loss `e`, which the filter takes from `S`. Given any answer, the product of
-/// `R(S - e)` and `N(B)` dominates the later releases. This product is the same for all answers. So
-/// the product of `R(e)`, `R(S - e)` and `N(B)` dominates the whole interaction (adaptive
-/// composition of dominating pairs: Zhu, Dong, Wang 2022, Theorem 10). The product of `R(e)` and
-/// `R(S - e)` is `S`-DP, so `R(S)` dominates this product (Kairouz, Oh, Viswanath 2015). The filter
-/// can also charge the first release in another way: it takes `m` from `B^2`, and takes nothing
-/// from `S`. Then the same argument holds with `N(sqrt m)` and `N(sqrt(B^2 - m))`. The product of
-/// these two pairs is `N(B)` (Dong, Roth, Su 2022, on the composition of normal shifts). If all
-/// noise is Gaussian, this filter is the filter of Smith, Thakurta 2022 (also: Koskela, Tobaben,
-/// Honkela 2023). An interaction can have any number of releases. Its delta is the supremum of the
-/// deltas after finitely many releases.
+/// have the pure loss `e`, which the filter takes from `S`. By induction, the product of `R(S - e)`
+/// and `N(B)` dominates the later releases, given any answer. This product is the same for all
+/// answers. So the product of `R(e)`, `R(S - e)` and `N(B)` dominates the whole interaction
+/// (adaptive composition of dominating pairs: Zhu, Dong, Wang 2022, Theorem 10). The product of
+/// `R(e)` and `R(S - e)` is `S`-DP, so `R(S)` dominates this product (Kairouz, Oh, Viswanath 2015).
+/// The filter can also charge the first release in another way: it takes `m` from `B^2`, and takes
+/// nothing from `S`. Then the same argument holds with `N(sqrt m)` and `N(sqrt(B^2 - m))`. The
+/// product of these two pairs is `N(B)` (Dong, Roth, Su 2022, on the composition of normal shifts).
+/// If all releases have Gaussian noise, this filter is the filter of Smith, Thakurta 2022 (also:
+/// Koskela, Tobaben, Honkela 2023). An interaction can have any number of releases. Its delta is
+/// the supremum of the deltas after finitely many releases.
 ///
 /// *The Renyi filter.* This filter adds up Renyi divergences of one order `a > 1`, which is fixed
 /// in advance. A `mu`-GDP release is post-processing of a normal shift of `mu` (Dong, Roth, Su
 /// 2022), so its divergence is at most `a mu^2 / 2`. The divergence of a release with a stated
 /// `rho` is at most `a rho`. The divergence of a release with a pure loss is at most the divergence
 /// of randomized response (Kairouz, Oh, Viswanath 2015). Let `r_i` be the bound for release `i`.
-/// The filter charges `r_i`. The filter admits releases as long as the sum of the `r_i` is at
-/// most a limit `r`, which is fixed in advance. Claim: the divergence of order `a` of the whole
+/// The filter charges `r_i`. The filter admits releases as long as the sum of the `r_i` is at most
+/// a limit `r`, which is fixed in advance. Claim: the divergence of order `a` of the whole
 /// interaction is at most `r` (Feldman, Zrnic 2021). Proof: consider the probability of answer `i`,
 /// given the earlier answers. Let ratio `i` be this probability under the first neighbour, divided
 /// by this probability under the second neighbour. Raise the product of the first `i` ratios to the
@@ -119,36 +119,37 @@ impl Default for Room {
 /// earlier answers determine `r_i`. Raise ratio `i` to the power `a`. Given the earlier answers,
 /// the mean of the result under the second neighbour is at most `e^((a - 1) r_i)`. So the mean of
 /// `X_i` under the second neighbour does not increase with `i`, and is at most 1. The sum of all
-/// `r_i` is at most `r`, which shows the claim. The delta of the filter is computed from `r`
-/// (Canonne, Kamath, Steinke 2020, Proposition 12). The order is the best order for normal shifts
-/// whose `rho` is [`concentrated_rho`](super::concentrated_rho). The divergence of such a shift is
-/// `a` times this `rho`, and `r` is this divergence. The divergence of every release with a `rho`
-/// is at most `a rho`. So up to rounding, this filter admits each interaction that a
-/// zero-concentrated filter of the same delta admits. One order is enough. A filter with
-/// several orders would have a disadvantage in both of its possible forms. In the first form, it
-/// would refuse a release as soon as the limit of one order is exceeded. Such a filter would admit
-/// less than a filter with one order. In the second form, it would refuse a release only when the
-/// limits of all orders are exceeded. Such a filter would need a part of delta for each order.
+/// `r_i` is at most `r`, which shows the claim. A bound on the delta of the filter follows from `r`
+/// (Canonne, Kamath, Steinke 2020, Proposition 12). Let `c` be
+/// [`concentrated_rho`](super::concentrated_rho) of the budget's epsilon and the filter's delta.
+/// The order is the best order for normal shifts whose `rho` is `c`. The divergence of such a shift
+/// is `a c`. Up to rounding, `r` is this divergence. The divergence of every release with a `rho`
+/// is at most `a rho`. So this filter admits, up to rounding, each interaction that a
+/// zero-concentrated filter of the same delta admits. One order is enough. A filter with several
+/// orders would have a disadvantage in both of its possible forms. In the first form, it would
+/// refuse a release as soon as the limit of one order is exceeded. Such a filter would admit less
+/// than a filter with one order. In the second form, it would refuse a release only when the limits
+/// of all orders are exceeded. Such a filter would need a part of delta for each order.
 ///
-/// *Deltas.* A release that is `(e, d)`-DP reveals all data with probability `d` and is `e`-DP
-/// otherwise (Kairouz, Oh, Viswanath 2015). So the probability that some release reveals all data
-/// is at most the sum of the `d`. The account admits releases only as long as this sum is at most
-/// `D`. The simple filter also adds up the deltas of Gaussian noise.
+/// *Deltas.* An `(e, d)`-DP release is post-processing of a release that reveals all data with
+/// probability `d` and is `e`-DP otherwise (Kairouz, Oh, Viswanath 2015). So the probability that
+/// some release reveals all data is at most the sum of the `d`. The account admits releases only as
+/// long as this sum is at most `D`. The simple filter also adds up the deltas of Gaussian noise.
 ///
 /// *Several filters.* Let `E` be a set of transcripts. Let `E_j` be the subset in which filter `j`
 /// has admitted all releases, and no filter with a lower number has admitted all releases. Let `P`
 /// and `Q` be the distributions of the transcript on two neighbours. Consider the interaction that
-/// stops before filter `j` is exceeded. This interaction does not stop for transcripts in `E_j`.
-/// Let `H_j` be the delta of filter `j` at the budget's epsilon. Without releases that reveal all
-/// data, `P(E_j) - e^epsilon Q(E_j)` is at most `H_j`. So `P(E) - e^epsilon Q(E) <= D + sum_j H_j`,
-/// which is at most the budget's delta.
+/// stops before filter `j` is exceeded. For transcripts in `E_j`, this interaction is the whole
+/// interaction. Let `H_j` be the delta of filter `j` at the budget's epsilon. Without releases that
+/// reveal all data, `P(E_j) - e^epsilon Q(E_j)` is at most `H_j`. So
+/// `P(E) - e^epsilon Q(E) <= D + sum_j H_j`, which is at most the budget's delta.
 ///
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
 /// on the kind and the size of this release, and on whether it is the only release. There are no
 /// answers at that time, so the division cannot depend on an answer. If this release has a pure
 /// loss, three fractions are compared. They state how much of the Renyi filter, of the Gaussian
-/// filter and of the budget's epsilon the loss would use up. In the following four cases, a part is
-/// 1/64 of delta:
+/// filter and of the budget's epsilon the loss would use up. The first of the following four cases
+/// that applies determines the division. A part is 1/64 of delta:
 ///
 /// * The account is for a single release: this release gets all of delta.
 /// * The first release is a choice, or it has a pure loss whose fraction of the Renyi filter is
@@ -171,8 +172,8 @@ impl Default for Room {
 /// | pure losses, many | `mu^2` adds up | full | Dong, Roth, Su 2022, and the proof above |
 /// | pure losses and Gaussian noise | randomized response and a normal shift | full | Zhu, Dong, Wang 2022, and the proof above |
 /// | `(epsilon, delta)`-DP | deltas add up | full | Kairouz, Oh, Viswanath 2015 |
-/// | discrete Gaussian noise | refused: it is not GDP. Use [`make_continuous_gaussian`](crate::make_continuous_gaussian) | | |
-/// | interactive releases whose conversations are interleaved | refused: none of the theorems above covers them | | |
+/// | discrete Gaussian noise | not covered, because it is not GDP. Use [`make_continuous_gaussian`](crate::make_continuous_gaussian) | | |
+/// | interactive releases whose conversations are interleaved | not covered by any of the theorems above | | |
 ///
 /// ```
 /// use opendp_core::arith::Exact;
@@ -190,13 +191,13 @@ pub struct AdaptiveAccount {
     epsilon: Exact,
     delta: Exact,
     /// Three ways to divide delta among the filters. The first release selects one of them. If this
-    /// release has a pure loss, three fractions are compared. They state how much of the Gaussian
-    /// filter, of the Renyi filter and of the budget's epsilon the loss would use up. The first way
-    /// is for Gaussian noise, and for a pure loss whose fraction of the Gaussian filter is the
-    /// smallest of the three. The second way is for a choice, and for a pure loss whose fraction of
-    /// the Renyi filter is the smallest. The third way is for all other first releases. Accounts of
-    /// older versions do not have the second way. After the first release is charged, the account
-    /// keeps only the way for this release.
+    /// release has a pure loss and is not the only release, three fractions are compared. They
+    /// state how much of the Gaussian filter, of the Renyi filter and of the budget's epsilon the
+    /// loss would use up. The first way is for Gaussian noise, and for a pure loss whose fraction
+    /// of the Gaussian filter is the smallest of the three. The second way is for a choice, and for
+    /// a pure loss whose fraction of the Renyi filter is the smallest. The third way is for all
+    /// other first releases. Accounts of older versions do not have the second way. After the first
+    /// release is charged, the account keeps only the way for this release.
     ways: Vec<Way>,
     began: bool,
     /// Whether the account is for a single release.
@@ -334,8 +335,8 @@ impl AdaptiveAccount {
     /// The errors of the computation.
     pub fn spent(&self) -> Result<(Exact, Exact)> {
         match self.ways.first() {
-            // Each remaining filter is within its limits. So the epsilon of each of these filters
-            // is at most the budget's epsilon.
+            // Each remaining filter is within its limits. So the exact epsilon is at most the
+            // budget's epsilon. The computed epsilon is rounded up, and can be larger.
             Some(way) if self.began => {
                 way.total().map(|(epsilon, delta)| (epsilon.min(self.epsilon.clone()), delta))
             }
@@ -356,10 +357,10 @@ impl AdaptiveAccount {
     }
     /// Choose the way to divide delta. The choice depends on the first release. If this release has
     /// Gaussian noise, choose the way for Gaussian noise. If the release is a choice, choose the
-    /// way with a Renyi filter. If the release has a pure loss and the account is not for a single
-    /// release, compute three fractions. They state how much of the Gaussian filter, of the Renyi
-    /// filter and of the budget's epsilon the loss would use up. Choose the way that belongs to the
-    /// smallest fraction. In all other cases, choose the last element of `self.ways`.
+    /// way that `renyi_first` returns. If the release has a pure loss and the account is not for a
+    /// single release, compute three fractions. They state how much of the Gaussian filter, of the
+    /// Renyi filter and of the budget's epsilon the loss would use up. Choose the way that belongs
+    /// to the smallest fraction. In all other cases, choose the last element of `self.ways`.
     fn way_of(&self, loss: &AdaptiveLoss) -> Result<Option<&Way>> {
         let (gaussian, others) = (self.ways.first(), self.ways.last());
         if loss.mu_squared.is_some() {

@@ -2,24 +2,25 @@
 //!
 //! Let mechanisms be `(epsilon_i, delta_i)`-private. Together, these mechanisms are
 //! `(sum epsilon_i, sum delta_i)`-private (Dwork, Roth 2014, on basic composition). This bound
-//! holds for every split of epsilon into `epsilon_i`. A grid moves a curve up a little. So for a
-//! small number of curves, or at delta 0, the grid can give a worse bound than basic composition.
-
-use std::sync::OnceLock;
+//! holds for every split of epsilon into `epsilon_i`. An account puts the losses of a curve on a
+//! grid. This makes the deltas of the curve slightly larger. So for a small number of curves, or at
+//! delta 0, an account can give a worse bound than basic composition.
 
 use opendp_core::arith::{Directed, inf_sum};
-use opendp_core::{HeldLock, PrivacyProfile, Result};
+use opendp_core::{PrivacyProfile, Result};
 
 use super::elementary::{exp, ln};
+use super::memo::Memo;
 
 /// The largest number of members for which the code searches for a good split of epsilon. If there
 /// are more members, each member gets the same epsilon.
 const MOST: usize = 16;
 /// The maximum number of steps of the bisection that searches for epsilon.
 const SEARCH: u32 = 32;
-/// The number of guessed points between two evaluated points of a curve.
+/// Guessed points divide the interval between two evaluated points of a curve into this number of
+/// parts.
 const BETWEEN: u32 = 8;
-/// The search for steps (jumps) of a curve treats a delta below this value as 0.
+/// A delta below this value is replaced by this value before its logarithm is computed.
 const NOTHING: f64 = 1e-30;
 
 /// A point of a member's curve: an epsilon, and the member's delta at this epsilon.
@@ -29,7 +30,7 @@ type EpsilonDelta = (f64, f64);
 pub(super) struct Basic {
     members: Vec<PrivacyProfile>,
     /// The curve of each member, evaluated when first needed.
-    known: OnceLock<Vec<CurvePoints>>,
+    known: Memo<Vec<CurvePoints>>,
 }
 
 /// Evaluated points of a curve.
@@ -41,14 +42,14 @@ struct CurvePoints {
 
 impl Basic {
     pub(super) fn new(members: Vec<PrivacyProfile>) -> Self {
-        Basic { members, known: OnceLock::new() }
+        Basic { members, known: Memo::new() }
     }
     /// Return an upper bound on delta at an epsilon.
     ///
     /// Compute the sum of the members' deltas for three splits of epsilon. In the first split, each
     /// member gets an equal part of epsilon. The second split consists of already evaluated points
-    /// of the curves. In the third split, each member gets an optimised part of epsilon. Return the
-    /// smallest of the three sums.
+    /// of the curves. The third split is found from guessed points between the evaluated points.
+    /// Return the smallest of the three sums.
     pub(super) fn delta(&self, epsilon: f64) -> Result<f64> {
         if epsilon == f64::INFINITY {
             return inf_sum(&self.deltas(|_| epsilon));
@@ -118,10 +119,7 @@ impl Basic {
         if self.members.len() > MOST {
             return Ok(None);
         }
-        let all = {
-            let _held = HeldLock::new();
-            self.known.get_or_init(|| self.members.iter().map(CurvePoints::of).collect())
-        };
+        let all = self.known.get(|| self.members.iter().map(CurvePoints::of).collect());
         let all: Vec<&Vec<EpsilonDelta>> = all.iter().map(points_of).collect();
         let (mut low, mut high, mut found) = (-40.0f64, 700.0f64, None);
         for _ in 0..50 {
@@ -152,7 +150,7 @@ impl Basic {
     ) -> Result<Option<EpsilonDelta>> {
         let found = self.at_best_price(|known| &known.points, &fits, highest)?;
         let Some((mut sums, mut shares)) = found else { return Ok(None) };
-        for (i, known) in self.known.get().into_iter().flatten().enumerate() {
+        for (i, known) in self.known.known().into_iter().flatten().enumerate() {
             for point in &known.points {
                 let Some(old) = shares.get(i).copied() else { continue };
                 let less = if highest { point.1 < old.1 } else { point.0 < old.0 };
@@ -195,7 +193,7 @@ impl CurvePoints {
         CurvePoints { points, guesses }
     }
 }
-/// Evaluate a curve at about thirty epsilons, and find its steps (jumps) to the last digit.
+/// Evaluate a curve at about thirty epsilons, and find its largest steps (jumps) to the last digit.
 ///
 /// If an interval contains a step of the curve, one half of the interval contains the whole height
 /// of the step. So one evaluation in the middle shows which half contains the step, or that the
@@ -261,7 +259,7 @@ mod tests {
             profile_of_private(0.5, 0.0).unwrap(),
         ]
     }
-    /// Return the bound of an account of the profiles, without basic composition.
+    /// Return the account of a composition. Its bounds do not use basic composition.
     fn joined(all: &PrivacyProfile) -> &dyn opendp_core::ComposableLoss {
         &**all.loss().unwrap()
     }
@@ -292,8 +290,8 @@ mod tests {
         assert!(all.epsilon(0.0).unwrap() <= 1.8 + 1e-12);
         assert_eq!(all.delta(1.8 + 1e-12).unwrap(), 0.0);
         assert_eq!(joined(&all).epsilon(0.0).unwrap(), f64::INFINITY);
-        // The result is the bound of the account, because this bound is below the bound of basic
-        // composition.
+        // At delta 0.1, the bound of the account is below the bound of basic composition. So the
+        // result is the bound of the account.
         let basic = Basic::new(profiles.to_vec()).epsilon(0.1, f64::INFINITY).unwrap();
         assert!(all.epsilon(0.1).unwrap() < 0.95 * basic, "{basic}");
     }

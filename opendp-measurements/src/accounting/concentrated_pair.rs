@@ -1,4 +1,4 @@
-//! Pairs of mechanisms for which only a zero-concentrated loss is known.
+//! Dominating pairs for mechanisms that are known only by a zero-concentrated loss.
 
 use std::fmt;
 

@@ -3,8 +3,8 @@
 //! Plain convolution by Fourier transform has an *absolute* error of about `10^-16`, which hides a
 //! small delta. Here each measure is first tilted: the mass at `x` is multiplied by `e^(t x)` and
 //! the result is normalised. Usually, `t` is chosen so that the mean of the tilted sum of losses is
-//! at the requested epsilon. The tilt commutes with convolution. So the errors of the transform are
-//! small relative to delta, even if delta is very small.
+//! the requested epsilon. The tilt commutes with convolution. Removing it scales the result and its
+//! error by one factor. So the error is small even relative to a very small delta.
 
 use opendp_core::{Error, Result};
 use opendp_fourier::{Complex, Failed, Transform};
@@ -61,8 +61,8 @@ pub(super) fn transform_error(n: usize) -> f64 {
 /// The tilted masses of one measure. The total of these masses is 1 up to rounding.
 struct TiltedMasses {
     values: Vec<f64>,
-    /// The logarithm of the factor that normalises the masses. The bounds hold for every value of
-    /// this factor.
+    /// The logarithm of the divisor that normalises the masses. The bounds hold for every value of
+    /// this divisor.
     log: f64,
     /// A bound on the sum of the errors of all masses.
     error: f64,
@@ -293,7 +293,7 @@ impl Convolution {
             inside = tail * (1.0 + U * (32.0 + 16.0 * horizon));
             inside += self.error * (weights * 1.000_001 + 1.0);
         }
-        // For losses above x and outside the window, e^(-t d) is at most 1.
+        // For a loss x + d above x and outside the window, e^(-t d) is at most 1.
         let tail = self.factor(x, 1.0) * (inside + self.outside) + self.infinite;
         let below_window = x < self.first as f64 * self.step;
         if below_window || !(tail < 1.0) { 1.0 } else { tail * (1.0 + 8.0 * U) }
@@ -312,7 +312,7 @@ impl Convolution {
         let epsilon = epsilon - self.shift * (1.0 + 1e-9);
         let (sum, rounding, weights) = self.sums(epsilon);
         let inside = sum + rounding + self.error * weights;
-        // Outside the window, e^(-t d) (1 - e^-d) is at most 1. Losses up to epsilon add nothing.
+        // A loss epsilon + d has the weight e^(-t d) (1 - e^-d) <= 1 if d > 0, and otherwise 0.
         let delta = self.factor(epsilon, 1.0) * (inside + self.outside) + self.infinite;
         let below_window = epsilon < self.first as f64 * self.step;
         if below_window || !(delta < 1.0) { 1.0 } else { delta * (1.0 + 8.0 * U) }
@@ -379,8 +379,8 @@ fn outside(parts: &[(DiscreteLoss, u64)], tilt: f64, (low, high): (f64, f64), li
         let mut best = 1.0f64;
         let guess = (-2.0 * ln(limit) / variance.max(1e-300)).sqrt();
         let shares = [1.0, 0.6, 1.5, 0.3, 0.1, 0.05].map(|share| share * guess);
-        // Far below the tilted mean, two more tilts are tried: 0, and half the tilt. The bound at
-        // such a tilt can be smaller than the bounds from `shares`.
+        // Below the window, two more tilts are tried: 0, and half the tilt. The bound at such a
+        // tilt can be smaller than the bounds from `shares`.
         let to_zero = [tilt, 0.5 * tilt].into_iter().filter(|by| sign < 0.0 && 0.0 < *by);
         for by in shares.into_iter().chain(to_zero) {
             let by = sign * by.min(600.0 / widest);

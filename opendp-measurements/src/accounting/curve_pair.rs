@@ -1,12 +1,11 @@
-//! Pairs of mechanisms for which only the profile is known.
+//! Dominating pairs for mechanisms that are known only by their privacy profiles.
 
 use std::fmt;
-use std::sync::{Arc, LazyLock, OnceLock};
-
-use opendp_core::HeldLock;
+use std::sync::Arc;
 
 use super::elementary::{U, exp, exp_m1};
 use super::listed_transform::{Atoms, TiltedList};
+use super::memo::Memo;
 use super::pair::{Buckets, DominatingPair, Grid};
 use super::transform::Tilted;
 
@@ -24,8 +23,9 @@ use super::transform::Tilted;
 #[derive(Clone)]
 pub struct CurvePair {
     curve: Arc<dyn Fn(f64) -> f64 + Send + Sync>,
-    reach: Arc<LazyLock<f64, Box<dyn FnOnce() -> f64 + Send>>>,
-    hull: Arc<OnceLock<Hull>>,
+    find_reach: Arc<dyn Fn() -> f64 + Send + Sync>,
+    reach: Arc<Memo<f64>>,
+    hull: Arc<Memo<Hull>>,
 }
 
 /// The number of epsilons above 0 at which a profile is evaluated.
@@ -50,22 +50,21 @@ impl CurvePair {
     /// Make a pair like [`new`](CurvePair::new), but compute the largest epsilon when the pair is
     /// first composed.
     pub fn reaching(
-        reach: impl FnOnce() -> f64 + Send + 'static,
+        reach: impl Fn() -> f64 + Send + Sync + 'static,
         curve: impl Fn(f64) -> f64 + Send + Sync + 'static,
     ) -> Self {
         CurvePair {
             curve: Arc::new(curve),
-            reach: Arc::new(LazyLock::new(Box::new(reach))),
-            hull: Arc::default(),
+            find_reach: Arc::new(reach),
+            reach: Arc::new(Memo::new()),
+            hull: Arc::new(Memo::new()),
         }
     }
     fn largest(&self) -> f64 {
-        let _held = HeldLock::new();
-        self.reach.clamp(1e-6, 100.0)
+        *self.reach.get(|| (self.find_reach)().clamp(1e-6, 100.0))
     }
     fn hull(&self) -> &Hull {
-        let _held = HeldLock::new();
-        self.hull.get_or_init(|| Hull::of(self.largest(), &*self.curve))
+        self.hull.get(|| Hull::of(self.largest(), &*self.curve))
     }
 }
 

@@ -36,10 +36,10 @@ impl DiscreteLoss {
     /// A bucket has the masses `p` and `q` under the two distributions, and the edges `x` and
     /// `x + h`. The mass `p` is divided between the two edges so that `q` stays the same. The upper
     /// edge gets `b = (p - q e^x) / (1 - e^-h)`. At the edges the profile is exact. Between the
-    /// edges, the profile is linear in `e^epsilon`, and the true profile is convex. Rounding errors
-    /// and the errors of `p` and `q` are added in the direction in which `b` and the total become
-    /// larger. Outputs above the grid get an infinite loss. Outputs below the grid get the lowest
-    /// loss of the grid.
+    /// edges, the profile is linear in `e^epsilon`. The true profile is convex, so it is at most
+    /// this linear function. Bounds on the rounding errors and on the errors of `p` and `q` are
+    /// added, so that `b` and the total become larger. Outputs above the grid get an infinite loss.
+    /// Outputs below the grid get the lowest loss of the grid.
     pub(crate) fn above(buckets: &Buckets, grid: &Grid) -> Self {
         let mut mass = vec![0.0; grid.count + 1];
         let widen = 1.0 + 2.0 * buckets.relative + ROUNDING;
@@ -73,11 +73,12 @@ impl DiscreteLoss {
     ///
     /// All outputs of a bucket are replaced by one output; this is post-processing. Then the bucket
     /// has one loss, `z = ln(p / q)`. At each edge, a share of the bucket below and a share of the
-    /// bucket above are joined. Take the mean of `e^-x` over both shares. This mean corresponds to
-    /// a loss at or above the edge. Both shares are moved down to the edge. A share without a
-    /// partner moves down to the lower edge of its bucket. Outputs below the grid are dropped. The
-    /// masses in `buckets.doubtful` are dropped too, because these masses are only upper bounds.
-    /// Outputs above the grid get the last edge as their loss.
+    /// bucket above are joined into one output. Let `x` be the loss of this output. Then `e^-x` is
+    /// the mean of the `e^-z` of both shares. The shares are chosen so that `x` is at or above the
+    /// edge. The joined output is moved down to the edge. A share without a partner moves down to
+    /// the lower edge of its bucket. Outputs below the grid are dropped. The masses in
+    /// `buckets.doubtful` are dropped too, because these masses are only upper bounds. Outputs
+    /// above the grid get the last edge as their loss.
     pub(crate) fn below(buckets: &Buckets, grid: &Grid) -> Self {
         let mut down = vec![1.0; grid.count];
         // `full` and `sent` are first moments about the edge between the previous bucket and this
@@ -102,8 +103,8 @@ impl DiscreteLoss {
                 0.0
             };
             // Suppose that the previous bucket and this bucket give the same share to their lower
-            // edges. Then `even` is the smallest share that keeps the mean at or above the edge
-            // between them.
+            // edges. Then `even` is the smallest share for which the loss of the joined output is
+            // at or above the edge between them.
             let even = if full > 0.0 { full / (full + p * room) } else { 0.0 };
             down[i] = even.max(needed).min(1.0);
             full = p * (exp(grid.edge(i + 1)) * q / p - 1.0).max(0.0);
@@ -180,8 +181,8 @@ impl DiscreteLoss {
 /// The number of masses in a block of [`DiscreteLoss::cumulant`].
 const BLOCK: usize = 64;
 
-/// Return the sums of all `mass[j] powers[j] j^k` for `k` from 0 to 2. Add in four lanes that are
-/// independent of each other, so no addition waits for the previous addition.
+/// Return the sums of all `mass[j] powers[j] j^k` for `k` from 0 to 2. Add in four independent
+/// lanes, so that an addition in one lane does not wait for an addition in another lane.
 fn moments(masses: &[f64], powers: &[f64; BLOCK]) -> [f64; 3] {
     let mut lanes = [[0.0; 4]; 3];
     for (i, (masses, powers)) in masses.chunks(4).zip(powers.chunks(4)).enumerate() {

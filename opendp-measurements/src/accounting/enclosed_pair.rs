@@ -23,10 +23,10 @@ use super::{GaussianPair, SampledPair};
 /// - `(C, D)` is the pair of `times` releases with `below`. A (possibly random) function of the
 ///   output maps `P` to at least `(1 - f) C`, and `Q` to at most `D / (1 - f)`. In a composition,
 ///   let `C` and `D` be the products of these distributions, and let `F <= 1/3` be the sum of all
-///   `f`. Take the best event for `C` and `D`, where `C - e^epsilon D = delta`. Under the two
-///   distributions of the composition, this event has two probabilities. The first of them minus
-///   `e^epsilon` times the second is at least `delta - F C - (1 / (1 - F) - 1) e^epsilon D`. This
-///   value is at least `delta - 3 F`, because `e^epsilon D <= C <= 1`.
+///   `f`. Take the event with the largest `C - e^epsilon D`, which is the delta of `(C, D)`. Under
+///   the two distributions of the composition, this event has two probabilities. The first of them
+///   minus `e^epsilon` times the second is at least `delta - F C - (1 / (1 - F) - 1) e^epsilon D`.
+///   This value is at least `delta - 3 F`, because `e^epsilon D <= C <= 1`.
 #[derive(Clone)]
 pub struct Between {
     /// The pair `above`: `times` releases with this pair dominate `(P, Q)`, except for the failure.
@@ -98,26 +98,26 @@ impl EnclosedPair {
     /// Enclose discrete Gaussian noise on integers under the L2 distance.
     ///
     /// The noise of each number has `P[z]` proportional to `e^(-z^2 / (2 s^2))` with a scale `s` of
-    /// at least 20. `sensitivity` is the distance. `square` is at least 1, and at least the square
-    /// of the distance.
+    /// at least 20. `sensitivity` is the distance. `square` is at least 1. If there is more than
+    /// one number, `square` is also at least the square of the distance.
     ///
     /// # Theorem
     /// Let `v` be from 3 to `s^2 / 99`, and let `w = 0.99 v`. Let `h` be the sum of
     /// `e^(-2 pi^2 w k^2)` over all integers `k` except 0. If a number is equal on both neighbours,
     /// its noisy value has the same law on both, and reveals nothing. Each difference is an
-    /// integer, so the square of each nonzero difference is at least 1. The squares add up to at
-    /// most `square`. So at most `square` numbers differ. The following two bounds hold for each
-    /// number that differs.
+    /// integer, so the square of each nonzero difference is at least 1. If there is more than one
+    /// number, these squares add up to at most `square`. So in each case, at most `square` numbers
+    /// differ. The following two bounds hold for each number that differs.
     ///
     /// *Above.* For a real number `x`, draw an integer `y` with the probability
     /// `e^(-(y - x)^2 / (2 v)) / W(x)`. This is the discrete Gaussian distribution centred at `x`.
-    /// By Poisson's summation `W(x)` is `sqrt(2 pi v)`, up to a factor in `[1 - h, 1 + h]`. Let `x`
-    /// be normal with mean `c`, an integer, and with variance `s^2 - v`. Two independent normal
-    /// variables of variances `s^2 - v` and `v` add up to a normal variable of variance `s^2`. So
-    /// `y` has the probability `e^(-(y - c)^2 / (2 s^2)) / sqrt(2 pi s^2)`, up to a factor of at
-    /// most `1 / (1 - h)`. The discrete noise has this probability up to a factor in
-    /// `[1 / (1 + h), 1]`. Let `f = 1 - (1 - h) / (1 + h)`. So the law of the discrete noise is
-    /// `1 - f` times the law of `y` plus `f` times some other law.
+    /// By Poisson's summation, the normaliser `W(x)` is `sqrt(2 pi v)`, up to a factor in
+    /// `[1 - h, 1 + h]`. Let `x` be normal with mean `c`, an integer, and with variance `s^2 - v`.
+    /// Two independent normal variables of variances `s^2 - v` and `v` add up to a normal variable
+    /// of variance `s^2`. So `y` has the probability `e^(-(y - c)^2 / (2 s^2)) / sqrt(2 pi s^2)`,
+    /// up to a factor of at most `1 / (1 - h)`. The discrete noise has this probability up to a
+    /// factor in `[1 / (1 + h), 1]`. Let `f = 1 - (1 - h) / (1 + h)`. Then the law of the discrete
+    /// noise is `1 - f` times the law of `y` plus `f` times some other law.
     ///
     /// *Below.* Add a normal variable of variance `v` to the discrete noise centred at `c`. The
     /// density of the sum at `x` has three factors. The first factor is the density of a normal
@@ -125,7 +125,8 @@ impl EnclosedPair {
     /// `sum_y e^(-(y - y0)^2 / (2 t)) / sqrt(2 pi t)`. The third factor is the inverse of
     /// `W / sqrt(2 pi s^2)`. Here `t = s^2 v / (s^2 + v) >= w`, `y0` depends on `x` and `c`, and
     /// `W` is the sum of `e^(-y^2 / (2 s^2))`. The second factor and `W / sqrt(2 pi s^2)` are in
-    /// `[1 - h, 1 + h]`, and `W / sqrt(2 pi s^2)` is at least 1.
+    /// `[1 - h, 1 + h]`, and `W / sqrt(2 pi s^2)` is at least 1. So the density of the sum is at
+    /// least `1 - f` times and at most `1 / (1 - f)` times the first factor.
     ///
     /// The probabilities of failures of independent numbers add up. Without failures, the noise is
     /// normal noise, and the vector of all differences has a length of at most the distance. The
@@ -237,9 +238,9 @@ mod tests {
             }
         }
     }
-    /// The delta of continuous noise of the same scale is not an upper bound. For an epsilon midway
-    /// between two losses of the discrete noise, the discrete noise can have a larger delta than
-    /// the continuous noise.
+    /// The delta of continuous noise of the same scale is not an upper bound on the delta of
+    /// discrete noise. For an epsilon midway between two losses of the discrete noise, the discrete
+    /// noise can have a larger delta than the continuous noise.
     #[test]
     fn continuous_noise_of_the_same_scale_is_no_bound_of_integers() {
         let (shift, scale) = (1.0, 100.0);

@@ -17,7 +17,7 @@ use super::outputs::Outputs;
 use super::pair::{Buckets, DominatingPair, Grid, Inner, LogConcaveNoise};
 use super::transform::Tilted;
 
-/// A transform is offered only if the losses of the atoms are below this bound.
+/// The method `tilted` returns a transform only if the losses of the atoms are below this bound.
 const MOST_TILTED: f64 = 300.0;
 
 /// Put outputs into buckets. Each output is a loss with its two probabilities.
@@ -234,7 +234,7 @@ impl DominatingPair for ThresholdedPair {
 /// Discrete Laplace noise on one integer: `P[Z = z]` is proportional to `e^(-|z| / scale)`.
 ///
 /// The noise is log-concave. So this pair also dominates noise on vectors under the L1 distance.
-/// The reason is explained at [`LaplacePair`](super::LaplacePair).
+/// The proof is at [`LaplacePair`](super::LaplacePair).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiscreteLaplacePair {
     /// The sensitivity: the largest difference of the true numbers on two neighbours.
@@ -248,8 +248,9 @@ impl DiscreteLaplacePair {
         let reach = f64::from(self.sensitivity) / self.scale;
         (U * (128.0 + 4.0 * reach), 8.0 * U * reach)
     }
-    /// Return one output for each loss. The noise has two centres, which are called the ends. All
-    /// outputs at and beyond one end have the same loss, and are listed as one output.
+    /// Return one output for each loss. The centres of the noise on the two neighbours are called
+    /// the ends. All outputs at and beyond one end have the same loss, and are listed as one
+    /// output.
     fn list(&self) -> impl Iterator<Item = (f64, f64, f64)> {
         let (rate, last) = (1.0 / self.scale, self.sensitivity);
         let end = 1.0 / (1.0 + exp(-rate));
@@ -318,8 +319,9 @@ impl DiscreteGaussianPair {
         let d = f64::from(self.sensitivity);
         d * (d - 2.0 * z) / (2.0 * self.scale * self.scale)
     }
-    /// Return the largest listed magnitude of the noise. This magnitude is above 37.4 scales, so
-    /// its weight is below `w = e^-699.3`.
+    /// Return the largest listed magnitude of the noise. This magnitude exceeds 37.4 times the
+    /// scale. So the weight `e^(-z^2 / (2 scale^2))` of an output `z` of this magnitude is below
+    /// `w = e^-699.3`.
     ///
     /// From this magnitude on, each weight is at most `e^(-37.4 / s)` times the weight before it,
     /// where `s` is the scale. So the weights from this magnitude on, of both signs, add up to at

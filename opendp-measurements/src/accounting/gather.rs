@@ -22,11 +22,11 @@ use super::transform::Listed;
 /// number of places, and `w'` is the product of their distances from `x`. The reason is that the
 /// divided difference of order `p` is a mean of the derivative of order `p`. This fact also holds
 /// for complex values. In units of `g`, the product is largest in the middle, where it is
-/// `(1/2 3/2 5/2 ..)^2`. So the atoms are spread to the grid with the weights of the polynomial.
-/// The moduli of the weights add up to less than [`WEIGHTS`]. One transform of the grid then gives
-/// all waves. A wave is off by `((s g)^p / p!) (1/2 3/2 ..)^2` and by rounding. For `s g` up to
-/// `pi / 2`, the first error is at most 0.023. The first error is far smaller at the low
-/// frequencies, which contribute most.
+/// `(1/2 3/2 5/2 ..)^2`. Each atom is spread to the grid with the weights of the polynomial. The
+/// moduli of the weights add up to less than [`WEIGHTS`]. One transform of the grid then gives all
+/// waves. A wave is off by at most `((s g)^p / p!) (1/2 3/2 ..)^2`, and by rounding. For `s g` up
+/// to `pi / 2`, the first of these two errors is at most 0.023. The first error is far smaller at
+/// the low frequencies, which contribute most.
 pub(super) struct Gather {
     spacing: f64,
     transform: Transform,

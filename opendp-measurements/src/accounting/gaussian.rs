@@ -45,8 +45,8 @@ pub fn normal_tail(x: f64) -> Result<Certified> {
 /// Let `a = epsilon / mu - mu / 2` and `b = a + mu`, and let `T` be the normal tail. Then delta is
 /// `T(a) - e^epsilon T(b)` (Balle, Wang 2018, Theorem 8). Let `phi` be the normal density, and `m`
 /// Mills' ratio. Because `e^epsilon phi(b) = phi(a)`, delta is `phi(a) (m(a) - m(b))`. This form
-/// has no exponential that can overflow. Both ends of the result are within one or two ulps of the
-/// exact value.
+/// has no exponential that can overflow. Except for extreme arguments, both ends of the result are
+/// within one or two ulps of the exact value.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon or `mu` is negative or NaN.
@@ -67,7 +67,9 @@ pub fn gaussian_delta(mu: f64, epsilon: f64) -> Result<Certified> {
     }
     let about = epsilon / mu - mu / 2.0;
     if !(about < FAR) {
-        // The rounding error of `about` is at most four units in the last place of `mu`.
+        // If `epsilon / mu` is at most `2 mu`, the rounding error of `about` is at most four units
+        // in the last place of `mu`. Otherwise, the relative error of `about` is negligible: the
+        // tail at 38.5 is already below the smallest positive float.
         let error = 4.0 * f64::EPSILON * mu;
         let certain = error < 0.25 || FAR + error <= about;
         return Ok(Certified { lower: 0.0, upper: if certain { 5e-324 } else { 1.0 } });
@@ -152,7 +154,7 @@ pub fn gaussian_epsilon(mu: f64, delta: f64) -> Result<Certified> {
 
 /// Enclose the largest `mu` at which Gaussian noise is `(epsilon, delta)`-private. The standard
 /// deviation of the noise is the sensitivity divided by `mu`. The lower end is safe: noise with
-/// this `mu` is private.
+/// this `mu` is `(epsilon, delta)`-private.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or delta is not from 0 to 1.
@@ -190,8 +192,8 @@ pub fn gaussian_tradeoff(mu: f64, alpha: f64) -> Result<Certified> {
     if alpha == 0.0 || alpha == 1.0 {
         return Ok(Certified { lower: 1.0 - alpha, upper: 1.0 - alpha });
     }
-    // Find t with T(t) = alpha. Then the probability of a type II error is T(mu - t), which
-    // decreases with alpha.
+    // Find t with T(t) = alpha, where T is the normal tail. Then the probability of a type II error
+    // is T(mu - t), which decreases as alpha increases.
     let (mut low, mut high) = (-FAR, FAR);
     while low < high.next_down() && high - low > 1e-300 {
         let middle = low + (high - low) / 2.0;
@@ -272,8 +274,9 @@ mod tests {
             assert_eq!((delta.lower, delta.upper), (1.0, 1.0), "{epsilon}");
             assert_eq!(concentrated_delta(f64::INFINITY, epsilon).unwrap(), 1.0, "{epsilon}");
         }
-        // The exact delta is about 5e-225. The distance of the means is so large that the rounding
-        // error of the argument of the tail exceeds the argument.
+        // The exact delta is about 5.4e-225, and the upper bound must not be below it. The distance
+        // of the means is so large that the rounding error of the argument of the tail exceeds the
+        // argument.
         let delta = gaussian_delta(1.1091873288530578e18, 6.151482652440907e35).unwrap();
         assert!(5.5e-225 <= delta.upper);
         // The control: with noise, delta is 0 at an infinite epsilon.

@@ -23,7 +23,7 @@ pub struct GaussianPair {
 }
 
 /// Return a number `z` with `P[N > z] <= tail`, for a standard normal variable `N` and a `tail` of
-/// at least `1e-300`. This follows from `P[N > z] <= e^(-z^2/2)`.
+/// at least `1e-300`. The bound follows from `P[N > z] <= e^(-z^2/2)`.
 pub(super) fn deviations(tail: f64) -> f64 {
     (-2.0 * ln(tail.max(1e-300))).max(1.0).sqrt().min(LIMIT)
 }

@@ -12,16 +12,18 @@ use super::gaussian_pair::deviations;
 /// # Theorem
 /// By the theorem at [`IntegerVectorPair::enclosed`](super::IntegerVectorPair), the loss of one
 /// release is `(D + 2 u) / (2 s^2)` for an integer `u`. Let `g` be the greatest common divisor of
-/// the shifts of all numbers. Then `g^2` divides `D`. The law of `u` is discrete Gaussian of scale
-/// `s sqrt(D)` on the multiples of `g`. This holds up to a factor of at most `1 / (1 - f)`.
+/// the shifts of all numbers. Then `g^2` divides `D`. Let `f` be the `f` of that theorem. The
+/// probability of each `u` is at most `1 / (1 - f)` times its probability under the discrete
+/// Gaussian law of scale `s sqrt(D)` on the multiples of `g`.
 ///
 /// The shifts of a release can depend on all losses so far. Let `x` be the total loss minus
 /// epsilon, and let `V_0(x)` be `max(0, 1 - e^-x)`. Let
-/// `V_(k+1)(x) = max_g E V_k(x + (D + 2 u) / (2 s^2))`, where the step of `u` is `g`. Use induction
-/// from the last release to the first. Because all values are positive, delta of the best choices
-/// is at most `V_m(-epsilon) / (1 - f)^m`. Without the factor `1 / (1 - f)^m`, this bound is the
-/// exact delta of the best choices. The reason is that a shift exists for each step `g`: `D / g^2`
-/// numbers of the shift are `g`, and all others are 0.
+/// `V_(k+1)(x) = max_g E V_k(x + (D + 2 u) / (2 s^2))`, where `u` has this discrete Gaussian law
+/// for the step `g`. Use induction from the last release to the first. The values are not negative,
+/// so for `m` releases, the delta of the best choices is at most `V_m(-epsilon) / (1 - f)^m`. If
+/// all laws of `u` were exactly discrete Gaussian, `V_m(-epsilon)` would be the exact delta of the
+/// best choices. The reason is that a shift exists for each step `g`: `D / g^2` numbers of the
+/// shift are `g`, and all others are 0.
 ///
 /// # Proof of the computation
 /// All totals are `(m D + 2 j) / (2 s^2)` for an integer `j`, so the values are listed for all `j`
@@ -49,7 +51,8 @@ const MOST_WORK: f64 = 1e7;
 /// If the number of releases times the square of the scale is at least this value, the recursion is
 /// not used. The bound of `Smoothing` is then as tight as the recursion.
 const MOST_NOISE: f64 = 4000.0;
-/// The largest allowed `m f`. Delta is enlarged by a share of about `m f`.
+/// The largest allowed `m f`, for `m` releases with the failure `f`. Delta is enlarged by a share
+/// of about `m f`.
 const MOST_EXCESS: f64 = 0.01;
 /// The reach is chosen for a bound on the mass of the outputs beyond the reach. This constant is
 /// the bound for all releases together, divided by the least needed delta.
@@ -57,7 +60,8 @@ const BEYOND: f64 = 1e-7;
 
 impl IntegerGame {
     /// Compute all deltas of about `least` or more. Return `None` if the computation would take too
-    /// long, or if the scale is too small for the distance.
+    /// long, if the scale is too small for the distance, or if another bound is as tight (see
+    /// `MOST_NOISE`).
     pub(super) fn new(square: u64, scale: f64, count: u64, least: f64) -> Option<IntegerGame> {
         let (distance, times) = (square as f64, count as f64);
         let noise = scale * scale;
@@ -92,7 +96,7 @@ impl IntegerGame {
         for _ in 0..count {
             values = next(&values, &laws);
         }
-        // This factor is a bound on (1 - f)^-m.
+        // This factor is an upper bound on (1 - f)^-m, where f is `excess` and m is `count`.
         let factor = exp(-times * ln_1p(-excess)) * (1.0 + 1e-9);
         let deltas = values.iter().map(|value| (value * factor).min(1.0)).collect();
         let (step, middle) = (1.0 / noise, times * distance / (2.0 * noise));
@@ -104,7 +108,8 @@ impl IntegerGame {
     }
     /// Return an upper bound on delta at an epsilon.
     pub(super) fn delta(&self, epsilon: f64) -> f64 {
-        // Round epsilon down. The result is still a bound, because delta falls with epsilon.
+        // Round epsilon down. The result is still an upper bound, because delta decreases as
+        // epsilon increases.
         let epsilon = epsilon - 16.0 * U * (epsilon + self.middle);
         let place = (epsilon - self.middle) / self.step;
         let index = self.last as f64 - place.floor();
@@ -161,7 +166,7 @@ struct Law {
 }
 
 impl Law {
-    /// Compute the law for a step, a scale, and a reach. The reach is a largest `|u|`.
+    /// Compute the law for a step, a scale, and a reach. The reach is the largest listed `|u|`.
     fn new(step: usize, scale: f64, reach: usize) -> Law {
         let weight = |k: usize| {
             let place = (k * step) as f64 / scale;

@@ -74,36 +74,38 @@ impl DominatingPair for IntegerGaussianPair {
 ///
 /// *Replace a number.* Go backward, from the last number of the last release. Let `x` be the loss
 /// up to the current number, including this number. Let `g` be normal with the variance of the loss
-/// of all numbers that are already replaced. Let `b` be the loss of other mechanisms. Suppose that,
-/// given `x`, the mean of `f` at the total loss has this bound: a constant times the mean of
-/// `f(x + n + g + b)`. A number with the shift `k` has the loss `(k^2 + 2 k y) / (2 s^2)`, where
-/// `y` is its noise. In units of `k / s^2`, the sum of `k y / s^2` and `n + g` is `y + z`. Here `z`
-/// is normal, with a variance `w` of at least `t^2 s^4 / k^2`. Let `c = s^2 w / (s^2 + w)`. The
-/// density of `y + z` at `u` has three factors. The first factor is the density of a normal
-/// variable of variance `s^2 + w`. The second factor is
+/// of all numbers that are already replaced. Let `b` be the loss of the other mechanisms that come
+/// after the current number. Suppose that, given `x`, the mean of `f` at the total loss has this
+/// bound: a constant times the mean of `f(x + n + g + b)`. A number with the shift `k` has the loss
+/// `(k^2 + 2 k y) / (2 s^2)`, where `y` is its noise. In units of `k / s^2`, the sum of `k y / s^2`
+/// and `n + g` is `y + z`. Here `z` is normal, with a variance `w` of at least `t^2 s^4 / k^2`. Let
+/// `c = s^2 w / (s^2 + w)`. The density of `y + z` at `u` has three factors. The first factor is
+/// the density of a normal variable of variance `s^2 + w`. The second factor is
 /// `sum_y e^(-(y - y0)^2 / (2 c)) / sqrt(2 pi c)` with some `y0`. The third factor is the inverse
 /// of `sum_y e^(-y^2 / (2 s^2)) / sqrt(2 pi s^2)`. Let `h(c) = sum e^(-2 pi^2 c j^2)` over all
 /// integers `j` except 0. By Poisson's summation the second factor is at most `1 + h(c)`, and the
-/// sum in the third factor is at least 1. Replace `y` by normal noise of variance `s^2`, which has
-/// the loss of a normal pair. Because `f` is not negative, the mean of `f` grows at most by the
-/// factor `1 + h(c)`. The bound holds for each shift that can be chosen for this number. Another
-/// mechanism can be replaced by its dominating pair, because the mean of `f(x + ...)` is a profile.
+/// sum in the third factor is at least 1. Replace `y` by normal noise of variance `s^2`. Then the
+/// loss is the loss of a normal pair. Because `f` is not negative, the mean of `f` before the
+/// replacement is at most `1 + h(c)` times the mean of `f` after the replacement. The bound holds
+/// for each shift that can be chosen for this number. Another mechanism can be replaced by its
+/// dominating pair, because the mean of `f(x + ...)` is a profile.
 ///
 /// *All numbers of a release.* Let `k^2 = D / u`. Then `u` is from 1 to `D`, and `w >= v u`. The
 /// product of the factors `1 + h(c)` of a release is at most `e^R`, where `R` is the sum of the
-/// `h(c)` of all its numbers. The squares `k^2` add up to `D`. So `R` is at most the largest value
-/// of `u h(s^2 v u / (s^2 + v u))` over these `u`. Let `c = s^2 v / (s^2 + v) >= 1/4`. Then
-/// `h(c) <= 2.02 e^(-2 pi^2 c)`. So `2.02 u e^(-2 pi^2 s^2 v u / (s^2 + v u))` is a bound on `R`.
-/// The logarithm of this bound has the derivative `1 / u - 2 pi^2 s^4 v / (s^2 + v u)^2`. For
-/// `v u >= 1/4`, this derivative changes its sign only once, from minus to plus. So the bound is
-/// largest at `u = 1` or at `u = D`. Consider `m` equal releases. When release `l + 1` is replaced,
-/// `g` already contains `l` other releases. These releases add `l s^2` to the `v` of release
-/// `l + 1`.
+/// `h(c)` of all its numbers. The squares `k^2` add up to `D`, so the numbers `1 / u` add up to 1.
+/// So `R` is at most the largest value of `u h(s^2 v u / (s^2 + v u))` over these `u`. Let
+/// `c = s^2 v / (s^2 + v) >= 1/4`. Then `h(c) <= 2.02 e^(-2 pi^2 c)`. So `R` is at most the largest
+/// value of the function `2.02 u e^(-2 pi^2 s^2 v u / (s^2 + v u))` over these `u`. The logarithm
+/// of this function has the derivative `1 / u - 2 pi^2 s^4 v / (s^2 + v u)^2`. For `v u >= 1/4`,
+/// this derivative changes its sign only once, from minus to plus. So the function is largest at
+/// `u = 1` or at `u = D`. Consider `m` equal releases, counted from the last release. When release
+/// `l + 1` is replaced, `g` already contains `l` other releases. These releases add `l s^2` to the
+/// `v` of release `l + 1`.
 ///
 /// # How tight
 /// For the factor `1.0002`, `v` is about 0.5. So for one release, `t^2` is the share `0.5 / s^2` of
-/// the exact variance of the loss. For `m` releases, `t^2` is the share `0.5 / (m s^2)` of this
-/// variance.
+/// the exact variance of the loss. For `m` releases, `t^2` is the share `0.5 / (m s^2)` of the
+/// exact variance of the total loss.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Smoothing {
     /// The `mu^2` of the one normal loss, including `t^2`, rounded up.

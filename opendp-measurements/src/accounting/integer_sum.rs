@@ -1,4 +1,5 @@
-//! Equal releases of one integer with discrete Gaussian noise, as a sum over their total noise.
+//! The delta of equal releases of one integer with discrete Gaussian noise. Delta is computed as a
+//! sum over the values of the total noise.
 
 use std::f64::consts::PI;
 
@@ -10,13 +11,13 @@ const MOST_FAILURE: f64 = 1e-12;
 /// The largest number of terms of the sum.
 const MOST_TERMS: f64 = 2e6;
 /// The sum ends where the weights are below `e^-45` times the largest weight. This constant is
-/// twice 45, because a weight is `e^(-u^2 / (2 m s^2))`.
+/// twice 45, because the exponent `-u^2 / (2 m s^2)` of a weight contains the factor 1/2.
 const FAR: f64 = 90.0;
 
 /// Return an upper bound on the delta of `count` releases of one integer. Neighbours differ by at
 /// most `distance`, a positive integer. The noise of each release is discrete Gaussian of scale
-/// `scale`. Return `None` if the scale is too small, if the distance is not an integer, if another
-/// argument is too large, or if the sum has too many terms.
+/// `scale`. Return `None` if the distance is not an integer, if an argument is too small or too
+/// large, or if the sum has too many terms.
 ///
 /// # Theorem
 /// Let `k` be the distance, `s` the scale and `m` the number of releases. The law of the noise and
@@ -34,11 +35,12 @@ const FAR: f64 = 90.0;
 /// loss at `S = u`.
 ///
 /// # Proof of the computation
-/// The terms below the first listed `u` are 0. Each weight beyond the last listed `u` is at most
-/// `e^(-u / (m s^2))` times the weight before it. So these weights add up to at most `m s^2 / u`
-/// times the last weight. Let `U` be the unit roundoff. Each loss is increased by `16 U` times the
-/// sum of epsilon and the magnitudes of the terms of the loss. Each exponent is below 700 in
-/// magnitude, or its weight is negligible. A sum has a relative error of `U` for each of its terms.
+/// The terms below the first listed `u` are 0. Let `u` be the last listed integer. Each weight
+/// beyond `u` is at most `e^(-u / (m s^2))` times the previous weight. So the weights beyond `u`
+/// add up to at most `m s^2 / u` times the weight at `u`. Let `U` be the unit roundoff. Each loss
+/// is increased by `16 U` times the sum of epsilon and the magnitudes of the terms of the loss.
+/// Each exponent is below 700 in magnitude, or its weight is negligible. A sum has a relative error
+/// of `U` for each of its terms.
 ///
 /// [`DiscreteGaussianPair`]: super::DiscreteGaussianPair
 /// [`IntegerVectorPair::enclosed`]: super::IntegerVectorPair::enclosed
@@ -98,7 +100,7 @@ mod tests {
     }
     #[test]
     fn a_sum_of_one_release_is_exact() {
-        // The sum of one release is the noise itself. So its law is known without the theorem.
+        // The total noise of one release is its noise. So its law is known without the theorem.
         let (scale, epsilon) = (2.0_f64, 1.1_f64);
         let weight = |z: i32| (-(f64::from(z) / scale).powi(2) / 2.0).exp();
         let all: f64 = (-90..=90).map(weight).sum();

@@ -12,9 +12,9 @@ use super::enclosed_pair::{Between, EnclosedPair, LEAST_SCALE, continuous, rough
 use super::outputs::Outputs;
 use super::pair::{Buckets, DominatingPair, Grid};
 
-/// A pair that bounds all shifts of a vector of integers with discrete Gaussian noise of scale `s`.
-/// The pair bounds the shifts except for an event of small probability, the failure: see
-/// `enclosed`.
+/// A pair that bounds the loss of a vector of integers with discrete Gaussian noise of scale `s`,
+/// for all shifts (differences between neighbours). The bound holds except for an event of small
+/// probability, the failure: see `enclosed`.
 ///
 /// For a step `g`, let `U` have `P[u]` proportional to `e^(-u^2 / (2 s^2 D))` on the multiples of
 /// `g`. The pair of the laws of `U + D` and `U` has the loss `(D + 2 u) / (2 s^2)` at the output
@@ -49,15 +49,15 @@ impl fmt::Debug for IntegerVectorPair {
     }
 }
 
-/// If the distance from the centre, divided by the scale, is above this number, the probability of
-/// the noise is below `e^-700`.
+/// A value of the noise has a probability below `e^-700` if its distance from the centre, divided
+/// by the scale, is above this number.
 const REACH: f64 = 37.4;
 
 impl IntegerVectorPair {
     /// The largest allowed probability of a failure (the `f` of the theorem). This probability is
     /// added to delta.
     const MOST_FAILURE: f64 = 1e-7;
-    /// The largest allowed number of listed losses for each step.
+    /// The largest allowed number of listed losses, added up over all steps.
     const MOST_LOSSES: f64 = 2e6;
 
     /// Enclose the loss of a vector of integers with discrete Gaussian noise. The noise has a given
@@ -97,9 +97,9 @@ impl IntegerVectorPair {
     ///
     /// So the law of `s . y` under `P` is `1 - f` times the law of `U + D`, plus `f` times some
     /// other law. The law of `s . y` under `Q` is `1 - f` times the law of `U`, plus `f` times some
-    /// other law. The steps `g` are the numbers whose squares divide `D`. The largest profile of
-    /// all steps is used. If the vectors are short, there is no vector `s` for some `g`. The bound
-    /// can then be a little too large.
+    /// other law. The steps `g` are the numbers whose squares divide `D`. At each epsilon, the
+    /// largest of the profiles of all steps is used. If the vectors are short, there is no vector
+    /// `s` for some `g`. The bound can then be a little too large.
     ///
     /// # Errors
     /// `Overflow` when a quotient is not finite.
@@ -214,9 +214,9 @@ impl Lattice {
         }
     }
     /// Return the profile of the masses of `Q` at each point. Every term of the sums is positive.
-    /// From a point to the previous point, delta grows by the distance of the two points times the
+    /// From a point to the previous point, delta grows by the difference of their `r` times the
     /// mass of `Q` above the lower point. From a point to the next point, `rest` grows by the
-    /// distance of the two points times the mass of `Q` below the higher point.
+    /// difference of their `r` times the mass of `Q` below the higher point.
     fn profile(&self, masses: &[f64]) -> Profile {
         let (mut delta, mut above, mut rest, mut below) = (0.0, 0.0, 0.0, 0.0);
         let points = self.ratios.iter().zip(masses);
@@ -280,17 +280,18 @@ impl Profile {
     }
 }
 
-/// Join equal releases of `U` at one step `g`. Here `U` is the discrete Gaussian noise of
-/// [`IntegerVectorPair`].
+/// Join `count` equal releases: enclose all of them by one release. Each release has the noise `U`
+/// at one step `g`. [`IntegerVectorPair`] defines `U` and `g`.
 ///
 /// # Theorem
 /// The loss of `n` releases depends only on the sum of their outputs. Add the outputs one after the
 /// other, in the same way as the theorem at [`enclosed`](IntegerVectorPair::enclosed) adds numbers.
-/// Here the noise has the scale `s sqrt(D) / g`. After `i` releases are joined, `w` is `s^2 D i /
-/// (g^2 (i + 1))`. This value is at least half of `s^2 D / g^2`. So the sum is discrete Gaussian,
-/// except for a failure, and is moved by `n D`. The result is one release with the square `n D`. If
-/// the scale of this release is large, continuous noise encloses it, by the theorem at
-/// [`EnclosedPair::gaussian`] for one number.
+/// In units of `g`, the noise has the scale `s sqrt(D) / g`. After `i` releases are joined, `w` is
+/// `s^2 D i / (g^2 (i + 1))`. This value is at least half of `s^2 D / g^2`. So the sum of the noise
+/// is discrete Gaussian, except for a failure. The sum of the outputs differs by `n D` between
+/// neighbours. The result is one release with the square `n D`. If the scale of this release is
+/// large, continuous noise encloses the release, by the theorem at [`EnclosedPair::gaussian`] for
+/// one number.
 pub(super) fn joined(square: u64, scale: f64, step: u64, count: u64) -> Result<Option<Between>> {
     let (steps, number) = (f64::inf_cast(step)?, f64::inf_cast(count)?);
     // The scale of `U`, divided by the step.

@@ -35,16 +35,17 @@ pub(super) enum Target {
 /// falls exponentially on both sides. `|G|` is at most `M(t) / s^2`. Let `h` be the spacing of the
 /// frequencies, and let `L = 2 pi / h`. By Poisson's summation, two sums are equal. The first sum
 /// is `h / (2 pi)` times the sum of `G(n h) e^(-i n h x)` over all integers `n`. The second sum is
-/// the sum of `D(x + m L)` over all integers `m`. All terms `D(x + m L)` are positive:
-/// - The second sum bounds `D` from above.
+/// the sum of `D(x + m L)` over all integers `m`. All terms `D(x + m L)` are positive.
+/// - So the second sum bounds `D` from above.
 /// - The terms with `m` not 0 are the repetitions. Divide a term by `e^(t x)`. For `m > 0`, the
 ///   result is `e^(t L m) delta(x + m L) <= M(t') e^(-t' x - (t' - t) m L)` for each `t' > t`. For
-///   `m < 0`, the same holds for each `t'` from 0 to `t`. The reason is that
+///   `m < 0`, the same inequality holds for each `t'` from 0 to `t`. The reason is that
 ///   `(1 - e^-d)_+ <= e^(t' d)`. So two geometric series bound all repetitions.
 ///
-/// The omitted frequencies add at most the envelope at the first omitted frequency, times the sum
-/// of `1 / (n h)^2` over these frequencies. The computed sum errs by the errors of the waves
-/// (values of the transform).
+/// The envelope at a frequency bounds `|M| / M(t)` at this frequency and at all larger frequencies.
+/// The omitted frequencies add at most `M(t)` times the envelope at the last frequency that is not
+/// omitted, times the sum of `1 / (n h)^2` over the omitted frequencies. The computed sum errs by
+/// the errors of the waves (values of the transform).
 #[derive(Debug)]
 pub(super) struct Inversion {
     tilt: f64,
@@ -61,7 +62,7 @@ pub(super) struct Inversion {
     /// frequencies.
     size: (f64, f64),
     /// Two other tilts: one is below `tilt`, and one is above `tilt`. Each tilt comes with an upper
-    /// bound on `ln M`. Here `M` is the product for the sketch.
+    /// bound on `ln M` at this tilt. If there is a sketch, `M` is the product over its parts.
     others: [(f64, f64); 2],
     /// A bound on the mass with an infinite loss.
     pub(super) infinite: f64,
@@ -96,8 +97,8 @@ const GROUPS: (usize, usize) = (12, 3);
 /// If there are at least this many parts, several threads compute the losses of parts.
 pub(super) const PARALLEL: usize = 8;
 
-/// Sort parts by the width of the interval of their losses. The widest interval comes first,
-/// because with wide losses first, a product of waves becomes negligible after fewer factors.
+/// Sort parts by the width of the interval of their losses. The widest interval comes first. Then a
+/// product of waves becomes negligible after fewer factors.
 fn by_width(parts: &[PairCount]) -> Vec<PairCount> {
     let width = |pair: &Arc<dyn DominatingPair>| {
         let (low, high) = pair.range(1e-6);
@@ -184,7 +185,7 @@ fn omitted(all: &Tilt, n: usize, spacing: f64) -> f64 {
 
 impl Inversion {
     /// Make a plan for one target, and compute the waves. Return `None` if a pair has no transform,
-    /// or if more than `limit` frequencies matter.
+    /// or if more than `limit` frequencies are needed.
     pub(super) fn of(
         parts: &[PairCount],
         target: Target,
@@ -199,11 +200,11 @@ impl Inversion {
     /// atoms do not decay.
     ///
     /// The variance of the additional loss is the share [`SMOOTHING`] of the variance of the total
-    /// loss. So epsilon increases by about half of this share. The additional release makes all
-    /// high frequencies negligible. Consider the lower frequencies. If the losses differ, the
-    /// transforms of a few parts have a product that is already negligible for most of these
-    /// frequencies. Where this product is negligible, the transforms of the remaining parts are not
-    /// computed.
+    /// loss. So the standard deviation of the total loss, and also epsilon, increases by about half
+    /// of this share. The additional release makes all high frequencies negligible. Consider the
+    /// lower frequencies. If the losses differ, the product of the transforms of a few parts is
+    /// already negligible at most of these frequencies. Where this product is negligible, the
+    /// transforms of the remaining parts are not computed.
     pub(super) fn smoothed(
         parts: &[PairCount],
         target: Target,
@@ -282,7 +283,7 @@ impl Inversion {
         self.size.1 += size * frequency;
         self.waves.push(wave);
     }
-    /// Return `M(t) e^(-t epsilon) / L`, rounded in a direction.
+    /// Return `M(t) e^(-t epsilon) / L`. If `sign` is 1, round up. If `sign` is -1, round down.
     fn factor(&self, epsilon: f64, sign: f64) -> f64 {
         let exponent = self.log.0 - self.tilt * epsilon;
         let error = self.log.1 + 8.0 * U * (self.log.0.abs() + (self.tilt * epsilon).abs());
@@ -332,7 +333,7 @@ impl Inversion {
         if 0.0 <= delta { (delta * (1.0 - 8.0 * U)).min(1.0) } else { 0.0 }
     }
     /// Bound the sum of the repetitions on one side. `tilt` is another tilt (`t'` in the proof),
-    /// and `log` is `ln M` at this tilt.
+    /// and `log` is an upper bound on `ln M` at this tilt.
     fn repeated(&self, (tilt, log): (f64, f64), epsilon: f64) -> f64 {
         let exponent = log - tilt * epsilon;
         let error = 8.0 * U * (log.abs() + (tilt * epsilon).abs());

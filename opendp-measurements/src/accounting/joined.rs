@@ -1,5 +1,5 @@
-//! Certified bounds for pure losses and Gaussian noise together. Both losses are expressed by the
-//! `mu` of Gaussian differential privacy.
+//! Certified bounds for pure losses, and for pure losses composed with Gaussian noise. The noise is
+//! described by the `mu` of Gaussian differential privacy. A pure loss can be converted to a `mu`.
 //!
 //! Consider tests between the laws of a release on two neighbours. Compare these tests with the
 //! best tests between `N(0, 1)` and `N(mu, 1)`. If no test between the laws of the release is
@@ -187,7 +187,8 @@ pub fn joined_mu(pure: f64, epsilon: f64, delta: f64) -> Result<f64> {
 }
 
 /// Find an epsilon at which a `pure`-DP mechanism composed with Gaussian noise of `mu` has at most
-/// this delta. The result is at least the least such epsilon, and is close to it.
+/// this delta. The result is an upper bound on the smallest such epsilon. This bound is close if
+/// the smallest such epsilon is at least `pure`. Otherwise, the result is `pure` or 0.
 ///
 /// # Errors
 /// The errors of [`joined_delta`].

@@ -28,8 +28,8 @@ pub struct LaplacePair {
     pub epsilon: f64,
 }
 
-/// The limit for the transform of noise on a sample: a transform is offered only if the largest
-/// loss without sampling is at most this value.
+/// The limit for the transform of noise on a sample: the transform is computed only if the largest
+/// loss without sampling is below this value.
 const MOST_TILTED: f64 = 50.0;
 /// The logarithm of the largest allowed relative error of a quadrature.
 const SMALL: f64 = -27.0;
@@ -67,9 +67,9 @@ impl DominatingPair for LaplacePair {
         Some(Arc::new(SampledLaplacePair { epsilon: self.epsilon, rate, removed }))
     }
     /// The centres of the two distributions are called the ends. Outputs beyond one end have the
-    /// loss `epsilon`, with probability `1/2`. Outputs beyond the other end have the loss
-    /// `-epsilon`, with probability `e^-epsilon / 2`. Between the ends, the loss has density
-    /// `e^((x - epsilon) / 2) / 4`.
+    /// loss `epsilon`, and the probability `1/2` under `P`. Outputs beyond the other end have the
+    /// loss `-epsilon`, and the probability `e^-epsilon / 2` under `P`. Between the ends, the loss
+    /// has the density `e^((x - epsilon) / 2) / 4` under `P`.
     fn buckets(&self, grid: &Grid) -> Buckets {
         let end = self.epsilon;
         let mut buckets = Buckets::empty(grid, ERROR + 4.0 * U * end, 4.0 * U * end);
@@ -150,7 +150,8 @@ pub struct SampledLaplacePair {
 }
 
 impl SampledLaplacePair {
-    /// Return the loss of a removed record at an output whose loss without sampling is `x`.
+    /// Return the loss of a removed record on a sample. `x` is the loss without sampling at the
+    /// same output.
     fn sampled(&self, x: f64) -> f64 {
         mixed(x, self.rate)
     }
@@ -181,11 +182,12 @@ impl SampledLaplacePair {
     /// frequencies up to `highest`.
     ///
     /// Let `x = end z` be the loss without sampling, and `w = 1 - q + q e^x` with the rate `q`. Let
-    /// `t` be the tilt, `s` the frequency, and `v` the power of `w` in the transform: `t + 1`, or
-    /// `-t`. Take the ellipse of `z` whose half-axes have the sum `r`. On this ellipse, the real
-    /// part of `x` is at most `a = end (r + 1/r) / 2`. The imaginary part is at most `b = end (r -
-    /// 1/r) / 2`, which is below 1.5. So `|w|` is at most `w(a)` and at least `cos(b) w(-a)`. Also,
-    /// `|arg w|` is at most `q e^a sin(b) / (1 - q + q e^a cos(b))`. So the integrand is at most
+    /// `t` be the tilt, `s` the frequency, and `v` the power of `w` in the transform: `t + 1` for a
+    /// removed record, and `-t` for an added record. Take the ellipse of `z` whose half-axes have
+    /// the sum `r`. On this ellipse, the real part of `x` is at most `a = end (r + 1/r) / 2`. The
+    /// imaginary part is at most `b = end (r - 1/r) / 2`, which is below 1.5. So `|w|` is at most
+    /// `w(a)` and at least `cos(b) w(-a)`. Also, `|arg w|` is at most
+    /// `q e^a sin(b) / (1 - q + q e^a cos(b))`. So the integrand is at most
     /// `|w|^v e^(s |arg w|) end e^((a - end) / 2) / 4`.
     fn rule_errors(&self, tilt: f64, highest: f64) -> [(f64, f64); 8] {
         let (end, rate) = (self.epsilon, self.rate);

@@ -9,10 +9,11 @@ use super::transform::{Tilted, Wave};
 /// Randomized response is the case `d = 1`.
 ///
 /// Let `M(z)` be the transform at `z`, `c = d a` and `w = z + 1/2`. Divide all weights by
-/// `e^(w c)`. Then the outputs at the two ends together have the weight `1 + e^(-2 w c)`. All
-/// outputs between the ends together have the weight
-/// `(1 - e^-a) e^(-2 w a) (1 - e^(-2 w (d - 1) a)) / (1 - e^(-2 w a))`. The sum of both weights is
-/// `M(z) (1 + e^-a) e^(-z c)`. The case `d = 1` is randomized response with the loss `a`.
+/// `e^(w c)`. The outputs at the two ends have the losses `c` and `-c`. The weights of
+/// these outputs then add up to `1 + e^(-2 w c)`. All outputs between the ends together have the
+/// weight `(1 - e^-a) e^(-2 w a) (1 - e^(-2 w (d - 1) a)) / (1 - e^(-2 w a))`. The sum of both
+/// weights is `M(z) (1 + e^-a) e^(-z c)`. The case `d = 1` is randomized response with the loss
+/// `a`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TiltedLattice {
     rate: f64,
@@ -42,8 +43,9 @@ impl TiltedLattice {
     fn total(&self) -> f64 {
         self.weights.0 + self.weights.1
     }
-    /// Return the logarithmic derivative of the weight of the outputs between the ends, and the
-    /// derivative of this logarithmic derivative.
+    /// Take the weight of the outputs between the ends, before it is divided by `e^(w c)`. Return
+    /// the logarithmic derivative of this weight with respect to `w`, and the derivative of this
+    /// logarithmic derivative.
     fn slopes(&self) -> (f64, f64) {
         // Compute `x coth(w x)`. Also compute the negative of its derivative with respect to `w`,
         // which is `(x / sinh(w x))^2`.

@@ -9,10 +9,10 @@ use super::transform::{Listed, Tilted, Wave};
 /// Let `u` be the unit roundoff. Let `c` be a bound on the relative error of the masses, and `b` a
 /// bound on the error of the losses. A tilted mass `m e^(t x)` has a relative error of at most
 /// `c + 1.01 t b`. The exponential and its argument add a relative error of `(24 + 4 t |x|) u`. Let
-/// `e` be the largest of these relative errors, plus the rounding of the sum of the masses. All
-/// masses are positive, so the relative error of their sum is at most `e`. So the errors of all
-/// normalised masses add up to at most `2 e`. A wave (the transform at a frequency `s`) errs by at
-/// most the sum of the errors of all normalised masses, plus `s b`.
+/// `e` be the largest total relative error of a mass, plus the relative rounding error of the sum
+/// of the masses. All masses are positive, so the relative error of their sum is at most `e`. So
+/// the errors of all normalised masses add up to at most `2 e`. A wave (the transform at a
+/// frequency `s`) errs by at most the sum of the errors of all normalised masses, plus `s b`.
 #[derive(Clone, Debug)]
 pub(super) struct TiltedList {
     log: f64,

@@ -10,8 +10,8 @@ pub(super) struct Mirror<'a> {
 }
 impl Mirror<'_> {
     /// Add the masses `p` and `q` to the bucket from the loss `k * step` to the loss
-    /// `(k + 1) * step`. Also add the mirrored masses. If `k` is the last edge of the grid, the
-    /// bucket contains all losses from `k * step` on.
+    /// `(k + 1) * step`. Also add the mirrored masses. If `k * step` is the last edge of the grid,
+    /// the bucket contains all losses from `k * step` on.
     pub(super) fn piece(&mut self, k: usize, p: f64, q: f64) {
         self.add(k as i64, p, q);
         self.add(-1 - k as i64, q, p);

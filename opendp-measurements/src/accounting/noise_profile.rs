@@ -60,7 +60,7 @@ pub fn profile_of_laplace(sensitivity: f64, scale: f64) -> Result<PrivacyProfile
 ///
 /// Two integers differ by an integer, so the sensitivity is rounded down. If the sensitivity is
 /// above 65536, or at least 300 times the scale, the result is the profile of pure differential
-/// privacy with the same epsilon.
+/// privacy whose epsilon is the sensitivity divided by the scale.
 ///
 /// # Errors
 /// The errors of [`profile_of_laplace`].
@@ -122,18 +122,18 @@ pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<Priv
 
 /// Return the profile of discrete Gaussian noise on integers, for neighbours within an L2 distance.
 ///
-/// Two vectors of integers differ by integers. So the square of the sensitivity is an integer, and
-/// is rounded down. If the sensitivity is the float nearest to the root of an integer, this integer
-/// is used as the square. For scales of at least 100, profiles of continuous noise enclose this
-/// profile ([`EnclosedPair`](super::EnclosedPair)). For smaller scales, if the sensitivity is at
-/// most the scale, the result is a bound for the worst of all shifts
-/// ([`IntegerVectorPair`](super::IntegerVectorPair)). For larger sensitivities, the enclosure by
-/// continuous noise is used if the scale is at least 20. Below 20, `rho` (the zero-concentrated
-/// loss) is used. In each case, an account of several releases has two more bounds. For the first
-/// bound, all releases with discrete Gaussian noise are composed as one release with continuous
-/// noise. This bound is tight for many releases. For the second bound, a few equal releases are
-/// composed, with the worst choice of their shifts. This bound is tight if the sensitivity is at
-/// most 1.3 times the scale.
+/// The square of the L2 distance between two vectors of integers is an integer. So the square of
+/// the sensitivity is rounded down. If the sensitivity is the float nearest to the square root of
+/// an integer, this integer is used as the square. For scales of at least 100, profiles of
+/// continuous noise enclose this profile ([`EnclosedPair`](super::EnclosedPair)). For smaller
+/// scales, if the sensitivity is at most the scale, the result is a bound for the worst of all
+/// shifts ([`IntegerVectorPair`](super::IntegerVectorPair)). For larger sensitivities, the
+/// enclosure by continuous noise is used if the scale is at least 20. Below 20, `rho` (the
+/// zero-concentrated loss) is used. In each case, an account of several releases has two more
+/// bounds. For the first bound, all releases with discrete Gaussian noise are composed as one
+/// release with continuous noise. This bound is tight for many releases. For the second bound, a
+/// few equal releases are composed, with the worst choice of their shifts. This bound is tight if
+/// the sensitivity is at most 1.3 times the scale.
 ///
 /// # Errors
 /// The errors of [`profile_of_laplace`].

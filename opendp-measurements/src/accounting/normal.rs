@@ -1,7 +1,7 @@
 //! Certified enclosures of the tail of the normal distribution, at any precision.
 //!
-//! All functions use Mills' ratio `m(x) = T(x) / phi(x)`, where `phi` is the density and `T(x) =
-//! P[N >= x]`. Fixed-point numbers count units of `2^-bits`. An enclosure is a pair of such
+//! The tail `T(x) = P[N >= x]` is computed from Mills' ratio `m(x) = T(x) / phi(x)`, where `phi` is
+//! the density. Fixed-point numbers count units of `2^-bits`. An enclosure is a pair of such
 //! numbers. Each operation rounds the two ends outward.
 
 use std::sync::{Mutex, PoisonError};
@@ -84,7 +84,7 @@ pub(crate) fn sqrt_two_pi(bits: usize) -> Enclosure {
 /// Enclose `e^(-x^2 / 2)` for a narrow enclosure of `x >= 0`.
 ///
 /// `e^(-x^2 / 2)` decreases with a slope above -1. So both ends of the result follow from the value
-/// at the lower end of `x`.
+/// at the lower end of `x` and the width of the enclosure of `x`.
 pub(crate) fn gauss(x: &Enclosure, bits: usize) -> Enclosure {
     // As a fixed-point number, -x^2 / 2 has 2 * bits + 1 fraction bits.
     let (lo, hi) = fixed::exp(&-(&x.lo * &x.lo), 2 * bits + 1, bits);
@@ -95,7 +95,7 @@ pub(crate) fn gauss(x: &Enclosure, bits: usize) -> Enclosure {
 /// Enclose Mills' ratio for a narrow enclosure of `x >= 0`.
 ///
 /// Mills' ratio decreases with the slope `x m(x) - 1`, which is above -1. So both ends of the
-/// result follow from the value at the lower end of `x`.
+/// result follow from the value at the lower end of `x` and the width of the enclosure of `x`.
 pub(crate) fn mills(x: &Enclosure, bits: usize) -> Enclosure {
     let ratio = mills_at(&x.lo, bits);
     Enclosure { lo: (ratio.lo - (&x.hi - &x.lo)).max(IBig::ZERO), hi: ratio.hi }
@@ -111,7 +111,8 @@ fn mills_series(x: &IBig, bits: usize) -> Enclosure {
     let w = bits + 64;
     let x = x << 64usize;
     // Every term is rounded down. Let `d` be the error of the previous term. The error of a term is
-    // at most `d x^2 / (2n + 1) + 1`. The product of all factors `x^2 / (2n + 1)` is at most 2 e^8.
+    // at most `d x^2 / (2n + 1) + 1`. The product of any consecutive factors `x^2 / (2n + 1)` is at
+    // most 2 e^8.
     let square = (&x * &x) >> w;
     let mut term = x.clone();
     let mut sum = x.clone();

@@ -23,8 +23,8 @@ const TERMS: usize = 16;
 
 /// Compute the normal density with a relative error below `24 u`.
 ///
-/// The square of `x` is split into two parts, so that squaring causes no error. The leading part of
-/// `x` has 26 bits.
+/// `x^2 / 2` is split into two parts: `high^2 / 2` and `rest`. Here `high` is the leading part of
+/// `x`, which has 26 bits. So the square of `high` is exact.
 #[inline]
 fn density(x: f64) -> f64 {
     let high = f64::from_bits(x.to_bits() & !0x7ff_ffff);
@@ -80,8 +80,9 @@ pub(crate) fn tail(x: f64) -> f64 {
 /// Let `c` be the centre, `w` the width, `phi` the density and `He` the Hermite polynomials. For
 /// narrow intervals, the mass is `phi(c) w sum_m He_2m(c) (w / 2)^2m / (2m + 1)!`. With
 /// `max(1, |c|) w <= 1 / 8`, the terms after the fifth term are below `2 u`. For other intervals,
-/// the mass is the difference of two tails. The ratio of the tails is at most `e^(-1/11)`. So the
-/// difference increases the relative error by a factor of at most 12.
+/// the mass is the difference of two tails. The ratio `r` of the tails is at most `e^(-1/11)`. So
+/// the relative error of the difference is at most `(1 + r) / (1 - r) < 23` times the relative
+/// error of the tails.
 #[inline]
 pub(crate) fn mass(centre: f64, width: f64) -> f64 {
     let c = centre.abs();

@@ -9,8 +9,9 @@ use super::elementary::{U, exp_m1};
 /// # Theorem
 /// The delta of one release at an epsilon of at least 0 is the sum of `p max(0, 1 - e^(epsilon -
 /// x))` over all outputs. Here `p` is the probability of an output under `P`, and `x` is its loss.
-/// All terms are positive. So relative errors of the probabilities cause the same relative error of
-/// delta, and each loss is rounded in the direction of the bound.
+/// All terms are positive. So a bound on the relative errors of the probabilities also bounds the
+/// relative error of delta that they cause. The terms increase with the losses. So each loss is
+/// rounded in the direction of the bound.
 ///
 /// A pair with many outputs does not list them. See [`Outputs::of`].
 #[derive(Clone, Debug)]
@@ -112,7 +113,7 @@ mod tests {
     }
     #[track_caller]
     fn close(found: Certified, exact: f64) {
-        // The losses of listed probabilities are logarithms with errors of 3e-12.
+        // The losses of a `FinitePair` are computed logarithms with errors of at most 3e-12.
         let (low, high) = (exact * (1.0 - 1e-9) - 1e-11, exact * (1.0 + 1e-9) + 1e-11);
         let inside = low <= found.lower && found.upper <= high;
         assert!(inside && found.lower <= high && low <= found.upper, "{found:?} for {exact}");
@@ -121,7 +122,7 @@ mod tests {
 
     #[test]
     fn one_release_of_discrete_gaussian_noise_is_exact_at_every_delta() {
-        // The exact values are sums over all outputs, computed with 60 digits.
+        // The exact epsilons follow from sums over all outputs, computed with 60 digits.
         for (scale, delta, exact) in [
             (0.5, 1e-200, 61.999_965_581_926_19),
             (0.5, 1e-120, 46.0),

@@ -22,8 +22,8 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The largest magnitude of an edge `x`. Up to this magnitude, `e^x` and its inverse are
-    /// floats.
+    /// The largest magnitude of an edge `x`. Up to this magnitude, `e^x` and its inverse neither
+    /// overflow nor underflow as floats.
     pub const REACH: f64 = 690.0;
 
     /// Make a grid with a given step that covers an interval of losses. Use as few buckets as
@@ -106,9 +106,9 @@ pub enum LogConcaveNoise {
 
 /// A pair inside of another pair, for the `Debug` text of the outer pair.
 ///
-/// A pair with an empty `Debug` text equals only itself. Its address is written instead, so outer
-/// pairs with different inner pairs have different texts. The outer pair keeps the inner pair, so
-/// no other pair gets this address as long as the outer pair exists.
+/// A pair with an empty `Debug` text equals only itself. For such an inner pair, the address of the
+/// pair is written. So outer pairs with different inner pairs have different texts. The outer pair
+/// keeps the inner pair, so no other pair gets this address as long as the outer pair exists.
 pub(super) struct Inner<'a>(pub(super) &'a Arc<dyn DominatingPair>);
 impl fmt::Debug for Inner<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -150,8 +150,8 @@ pub trait DominatingPair: Debug + Send + Sync {
         false
     }
     /// Return pairs that enclose `count` releases with this pair, if such pairs are easier to
-    /// compose. An account can replace the returned pairs again. So that these replacements end,
-    /// the returned pairs must be simpler than this pair.
+    /// compose. An account can replace the returned pairs again. The returned pairs must be simpler
+    /// than this pair, so that these replacements end.
     fn between(&self, _count: u64) -> Option<Between> {
         None
     }
@@ -207,7 +207,8 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// Return a pair for the same mechanism in the other direction, or `None` if the two pairs are
     /// equal.
     ///
-    /// If the mechanism is symmetric, a pair `(P, Q)` and its reverse `(Q, P)` are the same.
+    /// If the mechanism is symmetric, a pair `(P, Q)` and its reverse `(Q, P)` have the same
+    /// losses.
     fn reverse(&self) -> Option<std::sync::Arc<dyn DominatingPair>> {
         None
     }

@@ -76,7 +76,7 @@ struct Found {
     value: f64,
     epsilon: f64,
     delta: f64,
-    /// The second property of [`shape`].
+    /// The second of the two properties that [`shape`] estimates.
     sharpness: f64,
     /// An estimate of the error that is due to the plan. It is the smaller of two errors: the error
     /// of delta relative to delta, and the error of epsilon relative to epsilon.
@@ -98,7 +98,7 @@ struct Plan {
     /// losses are treated as infinite.
     ranges: Vec<(f64, f64)>,
     /// A tilt `t`, and the logarithm of a number `c`. The losses below the ranges increase delta at
-    /// an epsilon by about `c e^(-t epsilon)`.
+    /// an epsilon by at most about `c e^(-t epsilon)`.
     moved: (f64, f64),
 }
 
@@ -186,9 +186,10 @@ impl Plan {
         sharpness: f64,
     ) -> Plan {
         let count = releases(parts);
-        // With a step h, "connect the dots" increases the variance of each loss by at most h^2 / 6.
-        // The logarithm of delta grows by half the added variance times t (t + 1), where t is the
-        // tilt. If t is small, the factor is 1 / variance instead of t (t + 1).
+        // With a step h, the method "connect the dots" (see `DiscreteLoss::above`) increases the
+        // variance of each loss by at most h^2 / 6. The logarithm of delta grows by half the added
+        // variance times t (t + 1), where t is the tilt. If t is small, the factor is 1 / variance
+        // instead of t (t + 1).
         let variance = found.variance.max(1e-300);
         let estimated = (found.tilt * (found.tilt + 1.0) / 2.0).max(0.5 / variance);
         let sharpness = estimated.max(sharpness);
@@ -204,7 +205,7 @@ impl Plan {
         let least = least.max(reaches().sum::<f64>() / MOST_BUCKETS);
         let mut step = (width / length as f64).max(fine / 64.0).max(least);
         // The mass of an atom at an edge of the grid stays at this edge. So if the losses of all
-        // atoms are multiples of one step, choose a grid that contains these losses.
+        // atoms are multiples of one unit, choose a grid whose edges contain these losses.
         let units: Vec<f64> = parts.iter().filter_map(|(pair, _)| pair.unit()).collect();
         let unit = units.iter().copied().fold(f64::INFINITY, f64::min);
         let multiple = |other: &f64| (other / unit - (other / unit).round()).abs() < 1e-12;
@@ -246,8 +247,8 @@ impl Plan {
         // delta. So return the smaller of the two relative errors.
         Ok(Found { value, epsilon, delta, sharpness, error: error / (slope * epsilon).max(1.0) })
     }
-    /// Put the losses on a grid, and convolve them. If too much mass is outside the window, repeat
-    /// this with a longer window.
+    /// Put the losses on a grid, and convolve them. If too much mass is outside the window,
+    /// convolve them again with a longer window.
     fn convolve(&mut self, parts: &[PairCount], side: Side) -> Result<Convolution> {
         let mut losses = self.discretise(parts, side);
         loop {
@@ -290,8 +291,8 @@ impl Window {
     /// Choose the tilt with the narrowest window.
     ///
     /// With the tilt of the saddle point, all errors are relative to delta. But this tilt can make
-    /// the window of a sum with rare large losses very wide. If delta is large, a smaller tilt is
-    /// possible. A smaller tilt then multiplies the errors only by a small factor.
+    /// the window of a sum with rare large losses very wide. If delta is large, a smaller tilt
+    /// multiplies the errors only by a small factor. So a smaller tilt can then be used.
     fn at(losses: &Coarse, found: &Estimate, count: f64, tolerance: f64) -> Window {
         let base = ln(found.delta.max(1e-300));
         let (lowest, highest) = losses.ends();
@@ -310,8 +311,8 @@ impl Window {
                     let other = losses.cumulants(tilt + by);
                     sign * ((other.0 - now.0 + needed) / by - now.1)
                 };
-                // Far below the tilted mean, a tilt of 0, or half of the tilt, can give a narrower
-                // window than the tilts from `shares`.
+                // For the low end of the window, also try a tilt of 0 and half of the tilt. They
+                // can give a narrower window than the tilts from `shares`.
                 let to_zero = [tilt, 0.5 * tilt].into_iter().filter(|by| sign < 0.0 && 0.0 < *by);
                 let shares = [1.3, 1.0, 0.6, 0.3, 0.1].map(|share| share * guess);
                 let best = shares.into_iter().chain(to_zero).map(reach);
@@ -335,7 +336,7 @@ impl Window {
     }
 }
 
-/// Return the logarithm of the quotient of `M(t) e^(-t epsilon)` and delta. Here `M(t)` is the
+/// Estimate the logarithm of the quotient of `M(t) e^(-t epsilon)` and delta. Here `M(t)` is the
 /// moment generating function of the sum at the tilt `t`, and epsilon is the tilted mean.
 ///
 /// Let the tilted sum be normal with standard deviation `s`. The quotient is about

@@ -5,9 +5,9 @@ use opendp_core::arith::Exact;
 use super::adaptive::AdaptiveLoss;
 
 /// A filter that admits pure losses up to a limit for their sum, and Gaussian noise up to a limit
-/// for the sum of the `mu^2`. If the filter is concentrated, it admits losses of all kinds, up to a
-/// limit for the sum of their `2 rho`. If the filter also has an order, it is a Renyi filter. A
-/// Renyi filter admits losses of all kinds, up to a limit for the sum of their divergences of this
+/// for the sum of the `mu^2`. A concentrated filter has only one limit: a limit for the sum of the
+/// `2 rho` of all losses. A concentrated filter with an order is a Renyi filter. A Renyi filter
+/// also has only one limit: a limit for the sum of the Renyi divergences of all losses, at this
 /// order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pot {
@@ -17,24 +17,26 @@ pub(super) struct Pot {
     /// The limit for the sum of the `mu^2`.
     pub(super) squares: Exact,
     pub(super) squares_spent: Exact,
-    /// The delta of a full filter at the budget's epsilon.
+    /// The delta at the budget's epsilon if all limits of the filter are reached.
     pub(super) failure: Exact,
     pub(super) failures_spent: Exact,
     /// Whether the filter charges Gaussian noise by its epsilon and delta.
     pub(super) simple: bool,
-    /// Whether the filter charges each loss by twice its `rho`. The `squares` are then sums of
-    /// `2 rho`. For Gaussian noise, `2 rho` is `mu^2`.
+    /// Whether the filter charges each loss by twice its `rho`. If it does, `squares_spent` is a
+    /// sum of `2 rho`, and `squares` is the limit for this sum. For Gaussian noise, `2 rho` is
+    /// `mu^2`.
     pub(super) concentrated: bool,
     /// The order `a` of a Renyi filter. The filter charges `2 / a` times the divergence of this
-    /// order, instead of `2 rho`. For Gaussian noise, this charge is also `mu^2`. Filters of older
-    /// versions have no order.
+    /// order, instead of `2 rho`. For Gaussian noise, this charge is also `mu^2`. An older
+    /// version wrote concentrated filters without an order to JSON.
     pub(super) order: Option<Exact>,
-    /// Whether the limits are planned for known releases. If they are, the filter charges a pure
-    /// loss as a pure loss whenever the loss fits, and otherwise as a `mu^2`.
+    /// Whether the limits are planned for known releases. If they are, the filter charges the
+    /// epsilon of a pure loss whenever the loss fits into the remaining room for pure losses.
+    /// Otherwise the filter charges a `mu^2` for the loss.
     pub(super) planned: bool,
 }
-/// The amounts that one loss adds to the sums of filters, unless a filter charges this loss as a
-/// pure loss.
+/// The amounts that one loss can add to `squares_spent` of a filter. A filter that charges the
+/// epsilon of this loss does not use these amounts.
 pub(super) struct Sizes {
     /// A bound on `mu^2`.
     pub(super) square: Exact,
@@ -43,8 +45,8 @@ pub(super) struct Sizes {
     pub(super) twice_rho: Exact,
 }
 impl Pot {
-    /// Make a filter for a pure loss and a normal shift of `mu`. The delta of the filter is
-    /// `failure`.
+    /// Make a filter with two limits: `pure` for the sum of the pure losses, and the square of `mu`
+    /// for the sum of the `mu^2`. The delta of the filter is `failure`.
     pub(super) fn of(pure: Exact, mu: Exact, failure: Exact) -> Self {
         Pot { squares: mu.times(&mu), simple: false, ..Pot::simple(pure, failure) }
     }
@@ -79,8 +81,9 @@ impl Pot {
     pub(super) fn failure_left(&self) -> Exact {
         self.failure.minus(&self.failures_spent)
     }
-    /// Charge the filter for a release with this loss. `sizes` are the amounts that the loss adds
-    /// if it is not charged as a pure loss. Return whether the filter had room for the release.
+    /// Charge the filter for a release with this loss. If the filter does not charge the epsilon of
+    /// the loss, it charges one of the amounts in `sizes`. Return whether the filter had room for
+    /// the release.
     pub(super) fn charge(&mut self, loss: &AdaptiveLoss, sizes: &Sizes) -> bool {
         let square = if self.concentrated { &sizes.twice_rho } else { &sizes.square };
         let gaussian = loss.mu_squared.is_some();
@@ -99,9 +102,9 @@ impl Pot {
     }
     /// Whether a pure loss is charged as a pure loss, and not as a `mu^2`. As a pure loss, it would
     /// use up a share of the remaining room for pure losses. As a `mu^2`, it would use up a share
-    /// of the remaining room for Gaussian noise. Return true if the loss fits into the room for
-    /// pure losses, and its share of this room is not larger than its share of the room for
-    /// Gaussian noise. If the limits are planned, the loss only has to fit.
+    /// of the remaining room for Gaussian noise. Return true if two conditions hold: the loss
+    /// fits into the room for pure losses, and its share of this room is not larger than its share
+    /// of the room for Gaussian noise. If the limits are planned, the loss only has to fit.
     fn rather_pure(&self, epsilon: &Exact, square: &Exact) -> bool {
         let (pure, squares) = (self.pure_left(), self.square_left());
         epsilon <= &pure && (self.planned || epsilon.times(&squares) <= square.times(&pure))

@@ -17,7 +17,7 @@ pub(super) struct Product {
     spacing: f64,
     /// A product is negligible if the bound on its modulus is below this value.
     negligible: f64,
-    /// The way to compute the waves of listed losses.
+    /// The way to compute the waves of losses whose atoms are known (see `Tilted::listed`).
     gather: Gathering,
     /// The products at the frequencies `spacing`, `2 spacing`, and so on.
     factors: Vec<Factor>,
@@ -28,12 +28,12 @@ pub(super) struct Product {
     pub(super) work: (usize, usize),
 }
 
-/// The way to compute the waves of listed losses.
+/// The way to compute the waves of losses whose atoms are known (see `Tilted::listed`).
 enum Gathering {
     /// Compute the waves one by one.
     Off,
-    /// Compute all waves of a loss by one Fourier transform. The plan for the transform is made
-    /// when it is first needed.
+    /// Compute all waves of a loss by one Fourier transform. The value is the plan for the
+    /// transform, or `None` if no plan was needed so far.
     On(Option<Gather>),
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Factor {
     pub(super) value: Complex,
     /// A bound on the modulus of the exact product.
     pub(super) bound: f64,
-    /// The sum of `k e / m` over all waves.
+    /// The sum of `k e / m` over all waves, plus rounding errors. See `Product` for the symbols.
     pub(super) errors: f64,
 }
 impl Factor {
@@ -62,8 +62,8 @@ impl Factor {
 }
 
 impl Product {
-    /// Make a product without waves at `count` frequencies. If `gather` is true, the waves of
-    /// listed losses are computed by Fourier transforms.
+    /// Make a product that is 1 at each of `count` frequencies. If `gather` is true, the waves of
+    /// losses whose atoms are known are computed by Fourier transforms.
     pub(super) fn new(spacing: f64, count: usize, negligible: f64, gather: bool) -> Product {
         let unit = Factor { value: Complex::new(1.0, 0.0), bound: 1.0, errors: 0.0 };
         Product {
@@ -81,7 +81,7 @@ impl Product {
     pub(super) fn highest(&self) -> f64 {
         self.active as f64 * self.spacing
     }
-    /// Raise the waves of a loss to the power `count`, and multiply the products by them.
+    /// Raise the waves of a loss to the power `count`. Then multiply the products by these powers.
     pub(super) fn multiply(&mut self, part: &dyn Tilted, count: u64) {
         let listed = match &mut self.gather {
             Gathering::Off => None,

@@ -31,11 +31,12 @@ impl ComposableLoss for Account {
         Account::delta_below(self, epsilon)
     }
     /// Join the accounts of some profiles. A profile without an account contributes only its curve.
-    /// Curves lose precision on a grid. So the result is the smaller of two bounds: the bound of
-    /// the account, and the bound of basic composition.
+    /// Curves lose precision on a grid. So if there are curves, the result is the smaller of two
+    /// bounds: the bound of the joined account, and the bound of basic composition.
     fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile> {
-        // `curves` contains the pairs that are given only by a curve, and `members` contains these
-        // curves as profiles. `known` contains all other pairs.
+        // `known` joins the accounts in which no pair is given only by a curve, and `exact`
+        // contains the profiles of these accounts. `curves` joins all other accounts and curves,
+        // and `members` contains their profiles.
         let (mut known, mut curves) = (Account::new(), Account::new());
         let (mut members, mut exact) = (Vec::new(), Vec::new());
         let (mut rho, mut renyi, mut kinds) = (0.0f64, Vec::new(), HashMap::new());
@@ -57,8 +58,8 @@ impl ComposableLoss for Account {
                     }
                     (None, None) => curves.join(account),
                 },
-                // A mechanism with an infinite loss has this profile. No composition with such a
-                // mechanism is private.
+                // If delta is 1 at the largest finite epsilon, the mechanism can reveal everything.
+                // Then the composition can also reveal everything.
                 None if profile.delta(f64::MAX) == Ok(1.0) => return Ok(exposed()),
                 None => curves = curves.with(Arc::new(curve(profile.clone())), 1),
             }
@@ -84,7 +85,8 @@ impl ComposableLoss for Account {
         if members.is_empty() {
             return Ok(profile);
         }
-        // The curve of a single profile can be faster to evaluate than its account.
+        // If `exact` contains a single profile, use its own curve for basic composition. This curve
+        // can be faster to evaluate than the account.
         match exact[..] {
             [] => {}
             [single] => members.push(single.clone()),
@@ -115,7 +117,8 @@ fn or_basic(
 }
 
 impl Account {
-    /// Return the bounds on the Renyi divergence of all releases, if only these bounds are known.
+    /// If the account has exactly one release, and only bounds on the Renyi divergence of this
+    /// release are known, return these bounds.
     fn only_renyi(&self) -> Option<RenyiCurve> {
         match self.parts() {
             [(pair, 1)] => pair.renyi(),
@@ -158,16 +161,17 @@ fn account(profile: &PrivacyProfile) -> Option<&Account> {
     loss.downcast_ref()
 }
 
-/// Make the pair of a profile that is known only by its curve. If the curve fails at an epsilon,
-/// delta is 1.
+/// Make the pair of a profile that is known only by its curve. If the curve returns an error at an
+/// epsilon, the pair has delta 1 at this epsilon.
 fn curve(profile: PrivacyProfile) -> CurvePair {
     let delta = move |epsilon| profile.delta(epsilon).unwrap_or(1.0);
     let known = delta.clone();
-    CurvePair::reaching(move || reach(known), delta)
+    CurvePair::reaching(move || reach(&known), delta)
 }
-/// Return an epsilon from which on the curve is negligible or constant. The result exceeds the
-/// smallest such epsilon by at most about an eighth.
-fn reach(delta: impl Fn(f64) -> f64) -> f64 {
+/// Return an epsilon at which the curve is negligible, or is not above its value at epsilon 128.
+/// The result exceeds the smallest such epsilon by at most about an eighth of this epsilon, or by
+/// at most `1e-6`.
+fn reach(delta: &impl Fn(f64) -> f64) -> f64 {
     const MOST: f64 = 128.0;
     let least = delta(MOST).max(NEGLIGIBLE);
     let (mut low, mut high) = (0.0, 1.0);
@@ -245,8 +249,9 @@ fn diluted(account: Account, profile: &PrivacyProfile, rate: f64) -> PrivacyProf
 /// `profile` is the profile without sampling, at the same distance. `rate` is the probability `q`
 /// that a record is in the sample, above 0 and at most 1. One release has `delta'(epsilon) = q
 /// delta(ln(1 + (e^epsilon - 1) / q))` (Balle, Barthe, Gaboardi 2018, Theorem 8). If the profile
-/// has one symmetric pair, removals and additions compose separately, as [`SampledPair`]. Otherwise
-/// they compose as in [`profile_of_mixture`].
+/// has one symmetric pair, a removal and an addition have separate pairs (see [`SampledPair`]), and
+/// each direction is composed separately. Otherwise both directions are composed as in
+/// [`profile_of_mixture`].
 ///
 /// # Errors
 /// The errors of the profile.
@@ -262,9 +267,10 @@ pub fn profile_of_poisson_sample(profile: &PrivacyProfile, rate: f64) -> Result<
 /// Return the profile of the two mixtures `(1 - q) A + q B` and `(1 - q) A + q C`, where `q` is the
 /// share. `profile` bounds the loss between any two of the distributions `A`, `B` and `C`.
 ///
-/// For one release, the result equals the profile on a Poisson sample, by advanced joint convexity
-/// (Balle, Barthe, Gaboardi 2018, Theorem 2). For negative epsilon, the bound follows from the
-/// bound in the opposite direction. So the resulting profile bounds both directions.
+/// For one release, the result has the same curve as the profile on a Poisson sample. This curve is
+/// a bound by advanced joint convexity (Balle, Barthe, Gaboardi 2018, Theorem 2). The curve holds
+/// in both directions, because `profile` holds in both directions. At a negative epsilon, the bound
+/// in one direction follows from the bound in the opposite direction.
 ///
 /// # Errors
 /// The errors of the profile.
@@ -311,7 +317,8 @@ pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
     let (first, second) = (epsilon_of(&curve), epsilon_of(&curve));
     let delta = move |epsilon| renyi_delta(&first, epsilon);
     let epsilon = move |delta| match delta {
-        // Delta 0 needs one bound for all orders. A separate bound for each order is not enough.
+        // Delta 0 needs an epsilon that bounds the divergences of all orders at once. The curve
+        // gives only a separate bound for each order.
         0.0 => Ok(f64::INFINITY),
         delta => renyi_epsilon(&second, delta),
     };
@@ -323,8 +330,9 @@ pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
 /// below epsilon, the profile is `1 - (1 - delta)(1 + e^x) / (1 + e^epsilon)`. For `x` from epsilon
 /// on, the profile is delta.
 ///
-/// This is the profile of a randomized response that dominates the mechanism (Kairouz, Oh,
-/// Viswanath 2015). So this profile is the best possible profile.
+/// This is the profile of a randomized response that is (epsilon, delta)-differentially private and
+/// dominates all such mechanisms (Kairouz, Oh, Viswanath 2015). So no smaller profile holds for all
+/// such mechanisms.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or NaN, or delta is not from 0 to 1.
@@ -340,7 +348,8 @@ pub fn profile_of_private(epsilon: f64, delta: f64) -> Result<PrivacyProfile> {
     if epsilon == 0.0 && delta == 0.0 {
         return Ok(Account::new().profile());
     }
-    // Let `u = 1 - e^(x - epsilon)`. The profile is `delta + (1 - delta) u / (1 + e^-epsilon)`.
+    // Let `u = 1 - e^(x - epsilon)`. Below epsilon, the profile is
+    // `delta + (1 - delta) u / (1 + e^-epsilon)`.
     let delta_at = move |x: f64| {
         if epsilon <= x {
             return Ok(delta);

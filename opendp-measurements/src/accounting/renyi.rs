@@ -1,7 +1,8 @@
 //! Conversion of Renyi divergences and zero-concentrated privacy to (epsilon, delta).
 //!
-//! Every order gives a bound. So the search for the best order runs in plain floats. The bound is
-//! then computed once, at the best order that was found, and rounded up.
+//! Every order gives a valid bound. So an inexact search for the best order is enough, and it runs
+//! in plain floats. The bound is then computed once, at the best order that was found, and rounded
+//! up.
 
 use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::{Error, Result};
@@ -131,7 +132,7 @@ pub fn concentrated_rho_of_pure(epsilon: f64) -> Result<f64> {
     })
 }
 
-/// Find the largest `rho` for which `rho`-zero-concentrated privacy implies
+/// Find, up to rounding, the largest `rho` for which `rho`-zero-concentrated privacy implies
 /// `(epsilon, delta)`-privacy by [`concentrated_delta`].
 ///
 /// # Errors
@@ -152,9 +153,9 @@ pub fn concentrated_rho(epsilon: f64, delta: f64) -> Result<f64> {
     Ok(low)
 }
 
-/// Compute an upper bound on the Renyi divergence of an order `a > 1` of every mechanism that is
-/// `epsilon`-differentially private. If an exponential overflows, the result is epsilon. Otherwise,
-/// the result is the smallest such bound, up to rounding.
+/// Compute an upper bound on the Renyi divergence of order `a > 1`. The bound holds for every
+/// mechanism that is `epsilon`-differentially private. If an exponential overflows, the result is
+/// epsilon. Otherwise, the result is the smallest such bound, up to rounding.
 ///
 /// Randomized response dominates the mechanism: see [`concentrated_rho_of_pure`]. This response
 /// keeps its bit with probability `p = e^epsilon / (1 + e^epsilon)`. So the divergence is
@@ -177,17 +178,17 @@ pub(super) fn divergence_of_pure(order: f64, epsilon: f64) -> Result<f64> {
     Ok(divergence().map_or(epsilon, |divergence: f64| divergence.min(epsilon)))
 }
 
-/// Find an order and a limit for the Renyi divergence of this order. By the formula of
-/// [`renyi_delta`], every mechanism within the limit is `(epsilon, delta)`-private. Up to rounding,
-/// the limit is `order` times [`concentrated_rho`], as for normal shifts. Return `None` if no such
-/// order is found.
+/// Find an order and a limit for the Renyi divergence of this order. Every mechanism whose
+/// divergence is at most the limit is `(epsilon, delta)`-private, by the formula of
+/// [`renyi_delta`]. Up to rounding, the limit is the order times [`concentrated_rho`]. This product
+/// is the divergence of a normal shift with this `rho`. Return `None` if no such order is found.
 ///
 /// # Errors
 /// The errors of [`concentrated_rho`].
 pub(super) fn renyi_limit(epsilon: f64, delta: f64) -> Result<Option<(f64, f64)>> {
     let rho = concentrated_rho(epsilon, delta)?;
     let order = root(|above| (2.0 * above + 1.0) * rho - epsilon - ln_1p(1.0 / above));
-    // The order is rounded to few digits, so that `order - 1` is exact.
+    // Round `order - 1` to 24 bits, so that `order - 1` can later be computed without rounding.
     let order = 1.0 + f64::from((order - 1.0) as f32);
     if !(0.0 < rho && (1.001..1e6).contains(&order)) {
         return Ok(None);
@@ -251,7 +252,7 @@ fn epsilon_at(order: f64, curve: impl Fn(f64) -> Result<f64>, delta: f64) -> Res
 }
 
 /// Find an order near the root of an increasing function of `order - 1`. All orders of the search
-/// are so far above 1 that `order - 1` has many correct digits.
+/// are so far above 1 that `order - 1` has at least five correct digits.
 fn root(increasing: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (-24.0, 690.0);
     for _ in 0..44 {

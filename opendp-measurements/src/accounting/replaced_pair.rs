@@ -38,18 +38,19 @@ mod noises;
 /// Put the centre of the noise at 0 for `M1`, at `-added` for `M0` and at `-replaced` for `M2`.
 /// Because `p` is log-concave, `p(y + added) / p(y)` and `p(y + replaced) / p(y)` do not increase
 /// with `y`. So there are a split and a number with the following property: each of the three
-/// integrands is positive exactly at the outputs `y` above this number. So the bound is the
-/// divergence of these `P` and `Q`. Write `H_alpha` for the divergence. For `alpha < 1`, exchange
-/// the two records: `H_alpha(P, Q) = 1 - alpha + alpha H_(1 / alpha)(Q, P)`. So this pair consists
-/// of three parts. The first part is the positive losses of the two mixtures. The second part is
-/// the mirror image of the first part. The third part is the remaining mass, at the loss 0. This
-/// remaining mass is `1 - q` times the probability that the magnitude of the noise is at most
-/// `added - replaced / 2`.
+/// integrands is positive exactly at the outputs `y` above this number. So the sum of the two
+/// integrals of the split is the divergence of `P` from `Q` for these centres. Write `H_alpha` for
+/// the divergence. For `alpha < 1`, exchange the two records:
+/// `H_alpha(P, Q) = 1 - alpha + alpha H_(1 / alpha)(Q, P)`. So this pair consists of three parts.
+/// The first part is the positive losses of the two mixtures. The second part is the mirror image
+/// of the first part: the opposite losses, with `P` and `Q` exchanged. The third part is the
+/// remaining mass, at the loss 0. For real noise, this remaining mass is `1 - q` times the
+/// probability that the magnitude of the noise is at most `added - replaced / 2`.
 ///
-/// For one release of one number, this is the smallest possible bound. If `replaced` is twice
-/// `added`, this pair is the pair of two mixtures. Then this pair is also the smallest bound for
-/// compositions. With `alpha' = 1 + (alpha - 1) / q`, the fixed split `k = c / alpha'` gives
-/// advanced joint convexity (Balle, Barthe, Gaboardi 2018).
+/// For one release of one number, this pair gives the smallest possible bound. If `replaced` is
+/// twice `added`, this pair is the pair of the two mixtures `P` and `Q`. Then this pair also gives
+/// the smallest bound for compositions. With `alpha' = 1 + (alpha - 1) / q`, the fixed split
+/// `k = c / alpha'` gives advanced joint convexity (Balle, Barthe, Gaboardi 2018).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReplacedPair {
     noise: LogConcaveNoise,
@@ -62,15 +63,16 @@ pub struct ReplacedPair {
 }
 
 impl ReplacedPair {
-    /// The largest allowed distance, as a multiple of the scale. Larger distances have losses that
-    /// are too large for floats.
+    /// The largest allowed distance, as a multiple of the scale. For larger distances, exponentials
+    /// of losses can be too large for floats.
     const LONGEST: f64 = 300.0;
     /// The largest allowed distance for discrete Gaussian noise, as a multiple of the scale. The
     /// limit does not depend on the rate.
     const LONGEST_DISCRETE: f64 = 8.0;
 
-    /// Make the pair of noise on a Poisson sample. The distances are defined at
-    /// [`shift`](DominatingPair::shift).
+    /// Make the pair of noise on a Poisson sample. The distances `added` and `replaced` have the
+    /// unit of the distance in [`shift`](DominatingPair::shift): for real noise, they are divided
+    /// by the scale.
     ///
     /// # Errors
     /// `InvalidDistance` when an argument is out of range. A distance, divided by the scale, must
@@ -173,7 +175,8 @@ impl ReplacedPair {
         ln(self.mixed(with)) - ln(self.mixed(other))
     }
     /// Return the logarithms of the two likelihood ratios at an output: with the record, and with
-    /// the replacing record. Without the record, the centre of the noise is at 0.
+    /// the replacing record. The centre of the noise is at 0 without a record, at `added` with the
+    /// record, and at `added - replaced` with the replacing record.
     fn ratios(&self, y: f64) -> (f64, f64) {
         let bent = |shift: f64| y.abs() - (y - shift).abs();
         let smooth = |shift: f64| shift * y - shift * shift / 2.0;
@@ -200,8 +203,9 @@ impl ReplacedPair {
     /// Split the rate into the parts `k` and `l` of the theorem. Return `k`. The result is
     /// approximate. Epsilon must be at least 0.
     pub(super) fn split(&self, epsilon: f64) -> f64 {
-        // Search from the output of loss 0 upward. The search ends at the output of the largest
-        // loss, or at an output with negligible noise.
+        // Search from the output of loss 0 upward. If losses are bounded, the search ends at the
+        // output of the largest loss. Otherwise, the search ends at an output beyond which the mass
+        // of the noise is negligible.
         let mut low = self.added - self.replaced / 2.0;
         let mut high = match self.noise {
             Laplace | DiscreteLaplace { .. } => self.added,
@@ -236,15 +240,19 @@ impl DominatingPair for ReplacedPair {
         let count = usize::try_from(longest).unwrap_or(grid.count);
         let limit = LIMIT + 2.0 * self.added;
         let relative = match self.noise {
-            // An edge is a float. All three distributions use the same edge.
+            // The outputs at the edges of buckets are rounded to floats. The masses of all three
+            // distributions (without a record, with the record, with the replacing record) are
+            // computed from the same rounded outputs. So this rounding is an error of the losses,
+            // and not an error of the masses.
             Gaussian => MASS_ERROR + 16.0 * U * limit * (limit + self.added),
             Laplace => ERROR + 64.0 * U + 4.0 * U * self.added,
             DiscreteLaplace { scale } => U * (512.0 + 16.0 * self.added / scale),
             DiscreteGaussian { .. } => U * 8192.0,
         };
         let reach = grid.step * count as f64;
-        // The end of the range is the largest loss. If losses are unbounded, the end is the loss at
-        // an output where the noise is negligible.
+        // The largest loss. Discrete Gaussian noise has no largest loss, so use the loss at an
+        // output where the noise is negligible. For continuous Gaussian noise, the value does not
+        // matter, because the method `gaussian` replaces `shift`.
         let largest = match self.noise {
             DiscreteGaussian { scale } => self.loss_at(self.added + LIMIT * scale + 2.0),
             _ => self.largest().unwrap_or(0.0),

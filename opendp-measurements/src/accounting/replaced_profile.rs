@@ -25,10 +25,12 @@ use super::{
 /// The theorem at [`ReplacedPair`] defines the rate `q`, the mechanisms `M0`, `M1` and `M2`, and
 /// the divergence `H_alpha`. Let `alpha = e^epsilon >= 1` and `c = (alpha - 1)(1 - q)`. For every
 /// split `q = k + l`, the divergence is at most `k H_(c / k)(M1, M0) + l H_(alpha q / l)(M1, M2)`.
-/// If `k > c`, then `k H_(c / k)(M1, M0) = k - c + c H_(k / c)(M0, M1)`. So every split gives a
-/// curve of bounds. For noise, the split is chosen to give nearly the smallest bound. For all other
-/// profiles, the split is `k = c / alpha'` with `alpha' = 1 + (alpha - 1) / q`. Then both orders
-/// are `alpha'` (advanced joint convexity; Balle, Barthe, Gaboardi 2018, Theorem 2).
+/// If `k > c`, then `k H_(c / k)(M1, M0) = k - c + c H_(k / c)(M0, M1)`. So for every
+/// split, the bound needs only divergences of orders of at least 1, which the two profiles bound.
+/// For noise, the split is chosen to give nearly the smallest bound. For all other
+/// profiles, the split is `k = c / alpha'` with `alpha' = 1 + (alpha - 1) / q`. Then both orders,
+/// `c / k` and `alpha q / l`, are `alpha'` (advanced joint convexity; Balle, Barthe, Gaboardi 2018,
+/// Theorem 2).
 ///
 /// # Errors
 /// The errors of the profiles.
@@ -109,9 +111,11 @@ fn at_split(
     epsilon: f64,
     share: f64,
 ) -> Result<f64> {
-    // Each number that multiplies a divergence is rounded up. The order of each divergence is
-    // rounded down. An order is a quotient of at least 1. The quotient stays at least 1 after
-    // rounding, because its numerator stays at least as large as its denominator.
+    // In the theorem, the bound does not increase with `c` and with `alpha q`, so `without` and
+    // `whole` are rounded down. The bound does not decrease with `l`, so `rest` is rounded up. The
+    // order of each divergence is rounded down, because a divergence does not increase with its
+    // order. An order is a quotient of at least 1. The quotient stays at least 1 after rounding,
+    // because its numerator stays at least as large as its denominator.
     let without = epsilon.neg_inf_exp_m1()?.max(0.0).neg_inf_mul(1f64.neg_inf_sub(rate)?)?;
     let gathered = if without == 0.0 {
         share

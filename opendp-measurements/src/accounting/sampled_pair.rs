@@ -1,18 +1,19 @@
 //! Pairs for any mechanism with a symmetric pair, on a sample.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::DominatingPair;
 use super::discrete_loss::DiscreteLoss;
 use super::elementary::{U, exp, exp_m1, ln, ln_1p, sum};
+use super::memo::Memo;
 use super::pair::{Buckets, Grid, Inner};
 
 /// Return the loss on a sample, `ln(1 - q + q e^x)`, from the loss `x` without sampling. Here `q`
 /// is the rate. The relative error is at most `64 u`.
 ///
-/// For `x` near 0, the form `ln(1 + q (e^x - 1))` avoids cancellation. For other `x`, the sum
-/// `1 - q + q e^x` avoids cancellation.
+/// If `q (e^x - 1)` is near 0, the form `ln(1 + q (e^x - 1))` avoids cancellation. Otherwise, the
+/// form `ln(1 - q + q e^x)` has no cancellation.
 pub(super) fn mixed(x: f64, rate: f64) -> f64 {
     let x = x.min(700.0);
     mixed_of(x, exp(x), rate)
@@ -30,7 +31,8 @@ pub(super) fn mixed_of(x: f64, ratio: f64, rate: f64) -> f64 {
 /// The exact loss on a sample for the returned ratio is within `64 u` of the given loss. An error
 /// `d` of the ratio changes the loss by `q d / e^loss`. If the ratio is below 1, it is computed as
 /// a difference of two parts. If the rate is above 1/2, the larger part is `e^loss`, and no
-/// precision is lost. Otherwise the larger part is `1`, which is at most `2 e^loss`.
+/// precision is lost. Otherwise the larger part is `1`, which is at most `2 e^loss`, because
+/// `e^loss` is at least `1 - q`.
 pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
     if loss < 0.0 && 0.5 < rate {
         (exp(loss) - (1.0 - rate)) / rate
@@ -61,7 +63,7 @@ pub struct SampledPair {
     inner: Arc<dyn DominatingPair>,
     rate: f64,
     removed: bool,
-    atoms: OnceLock<Option<Arc<OnGrid>>>,
+    atoms: Memo<Option<Arc<OnGrid>>>,
 }
 
 /// The losses of a pair, moved to a grid.
@@ -86,14 +88,15 @@ impl fmt::Debug for SampledPair {
 
 /// The largest number of losses on the grid that replaces a pair.
 const LOSSES: f64 = 1_048_576.0;
-/// The mass that can be above the grid. This mass counts as an infinite loss.
+/// About the largest mass that can be above the grid. The mass above the grid counts as an infinite
+/// loss.
 const NEGLIGIBLE: f64 = 1e-30;
 
 impl SampledPair {
     /// Make the pair on a sample with a rate above 0 and below 1, for a removed or an added record.
     ///
-    /// `inner` must be its own [`reverse`](DominatingPair::reverse). If `inner` states a [pair on a
-    /// sample](DominatingPair::on_sample), return this pair.
+    /// `inner` must be its own [`reverse`](DominatingPair::reverse). If `inner` itself has a [pair
+    /// on a sample](DominatingPair::on_sample), return the pair on a sample.
     pub fn of(inner: Arc<dyn DominatingPair>, rate: f64, removed: bool) -> Arc<dyn DominatingPair> {
         match inner.on_sample(rate, removed) {
             Some(pair) => pair,
@@ -101,9 +104,9 @@ impl SampledPair {
         }
     }
     fn listed(inner: Arc<dyn DominatingPair>, rate: f64, removed: bool) -> SampledPair {
-        SampledPair { inner, rate, removed, atoms: OnceLock::new() }
+        SampledPair { inner, rate, removed, atoms: Memo::new() }
     }
-    /// Return the loss of an output whose loss without sampling is `x`.
+    /// Return the loss on a sample of an output whose loss without sampling is `x`.
     fn sampled(&self, x: f64) -> f64 {
         let sign = if self.removed { 1.0 } else { -1.0 };
         sign * mixed(sign * x, self.rate)
@@ -133,7 +136,7 @@ impl SampledPair {
             let (found, atoms) = self.on_grid(unit);
             atoms.then(|| Arc::new(found))
         };
-        self.atoms.get_or_init(find).as_ref()
+        self.atoms.get(find).as_ref()
     }
 }
 
@@ -168,14 +171,15 @@ impl DominatingPair for SampledPair {
                 buckets.atom(grid, self.sampled(x), p, q);
             }
         }
-        // If the grid contains the exact losses, there is possibly no missing mass. So the missing
-        // mass is added as a possible output. Otherwise, the missing mass is added as an output.
+        // The function `rest` adds the mass that has no loss on the grid. If the grid contains the
+        // exact losses, it is possible that no such mass exists. So `doubt` adds an upper bound on
+        // this mass. Otherwise, `atom` adds this mass as an output.
         let mut rest = |loss: f64, p: f64, q: f64| match exact {
             true => buckets.doubt(grid, loss, p),
             false => buckets.atom(grid, loss, p, q),
         };
         if self.removed {
-            // The sum `all` has a relative rounding error.
+            // The sum `all` has a relative rounding error, so a bound on this error is subtracted.
             let missing = (1.0 - all * (1.0 - U * (64.0 + losses.mass.len() as f64))).max(0.0);
             rest(ln_1p(-rate), (1.0 - rate) * missing, missing);
             buckets.above += rate * losses.infinite * (1.0 + 4.0 * U);
@@ -196,15 +200,15 @@ impl DominatingPair for SampledPair {
     }
 }
 
-/// A mechanism on a sample of fixed size, drawn without replacement, for one record replaced.
+/// A mechanism on a sample of fixed size, drawn without replacement, for one replaced record.
 ///
-/// Let `(P, Q)` dominate the mechanism under replacement, and let a sample have the share `q` of
-/// the records. At `epsilon >= 0`, the profile of the mechanism on the sample is at most the
+/// Let `(P, Q)` dominate the mechanism for one replaced record, and let a sample have the share `q`
+/// of the records. At `epsilon >= 0`, the profile of the mechanism on the sample is at most the
 /// profile of `((1 - q) Q + q P, Q)`. At `epsilon < 0`, the profile of the mechanism on the sample
-/// is at most the profile of `(P, (1 - q) P + q Q)` (Zhu, Dong, Wang 2022, Theorem 11). The profile
-/// of one measure is equal to the first bound at `epsilon >= 0` and to the second bound at
-/// `epsilon < 0`. This measure has the positive losses of the first pair and the negative losses of
-/// the second pair. The remaining mass is at 0.
+/// is at most the profile of `(P, (1 - q) P + q Q)` (Zhu, Dong, Wang 2022, Theorem 11). There is
+/// one measure of losses whose profile equals the first bound at `epsilon >= 0` and the second
+/// bound at `epsilon < 0`. This measure has the positive losses of the first pair and the negative
+/// losses of the second pair. The remaining mass is at the loss 0.
 #[derive(Clone)]
 pub struct FixedSizePair {
     above: Arc<dyn DominatingPair>,
@@ -217,12 +221,13 @@ impl fmt::Debug for FixedSizePair {
     }
 }
 impl FixedSizePair {
-    /// Make the pair on a sample of fixed size. `pair` bounds the replacement of a record, and is
-    /// its own reverse.
+    /// Make the pair on a sample of fixed size. `pair` dominates the mechanism for one replaced
+    /// record, and is its own reverse.
     pub fn of(pair: Arc<dyn DominatingPair>, rate: f64) -> Self {
-        // The pairs for a removed and for an added record can have enclosing pairs. But these
-        // enclosing pairs do not enclose a `FixedSizePair`. So a `SampledPair` replaces each pair
-        // that has enclosing pairs. A `SampledPair` itself has no enclosing pairs.
+        // The pairs for a removed and for an added record can have enclosing pairs (see the method
+        // `between`). But these enclosing pairs do not enclose a `FixedSizePair`. So a
+        // `SampledPair` replaces each pair that has enclosing pairs. A `SampledPair` itself has no
+        // enclosing pairs.
         let sample_of = |removed| {
             let sample = SampledPair::of(pair.clone(), rate, removed);
             match sample.between(1) {
@@ -257,7 +262,7 @@ impl DominatingPair for FixedSizePair {
         joined.shift = joined.shift.max(other.shift);
         let atoms: f64 = joined.at_edges.iter().map(|(_, p)| p).sum();
         let rest = 1.0 - sum(&joined.p) - atoms - joined.below - joined.above;
-        // The error of the missing mass is the sum of the errors of all other masses.
+        // The error of the mass `rest` is at most the sum of the errors of all other masses.
         let error = 2.0 * joined.relative + 64.0 * U;
         let rest = rest.max(error);
         joined.relative = joined.relative.max(error / rest);

@@ -1,4 +1,4 @@
-//! The transform of Gaussian noise on a Poisson sample, as a sum.
+//! The transform of the loss of Gaussian noise on a Poisson sample, computed as a sum.
 
 use std::sync::OnceLock;
 
@@ -122,9 +122,9 @@ impl Law {
                 let term = self.term(side * y);
                 top = top.max(term.log);
                 let log = term.log;
-                // The slope of `ln w^v` is `v mu p`, and `p` increases with the output. Beyond `y`,
-                // this slope is at most `bend`. So the terms fall at least as fast as the terms of
-                // a normal density at `y - bend`.
+                // The slope of `ln w^v` is `v mu p`, and `p` increases with the output. Beyond
+                // `side * y`, the slope in the direction of `side` is at most `bend`. So the terms
+                // fall at least as fast as the terms of a normal density at `y - bend`.
                 let bend = if side < 0.0 { steepest * term.share * 1.001 } else { steepest };
                 terms.push(term);
                 if bend.max(self.mu) + 1.0 < y {
@@ -168,8 +168,9 @@ impl TiltedSample {
         let (power, sign) = if removed { (tilt + 1.0, 1.0) } else { (-tilt, -1.0) };
         let law = Law { mu, rate, power };
         // For a strip of the proof, compute three numbers: the half-width, the logarithm of the
-        // growth, and a step. With this step, the error of the sum is about 10^-14. The rounding
-        // error of the sum has about the same size. Use the strip with the largest step.
+        // factor of `M(t)` in the bound, and a step. With this step, the error of the sum is about
+        // 10^-14. The rounding error of the sum has about the same size. Use the strip with the
+        // largest step.
         let strip_at = |share: f64| {
             let strip = (share / mu).min(6.0);
             let cone = -ln(cis(mu * strip).0) * (-power).max(0.0);
@@ -238,9 +239,9 @@ impl TiltedSample {
         let variation = if bent <= 1.0 { 2.0 } else { 4.0 } * top * slack;
         // Between two neighbouring outputs, the density is at least the smaller of its values at
         // the two outputs, divided by `slack`. If the losses of the two outputs were subtracted,
-        // the difference would lose precision by cancellation. So a bound on the difference of the
-        // losses is computed as a bound on the integral of `mu p` between the two outputs. The
-        // bound holds because `ln p` is concave.
+        // the difference would lose precision by cancellation. But this difference is the integral
+        // of `mu p` between the two outputs. Because `ln p` is concave, the integral is at least
+        // `step * mu` times the geometric mean of the values of `p` at the two outputs.
         let mut cells = Vec::with_capacity(self.atoms.len());
         let mut place = 0.0;
         for pair in self.atoms.windows(2).rev() {

@@ -14,8 +14,9 @@ use super::{
     profile_of_discrete_gaussian_vector,
 };
 
-/// The largest sensitivity of discrete Laplace noise whose outputs are counted one by one. For a
-/// larger sensitivity, the pair of pure differential privacy bounds the loss.
+/// The largest sensitivity of discrete Laplace noise for which an account uses the pair of this
+/// noise, whose outputs are listed one by one. For a larger sensitivity, the account uses the pair
+/// of pure differential privacy.
 const MOST_OUTPUTS: u32 = 65_536;
 
 /// The dominating pair of one share of a budget, or of one release.
@@ -82,7 +83,7 @@ impl SharePair {
     ///
     /// # Errors
     /// `InvalidDistance` when a number is negative or not finite, a delta or a rate is above 1, or
-    /// a scale is 0.
+    /// a scale is 0. The scale of discrete Laplace noise can be infinite.
     pub(super) fn checked(self) -> Result<Self> {
         let numbers = match self {
             SharePair::Private { epsilon, delta } => [epsilon, delta],
@@ -151,14 +152,14 @@ impl SharePair {
     /// Return `None` if no such `rho` is known.
     ///
     /// # Proof
-    /// A pure loss has the `rho` of [`concentrated_rho_of_pure`]. Shares for pure losses, for
-    /// choices and for Gaussian noise also admit releases with a pure loss. A `mu`-GDP release is
+    /// A release with a pure loss has the `rho` of [`concentrated_rho_of_pure`]. Shares for choices
+    /// and for Gaussian noise also admit releases with a pure loss. A `mu`-GDP release is
     /// post-processing of a normal shift (Dong, Roth, Su 2022), so its `rho` is `mu^2 / 2`. A
     /// choice of range `r` has the `rho` `r^2 / 8` (Cesar, Rogers 2021). A share of choices of
     /// range `r` also admits a pure loss of up to `r / 2`, whose `rho` is at most `r^2 / 8`. The
     /// dominating pair of the choices has a `rho` above `r^2 / 8`, because this pair dominates all
-    /// mechanisms of the range at once. The `rho` of discrete Gaussian noise is
-    /// `square / (2 scale^2)` (Canonne, Kamath, Steinke 2020, Theorem 4).
+    /// mechanisms of the range at once. So the `rho` of the releases is used. The `rho` of discrete
+    /// Gaussian noise is `square / (2 scale^2)` (Canonne, Kamath, Steinke 2020, Theorem 4).
     pub(super) fn rho(&self) -> Option<f64> {
         let largest = self.most();
         let rho = match *self {
@@ -208,7 +209,10 @@ impl SharePair {
     /// because the discrete noise is also log-concave. This pair also dominates shifts by the same
     /// distance at a larger scale. For the proof, let `a` be `e^(-1 / scale)` for the smaller
     /// scale, and `b` the same expression for the larger scale. So `a < b`. The generating function
-    /// of the noise of the smaller scale is `(1 - a)^2 / ((1 - a z) (1 - a / z))`. Now
+    /// of the noise of the smaller scale is `(1 - a)^2 / ((1 - a z) (1 - a / z))`. For the
+    /// larger scale, `b` replaces `a`. Divide the function of the larger scale by the function of
+    /// the smaller scale. Up to a constant factor, the result is `(1 - a z) / (1 - b z)` times
+    /// the same expression with `1 / z` in place of `z`. Now
     /// `(1 - a z) / (1 - b z) = a / b + (1 - a / b) / (1 - b z)`. Up to a constant factor, this
     /// quotient is the generating function of a mixture of 0 and a geometric number. The same holds
     /// if `1 / z` replaces `z`. So noise of the larger scale is noise of the smaller scale plus
@@ -318,7 +322,8 @@ impl SharePair {
     /// Read from JSON.
     ///
     /// # Errors
-    /// `FailedCast` when the JSON was not written by [`to_json`](SharePair::to_json).
+    /// `FailedCast` when the JSON does not have the form of [`to_json`](SharePair::to_json), and
+    /// `InvalidDistance` when a number of the pair is not allowed.
     pub fn from_json(json: &Json) -> Result<Self> {
         let wrong = || Error::FailedCast("a share as JSON: the pair is missing or wrong".into());
         let whole = |number: f64| {

@@ -23,14 +23,14 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 ///
 /// *Proof.* Let `A` be a set of shares. Claim: the product of the pairs of `A` dominates every
 /// interaction that uses each share of `A` at most once. The proof is by induction over the size of
-/// `A`. For an interaction without releases, the two distributions are equal, and every pair
-/// dominates them. Let the first release use the share `s`. Its pair dominates the release
-/// ([`SharePair::dominates`]). Given any answer, the rest of the interaction uses the other shares,
-/// so the product of their pairs dominates the rest. This product is the same for all answers. So
-/// the product of all pairs of `A` dominates the interaction (adaptive composition of dominating
-/// pairs: Zhu, Dong, Wang 2022, Theorem 10). If the choice of the first share is random, convexity
-/// gives the same claim. [`new`](SharedAccount::new) checks the delta of the product of all shares
-/// with [`Account`], in both directions.
+/// `A`. For an interaction without releases, the distributions on the two neighbours are equal, and
+/// every pair dominates them. Let the first release use the share `s`. Its pair dominates the
+/// release ([`SharePair::dominates`]). Given any answer, the rest of the interaction uses the other
+/// shares, so the product of their pairs dominates the rest. This product is the same for all
+/// answers. So the product of all pairs of `A` dominates the interaction (adaptive composition of
+/// dominating pairs: Zhu, Dong, Wang 2022, Theorem 10). If the choice of the first share is random,
+/// convexity gives the same claim. [`new`](SharedAccount::new) checks the delta of the product of
+/// all shares with [`Account`], in both directions.
 ///
 /// There is a second bound. Suppose that every release of each share has a known `rho`. Then the
 /// sum of all `rho` bounds the whole interaction (Bun, Steinke 2016, Lemma 2.3), because each `rho`
@@ -40,13 +40,14 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// mechanisms of its range at once.
 ///
 /// Discrete Gaussian noise on vectors has no single pair, because shifts of equal length can have
-/// different losses. [`Account`] bounds these shares by smoothing, or by a recursion over the worst
-/// shift. Both bounds hold even if a shift depends on all losses so far. Both bounds also hold if
-/// other releases come between these releases, or if some of these releases are left out. Smoothing
-/// goes backward from the last release, and multiplies the bound by a factor for each release. The
-/// factor of a release depends only on the number of later releases of the same kind. The product
-/// of all factors is bounded for any order of the releases. If a release is left out, the proof of
-/// smoothing adds the loss of normal noise in its place. This added loss does not reduce delta.
+/// different losses. [`Account`] bounds these shares by smoothing (normal noise is added to the
+/// total loss), or by a recursion over the worst shift. Both bounds hold even if a shift depends on
+/// all losses so far. Both bounds also hold if other releases come between these releases, or if
+/// some of these releases are left out. Smoothing goes backward from the last release, and
+/// multiplies the bound by a factor for each release. The factor of a release depends only on the
+/// number of later releases of the same kind. The bound on the product of all factors holds for any
+/// order of the releases. If a release is left out, the proof of smoothing adds the loss of normal
+/// noise in its place. This added loss does not reduce delta.
 ///
 /// For the pair of a Poisson sample, neighbours differ by an added or removed record. So delta can
 /// depend on the direction. All other pairs give the same delta in both directions.
@@ -63,7 +64,7 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// | all, in any order | | Zhu, Dong, Wang 2022, Theorem 10 |
 /// | shares with a `rho`, in any order | | Bun, Steinke 2016, Lemma 2.3; Cesar, Rogers 2021 |
 /// | shares that depend on answers | refused: use an [`AdaptiveAccount`](super::AdaptiveAccount) | |
-/// | interactive releases whose conversations are interleaved | refused: none of the theorems above covers them | |
+/// | interactive releases whose conversations are interleaved | not covered by these theorems | |
 ///
 /// ```
 /// use opendp_measurements::accounting::{SharePair, SharedAccount};
@@ -89,7 +90,7 @@ pub struct SharedAccount {
 /// [`SharedAccount::factor`] stops if the factor is known up to this relative error.
 const CLOSE: f64 = 1e-6;
 /// If all shares have Gaussian noise, [`SharedAccount::factor`] stops at this relative error
-/// instead. The composition of such shares is computed fast and exactly.
+/// instead. The composition of such shares is computed fast, and with a smaller error.
 const CLOSER: f64 = 1e-9;
 /// The factor that [`SharedAccount::factor`] tries first. If the shares do not fit the budget at
 /// this factor, the next factor is 1.
@@ -179,7 +180,8 @@ impl SharedAccount {
     ///
     /// # Errors
     /// `BudgetExceeded` when there is no such share, the share was used before, or its pair does
-    /// not dominate the release. The account then stays unchanged.
+    /// not dominate the release; `InvalidDistance` when a number of `release` is not allowed. In
+    /// both cases, the account stays unchanged.
     pub fn charge(&mut self, place: usize, release: &SharePair) -> Result<()> {
         let (Some(share), Some(used)) = (self.shares.get(place), self.used.get_mut(place)) else {
             return Err(Error::BudgetExceeded(format!("the budget has no share {place}")));
@@ -200,7 +202,7 @@ impl SharedAccount {
     pub fn shares(&self) -> &[SharePair] {
         &self.shares
     }
-    /// Return the first share that was not used.
+    /// Return the index of the first share that was not used.
     pub fn next_share(&self) -> Option<usize> {
         self.used.iter().position(|used| !used)
     }
@@ -217,7 +219,9 @@ impl SharedAccount {
     pub fn spent(&self) -> Result<(Exact, Exact)> {
         self.loss_of(true, Account::epsilon_above)
     }
-    /// Return an epsilon and a delta of the shares that were not used, rounded down.
+    /// Return an epsilon and a delta of the shares that were not used, rounded down. If no share
+    /// was used, return the budget. If the delta of the budget is 0, the result is the budget
+    /// without the epsilon of the used shares.
     ///
     /// # Errors
     /// The errors of the computation.
@@ -226,7 +230,7 @@ impl SharedAccount {
             return Ok((self.epsilon.clone(), self.delta.clone()));
         }
         if self.delta.is_zero() {
-            // Without a delta, losses add up.
+            // If delta is 0, the epsilons of shares add up.
             let (spent, _) = self.spent()?;
             return Ok((self.epsilon.minus(&spent), Exact::ZERO));
         }

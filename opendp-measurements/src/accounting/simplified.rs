@@ -16,21 +16,21 @@ use super::{GaussianPair, gaussian_delta, gaussian_epsilon};
 /// Parts that bound other parts from above or from below.
 pub(super) struct Simplified {
     pub(super) parts: Vec<PairCount>,
-    /// The total probability that a replacement fails. [`Between`](super::Between) describes such a
-    /// failure.
+    /// An upper bound on the sum of the failure probabilities of all replacements.
+    /// [`Between`](super::Between) describes such a failure.
     pub(super) failure: f64,
     /// To get the upper bound on delta, multiply the delta of the parts by this factor, and add
     /// `failure`.
     pub(super) factor: f64,
     /// The variance that the replacements add to the loss, divided by the whole variance of the
-    /// loss.
+    /// loss (with the added variance).
     share: f64,
 }
 
 /// A bound adds some variance to the loss. If this added variance, divided by the whole variance,
-/// is below a limit, no other bound is needed. The first number is the limit for a few different
-/// parts. The second number is the limit for many different parts. This limit is larger than the
-/// first limit, because other bounds for many parts take long to compute.
+/// is below a limit, no other bound is needed. The first number is the limit for fewer than
+/// `MANY` different pairs. The second number is the limit for at least `MANY` different pairs. The
+/// second limit is larger, because other bounds for many pairs take long to compute.
 const SMALL_SHARE: (f64, f64) = (2e-5, 2e-4);
 /// If the variance that a bound adds, divided by the whole variance, is above this limit, the bound
 /// is not used.
@@ -43,11 +43,12 @@ const MOST: u32 = 8;
 const BELOW: (f64, f64) = (3.0, 0.33);
 
 impl Simplified {
-    /// Replace pairs by their [enclosing](super::Between) pairs. Replace all Gaussian noise by one
-    /// release. The `mu` of this release is the root of the sum of all `mu_i^2` (Dong, Roth, Su
-    /// 2022, on the composition of Gaussian noise).
+    /// If pairs that [enclose](super::Between) a pair are known, replace this pair by the enclosing
+    /// pair on the given side. Replace all Gaussian noise by one release. The `mu` of this release
+    /// is the square root of the sum of all `mu_i^2` (Dong, Roth, Su 2022, on the composition of
+    /// Gaussian noise).
     ///
-    /// Return `None` if there is no bound from below.
+    /// Return `None` if a bound from below is requested, and some pair gives no such bound.
     pub(super) fn of(parts: &[PairCount], side: Side) -> Result<Option<Simplified>> {
         let (mut others, mut failure) = (Vec::<PairCount>::new(), 0.0);
         let mut gaussian: Option<(GaussianPair, u64, f64)> = None;
@@ -160,9 +161,9 @@ impl Simplified {
             Side::Below => Ok(0.0),
         }
     }
-    /// Convert a delta of the account to a delta of the parts. At the returned delta, the epsilon
-    /// of the parts is a bound on the epsilon of the account at the given delta. Return `None` if
-    /// there is no such delta above 0.
+    /// Convert a delta of the account to a delta of the parts. Let `e` be the epsilon of the parts
+    /// at the returned delta. Then `e` bounds the epsilon of the account at the given delta, from
+    /// the given side. Return `None` if there is no such delta above 0.
     pub(super) fn without_failure(&self, delta: f64, side: Side) -> Result<Option<f64>> {
         let share = match side {
             _ if self.failure == 0.0 => delta,
@@ -177,14 +178,15 @@ impl Simplified {
     }
 }
 
-/// Return whether some release reveals everything with probability 1. In this case, no grid is
-/// needed.
+/// Return whether some release reveals everything with probability 1. In this case, delta is 1 at
+/// every epsilon, and no grid is needed.
 pub(super) fn reveals(parts: &[PairCount]) -> bool {
     parts.iter().any(|(pair, count)| 0 < *count && pair.revealed() == 1.0)
 }
 
 /// Combine Gaussian noise with the Gaussian noise that was found so far. The result has three
-/// values: the pair of the new noise, the number of all releases, and the sum of all `mu^2`.
+/// values: the pair of the new noise, the number of all releases with Gaussian noise, and the sum
+/// of their `mu^2`.
 fn join(
     found: Option<(GaussianPair, u64, f64)>,
     mu: f64,

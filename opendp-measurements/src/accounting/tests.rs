@@ -109,14 +109,15 @@ fn discrete_noise() {
     }
     let pair = DiscreteLaplacePair { sensitivity: 1, scale: 1.0 / 0.0730333 };
     check(account_of(pair, 20).epsilon(1e-4).unwrap(), 1.0, 1e-4);
-    // With sensitivity 1, the loss of the noise equals the loss of randomized response.
+    // With sensitivity 1 and scale 1, the loss of the noise equals the loss of randomized response
+    // with epsilon 1. So delta at epsilon 0 is (e - 1) / (e + 1).
     let found =
         account_of(DiscreteLaplacePair { sensitivity: 1, scale: 1.0 }, 1).delta(0.0).unwrap();
     check(found, 0.46211715726, 1e-11);
 }
-/// The published value is 4.37775327652394. This value is 1.3e-4 above the exact value. The exact
-/// value is computed from the distribution of the sum of 100 discrete Gaussian numbers. The
-/// probabilities of this distribution are known to many digits.
+/// The published value is 4.37775327652394. It exceeds the exact value by 0.013 %. The exact value
+/// is computed from the distribution of the sum of 100 discrete Gaussian numbers. The probabilities
+/// of this distribution are known to many digits.
 #[test]
 fn does_not_reproduce_a_loose_value_for_the_discrete_gaussian() {
     let pair = DiscreteGaussianPair { sensitivity: 1, scale: 10.0 };
@@ -177,7 +178,7 @@ fn a_third_partys_pair_is_as_good_as_ours() {
                 && second.upper <= first.upper * 1.001
         );
     }
-    // The last output is possible only under the first distribution.
+    // The last output has probability 0.25 under the first distribution, and 0 under the second.
     let leaky = FinitePair::new(vec![0.5, 0.25, 0.25], vec![0.75, 0.25, 0.0]).unwrap();
     let delta = account_of(leaky, 1).delta_above(1e3).unwrap();
     assert!((0.25..0.2501).contains(&delta), "{delta}");
@@ -188,8 +189,8 @@ fn a_sample_of_fixed_size_costs_more_than_a_poisson_sample() {
     let fixed = account_of(pair(0.01), 1000).epsilon(1e-5).unwrap();
     let poisson = account_of(sampled(1.0, 0.01), 1000).epsilon(1e-5).unwrap();
     assert!(poisson.upper < fixed.lower && fixed.upper < fixed.lower * 1.001);
-    // Take one release and an epsilon of at least 0. For a removed record, the profile of a Poisson
-    // sample equals the profile of a sample of fixed size.
+    // For one release and an epsilon of at least 0, two profiles are equal: the profile of a sample
+    // of fixed size, and the profile of a Poisson sample for a removed record.
     let (first, second) = (
         account_of(pair(0.1), 1).delta(0.5).unwrap(),
         account_of(sampled(1.0, 0.1), 1).delta(0.5).unwrap(),
@@ -204,8 +205,8 @@ fn one_release_of_a_tiny_loss_is_enclosed_narrowly() {
             account_of(replaced, 1).delta(epsilon).unwrap(),
             account_of(sampled(2.0, 0.01), 1).delta(epsilon).unwrap(),
         ] {
-            // All losses are in a narrow interval. If a computation did not use this interval, the
-            // two bounds on delta would differ by 1e-5 or more.
+            // Almost all losses are in a narrow interval. If a computation did not use this
+            // interval, the two bounds on delta would differ by 1e-5 or more.
             assert!(found.upper - found.lower < 1e-6 && 0.0 < found.lower, "{epsilon}: {found:?}");
             assert!(found.upper < found.lower * 1.01, "{epsilon}: {found:?}");
         }
@@ -219,7 +220,7 @@ fn losses_on_a_sample_keep_their_digits_at_rates_near_1() {
         let mut worst = 0.0f64;
         for n in 1..200 {
             let x = 0.5 - 0.2 * f64::from(n);
-            // Every term is positive, so only the last digits of this loss are inexact.
+            // Both terms are positive and do not cancel. So only the last digits are inexact.
             let loss = ln((1.0 - rate) + rate * exp(x));
             assert!((mixed(x, rate) - loss).abs() <= 64.0 * U * (1.0 + loss.abs()), "{rate} {x}");
             let off =
@@ -279,8 +280,8 @@ fn samples_of_discrete_noise_are_enclosed_on_both_sides() {
             }
         }
     }
-    // If only the curve of a pair is known, delta has no positive lower bound. A pair of a sample
-    // that is computed from this pair also gives no positive lower bound.
+    // If only the curve of a pair is known, the pair gives no positive lower bound on delta. The
+    // pair for the same mechanism on a sample also gives no positive lower bound.
     let curve: Arc<dyn DominatingPair> = Arc::new(CurvePair::new(1.0, |_| 0.1));
     assert_eq!(account_of(FixedSizePair::of(curve, 0.1), 1).delta(0.1).unwrap().lower, 0.0);
 }
@@ -340,8 +341,8 @@ fn profiles_compose_through_their_accounts() {
     assert_eq!(profile_of_laplace(0.0, 0.0).unwrap().delta(0.0).unwrap(), 0.0);
     assert_eq!(profile_of_laplace(1.0, 0.0).unwrap().delta(9.0).unwrap(), 1.0);
     assert!(profile_of_laplace(f64::NAN, 1.0).is_err());
-    // The profile of discrete noise on integers differs from the profile of continuous noise. The
-    // delta of the discrete noise is larger.
+    // The profile of discrete noise on integers differs from the profile of continuous noise. At
+    // epsilon 0.5, the delta of the discrete noise is larger.
     let discrete = profile_of_discrete_laplace(1.0, 1.0).unwrap();
     assert!(discrete.delta(0.5).unwrap() > delta * 1.1);
     let large = profile_of_discrete_gaussian(1e6, 1e6).unwrap().delta(1.0).unwrap();

@@ -93,17 +93,19 @@ impl Tilted for TiltedGaussian {
 /// A loss between two ends `-e` and `e`, with a density proportional to `e^(x / 2)` between the
 /// ends.
 ///
-/// Let `z` be a complex number, and `w = z + 1/2`. For Laplace noise, the two ends together have
-/// the weight `cosh(w e)`, and the interval between the ends has the weight `sinh(w e) / (2 w)`. So
-/// `M(z) e^(e / 2) = cosh(w e) + sinh(w e) / (2 w)`. Without the atoms at the ends, the loss is the
-/// loss of the exponential mechanism. For this mechanism, `M(z) 2 sinh(e / 2) = sinh(w e) / w`.
+/// In the formulas, `e` is the end, but `e^` is the exponential function. Let `z` be a complex
+/// number, and `w = z + 1/2`. For Laplace noise, both ends are atoms, and
+/// `M(z) e^(e / 2) = cosh(w e) + sinh(w e) / (2 w)`. The first term comes from the two ends. The
+/// second term comes from the interval between the ends. Without the atoms at the ends, the loss is
+/// the loss of the exponential mechanism. For this mechanism,
+/// `M(z) 2 sinh(e / 2) = sinh(w e) / w`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TiltedEnds {
     end: f64,
-    /// The number `w` at the tilt `t`, which is `t + 1/2`.
+    /// The number `w = t + 1/2` for the tilt `t`.
     place: f64,
     atoms: bool,
-    /// The number `tanh(place * end)`. Its relative error is `48 u`.
+    /// The number `tanh(place * end)`. Its relative error is at most `48 u`.
     tanh: f64,
     /// The number `M(t) / cosh(place * end)`, up to a factor that does not depend on `t`.
     total: f64,

@@ -20,9 +20,9 @@ pub(super) struct Way {
     pub(super) spent: Exact,
     pub(super) pots: Vec<Pot>,
 }
-/// Delta is divided into 64 equal parts. Each of the five numbers is a number of these parts. In
-/// this order, the numbers are for the deltas of releases, the Gaussian filter, each mixed filter,
-/// the simple filter, and the Renyi filter.
+/// Delta is divided into 64 equal parts. Each of the five numbers counts some of these parts. The
+/// first number is for the deltas of releases. The other numbers are, in this order, for the
+/// Gaussian filter, each mixed filter, the simple filter, and the Renyi filter.
 pub(super) type Parts = [u32; 5];
 pub(super) const GAUSSIAN_FIRST: Parts = [2, 56, 1, 3, 0];
 pub(super) const RENYI_FIRST: Parts = [2, 24, 1, 3, 32];
@@ -125,10 +125,10 @@ impl Way {
                 if let Some(pot) = simple {
                     delta = pot.failure_left().times(part);
                     let epsilon = pot.pure_left().times(part);
-                    // Below, `epsilon` is the pure loss that the simple filter admits. For a small
+                    // Here `epsilon` is the pure loss that the simple filter admits. For a small
                     // delta, the `mu` that this filter admits is at most slightly larger than
-                    // `epsilon`. So this `mu` is computed only if `epsilon` exceeds the largest
-                    // `mu` so far.
+                    // `epsilon`. So this `mu` is useful only if `epsilon` exceeds the largest `mu`
+                    // so far.
                     if largest < epsilon.times(&epsilon) {
                         let mu = joined_mu(0.0, epsilon.to_f64_down(), delta.to_f64_down())?;
                         largest = largest.max(square(mu)?);
@@ -169,9 +169,9 @@ impl Way {
             let own = if pot.simple { pot.failure_left() } else { Exact::ZERO };
             return Ok((pure, deltas.plus(&own)));
         }
-        // Consider the composition of a pure loss and noise. The delta of this composition is at
-        // least half of the delta of the noise alone. So the delta of the noise alone is at most
-        // twice the delta of the composition.
+        // Consider the composition of a pure loss `e` and noise. The delta of this composition at
+        // epsilon `e + x` is at least half of the delta of the noise alone at epsilon `x`. So the
+        // delta of the noise alone is at most twice the delta of the composition.
         let own = if pure.is_zero() { pot.failure.clone() } else { pot.failure.plus(&pot.failure) };
         let noise = joined_epsilon(0.0, mu, own.to_f64_up())? * (1.0 - 4e-6);
         Ok((pure.plus(&Exact::from_f64(noise)?), deltas.plus(&pot.failure)))

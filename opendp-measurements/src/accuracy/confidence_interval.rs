@@ -34,8 +34,8 @@ pub trait Released: Carrier {
 /// its value, the interval is not valid. Each of the `n` intervals of a vector misses its number
 /// with probability at most `alpha / n`. By the union bound, the probability that any interval
 /// misses its number is at most `alpha`, even if the noises depend on each other. All ends are
-/// rounded outward. A released float is treated as the interval between its neighbours. An end that
-/// exceeds all floats becomes infinite.
+/// rounded outward. A released float is treated as the interval from the next smaller float to the
+/// next larger float. An end that exceeds all floats becomes infinite.
 ///
 /// # Errors
 /// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when the accuracy of the
@@ -144,7 +144,7 @@ macro_rules! released {
 released!(i8 i16 i32 i64 i128 u8 u16 u32 u64 =>
     |number| (f64::neg_inf_cast(number)?, f64::inf_cast(number)?));
 // The release is the float nearest to the sum of the true number and the noise. So this sum is
-// between the neighbours of the release.
+// between the next smaller float and the next larger float.
 released!(f32 f64 => |number| (number.next_down().to_f64(), number.next_up().to_f64()));
 
 #[cfg(test)]
@@ -199,8 +199,8 @@ mod tests {
         // The control: releases for the true number 12.5 are outside this interval more often than
         // releases for the true number 10.5.
         assert!(0.128 < misses(&release, &12.5, &interval, miss));
-        // For integer noise Z of scale 3, the bound is 7, and P[|Z| > 7] is about 0.081. So only an
-        // upper limit of the frequency is checked.
+        // For integer noise Z of scale 3, the bound is 7, and P[|Z| > 7] is about 0.081. This
+        // probability is below alpha, so only an upper limit of the frequency is checked.
         let integers = space(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new());
         let release = make_laplace(integers, scale, None).unwrap();
         let interval = confidence_interval(&release, &-7, 0.1).unwrap();

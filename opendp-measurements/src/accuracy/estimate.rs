@@ -116,8 +116,8 @@ impl Estimate {
         Ok((lower, self.value.inf_add(bound).unwrap_or(f64::INFINITY)))
     }
     /// Find an interval that contains the quotient of the true numbers except with probability
-    /// `alpha`. For example, the quotient of a sum and a count is a mean. If the divisor can be 0,
-    /// the interval contains all numbers.
+    /// `alpha`. For example, the quotient of a sum and a count is a mean. If the interval of the
+    /// divisor contains 0, or an end of an interval is infinite, the result contains all numbers.
     ///
     /// Both numbers are in their [`simultaneous`] intervals except with probability `alpha`. Divide
     /// each end of the first interval by each end of the second interval. Then the quotient of the
@@ -155,9 +155,9 @@ impl Estimate {
 /// their true numbers.
 ///
 /// Let `n` be the number of estimates. If no two estimates have a common noise, the estimates are
-/// independent. Then each interval may miss its number with a probability of up to `1 - (1 -
-/// alpha)^(1/n)`. If two estimates have a common noise, each interval may miss its number with a
-/// probability of up to `alpha / n`, by the union bound.
+/// independent. Then each interval may miss its number with a probability of up to
+/// `1 - (1 - alpha)^(1/n)`. If two estimates have a common noise, each interval may miss its number
+/// with a probability of up to `alpha / n`, by the union bound.
 ///
 /// # Errors
 /// The errors of [`sum_of`].

@@ -31,7 +31,8 @@ pub(crate) fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result
 pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f64> {
     let noise = quantile(alpha)?.inf_mul(scale.value())?;
     // On the finest lattice, half a step is not a float, so it is rounded up to the least positive
-    // float. At scale 0, a number on this lattice is not rounded, so half a step is not added.
+    // float. All floats are on this lattice. So at scale 0, the release equals the true number, and
+    // half a step is not added.
     let half = match power_of_two(k - 1) {
         0.0 if scale.value() == 0.0 => 0.0,
         0.0 => f64::from_bits(1),
@@ -87,7 +88,7 @@ pub(crate) fn beyond(scale: Scale, alpha: f64) -> Result<f64> {
 /// to be small enough. The first value is such a `t`, because `P[|N| > t] <= exp(-t^2 / 2)` for all
 /// `t >= 0`. Proof: the right side minus the left side is 0 at `t = 0` and in the limit of large
 /// `t`. The derivative of this difference is `(sqrt(2 / pi) - t) exp(-t^2 / 2)`. As `t` grows, this
-/// derivative is first positive and then negative.
+/// derivative is first positive and then negative. So the difference is never negative.
 pub(crate) fn quantile(alpha: f64) -> Result<f64> {
     let unit = Scale::new(1.0)?;
     let mut good = negative_ln(alpha)?.inf_mul(2.0)?.inf_sqrt()?;
@@ -128,8 +129,9 @@ mod tests {
             assert!((found / exact - 1.0).abs() < 1e-13, "{alpha}: {found}");
         }
         assert_eq!(quantile(1.0), Ok(0.0));
-        // The exact value is 38.485. One tail must be at most half of alpha. Here this half is not
-        // a float, so the computed result is larger.
+        // The exact value is 38.485. One tail must be at most half of alpha. Here this half is
+        // below all positive floats, so no computed tail is small enough. The result is the first
+        // value of the search, which is larger than the exact value.
         let largest = quantile(5e-324).unwrap();
         assert!(38.48 < largest && largest < 38.61, "{largest}");
     }

@@ -1,4 +1,4 @@
-//! The distributions of noises on a grid, rounded up.
+//! Upper bounds on the distributions of noises on a grid.
 
 use crate::accounting::discrete_loss::DiscreteLoss;
 use crate::accounting::elementary::{exp, exp_m1, sum};
@@ -52,16 +52,16 @@ impl Placed {
     pub(super) fn is_bounded_by_reals(&self) -> bool {
         self.kind.is_discrete() && COARSE < self.scale
     }
-    /// Return the number of grid points of this noise.
+    /// Return the approximate number of grid points of this noise.
     pub(super) fn points(&self, step: f64, log: f64) -> f64 {
-        // For integer noise, the last integers can be beyond the reach. For real noise, all points
-        // are within the reach.
+        // For integer noise, the last integer can be up to 2 above the reach. For real noise, the
+        // last point is less than one step above the reach, and this step is not counted.
         let more = if self.kind.is_discrete() { 2.0 } else { 0.0 };
         2.0 * (reach(self.kind, self.scale, log) + more) * self.weight / step
     }
-    /// Round `weight * Z` to the multiples of a step. Return a measure on the grid and at infinity.
-    /// For every number `x`, the mass of this measure above `x` is at least the probability that
-    /// the rounded `weight * Z` is above `x`. Each mass is enlarged by more than its error. Mass of
+    /// Round `weight * Z` to the multiples of a step. Return masses on the grid and at infinity.
+    /// For every number `x`, the sum of the masses above `x` is at least the probability that the
+    /// rounded `weight * Z` is above `x`. Each mass is enlarged by more than its error. Mass of
     /// values above the grid is moved to infinity. Mass of values below the grid is moved up to the
     /// lowest point of the grid.
     ///
@@ -77,8 +77,9 @@ impl Placed {
     /// - Gaussian: let `w(z) = exp(-z^2 / (2 scale^2))`. For `m >= 1` the claim is Proposition 25
     ///   of Canonne, Kamath, Steinke 2020. For `m <= 0` the claim is
     ///   `P[Z >= 1 - m] >= P[R >= 1 - m]`. For `j >= 1`, `sum_(k >= j) w(k)` is at least the
-    ///   integral of `w` from `j` to infinity, because `w` decreases. All weights add up to
-    ///   `scale sqrt(2 pi)` times at most `1 + 3 exp(-2 (pi scale)^2)`, by Poisson's summation.
+    ///   integral of `w` from `j` to infinity, because `w` decreases. By Poisson's summation, the
+    ///   sum of all weights is `scale sqrt(2 pi)` times a factor. This factor is at most
+    ///   `1 + 3 exp(-2 (pi scale)^2)`, and causes the relative error.
     ///
     /// If the noise is cut off, negative values are replaced by 0.
     pub(super) fn on_grid(&self, step: f64, log: f64, rounding: Rounding) -> DiscreteLoss {
@@ -98,15 +99,15 @@ impl Placed {
     fn reals(&self, step: f64, log: f64, rounding: Rounding) -> DiscreteLoss {
         let scale = self.scale * self.weight;
         let count = (reach(self.kind, scale, log) / step).ceil().max(1.0) as usize;
-        // If a step is 1e6 times the scale, all values are already within one step of 0. So a
-        // larger ratio is not needed.
+        // If a step is 1e6 times the scale, the probability of a value more than half a step away
+        // from 0 is below all positive floats. So a larger ratio is not needed.
         let ratio = (step / scale).min(1e6);
         let laplace = self.kind.is_laplace();
         let first_half = -exp_m1(-ratio) / 2.0;
         // A number is rounded to a positive grid point if it is above `begin` steps.
         let begin = if rounding == Rounding::Nearest { 0.5 } else { 0.0 };
-        // In units of a step, let a number be between `m + begin` and `m + 1 + begin`. Item `m` of
-        // `half` is the probability of such numbers.
+        // Item `m` of `half` bounds the probability that the noise, in units of a step, is between
+        // `m + begin` and `m + 1 + begin`.
         let half: Vec<f64> = (0..count)
             .map(|m| {
                 let m = m as f64 + begin;

@@ -30,7 +30,8 @@ pub(crate) fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result
 pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f64> {
     let noise = negative_ln(alpha)?.inf_mul(scale.value())?;
     // On the finest lattice, half a step is not a float, so it is rounded up to the least positive
-    // float. At scale 0, a number on this lattice is not rounded, so half a step is not added.
+    // float. All floats are on this lattice. So at scale 0, the release equals the true number, and
+    // half a step is not added.
     let half = match power_of_two(k - 1) {
         0.0 if scale.value() == 0.0 => 0.0,
         0.0 => f64::from_bits(1),
@@ -39,8 +40,8 @@ pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f6
     noise.inf_add(half)
 }
 
-/// Return an upper bound on the error of a released integer. The bound is the least integer `a`
-/// with `P[|Z| > a] <= alpha`.
+/// Return an upper bound on the error of a released integer. Up to rounding, the bound is the least
+/// integer `a >= 0` with `P[|Z| > a] <= alpha`.
 ///
 /// Let `q = exp(-1 / scale)`. For every integer `m >= 1`, `P[|Z| >= m] = 2 q^m / (1 + q)`. At
 /// `m = a + 1`, this probability is at most `alpha` if and only if

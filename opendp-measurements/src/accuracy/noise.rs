@@ -36,7 +36,7 @@ pub struct Noise {
     pub(super) kind: Kind,
     pub(super) scale: f64,
     pub(super) cut: bool,
-    /// A bound on the additional error from rounding to a lattice.
+    /// A bound on an additional error, for example from rounding to a lattice.
     pub(super) slack: f64,
 }
 impl Noise {
@@ -68,25 +68,27 @@ impl Noise {
     /// have the same sign. For example, if all true numbers are at the lower bound, no error is
     /// negative. In this example, the means of the errors do not cancel, but add up. A sum of
     /// errors is at most the sum of the positive parts of the noises. By symmetry, the distribution
-    /// of this sum also bounds the negative of the sum of errors. This bound holds for all true
-    /// numbers.
+    /// of the sum of positive parts also bounds the negative of the sum of errors. Both bounds hold
+    /// for all true numbers.
     #[must_use]
     pub fn cut_off(mut self) -> Self {
         self.cut = true;
         self
     }
-    /// Add an error whose magnitude is at most `slack`, for example an error from rounding to a
-    /// lattice. This error can depend on the noise.
+    /// Declare an additional error whose magnitude is at most `slack`, for example an error from
+    /// rounding to a lattice. This error can depend on the noise. A second call replaces the bound
+    /// of the first call.
     #[must_use]
     pub fn and_at_most(mut self, slack: f64) -> Self {
         self.slack = slack.abs();
         self
     }
-    /// Return the largest additional error from rounding.
+    /// Return the bound on the additional error, for example from rounding to a lattice.
     pub fn slack(&self) -> f64 {
         self.slack
     }
-    /// Find a `t` with `P[|Z| > t] <= alpha`, close to the least such `t`. Here `Z` is the noise.
+    /// Find a `t` with `P[|Z| > t] <= alpha`. Here `Z` is the noise plus the additional error.
+    /// Without an additional error, the result is close to the least such `t`.
     ///
     /// # Errors
     /// `InvalidDistance` when `alpha` is not in `(0, 1]`; `Overflow` when `t` exceeds all floats.
@@ -101,7 +103,7 @@ impl Noise {
         };
         noise.max(0.0).inf_add(self.slack)
     }
-    /// Return an upper bound on `P[|Z| > t]` for the noise `Z`.
+    /// Return an upper bound on `P[|Z| > t]`. Here `Z` is the noise plus the additional error.
     ///
     /// # Errors
     /// `InvalidDistance` when `t` is not finite.

@@ -52,7 +52,7 @@ impl OnGrid {
         Ok(placed.map(|placed| OnGrid { placed, unit, exact: true }))
     }
     /// Put any noises on a grid. The unit of the grid is a power of two. This power is close to the
-    /// largest scale. Return `None` if a number is out of range.
+    /// largest product of a scale and its weight. Return `None` if a number is out of range.
     pub(super) fn anywhere(noises: &[Term]) -> Result<Option<Self>> {
         let mut largest = 0.0_f64;
         for term in noises {
@@ -74,8 +74,8 @@ impl OnGrid {
         }
         Ok(Some(OnGrid { placed, unit, exact: false }))
     }
-    /// Return an upper bound on the difference between integer noises and the real noises that
-    /// replace them. The bound is a number of units, rounded up.
+    /// If real noises replace integer noises, a number must be added to the sum of the real noises.
+    /// Return this number in units of the grid, rounded up.
     pub(super) fn shift(&self) -> Result<f64> {
         self.placed.iter().filter(|(placed, _)| placed.is_bounded_by_reals()).try_fold(
             0.0,
@@ -85,15 +85,15 @@ impl OnGrid {
         )
     }
     /// Choose the kind of rounding. Return a number of steps, and the chosen kind. If every uncut
-    /// noise is rounded to the nearest point of the grid, the sum increases by at most this number
-    /// of steps, except with probability `alpha / 20000`. For other kinds of rounding, the number
-    /// is 0.
+    /// noise is rounded to the nearest point of the grid, the true sum exceeds the rounded sum by
+    /// at most this number of steps, except with probability `alpha / 20000`. For other kinds of
+    /// rounding, the number is 0.
     ///
     /// The rounding errors of uncut noises are independent and have mean 0, by symmetry. Each
-    /// rounding error is at most slightly more than half a step, because floats are also rounded.
-    /// The bound is from Hoeffding (1963). On average, rounding up adds half a step for each noise.
-    /// If there are few noises, this increase is at most Hoeffding's bound, so all noises are
-    /// rounded up.
+    /// rounding error is at most slightly more than half a step, because positions on the grid are
+    /// computed in floats. The bound on the sum of these errors is from Hoeffding (1963). On
+    /// average, rounding up adds half a step for each noise. If there are few noises, this increase
+    /// is at most Hoeffding's bound, so all noises are rounded up.
     pub(super) fn displacement(&self, alpha: f64) -> (f64, Rounding) {
         if self.exact {
             return (0.0, Rounding::Exact);

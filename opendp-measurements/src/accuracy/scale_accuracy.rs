@@ -102,7 +102,8 @@ pub fn accuracy_to_discrete_laplacian_scale(accuracy: f64, alpha: f64) -> Result
     largest(upper, |scale| Ok(discrete_laplacian_scale_to_accuracy(scale, alpha)? <= accuracy))
 }
 
-/// Find the accuracy of continuous Gaussian noise: `scale` times the `(1 - alpha / 2)`-quantile.
+/// Find the accuracy of continuous Gaussian noise: `scale` times the `(1 - alpha / 2)`-quantile of
+/// the standard normal distribution.
 ///
 /// # Errors
 /// `InvalidDistance` when the scale is negative or not finite, or `alpha` is not in `(0, 1]`;
@@ -174,7 +175,7 @@ pub fn discrete_gaussian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f64
 /// ```
 pub fn accuracy_to_discrete_gaussian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
     // The accuracy of discrete noise is at least the accuracy of continuous noise of the same
-    // scale.
+    // scale. So the scale of continuous noise with the given accuracy is an upper bound.
     let upper = accuracy_to_gaussian_scale(accuracy, alpha)?;
     let accuracy = accuracy.floor();
     largest(upper, |scale| Ok(2.0 * discrete_gaussian_tail(Scale::new(scale)?, accuracy)? <= alpha))

@@ -1,4 +1,4 @@
-//! Quantiles of two numbers: a weighted sum of independent noises, and the largest of several
+//! Bounds on the quantiles of a weighted sum of independent noises, and of the largest of several
 //! noises.
 
 mod window;
@@ -44,14 +44,15 @@ impl Term {
 
 /// Find a `t` with `P[|S| > t] <= alpha` for the weighted sum `S` of independent noises.
 ///
-/// The result is never below the least such `t`. If all noises are integers, and their weights have
-/// a small common denominator, the result is the least `t` up to rounding. The same holds if all
-/// noises are Gaussian noise on real numbers. For other terms, the result exceeds the least `t`.
-/// The excess is about 0.03 % for up to thirty terms, and 0.1 % for a thousand terms. The excess is
-/// about 0.4 % for ten thousand terms, and 3 % for a million terms. For noise that is [cut
-/// off](Noise::cut_off), the result is the one-sided bound at `alpha / 2`. This result is valid for
-/// all true numbers, even if all true numbers are at the lower bounds, or all at the upper bounds.
-/// In all cases, the result is at most the sum of the quantiles of the `n` noises at `alpha / n`.
+/// The result is never below the least such `t`. In two cases, the result is the least `t` up to
+/// rounding. In the first case, all noises are integers, their scales are small, and their weights
+/// have a small common denominator. In the second case, all noises are Gaussian noise on real
+/// numbers. For other terms, the result can exceed the least `t`. The excess is about 0.03 % for up
+/// to thirty terms, and 0.1 % for a thousand terms. The excess is about 0.4 % for ten thousand
+/// terms, and 3 % for a million terms. For noise that is [cut off](Noise::cut_off), the result is
+/// the one-sided bound at `alpha / 2` for the positive parts. This result is valid for all true
+/// numbers, even if all true numbers are at the lower bounds, or all at the upper bounds. In all
+/// cases, the result is at most the weighted sum of the quantiles of the `n` noises at `alpha / n`.
 ///
 /// # Errors
 /// `InvalidDistance` when `alpha` is not in `(0, 1]`, or is too small for the number of terms;
@@ -118,9 +119,10 @@ pub fn sum_of(terms: &[Term], alpha: f64) -> Result<f64> {
 /// Merge Gaussian noises on real numbers into one noise. Return `None` if there is no such noise,
 /// or if some noise is discrete or cut off.
 ///
-/// The scale of the merged noise is rounded up. All noises are symmetric and unimodal, so their sum
-/// is also symmetric and unimodal (Wintner). So additional independent Gaussian noise does not
-/// decrease `P[|S| > t]` for any `t` (Anderson).
+/// The scale of the merged noise is rounded up. This has the same effect as additional independent
+/// Gaussian noise. All noises are symmetric and unimodal, so their sum is also symmetric and
+/// unimodal (Wintner). So the additional noise does not decrease `P[|S| > t]` for any `t`
+/// (Anderson).
 fn merged(noises: &[Term]) -> Option<Vec<Term>> {
     let (real, other): (Vec<Term>, Vec<Term>) =
         noises.iter().partition(|term| term.noise.kind == Kind::Gaussian && !term.noise.cut);
@@ -177,8 +179,8 @@ pub fn largest_of(terms: &[Term], alpha: f64) -> Result<f64> {
             noises.iter().map(|term| term.noise.slack.inf_mul(term.weight.magnitude_up()?));
         return slacks.try_fold(0.0, |top: f64, slack| Ok(top.max(slack?)));
     };
-    // Let p be the probability that a noise exceeds t. Then ln(1 - alpha), rounded up, must be at
-    // most the sum of all ln(1 - p), rounded down.
+    // Let p be the probability that |w Z| exceeds t for one noise Z with the weight w. Then
+    // ln(1 - alpha), rounded up, must be at most the sum of all ln(1 - p), rounded down.
     let wanted = (-wanted).inf_ln_1p()?;
     let fits = |t: f64| -> Result<bool> {
         let mut total = 0.0_f64;

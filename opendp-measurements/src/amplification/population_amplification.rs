@@ -16,7 +16,7 @@ use crate::amplification::rows::check_rows;
 
 /// A metric on data sets of a fixed size. A distance bounds the number of replaced records.
 ///
-/// An implementation makes two claims for data sets of one size. First, data sets at distance `d`
+/// An implementation makes two claims for data sets of equal size. First, data sets at distance `d`
 /// differ by at most `replaced(d)` replaced records. Second, take a sample of each data set. Let
 /// the two samples have the same size, and the same records except for `j` replaced records. Then
 /// the distance between the samples is at most the distance between data sets that differ by `j`
@@ -126,7 +126,7 @@ pub trait AmplifiableMeasure: Measure {
     /// `single`.
     ///
     /// # Errors
-    /// `Overflow` when the bound exceeds all floats; the errors of the loss at one record.
+    /// `Overflow` when the bound exceeds all floats; the errors of `single`.
     fn grouped(
         loss: Self::Distance,
         single: impl FnOnce() -> Result<Self::Distance>,
@@ -143,7 +143,7 @@ impl AmplifiableMeasure for MaxDivergence {
         if *epsilon == 0.0 || share == 0.0 {
             return Ok(0.0);
         }
-        // If the result exceeds all floats, use the loss without sampling.
+        // If a computed number exceeds all floats, use the loss without sampling.
         let ratio = epsilon.inf_exp_m1().and_then(|more| share.inf_mul(more)?.inf_ln_1p());
         Ok(ratio.unwrap_or(*epsilon).min(*epsilon))
     }
@@ -222,8 +222,8 @@ impl AmplifiableMeasure for SmoothedMaxDivergence {
 /// Check that data at distance 0 give the same distribution of releases. Such data can be the same
 /// records in another order. Suppose that the check succeeds, and that the distributions of two
 /// samples have a common part. Then the distributions of the releases also have a common part. A
-/// delta at distance 0 also applies to records outside the sample. Sampling does not make this
-/// delta smaller.
+/// delta at distance 0 applies even if no changed record is in the sample. So sampling does not
+/// make this delta smaller.
 pub(super) fn check_common<DI, MI, MO, TO>(measurement: &Measurement<DI, MI, MO, TO>) -> Result<()>
 where
     DI: Domain,
@@ -247,8 +247,8 @@ where
 /// release reveals about the population.
 ///
 /// # Arguments
-/// * `measurement` - the measurement on the sample; its measure is `MaxDivergence` or
-///   `Approximate<MaxDivergence>`
+/// * `measurement` - the measurement on the sample; its measure is an `AmplifiableMeasure`, such as
+///   `MaxDivergence` or `Approximate<MaxDivergence>`
 /// * `population_size` - the number of records in the population
 ///
 /// # Precondition
@@ -281,8 +281,8 @@ where
 /// Let `x`, `y` be populations that differ by `k` replaced records. Pair each record of `x` that is
 /// not replaced with the same record of `y`. If the metric depends on the order, the pairs keep the
 /// order. Pair the `k` replaced records of `x` with the `k` new records of `y`. A sample of `x`
-/// contains at least one replaced record with probability `p <= k n / N`. Couple this sample with
-/// the sample of `y` that consists of the paired records. So both distributions of releases are
+/// contains at least one replaced record with probability `p <= k n / N`. Couple each sample of `x`
+/// with the sample of `y` that has the paired records. So both distributions of releases are
 /// mixtures with a common part. The common part is the distribution of releases from samples
 /// without replaced records, and has the weight `1 - p`. Let `B` be the other part of the first
 /// mixture, and `C` the other part of the second mixture. Coupled samples in `B` and `C` differ by
@@ -297,7 +297,7 @@ where
 ///
 /// # Errors
 /// * `MakeMeasurement` when the domain does not fix the size of the sample
-/// * `MakeMeasurement` when the population is smaller than the sample, or its size is not a float
+/// * `MakeMeasurement` when the population is smaller than the sample, or larger than 2^53
 /// * `MakeMeasurement` when the metric does not count replaced records
 /// * `MakeMeasurement` when the measurement has a loss at distance 0
 /// * from the map: the errors of the measurement's map

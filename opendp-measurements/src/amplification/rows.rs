@@ -3,8 +3,8 @@
 use opendp_core::{Domain, Error, Result};
 
 /// Check that the members of a domain consist of records, and that any selection of these records
-/// is a member too. For other domains, a sample of the records possibly does not exist. For
-/// example, a text is one value. Its only sample would be the whole text.
+/// is a member too. In other domains, a sample is possibly not a member, or there are no records to
+/// sample. For example, a text is one value. Its only sample would be the whole text.
 ///
 /// # Errors
 /// `MakeMeasurement` when the domain does not [recombine](Domain::recombines).
@@ -33,7 +33,7 @@ mod tests {
         assert!(text.to_string().contains("one by one"), "{text}");
         assert!(check_rows(&UserDomain::new("lists", |_| true)).is_err());
         // Frames without a schema can have different columns. Then their rows do not fit into one
-        // frame.
+        // frame, so the domain of these frames does not recombine.
         assert!(check_rows(&DataFrameDomain::<String>::default()).is_err());
     }
 }

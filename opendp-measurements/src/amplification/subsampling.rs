@@ -21,15 +21,16 @@ use crate::samplers::BernoulliLanes;
 /// shared. Second, take a subset of each data set. Let both subsets contain the same shared
 /// records, and any of the records that are not shared. Then the two subsets are at most `d` apart.
 pub trait AddRemoveMetric: PopulationMetric {
-    /// Return an upper bound on the number of records that are in only one of the data sets.
+    /// Return an upper bound on the number of records that are in only one of two data sets at
+    /// distance `d_in`.
     ///
     /// # Errors
-    /// `NotImplemented` when the metric does not make these claims.
+    /// `NotImplemented` when the metric does not make the claims of this trait.
     fn changed(&self, d_in: &Self::Distance) -> Result<u32>;
     /// Return the distance between two data sets if one of them has one additional record.
     ///
     /// # Errors
-    /// `NotImplemented` when the metric does not make these claims.
+    /// `NotImplemented` when the metric does not make the claims of this trait.
     fn one_changed(&self) -> Result<Self::Distance>;
 }
 macro_rules! add_remove {
@@ -84,13 +85,13 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// domain, because a sample has a random number of records. The metric counts added and removed
 /// records: `SymmetricDistance` or `InsertDeleteDistance`. For data under `ChangeOneDistance` or
 /// `HammingDistance`, give the size, and chain this measurement after `make_metric_unbounded`. Data
-/// at distance 0 must satisfy the condition of
+/// at distance 0 must give the same distribution of releases, as in
 /// [`make_population_amplification`](crate::make_population_amplification).
 ///
 /// # Postcondition
 /// The input domain is the domain of the measurement. If `size` is given, the input domain contains
 /// only data with `size` records. The release is the measurement's release on the sample. The
-/// records of the sample keep their order. Each record is in the sample with a probability of
+/// records of the sample keep their order. The probability that a record is in the sample is
 /// exactly the rational number that the float `rate` represents. The new measurement can read the
 /// data as a stream if `measurement` can.
 ///
@@ -98,36 +99,37 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// Let `k` be the total number of added and removed records that `d_in` allows. Let
 /// `q = 1 - (1 - rate)^k`, rounded up. If the measurement has the loss `(epsilon, delta)` at
 /// `d_in`, the loss on the sample is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This bound
-/// holds for each point of a profile, or for a single pair of epsilon and delta. If the measure has
-/// no delta, the loss on the sample is also at most `k` times the loss on the sample at one added
-/// or removed record.
+/// holds for a single pair of epsilon and delta, and for each point of a profile. If the measure
+/// has no delta, the loss on the sample is also at most `k` times the loss on the sample at one
+/// added or removed record.
 ///
 /// If `size` is given, `k` is the number of replaced records that `d_in` allows: half of `d_in`,
-/// rounded down. The loss for one replaced record is smaller than the loss for one removed and one
-/// added record. Let the measurement have the loss `(a, delta)` at one added record, and the loss
+/// rounded down. The loss for one replaced record is at most the loss for one removed and one added
+/// record. Let the measurement have the loss `(a, delta)` at one added record, and the loss
 /// `(r, delta')` at one replaced record, with `a <= r`. On the sample, one replaced record has the
 /// epsilon `ln((1 - rate + rate e^a) / (1 - rate + rate e^(a - r)))`. The delta on the sample is
 /// `rate` times the larger of `delta` and `delta'`.
 ///
-/// If the loss is a profile, the sampled profile also contains the distribution of its loss. In two
-/// cases, the sampled profile has the tightest known composition. The first case is one added or
-/// removed record and a measurement that adds Laplace or Gaussian noise, uses randomized response,
-/// or is known only as `(epsilon, delta)`-private. The second case is one replaced record and a
-/// measurement that adds noise. In all other cases, the composition of the sampled profile uses one
-/// bound for both orders of the two data sets.
+/// If the loss is a profile, the loss on the sample is also a profile. The profile on the sample
+/// contains a distribution of the privacy loss, which compositions use. In two cases, the profile
+/// on the sample has the tightest known composition. The first case is one added or removed record,
+/// if the measurement adds Laplace or Gaussian noise, uses randomized response, or is known only as
+/// `(epsilon, delta)`-private. The second case is one replaced record, if the measurement adds
+/// Laplace or Gaussian noise. In all other cases, the composition uses one bound for both orders of
+/// the two data sets.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. Keep the same shared records in both samples. Every record that is
 /// not shared is in the sample of its data set with probability `rate`. With probability at least
-/// `(1 - rate)^k`, both samples contain shared records only. So for each choice of shared records,
-/// the releases are mixtures `(1 - q) A + q B` and `(1 - q) A + q C`. Here `A` is the release on
-/// the kept shared records alone. `B` and `C` are releases on the kept shared records with some
-/// other records. The data of `A`, `B` and `C` are at most `d_in` apart. Advanced joint convexity
-/// (Balle, Barthe, Gaboardi 2018, Theorem 2) gives the bound for each choice. The joint convexity
-/// of the hockey-stick divergence then gives the bound for all choices together. The bound grows
-/// with `q`. If one record is removed or added, `B` or `C` equals `A`. Theorem 11 of Zhu, Dong,
-/// Wang 2022 gives the pairs of distributions for this case (see
-/// [`SampledPair`](crate::accounting::SampledPair)).
+/// `(1 - rate)^k`, both samples contain shared records only. So for each choice of the kept shared
+/// records, the releases are mixtures `(1 - q) A + q B` and `(1 - q) A + q C`. Here `A` is the
+/// release on the kept shared records alone. `B` and `C` are releases on the kept shared records
+/// with some other records. The data of `A`, `B` and `C` are at most `d_in` apart. Advanced joint
+/// convexity (Balle, Barthe, Gaboardi 2018, Theorem 2) gives the bound for each choice. The joint
+/// convexity of the hockey-stick divergence then gives the bound for all choices together. The
+/// bound grows with `q`, so `q` can be rounded up. If one record is removed or added, `B` or `C`
+/// equals `A`. Theorem 11 of Zhu, Dong, Wang 2022 gives the pairs of distributions for this case
+/// (see [`SampledPair`](crate::accounting::SampledPair)).
 ///
 /// If `size` is given, `x` and `y` have equally many records that are not shared. Make pairs of
 /// such records: one record of `x` and one record of `y`. Keep both records of a pair, or remove
@@ -135,14 +137,14 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// release on the kept shared records alone. The data of `B` and of `C` have one record more than
 /// the data of `A`. The data of `B` and of `C` differ by one replaced record.
 /// [`profile_of_replaced_sample`](crate::accounting::profile_of_replaced_sample) gives the profile.
-/// The documentation of this function states a theorem. The theorem also gives the loss as a single
-/// pair of epsilon and delta. Let `c` be as in the theorem. Use the theorem at the order `alpha`
-/// for which `c e^-a + alpha rate e^-r = rate`. This `alpha` is `e` to the power of the epsilon
-/// that the map states. For this `alpha`, the first order of the theorem is `e^a`, and the second
-/// order is `e^r`.
+/// The documentation of this function states a theorem, which also gives the loss as a single pair
+/// of epsilon and delta. Let `c` be as in the theorem. Use the theorem at the order `alpha` for
+/// which `c e^-a + alpha rate e^-r = rate`, and split `rate` into these two terms. This `alpha` is
+/// `e` to the power of the epsilon that the map states. For this `alpha` and this split, the first
+/// order of the theorem is `e^a`, and the second order is `e^r`.
 ///
 /// # Errors
-/// * `MakeMeasurement` when the rate is not above 0 and at most 1
+/// * `MakeMeasurement` when the rate is 0, negative, above 1 or NaN
 /// * `MakeMeasurement` when the members of the domain, such as texts, do not consist of records
 /// * `MakeMeasurement` when the domain fixes the number of records
 /// * `MakeMeasurement` when `size` is given, and the domain cannot fix the number of records
@@ -300,8 +302,8 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// # Precondition
 /// The size of the sample is part of the input domain of the measurement, and is at most `size`.
 /// The metric is `SymmetricDistance`, `InsertDeleteDistance` or `ChangeOneDistance`, so a distance
-/// limits the number of replaced records. Data at distance 0 must satisfy the condition of
-/// [`make_population_amplification`](crate::make_population_amplification).
+/// limits the number of replaced records. Data at distance 0 must give the same distribution of
+/// releases, as in [`make_population_amplification`](crate::make_population_amplification).
 ///
 /// # Postcondition
 /// The input domain is the domain of the measurement with `size` records. The release is the
@@ -311,10 +313,11 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// # Map
 /// Let `n` be the size of the sample, `k` the number of records that `d_in` can replace, and
 /// `q = min(1, k n / size)`. If the measurement has the loss `(epsilon, delta)` at `d_in`, the loss
-/// on the sample is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This bound holds for each
-/// point of a profile, or for a single pair of epsilon and delta. Without a delta, the loss is at
-/// most `k` times the loss at one replaced record. If the loss is a profile, the profile on the
-/// sample also contains the distribution of its loss, so compositions are tight.
+/// on the sample is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This bound holds for a
+/// single pair of epsilon and delta, and for each point of a profile. If the measure has no delta,
+/// the loss on the sample is also at most `k` times the loss on the sample at one replaced record.
+/// If the loss is a profile, the profile on the sample contains a distribution of the privacy loss,
+/// which compositions use.
 ///
 /// # Proof
 /// The proof of `make_population_amplification` applies, with the data in place of the populations

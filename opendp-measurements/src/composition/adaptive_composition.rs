@@ -10,20 +10,20 @@ use opendp_core::{
 };
 
 use crate::composition::interactive::register_interactive;
-use crate::composition::privacy_filter::within;
+use crate::composition::privacy_filter::{of_session, within};
 
-/// Make a measurement that answers a sequence of questions. The largest loss of each question is
-/// fixed in advance.
+/// Make a measurement that answers a sequence of questions. An upper bound on the loss of each
+/// question is fixed in advance.
 ///
 /// # Arguments
 /// * `input` - the input space of all questions
 /// * `output_measure` - the privacy measure of all questions
 /// * `d_in` - the distance between data sets for which the losses hold
-/// * `d_mids` - the largest loss of each question, in the order of the questions
+/// * `d_mids` - the upper bound on the loss of each question, in the order of the questions
 ///
 /// # Precondition
-/// Losses in the measure [compose](Measure::compose). Two losses can be compared, or a loss has
-/// [parts](Measure::parts). `d_in` and all `d_mids` are valid distances.
+/// Losses in the measure [compose](Measure::compose). Losses in the measure can be compared with
+/// each other, or have [parts](Measure::parts). `d_in` and all `d_mids` are valid distances.
 ///
 /// # Postcondition
 /// The release is a [`Session`](opendp_core::Session) that answers as many questions as there are
@@ -37,26 +37,26 @@ use crate::composition::privacy_filter::within;
 /// [the measure](Measure::interaction) allows it. Otherwise, each question ends all conversations
 /// that earlier questions opened, directly or indirectly.
 ///
-/// Losses in Renyi divergence are functions of the order. Such losses are compared only at certain
-/// orders: the orders of the [parts](Measure::parts) of the losses. Each loss in `d_mids` is
-/// replaced by the step function with the same values at these orders.
+/// Losses in Renyi divergence are functions of the order. Such losses are compared only at 20
+/// orders from 1.125 to 128. Each of these orders gives one [part](Measure::parts) of a loss. Each
+/// loss in `d_mids` is replaced by the step function with the same values at these orders.
 ///
 /// # Map
 /// For all distances up to `d_in`, the loss is the composition of all `d_mids` in the measure. A
 /// larger distance gives an error. For epsilon and rho, the loss is the exact sum, rounded up once.
-/// The order of `d_mids` does not change the sum.
+/// The sum is the same for every order of the entries of `d_mids`.
 ///
 /// # Proof
-/// Let `x`, `y` be `d_in`-close. By induction over the questions, the loss of the transcript up to
+/// Let `x`, `y` be `d_in`-close. By induction over the questions, the loss of the transcript before
 /// question `i` is at most the composition of `d_mids[..i]`. Question `i` is a function of the
 /// transcript before it. By the claim of question `i`, its loss is at most `map(d_in) <= d_mids[i]`
 /// for every such transcript. [`compose`](Measure::compose) requires such a bound. The losses are
-/// fixed before the first question, so no filter is needed. Interactive answers have two cases. If
-/// the measure is sequential, each conversation ends before the next conversation begins. The same
-/// induction then holds for whole conversations. If the measure is concurrent, the composition of
-/// the losses bounds the loss of interleaved conversations. For pure divergence, see Vadhan and
-/// Wang (2021). For approximate and Renyi divergence, see Lyu (2022) and Vadhan and Zhang (2023).
-/// Only the questions determine which conversations end.
+/// fixed before the first question, so no filter is needed. For interactive answers, there are two
+/// cases. If the measure is sequential, each conversation ends before the next conversation begins.
+/// The same induction then holds for whole conversations. If the measure is concurrent, the
+/// composition of the losses bounds the loss of interleaved conversations. For pure divergence, see
+/// Vadhan and Wang (2021). For approximate and Renyi divergence, see Lyu (2022) and Vadhan and
+/// Zhang (2023). Only the questions determine which conversations end.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no `d_mids`, or losses in the measure do not compose
@@ -123,7 +123,7 @@ where
         Err(Error::NotImplemented(_)) => {}
         Err(other) => return Err(other.at("argument `d_mids`")),
     }
-    Ok(Measurement::new(input, measure, function, map))
+    Ok(Measurement::new(of_session(input), measure, function, map))
 }
 register_interactive! {
     "adaptive_composition.rs": make_adaptive_composition
@@ -131,8 +131,8 @@ register_interactive! {
         (input, output_measure, d_in, d_mids);
 }
 
-/// Convert a loss to a loss with [parts](Measure::parts), so that it can be compared with other
-/// losses.
+/// Read and check a loss of the plan. If losses in the measure cannot be compared directly, return
+/// the loss that has the same [parts](Measure::parts) as the given loss.
 fn comparable<MO: Measure>(measure: &MO, d_mid: MO::Distance) -> Result<MO::Distance> {
     let located = |error: Error| error.at("argument `d_mids`");
     let d_mid = measure.read_loss(d_mid).map_err(located)?;
@@ -143,8 +143,8 @@ fn comparable<MO: Measure>(measure: &MO, d_mid: MO::Distance) -> Result<MO::Dist
     }
 }
 
-/// The plan for a sequence of questions: the measure, the distance, and the largest loss of each
-/// question.
+/// The plan for a sequence of questions: the measure, the distance, and the largest allowed loss of
+/// each question.
 #[derive(Clone)]
 struct Plan<MI: Metric, MO: Measure> {
     measure: MO,

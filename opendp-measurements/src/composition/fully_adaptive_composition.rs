@@ -12,10 +12,11 @@ use crate::composition::interactive::register_interactive;
 /// * `output_measure` - the privacy measure of all measurements
 ///
 /// # Precondition
-/// Losses in the measure have [parts](Measure::parts). So the measure is
+/// Losses in the measure have [parts](Measure::parts). Losses have parts in the measures
 /// [`MaxDivergence`](opendp_core::MaxDivergence),
 /// [`ZeroConcentratedDivergence`](opendp_core::ZeroConcentratedDivergence),
-/// [`RenyiDivergence`](opendp_core::RenyiDivergence), or an approximate version of these measures.
+/// [`RenyiDivergence`](opendp_core::RenyiDivergence), and the approximate versions of these
+/// measures.
 ///
 /// # Postcondition
 /// The odometer opens a [`Session`](opendp_core::Session). Each question to the session is a
@@ -27,8 +28,10 @@ use crate::composition::interactive::register_interactive;
 /// # Map
 /// An odometer has no map, because the number of questions is unbounded. `loss(d_in)` of the
 /// session is the sum of the losses so far. Each part of the losses is added exactly, and the sum
-/// is rounded up once. A call of `loss` takes time in proportion to the number of questions since
-/// the previous call at the same distance.
+/// is rounded up once. There is one exception: if the denominator of the sum would become too
+/// large, a loss is rounded up before it is added. The session stores the sums for the distances of
+/// the most recent calls of `loss`. For such a distance, a call takes time in proportion to the
+/// number of questions since the previous call at the same distance.
 ///
 /// # Proof
 /// Let the questions be `M_1, M_2, ...`. Each question is chosen after the answers to the earlier

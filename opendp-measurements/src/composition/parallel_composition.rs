@@ -27,7 +27,7 @@ pub use parts::Parts;
 ///
 /// # Arguments
 /// * `input` - data sets of any size, under a distance that counts added and removed rows
-/// * `part` - the partition: it assigns each row to a part; rows without a part are left out
+/// * `part` - the partition, which assigns rows to parts; rows without a part are left out
 /// * `measurements` - one measurement for each part
 ///
 /// # Precondition
@@ -181,8 +181,8 @@ mod registered {
     }
 }
 
-/// Build the measurement for given types. The inner functions use erased members, so they are
-/// compiled only once for all types. `alike` states whether all members have one map.
+/// Build the measurement for given types. The functions `fitting` and `release` use erased members,
+/// so they are compiled only once for all types. `alike` states whether all members share one map.
 fn parallel<E, M, MO, TO>(
     input: Space<VectorDomain<E>, M>,
     part: Parts<E::Carrier>,
@@ -315,7 +315,7 @@ fn loss_of(member: &AnyMeasurement, d_in: u32) -> Result<f64> {
 #[derive(Clone)]
 struct Losses {
     members: Arc<Vec<AnyMeasurement>>,
-    /// Whether all members have one map.
+    /// Whether all members share one map.
     alike: bool,
     measure: Arc<dyn Composing>,
 }
@@ -344,7 +344,7 @@ impl Losses {
         }
     }
 }
-/// Return the largest exact loss of a member for one changed row.
+/// Return the largest of the members' exact losses for one changed row.
 fn worst_of(members: &[AnyMeasurement]) -> Result<Exact> {
     let mut worst = Exact::ZERO;
     for member in members {

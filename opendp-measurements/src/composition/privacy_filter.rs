@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use opendp_core::{
     Allowance, Distance, Domain, Error, Function, Ledger, Measure, Measurement, Metric, Odometer,
-    PrivacyMap, PrivacyMapRef, Result, Session,
+    PrivacyMap, PrivacyMapRef, Result, Session, Space,
 };
 
 use crate::composition::interactive::register_interactive;
@@ -29,7 +29,8 @@ use crate::composition::interactive::register_interactive;
 /// `BudgetExceeded`, and changes nothing. After a refusal, a question with a smaller loss can still
 /// be answered. `left()` is the remaining budget.
 ///
-/// The budget and the sum of the losses are exact numbers. `d_out` states the budget as a float.
+/// The budget and the sum of the losses are exact numbers. If the denominator of the sum would
+/// become too large, a loss is rounded up before it is added. `d_out` states the budget as a float.
 /// The budget is the larger of two numbers: this float, and the shortest decimal number whose
 /// nearest float is this float. So a budget of `0.3` allows three losses of exactly 1/10. If a
 /// mechanism states its exact bound, such as the fraction `d_in / scale`, this exact bound is
@@ -40,15 +41,16 @@ use crate::composition::interactive::register_interactive;
 /// by the step function with the same values at these orders.
 ///
 /// # Map
-/// For all distances up to `d_in`, the loss is `d_out`, rounded up to a float. A larger distance
-/// gives an error.
+/// For all distances up to `d_in`, the loss is the exact budget, rounded up to a float. A larger
+/// distance gives an error.
 ///
 /// # Proof
 /// Let `b_1, b_2, ...` be the exact bounds `map_i(d_in)` of the answered questions. These bounds
 /// are functions of the questions. The charge for question `i` is at least `b_i` in each part. The
 /// sum of the charges never exceeds the budget `B` ([`Ledger`](opendp_core::Ledger)). So
-/// `sum_i b_i <= B` for every transcript. Charges are made one at a time, before the answer is
-/// drawn. So this bound also holds if threads interleave in any way, or if an answer fails.
+/// `sum_i b_i <= B` for every transcript. Charges are made one at a time, and each charge is made
+/// before the answer to its question is drawn. So this bound also holds if threads interleave in
+/// any way, or if an answer fails.
 ///
 /// *Pure.* Let `x`, `y` be `d_in`-close. The probability (or density) of a transcript is a product
 /// over `i`, because the analyst's choices depend only on the earlier answers. Factor `i` is the
@@ -127,13 +129,19 @@ where
     let limit = largest.clone();
     let map = PrivacyMap::new(move |d_in| within(d_in, &limit).map(|()| promise.clone()))
         .with_exact(move |d_in| within(d_in, &largest).map(|()| exact.clone().unwrap_or_default()));
-    Ok(Measurement::new(input, measure, function, map))
+    Ok(Measurement::new(of_session(input), measure, function, map))
 }
 register_interactive! {
     "privacy_filter.rs": make_privacy_filter(odometer, d_in, d_out);
 }
 
-/// Check that a distance is at most the distance for which the budget is valid.
+/// Return the input space of a measurement whose release is a session. Questions of the session can
+/// select the highest score. So the space states this, unless its lowest score is the best. In this
+/// case, the session refuses such questions.
+pub(crate) fn of_session<D, M>(input: Space<D, M>) -> Space<D, M> {
+    if input.lowest_is_best() { input } else { input.with_highest_best() }
+}
+/// Check that a distance is at most the largest distance for which the mechanism states a loss.
 pub(crate) fn within<Q: Distance>(d_in: &Q, largest: &Q) -> Result<()> {
     if d_in.at_most(largest)? {
         return Ok(());
@@ -161,7 +169,8 @@ impl<MI: Metric, MO: Measure> Budget<MI, MO> {
 }
 impl<MI: Metric, MO: Measure> Allowance<MI, MO> for Budget<MI, MO> {
     fn charge(&self, map: PrivacyMapRef<'_, MI, MO>) -> Result<()> {
-        // The map can be user code, so it runs before the lock is taken.
+        // The map can be user code, which can panic or take a long time. So the map runs before the
+        // lock is taken.
         let loss = map.eval_exact(&self.measure, &self.d_in)?;
         self.with(|account| account.charge(&loss))
     }

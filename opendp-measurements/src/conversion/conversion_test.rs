@@ -231,7 +231,8 @@ fn the_profile_of_a_pair_is_that_of_four_outcomes() {
     }
     assert!(profile_of_private(-1.0, 0.0).is_err() && profile_of_private(1.0, 1.1).is_err());
     assert_eq!(profile_of_private(f64::INFINITY, 0.0).unwrap().delta(9.0).unwrap(), 1.0);
-    // The epsilon of a composition is smaller than the sum of the epsilons.
+    // For a delta of 10^-6, the epsilon of 50 releases is smaller than 4. The sum of their pure
+    // losses is 5.
     let single = make_fixed_approxDP_to_approxDP(laplace(10.0)).unwrap();
     let many = make_composition(vec![single; 50]).unwrap().map(&1.0).unwrap();
     assert!(many.epsilon(1e-6).unwrap() < 4.0);
@@ -303,8 +304,8 @@ fn a_sample_loses_less() {
     // The probability that a sample contains at least one of these two records is about twice the
     // probability for one record. So for two records, the formula for one record is too small.
     assert!(amplified.map(&4).unwrap() > found * 1.5);
-    // If the loss of the measurement is proportional to the distance, the amplified loss of two
-    // records is at most twice the amplified loss of one record.
+    // The amplified loss of two records is at most twice the amplified loss of one record. If the
+    // loss is proportional to the distance, this bound is below the formula for two records.
     let linear = pure(|d| f64::from(d) / 2.0);
     let linear = make_population_amplification(linear, 100).unwrap();
     assert!(linear.map(&4).unwrap() <= 2.0 * linear.map(&2).unwrap() * (1.0 + 1e-15));

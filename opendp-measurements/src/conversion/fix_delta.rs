@@ -48,15 +48,16 @@ impl ProfileMeasure for Approximate<SmoothedMaxDivergence> {
 /// The release does not change. The release is (epsilon, delta)-differentially private.
 ///
 /// # Map
-/// The loss is `(epsilon, delta)`. Epsilon is the value of the measurement's profile at `delta`,
-/// rounded up. If the measurement's loss is approximate, the profile is evaluated at `delta` minus
-/// the delta of this loss.
+/// The loss is `(epsilon, delta)`. This epsilon is an upper bound on the least epsilon at which the
+/// measurement's profile is at most `delta`. If the measurement's loss is approximate, the profile
+/// is compared with `delta` minus the delta of this loss.
 ///
 /// # Proof
 /// Each point of a profile is a valid pair of epsilon and delta. If the loss is approximate, let
-/// `d` be its delta. Each of the two data sets then has an exceptional event. The probability of
-/// each event is at most `d`. Enlarge these two events until both have exactly the probability `d`.
-/// Let `P'` and `Q'` be the releases conditioned on the complements of these events. Let
+/// `d` be its delta. Let `P` and `Q` be the distributions of the releases on two `d_in`-close data
+/// sets. Each of the two data sets has an exceptional event. The probability of each event is at
+/// most `d`. Enlarge these two events until both have exactly the probability `d`. Let `P'` and
+/// `Q'` be the distributions `P` and `Q` conditioned on the complements of these events. Let
 /// `delta' = delta - d`, rounded down. For every event `S`,
 /// `P(S) <= (1 - d) P'(S) + d <= (1 - d)(e^epsilon Q'(S) + delta') + d`
 /// `<= e^epsilon Q(S) + delta' + d`, and `delta' + d <= delta`.

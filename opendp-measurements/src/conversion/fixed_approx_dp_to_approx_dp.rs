@@ -6,8 +6,8 @@ use opendp_core::{Approximate, Carrier, Domain, MaxDivergence, Measurement, Metr
 
 use crate::conversion::profiled::{Profiled, to_profile};
 
-/// A measure of differential privacy. A loss is one epsilon. In an approximate version, the loss
-/// does not cover an exceptional event of probability at most delta.
+/// A measure of differential privacy. A loss states a single epsilon. In an approximate version,
+/// the loss does not cover an exceptional event of probability at most delta.
 pub trait FixedMeasure: Profiled {}
 impl FixedMeasure for MaxDivergence {}
 impl FixedMeasure for Approximate<MaxDivergence> {}
@@ -29,7 +29,7 @@ impl FixedMeasure for Approximate<MaxDivergence> {}
 /// Let `(epsilon, delta)` be the loss of the measurement at `d_in`. At each `x` below epsilon, the
 /// profile is `1 - (1 - delta)(1 + e^x) / (1 + e^epsilon)`. At each `x` of at least epsilon, the
 /// profile is delta. No smaller profile holds for every mechanism with this loss. The profile
-/// contains the distribution of its loss, so compositions are tight.
+/// contains the distribution of the privacy loss in the worst case, so compositions are tight.
 ///
 /// # Proof
 /// Take any pair of distributions that is `(epsilon, delta)`-close in both directions. Consider a

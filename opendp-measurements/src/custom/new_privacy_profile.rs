@@ -15,9 +15,9 @@ const WOBBLE: f64 = 1e-9;
 /// Make a privacy profile from a curve of deltas.
 ///
 /// The profile is a loss in `SmoothedMaxDivergence`. The map of a user-defined measurement can
-/// return such a profile. Only programs can use a curve. A document states such a loss as a list of
-/// points, `{"profile": [[epsilon, delta], ...]}`, and [`PrivacyProfile::from_table`] joins the
-/// points.
+/// return such a profile. Only programs can use a curve. A document lists points of a profile
+/// instead: `{"profile": [[epsilon, delta], ...]}`. [`PrivacyProfile::from_table`] makes a profile
+/// from these points.
 ///
 /// # Arguments
 /// * `curve` - the delta for each epsilon of at least 0
@@ -33,9 +33,9 @@ const WOBBLE: f64 = 1e-9;
 /// # Trust
 /// The caller promises the precondition. Each evaluation of the curve checks a part of the
 /// precondition. First, the delta must be a number from 0 to 1. Second, the delta is compared with
-/// the deltas of earlier evaluations. At most 4096 evaluations are stored for this comparison. Take
-/// the stored evaluations with the nearest smaller and the nearest larger epsilon. Between
-/// neighbours, delta must not rise with epsilon by a relative amount above `10^-9`.
+/// the deltas of earlier evaluations. At most 4096 evaluations are stored for this comparison. The
+/// new delta must be at most the stored delta at the nearest smaller epsilon, and at least the
+/// stored delta at the nearest larger epsilon. Relative errors of up to `10^-9` are allowed.
 ///
 /// # Errors
 /// This function returns no error. From the profile: `FailedMap` when a check of the curve fails;
@@ -70,8 +70,8 @@ pub fn new_privacy_profile(
     }))
 }
 
-/// Compare a point of a curve with its neighbours among the stored points. Store the point if fewer
-/// than `MOST_POINTS` points are stored. The keys of `seen` are the bits of the epsilons. For
+/// Compare a point of a curve with the nearest stored points on both sides. Store the point if
+/// fewer than `MOST_POINTS` points are stored. The keys of `seen` are the bits of the epsilons. For
 /// floats that are not negative, the order of the bits is the order of the floats.
 fn compare(seen: &mut BTreeMap<u64, f64>, epsilon: f64, delta: f64) -> Result<()> {
     let key = epsilon.abs().to_bits();

@@ -12,7 +12,7 @@ use opendp_core::{
 /// * `input` - the input space
 /// * `output_measure` - the measure of the loss
 /// * `function` - the function that draws a release
-/// * `privacy_map` - the bound on the loss of a release, given a distance of inputs
+/// * `privacy_map` - a bound on the loss of a release, for each distance between inputs
 ///
 /// # Precondition
 /// Every call of the function draws new randomness of good quality, and succeeds for every member
@@ -27,9 +27,9 @@ use opendp_core::{
 ///
 /// # Trust
 /// The caller makes two promises that the library cannot prove. The first promise is the
-/// precondition. The second promise is that releases of `d_in`-close members are at most
-/// `privacy_map(d_in)` apart in the measure. Everything that counts this loss, such as a
-/// composition or a budget, relies on both promises.
+/// precondition. The second promise is a bound: for any two members at distance at most `d_in`, the
+/// loss of their releases in the measure is at most `privacy_map(d_in)`. A composition or a budget
+/// that uses this bound relies on both promises.
 ///
 /// # Errors
 /// This function returns no error. From the measurement: the errors of the function and of the map.

@@ -1,4 +1,5 @@
-//! Bounds on the loss of a path of several steps from the loss of one step.
+//! Bounds on the loss of a path of several steps. The bounds are computed from the loss of one
+//! step.
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact};
 use opendp_core::{
@@ -8,8 +9,8 @@ use opendp_core::{
 
 use super::profile::grouped;
 
-/// A function that computes a bound on the loss of a path of steps from the loss of a single step.
-/// The second argument of the function is the number of steps, which is at least 1.
+/// A function that takes the loss of a single step, and computes a bound on the loss of a path of
+/// such steps. The second argument of the function is the number of steps, which is at least 1.
 #[derive(Debug)]
 pub enum Growth<MO: Measure> {
     /// The function maps the [parts](Measure::parts) of the loss of a step to the parts of the loss
@@ -22,9 +23,10 @@ pub enum Growth<MO: Measure> {
 /// A measure in which the loss of each step gives a bound on the loss of a whole path.
 ///
 /// An implementation makes one claim for every sequence of distributions. Let any two neighbours in
-/// the sequence be at most a given loss apart, in both directions. Then the loss between the first
-/// and the last distribution is at most the result of [`growth`](GroupMeasure::growth) for the
-/// given loss.
+/// the sequence be at most a given loss apart, in both directions. Let the number of steps be the
+/// number of distributions minus 1. The function that [`growth`](GroupMeasure::growth) returns
+/// computes a bound from the given loss and this number. The loss between the first and the last
+/// distribution is at most this bound.
 pub trait GroupMeasure: Measure {
     /// Return the function that bounds the loss of a path of steps.
     fn growth() -> Growth<Self>;
@@ -65,8 +67,8 @@ impl GroupMeasure for SmoothedMaxDivergence {
         Growth::Whole(|profile, steps| Ok(grouped(profile, steps)))
     }
 }
-/// A [`Sampled`] loss grows in the same way as a loss in the inner measure, because it is a loss of
-/// a mechanism on populations.
+/// A [`Sampled`] loss is the loss, in the inner measure, of a mechanism whose data is a population.
+/// So it grows in the same way as every loss in the inner measure.
 impl<M: GroupMeasure + Default> GroupMeasure for Sampled<M> {
     fn growth() -> Growth<Self> {
         Growth::Whole(|loss, steps| match M::growth() {
@@ -87,8 +89,8 @@ fn all_times(parts: Vec<Exact>, factor: &Exact) -> Vec<Exact> {
     parts.into_iter().map(|part| part.times(factor)).collect()
 }
 /// Compute `delta (1 + e^epsilon + ... + e^((steps - 1) epsilon))`, rounded up, and at most 1. With
-/// `k = steps`, the sum in parentheses equals `(e^(k epsilon) - 1) / (e^epsilon - 1)`. This sum
-/// grows with epsilon.
+/// `k = steps`, the sum in parentheses equals `(e^(k epsilon) - 1) / (e^epsilon - 1)`. The sum
+/// grows with epsilon, so an epsilon that is rounded up gives an upper bound.
 pub(super) fn grown_delta(epsilon: f64, delta: &Exact, steps: u32) -> Exact {
     if delta.is_zero() {
         return Exact::ZERO;
@@ -117,8 +119,8 @@ fn grown_divergence(curve: &RenyiCurve, order: f64, steps: u32) -> Result<f64> {
     }
     let k = f64::from(steps);
     let (Ok(above), Ok(below)) = (order.inf_mul(k), order.neg_inf_mul(k)) else {
-        // If an order exceeds all floats, use the divergence of infinite order for each step,
-        // because this divergence is the largest.
+        // If an order exceeds all floats, bound the result by the divergence of infinite order. No
+        // order has a larger divergence. The divergences of infinite order of all steps add up.
         let largest = curve.epsilon(f64::INFINITY)?;
         return if largest.is_finite() { largest.inf_mul(k) } else { Ok(largest) };
     };

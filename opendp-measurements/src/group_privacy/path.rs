@@ -39,15 +39,16 @@ pub trait PathMetric: Metric {
 }
 
 /// Divide a distance that counts records into steps. The length of a step is a multiple of the
-/// unit. All distances between members are multiples of the unit.
+/// unit. All distances between members are multiples of the unit, so `d_in` is first rounded down
+/// to a multiple of the unit.
 fn divide(unit: NonZeroU32, d_in: u32, limit: u32) -> (u32, u32) {
     let (units, limit) = (d_in / unit, limit.max(1));
     (units.clamp(1, limit), units.div_ceil(limit) * unit.get())
 }
-/// A metric that counts records. A path leads from a first multiset (or sequence) to a second one.
-/// First, remove the records that only the first multiset contains, one by one. Then insert the
-/// records that only the second multiset contains, one by one. If the number of records is fixed,
-/// one step removes a record and inserts a record.
+/// Implement `PathMetric` for metrics that count records. A path leads from a first multiset (or
+/// sequence) to a second one. First, remove the records that only the first multiset contains, one
+/// by one. Then insert the records that only the second multiset contains, one by one. If the
+/// number of records is fixed, one step removes a record and inserts a record.
 macro_rules! counting {
     ($($metric:ident $sized:literal),*) => {$(
         impl PathMetric for $metric {

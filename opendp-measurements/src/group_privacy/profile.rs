@@ -1,21 +1,20 @@
 //! The privacy profile of a path of several steps, computed from the profile of one step.
 //!
 //! Every division of epsilon among the steps gives a bound on delta. A search in a table of the
-//! profile finds a good division. The search computes in plain floats. The bound for the division
-//! that was found is then computed only from certified bounds, and rounded up.
-
-use std::sync::OnceLock;
+//! profile finds a good division. The search does not bound its rounding errors. The bound for the
+//! division that was found is then computed only from certified bounds, and rounded up.
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact};
-use opendp_core::{HeldLock, PrivacyProfile, Result};
+use opendp_core::{PrivacyProfile, Result};
 
 use super::growth::grown_delta;
 use crate::accounting::elementary::exp;
+use crate::accounting::memo::Memo;
 use crate::accounting::{CurvePair, profile_of};
 
 /// The number of points with an epsilon above 0 in a table. The table has the same number of points
-/// with an epsilon below 0. This number is a power of two, so that sums of the epsilons of points
-/// are exact.
+/// with an epsilon below 0. This number and the largest epsilon of a table are powers of two. So
+/// all epsilons of points are multiples of one power of two, and their sums are exact.
 const POINTS: i32 = 256;
 /// At the largest epsilon of a table, delta is at most the larger of two numbers: this value, and
 /// the delta at `LARGEST`.
@@ -27,22 +26,19 @@ const MOST_STEPS: u32 = 1024;
 /// A composition uses the profile up to the epsilon at which delta is this value.
 const REACH: f64 = 1e-18;
 
-/// Compute the profile of a path with several steps from the profile of one step.
+/// Take the profile of one step, and compute a profile that bounds a path of several steps.
 pub(super) fn grouped(profile: &PrivacyProfile, steps: u32) -> PrivacyProfile {
     if steps <= 1 {
         return profile.clone();
     }
-    let (profile, table) = (profile.clone(), OnceLock::new());
+    let (profile, table) = (profile.clone(), Memo::new());
     let delta = move |epsilon: f64| {
         let same = |epsilon| same_steps(&profile, steps, epsilon).unwrap_or(1.0);
         let all = same(epsilon);
         if MOST_STEPS < steps || all == 0.0 {
             return all;
         }
-        let table = {
-            let _held = HeldLock::new();
-            table.get_or_init(|| Table::new(&profile))
-        };
+        let table = table.get(|| Table::new(&profile));
         // For `steps` steps, the epsilons of points of the table add up to at most `table.end`
         // times `steps`. So a larger epsilon is reduced to this limit. Delta does not rise with
         // epsilon, so the delta at a smaller epsilon is also a bound.
@@ -97,9 +93,10 @@ struct Table {
     /// The largest epsilon of the table, a power of two.
     end: f64,
     points: Vec<Point>,
-    /// One number `q` for each point except the last. If an event has the probability `q` after a
-    /// step, each point bounds its probability before the step by `e^epsilon q + delta`. The number
-    /// `q` is chosen so that a point and the next point give the same bound.
+    /// One number `q` for each point except the last. Let an event have the probability `q` after a
+    /// step. Then each point gives the bound `e^epsilon q + delta` on the probability of the event
+    /// before the step. The number `q` is chosen so that the point and the next point give the same
+    /// bound.
     falls: Vec<f64>,
 }
 impl Table {
@@ -113,8 +110,8 @@ impl Table {
         let points: Vec<Point> = (-POINTS..=POINTS)
             .map(|place| {
                 let epsilon = f64::from(place) * gap;
-                // A ratio that exceeds all floats counts as infinite. Bounds that depend on an
-                // infinite ratio are not used.
+                // The epsilon is at most `LARGEST`, so the ratio does not exceed all floats. In
+                // case of an error, infinity is also an upper bound on the ratio.
                 let ratio = epsilon.inf_exp().unwrap_or(f64::INFINITY);
                 Point { epsilon, ratio, delta: delta_at(epsilon) }
             })
@@ -140,9 +137,11 @@ impl Table {
         }
         total
     }
-    /// Find two ways to divide epsilon. The epsilons of the first way add up to a little more than
-    /// the given epsilon. The epsilons of the second way add up to the given epsilon or a little
-    /// less.
+    /// Find two ways to divide epsilon by bisection. For each way, `walk` chooses points. If
+    /// possible, the epsilons of the points of the first way add up to a little more than the given
+    /// epsilon. The epsilons of the points of the second way add up to the given epsilon or a
+    /// little less. The point of the last step is then removed, because this step gets the
+    /// remaining epsilon.
     fn divided(&self, epsilon: f64, steps: u32) -> [Way; 2] {
         let (mut low, mut high) = (-690.0, 0.0);
         for _ in 0..50 {

@@ -1,4 +1,4 @@
-//! Comparison of the loss of groups with the exact laws of small mechanisms.
+//! Comparison of the bounds on the loss of groups with the exact losses of small mechanisms.
 
 use opendp_core::{
     AbsoluteDistance, AtomDomain, ChangeOneDistance, DiscreteDistance, Function, HammingDistance,
@@ -28,8 +28,7 @@ where
     });
     Measurement::new(space, measure, Function::map(|_: &Vec<bool>| Ok(0)), map)
 }
-/// Return a loss at distance 0. The value is arbitrary, because the tests check only that the
-/// result is not an error.
+/// Return a loss at distance 0. The value is arbitrary, because no test reads it.
 fn measure_zero<Q: Clone>(loss: &Q) -> Result<Q> {
     Ok(loss.clone())
 }
@@ -39,9 +38,9 @@ fn grown<MO: GroupMeasure>(measure: MO, loss: MO::Distance, steps: u32) -> MO::D
 }
 
 /// Return six distributions: the laws of a noisy count on data sets with the counts 0 to 5. The
-/// noise is two-sided geometric, and the noisy count is cut off at 0 and 5. The loss between two
-/// data sets whose counts differ by 1 is epsilon. The loss between the first and the last data set
-/// is five times epsilon.
+/// noise is two-sided geometric, and the noisy count is clamped to the range from 0 to 5. The loss
+/// between two data sets whose counts differ by 1 is epsilon. The loss between the first and the
+/// last data set is five times epsilon.
 fn geometric(epsilon: f64) -> Vec<Vec<f64>> {
     let (ratio, ends) = ((-epsilon).exp(), 0..=5_i32);
     let law = |true_count: i32| {
@@ -161,7 +160,8 @@ fn renyi_divergences_at_larger_orders_bound_those_of_groups() {
             }
         }
     }
-    // For Gaussian noise, the bound equals the exact divergence. The control: the sum of the
+    // For Gaussian noise, the bound equals the exact divergence. With 5000 steps, orders are
+    // rounded up in blocks, so the bound is larger by up to 1 percent. The control: the sum of the
     // divergences of all steps at the same order is too small.
     let line = RenyiCurve::new(|order| Ok(order / 32.0));
     for steps in [2, 5, 1024, 5000] {
@@ -274,8 +274,9 @@ fn a_distance_is_divided_and_never_loses_less_than_a_shorter_one() {
     let curve = make_group_privacy(curve, 2).unwrap();
     assert_eq!(curve.exact_map(&2).unwrap().len(), RenyiDivergence.parts().unwrap());
 }
-/// If the size of the data is public and fixed, two data sets never have distance 1. So every value
-/// of a map at distance 1 is correct, and a step must have length 2.
+/// If the size of the data is public and fixed, two data sets never have distance 1. So the map of
+/// the measurement may return any value at distance 1, here 0. A step of length 1 would use this
+/// value, so a step must have length 2.
 #[test]
 fn a_public_size_makes_a_step_a_replaced_record() {
     let rows = VectorDomain::new(AtomDomain::<bool>::default()).with_size(3);

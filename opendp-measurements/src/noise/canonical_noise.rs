@@ -1,4 +1,5 @@
-//! A measurement with canonical noise. The noise uses the whole of a given epsilon and delta.
+//! A measurement with canonical noise. The guarantee of the noise is tight at a given epsilon and
+//! delta.
 
 use opendp_core::random::with_secure;
 use opendp_core::{
@@ -20,7 +21,7 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// # Arguments
 /// * `input` - a number under the absolute distance
 /// * `d_in` - the largest distance that the map accepts
-/// * `d_out` - the pair of epsilon and delta that the noise uses
+/// * `d_out` - the epsilon and delta that the noise guarantees up to distance `d_in`
 ///
 /// # Precondition
 /// All members of the domain are allowed. An infinity in the data counts as the largest or lowest
@@ -41,34 +42,36 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// So the release is a function of this sum alone. The loss of the release is at most the loss of
 /// the sum (Dwork, Roth 2014, Proposition 2.1). If infinities are replaced by finite numbers, the
 /// distance between two members does not increase. So after this replacement, two members differ by
-/// `s d_in` with `0 <= s <= 1`. Compare `N` and `N + s`. `N` is symmetric, so the bound is the same
-/// if the two members are exchanged.
+/// `s d_in` with `0 <= s <= 1`. After a division by `d_in`, it is enough to compare `N` and
+/// `N + s`. `N` is symmetric, so the bound is the same if the two members are exchanged.
 ///
-/// Let `g` be the density of `N`. Where `|y| < t`, `g(y)` is `D e^(-epsilon m)`. Here `m` is the
+/// Let `g` be the density of `N`. The letters `b`, `c`, `D`, `k`, `t` and `theta` have the same
+/// meaning as in [`CanonicalNoise`]. Where `|y| < t`, `g(y)` is `D e^(-epsilon m)`. Here `m` is the
 /// integer nearest to `|y|`. Elsewhere, `g` is 0. Suppose that `|y| < t` and `|y - s| < t`. Then
 /// `|y|` and `|y - s|` round to integers that differ by at most 1, so `g(y) <= e^epsilon g(y - s)`.
 /// Otherwise, `g(y) > 0` only if `|y| < t` and `y - s <= -t`. These `y` satisfy `-t < y <= s - t`.
 /// So for each event `S`, `P[N in S] - e^epsilon P[N + s in S] <= P[N <= s - t] <= P[N <= 1 - t]`.
 ///
-/// *The outermost interval.* This paragraph shows that the outermost interval of length 1 has
-/// probability delta. The steps are the intervals on which the density is constant. The outermost
-/// interval covers the fraction `theta` of step `k`, and the fraction `1 - theta` of step `k - 1`.
-/// The letters have the same meaning as in [`CanonicalNoise`]. Consider a distribution whose steps
-/// up to `k - 1` are whole. Let `c_j` be the probability of this distribution below `-1/2 - j`.
-/// Then `c_0 = c` and `c_(j+1) = b (c_j - delta)`. For `j` from 1 to `k - 1`, step `j` has
-/// probability `c_(j-1) - c_j = D b^j`. For `j = 1`, this formula holds because `c - b (c - delta)
-/// = D b`. For larger `j`, the formula follows by induction. Below step `k - 1`, the probability
-/// `c_(k-1) = theta D b^k` is left. This probability fills the fraction `theta` of step `k`. So the
-/// outermost interval has the probability `(1 - theta) D b^(k-1) + theta D b^k`. If `k > 1`, this
-/// sum equals `D b^(k-1) - c_(k-1) / b + c_(k-1)`. Now `c_(k-1) / b = c_(k-2) - delta = D b^(k-1) +
-/// c_(k-1) - delta`. So the sum is delta. If `k = 1`, the sum equals `D - c / b + c = (1 - c) - c /
-/// b`. Because `c (1 + 1 / b) = 1 - delta`, this sum is also delta. If the noise is not bounded,
-/// then `P[N <= 1 - t]` in the first part of the proof is 0, and delta is 0.
+/// *The outermost interval.* This paragraph shows that the outermost interval of length 1, from
+/// `-t` to `1 - t`, has probability delta. Here, step `j` is the interval of the numbers that round
+/// to `-j`. The density is constant on each step. The outermost interval covers the fraction
+/// `theta` of step `k`, and the fraction `1 - theta` of step `k - 1`. Consider a distribution whose
+/// steps up to `k - 1` are whole. Let `c_j` be the probability of this distribution below
+/// `-1/2 - j`. Then `c_0 = c` and `c_(j+1) = b (c_j - delta)`. For `j` from 1 to `k - 1`, step `j`
+/// has probability `c_(j-1) - c_j = D b^j`. For `j = 1`, this formula holds because
+/// `c - b (c - delta) = D b`. For larger `j`, the formula follows by induction. Below step `k - 1`,
+/// the probability `c_(k-1) = theta D b^k` is left. This probability fills the fraction `theta` of
+/// step `k`. So the outermost interval has the probability `(1 - theta) D b^(k-1) + theta D b^k`.
+/// If `k > 1`, this sum equals `D b^(k-1) - c_(k-1) / b + c_(k-1)`. Now `c_(k-1) / b = c_(k-2) -
+/// delta = D b^(k-1) + c_(k-1) - delta`. So the sum is delta. If `k = 1`, the sum equals
+/// `D - c / b + c = (1 - c) - c / b`. Because `c (1 + 1 / b) = 1 - delta`, this sum is also delta.
+/// If the noise is not bounded, then `P[N <= 1 - t]` in the first part of the proof is 0, and delta
+/// is 0.
 ///
 /// *`d_in` 0.* The release is the number itself, so equal data give equal releases.
 ///
-/// *Rounding.* Nothing is rounded. The map returns the parameters of the noise, and the sampler is
-/// exact.
+/// *Rounding.* The map returns the parameters of the noise without rounding. The sampler is exact:
+/// it rounds only the sum, to the nearest float.
 ///
 /// # Errors
 /// * `MakeMeasurement` when an argument is out of range
@@ -164,7 +167,7 @@ mod tests {
     #[test]
     fn releases_at_the_largest_distance_obey_the_guarantee_and_no_smaller_one() {
         // The proof of `make_canonical_noise` bounds the delta of each event by `P[N <= s - t]`.
-        // The half line up to `s - t` reaches this bound. So the worst events are half lines.
+        // The half line up to `s - t` reaches this bound. So it is enough to test half lines.
         let (epsilon, delta) = (0.7_f64, 0.05);
         let release = make_canonical_noise(space(), 3.0, (epsilon, delta)).unwrap();
         let draws = 50_000;

@@ -13,15 +13,15 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// On floats, [`make_gaussian`](crate::make_gaussian) makes the same measurement. On integers,
 /// `make_gaussian` adds noise of the *discrete* Gaussian distribution. Both kinds of noise have the
 /// same loss in zero-concentrated privacy, but the discrete noise has a larger delta at some
-/// epsilons. The loss of the normal noise is known exactly: it is the loss of a single normal
-/// number that is shifted. So the loss of a composition of releases with normal noise is also known
-/// exactly.
+/// epsilons. For normal noise, the loss of all numbers of a release equals the loss of a single
+/// shifted normal number. A composition of such releases has the loss of a single shifted normal
+/// number too. So its loss is also known exactly.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L2 distance
 /// * `scale` - the standard deviation of the noise before the rounding. At scale 0, no noise is
 ///   added and nothing is drawn
-/// * `k` - the exponent of the lattice that float releases lie on, as in
+/// * `k` - the exponent of the lattice of float releases, as in
 ///   [`make_gaussian`](crate::make_gaussian). Integers accept only null or 0
 ///
 /// # Precondition
@@ -30,9 +30,9 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// # Postcondition
 /// Let `mu = d_in / scale`. Any two members at distance at most `d_in` give releases that are
 /// `mu`-GDP. This property bounds the power of every test that distinguishes the two releases. Each
-/// test has at most the power of the best test between `N(0, 1)` and `N(mu, 1)` (Dong, Roth, Su
-/// 2022). In particular, for every order `a > 1`, the Renyi divergence of the releases is at most
-/// `a map(d_in)`. Releases of integers saturate at the ends of their type.
+/// test has at most the power of the best test of the same level between `N(0, 1)` and `N(mu, 1)`
+/// (Dong, Roth, Su 2022). In particular, for every order `a > 1`, the Renyi divergence of the
+/// releases is at most `a map(d_in)`. Releases of integers saturate at the ends of their type.
 ///
 /// # Map
 /// `d_out = mu^2 / 2`, rounded up once. The exact value is `(d_in / scale)^2 / 2`. At scale 0, any
@@ -40,20 +40,22 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 ///
 /// # Proof
 /// Let `s` be the scale, and `x`, `y` the numbers of two members, with
-/// `sum_i (x_i - y_i)^2 <= d_in^2`. After a suitable rotation, `x` and `y` differ in only one
-/// coordinate. So the real vectors `x + s N` and `y + s N` are `mu`-GDP (Dong, Roth, Su 2022, on
-/// the Gaussian mechanism). The release of a member is a function of the real vector of this
-/// member, and a function does not improve any test (the same article, on post-processing). For
-/// floats, the proof of [`make_gaussian`](crate::make_gaussian) gives this function. For integers,
-/// [`rounded_gaussian`] draws `r = floor(s N + 1/2)` exactly. `x_i` is an integer, so `x_i + r` is
-/// `floor(x_i + s N + 1/2)`. Saturation is a function that is applied to `x_i + r`, so it does not
-/// improve any test either. The Renyi divergence is at most the divergence of the real vectors
-/// (Bun, Steinke 2016, Proposition 1.6 and Lemma 2.2).
+/// `sum_i (x_i - y_i)^2 <= d_in^2`. A rotation does not change the law of `N`. After a suitable
+/// rotation, `x` and `y` differ in only one coordinate. So the real vectors `x + s N` and `y + s N`
+/// are `mu`-GDP (Dong, Roth, Su 2022, on the Gaussian mechanism). The release of a member is a
+/// function of the real vector of this member, and a function does not improve any test (the same
+/// article, on post-processing). For floats, the proof of [`make_gaussian`](crate::make_gaussian)
+/// gives this function. For integers, [`rounded_gaussian`] draws `r = floor(s N + 1/2)` exactly.
+/// `x_i` is an integer, so `x_i + r` is `floor(x_i + s N + 1/2)`. Saturation is a function that is
+/// applied to `x_i + r`, so it does not improve any test either. The Renyi divergence of the
+/// releases is at most the divergence of the real vectors (Bun, Steinke 2016, Proposition 1.6 and
+/// Lemma 2.2).
 ///
 /// [`rounded_gaussian`]: crate::samplers::rounded_gaussian
 ///
 /// # Accuracy
-/// `scale t + 2^k / 2` bounds the error of a release. Here, `t` is slightly above the least value
+/// `scale t + 2^k / 2` bounds the error of a release. For floats, this bound does not include the
+/// error of the last step, which rounds to a float. Here, `t` is slightly above the least value
 /// with `P[|N| > t] <= alpha`, and `k = 0` for integers.
 ///
 /// # Errors

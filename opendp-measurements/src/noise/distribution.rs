@@ -1,9 +1,9 @@
 //! The distributions of additive noise, and the number types that have noise.
 //!
-//! Mechanisms of additive noise differ in three things only: the sampler, the bound on the noise
-//! and the privacy loss. [`NoiseDistribution`] states the sampler and the bound.
-//! [`NoiseLoss`](crate::NoiseLoss) states the loss. All mechanisms share the other code, in
-//! `noise.rs`.
+//! The mechanisms of [`Laplace`], [`Gaussian`] and [`ContinuousGaussian`] noise differ in three
+//! things only: the sampler, the bound on the noise and the privacy loss. [`NoiseDistribution`]
+//! states the sampler and the bound. [`NoiseLoss`](crate::NoiseLoss) states the loss. These
+//! mechanisms share all other code, which is in `noise.rs`.
 
 use num_traits::AsPrimitive;
 
@@ -22,8 +22,9 @@ use crate::samplers::{
 ///
 /// At scale 0, no noise is added and nothing is drawn, so a source without random words is enough.
 pub trait NoiseDistribution: sealed::Sealed + 'static {
-    /// Prepare a table for many draws of integer noise. Return `None` if a table would not be
-    /// faster than [`integer`](Self::integer).
+    /// Prepare a table for many draws of integer noise. Return `None` if there is no table for this
+    /// scale. Noise is then drawn by [`integer`](Self::integer), or by `big_integer` for an integer
+    /// of any size.
     fn table(scale: f64) -> Option<IntegerTable>;
     /// Draw the noise that is added to an integer. Return whether the noise is negative, and the
     /// magnitude of the noise.
@@ -31,8 +32,8 @@ pub trait NoiseDistribution: sealed::Sealed + 'static {
     /// # Errors
     /// `NoEntropy` when the source ends.
     fn integer<S: RandomSource>(scale: f64, source: &mut S) -> Result<(bool, u128), NoEntropy>;
-    /// Prepare continuous noise for floats. The exact sums are rounded to the nearest multiples of
-    /// `2^k`.
+    /// Prepare continuous noise for floats. The exact sum of a float and its noise is rounded to
+    /// the nearest multiple of `2^k`.
     fn float(scale: f64, k: i32) -> FloatNoise;
     /// Return a bound on the error of a released number. The error exceeds the bound with
     /// probability at most `alpha`. For floats, `lattice` is the exponent of the lattice of the
@@ -59,7 +60,7 @@ pub trait NoiseNumber<N: NoiseDistribution>: Atom {
     const LATTICES: Option<(i32, i32)>;
     /// The noise of one scale, prepared for many draws.
     type Noise: Send + Sync + 'static;
-    /// Prepare noise of a scale. For floats, the releases are rounded to the lattice `2^k`.
+    /// Prepare noise of a scale. For floats, the releases are rounded to multiples of `2^k`.
     fn prepare(scale: f64, k: i32) -> Self::Noise;
     /// Add exact noise to the number. An integer saturates at the ends of its type.
     ///
@@ -75,7 +76,7 @@ pub trait NoiseNumber<N: NoiseDistribution>: Atom {
 #[derive(Debug)]
 pub struct IntegerNoise {
     pub(super) scale: f64,
-    /// A table for many draws, if a table is faster than single draws.
+    /// A table for many draws, if there is a table for the scale.
     pub(super) table: Option<IntegerTable>,
 }
 
@@ -138,8 +139,9 @@ macro_rules! floats {
             ) -> Result<Self, NoEntropy> {
                 let sum = noise.add(f64::from(finite(self)), source)?;
                 // Round the sum to the nearest float of the type. The spacing of the lattice is at
-                // least the smallest positive float, so no sum becomes a negative zero. A sum
-                // beyond the largest float becomes the largest float.
+                // least the smallest positive float, so a sum is rounded to zero only if it is
+                // zero. So no sum becomes a negative zero. A sum beyond the largest or lowest
+                // finite float becomes this float.
                 Ok(finite(AsPrimitive::<$t>::as_(sum)))
             }
         }

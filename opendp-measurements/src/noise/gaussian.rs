@@ -13,14 +13,14 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// Integers get noise of the discrete Gaussian distribution: `P[Z = z]` is proportional to
 /// `exp(-z^2 / (2 scale^2))`. The sums saturate at the ends of their type; an [`IBig`] has no ends.
 /// Floats get noise of the normal distribution with standard deviation `scale`. The exact sum is
-/// then rounded to the nearest multiple of `2^k`, ties upward. This multiple is rounded to the
-/// nearest float.
+/// first rounded to the nearest multiple of `2^k`, ties upward. This multiple is then rounded to
+/// the nearest float.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L2 distance
 /// * `scale` - the scale of the noise. For floats, `scale` is the standard deviation. For integers,
-///   `scale` is very nearly the standard deviation. At scale 0, no noise is added and nothing is
-///   drawn
+///   the standard deviation is at most `scale`. For scales of at least 1, it is very nearly
+///   `scale`. At scale 0, no noise is added and nothing is drawn
 /// * `k` - the exponent of the lattice that float releases lie on. By default, `2^k` is about
 ///   `2^-40` of the scale, so rounding is negligible compared with the noise. Integers accept only
 ///   null or 0
@@ -73,8 +73,8 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// [`IntegerTable`] draws from the same distribution. [`add_noise`] saturates the exact sum.
 ///
 /// *Floats.* The replacement of infinities does not increase any distance between members. If the
-/// real vector `x + s N` were released, the loss would be `d_in^2 / (2 s^2)` (Bun, Steinke 2016,
-/// Proposition 1.6). The computation is the same as for integers, with densities in place of
+/// real vector `x + s N` were released, the loss would be at most `d_in^2 / (2 s^2)` (Bun, Steinke
+/// 2016, Proposition 1.6). The computation is the same as for integers, with densities in place of
 /// probabilities. The integral in place of `W(c)` does not depend on `c`. The actual release is a
 /// function of the real vector `x + s N`. First, [`gaussian`] returns the lattice point nearest to
 /// the *exact* real sum. [`gaussian`] rounds only after the addition, and uses as many digits of
@@ -95,11 +95,12 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// [`gaussian`]: crate::samplers::gaussian
 ///
 /// # Accuracy
-/// For floats, `scale t + 2^k / 2` bounds the error of a release, apart from the rounding to a
-/// float. Here, `t` is slightly above the least value with `P[|N| > t] <= alpha`. For integers, the
-/// bound is the least integer `a` for which `P[|Z| > a] <= alpha` is certain. The accuracy of a
-/// vector is a list with one bound for each number. If the length of a vector is unknown or very
-/// large, the accuracy is a single bound.
+/// For floats, `scale t + 2^k / 2` bounds the error of a release. This bound does not include the
+/// error of the last step, which rounds to a float. Here, `t` is slightly above the least value
+/// with `P[|N| > t] <= alpha`. For integers, the bound is the least integer `a` for which
+/// `P[|Z| > a] <= alpha` is certain. The accuracy of a vector is a list with one bound for each
+/// number. If the length of a vector is unknown or very large, the list contains this bound only
+/// once.
 ///
 /// # Errors
 /// * `MakeMeasurement` when `k` is given for integers and is not 0
@@ -149,8 +150,8 @@ where
 ///
 /// # Proof
 /// The proof of [`make_gaussian`] bounds the loss in [`ZeroConcentratedDivergence`]. The three
-/// functions `profile_of_...` state the profiles of the unrounded sums of data and noise. The
-/// releases are functions of these sums.
+/// functions `profile_of_...` state the profiles of the sums of data and noise, before rounding and
+/// saturation. The releases are functions of these sums.
 ///
 /// # Errors
 /// The errors of [`make_gaussian`].

@@ -13,8 +13,8 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 /// Integers get noise of the discrete Laplace distribution: `P[Z = z]` is proportional to
 /// `exp(-|z| / scale)`. The sums saturate at the ends of their type; an [`IBig`] has no ends.
 /// Floats get noise of the continuous distribution, with density proportional to
-/// `exp(-|z| / scale)`. The exact sum is then rounded to the nearest multiple of `2^k`, ties
-/// upward. This multiple is rounded to the nearest float.
+/// `exp(-|z| / scale)`. The exact sum is first rounded to the nearest multiple of `2^k`, ties
+/// upward. This multiple is then rounded to the nearest float.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L1 distance
@@ -63,10 +63,10 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 /// 3.6). The actual release is a function of this vector. First, [`laplace`] returns the lattice
 /// point nearest to the *exact* real sum. [`laplace`] rounds only after the addition, and uses as
 /// many digits of `L` as the rounding needs. Then the result is converted to the nearest float.
-/// Both steps read only the sum, so again Proposition 2.1 applies, for every `k`. The rounding to
-/// the lattice does not increase the loss, because the data are never rounded before the noise is
-/// added. Each release is a point of a fixed lattice, so the bits of a release reveal only this
-/// point (compare Mironov 2012).
+/// Both steps read only the sum. So again the loss does not grow, for every `k` (Dwork, Roth 2014,
+/// Proposition 2.1). The rounding to the lattice does not increase the loss, because the data are
+/// never rounded before the noise is added. Each release is a point of a fixed lattice, so the bits
+/// of a release reveal only this point (compare Mironov 2012).
 ///
 /// *Scale 0.* The release is a function of the data, so equal data give equal releases.
 ///
@@ -79,10 +79,11 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 /// [`laplace`]: crate::samplers::laplace
 ///
 /// # Accuracy
-/// For floats, `scale ln(1 / alpha) + 2^k / 2` bounds the error of a release, apart from the
-/// rounding to a float. For integers, the bound is the least integer `a` with
-/// `P[|Z| > a] <= alpha`. The accuracy of a vector is a list with one bound for each number. If the
-/// length of a vector is unknown or very large, the accuracy is a single bound.
+/// For floats, `scale ln(1 / alpha) + 2^k / 2` bounds the error of a release. This bound does not
+/// include the error of the last step, which rounds to a float. For integers, the bound is the
+/// least integer `a` with `P[|Z| > a] <= alpha`, or slightly more because its computation rounds
+/// up. The accuracy of a vector is a list with one bound for each number. If the length of a vector
+/// is unknown or very large, the list contains this bound only once.
 ///
 /// # Errors
 /// * `MakeMeasurement` when `k` is given for integers and is not 0
@@ -130,8 +131,8 @@ where
 ///
 /// # Proof
 /// The proof of [`make_laplace`] bounds the loss in [`MaxDivergence`]. The two functions
-/// `profile_of_...` state the profiles of the unrounded sums of data and noise. The releases are
-/// functions of these sums.
+/// `profile_of_...` state the profiles of the sums of data and noise, before rounding and
+/// saturation. The releases are functions of these sums.
 ///
 /// # Errors
 /// The errors of [`make_laplace`].

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use opendp_core::arith::Number;
 use opendp_core::{Atom, AtomDomain, Domain, VectorDomain};
 
-/// A domain whose members contain one number, or several numbers. The order of the numbers is
-/// public.
+/// A domain whose members contain one number, or several numbers. The position of each number in
+/// its member is public.
 pub trait Numbers: Domain {
     /// The type of the numbers of a member.
     type Number: Atom;
@@ -66,7 +66,8 @@ pub(crate) fn finite<T: Number>(number: T) -> T {
 /// Replace every infinity as [`finite`] does.
 pub(crate) fn all_finite<T: Number>(numbers: &[T]) -> Cow<'_, [T]> {
     // Each block of numbers is compared without an early exit, so that the processor can compare
-    // several numbers at once. For NaN, both comparisons are false, so `finite` also replaces NaN.
+    // several numbers at once. For NaN, both comparisons are false. So a NaN counts as not finite,
+    // and `finite` replaces it.
     let within = |number: &T| (T::FINITE_MIN <= *number) & (*number <= T::FINITE_MAX);
     let all_within = |block: &[T]| block.iter().fold(true, |all, number| all & within(number));
     if numbers.chunks(512).all(all_within) {

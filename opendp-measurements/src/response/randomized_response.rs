@@ -44,8 +44,9 @@ type Response<T> = Measurement<AtomDomain<T>, DiscreteDistance, MaxDivergence, T
 /// same distribution.
 ///
 /// *Rounding.* `p / (1 - p)` is a quotient of two integers. The logarithm of this quotient is
-/// rounded up at the 192nd binary digit. A budget is charged with the rounded logarithm. The map
-/// rounds this logarithm up once more, to a float.
+/// rounded up to a fraction with 192 binary digits. The error of this fraction is at most four
+/// units of the last digit. A budget is charged with the fraction. The map rounds the fraction up
+/// to a float.
 ///
 /// *Time.* With `constant_time`, the number of drawn words depends on `prob` alone, and the answer
 /// is the exclusive or of the data and the negation of the coin. The language does not guarantee
@@ -100,19 +101,21 @@ register! {
 /// logarithm is negative, and the loss is the magnitude of this logarithm.
 ///
 /// # Proof
-/// Let `p = prob` and `q = (1 - p) / (k - 1)`. If the data is a category, the release is that
-/// category with probability exactly `p`, by [`bernoulli`]. Otherwise [`uniform_below`] chooses one
-/// of the other categories uniformly, so each of them has probability `q`. If the data is not a
-/// category, the release is each category with probability `1 / k`. The probability `1 / k` is the
-/// mean `(p + (k - 1) q) / k`. A mean is between the least and the largest of the averaged numbers.
-/// So for all data, every category has a probability between `min(p, q)` and `max(p, q)`. For every
-/// category, the ratio of its probabilities on two data sets is at most `max(p / q, q / p)`. A
-/// bound for each category is a bound for every event (Warner 1965; Kairouz, Oh, Viswanath 2016).
-/// Data at distance 0 are equal, so their releases have the same distribution.
+/// Let `p = prob` and `q = (1 - p) / (k - 1)`. First, let the data be a category. By [`bernoulli`],
+/// the release is this category with probability exactly `p`. With probability `1 - p`,
+/// [`uniform_below`] chooses one of the other categories uniformly, so each of them has probability
+/// `q`. If the data is not a category, the release is each category with probability `1 / k`. The
+/// probability `1 / k` is the mean `(p + (k - 1) q) / k`. A mean is between the least and the
+/// largest of the averaged numbers. So for all data, every category has a probability between
+/// `min(p, q)` and `max(p, q)`. For every category, the ratio of its probabilities on two data sets
+/// is at most `max(p / q, q / p)`. A bound for each category is a bound for every event (Warner
+/// 1965; Kairouz, Oh, Viswanath 2016). Data at distance 0 are equal, so their releases have the
+/// same distribution.
 ///
 /// *Rounding.* `max(p / q, q / p)` is a quotient of two integers. The logarithm of this quotient is
-/// rounded up at the 192nd binary digit. A budget is charged with the rounded logarithm. The map
-/// rounds this logarithm up once more, to a float.
+/// rounded up to a fraction with 192 binary digits. The error of this fraction is at most four
+/// units of the last digit. A budget is charged with the fraction. The map rounds the fraction up
+/// to a float.
 ///
 /// *Time.* The time to look up a category depends on the data.
 ///
@@ -190,7 +193,7 @@ fn response<T: HashableAtom>(function: Function<T, T>, exact: Exact) -> Result<R
 /// categories, and `p` is a probability from `1 / k` to 1.
 ///
 /// The logarithm is irrational, so the bound is rounded up. The bound has many more digits than a
-/// float. So a budget allows the same number of releases as with the exact logarithm.
+/// float. So in practice, a budget allows the same number of releases as with the exact logarithm.
 fn loss(prob: f64, count: u64) -> Result<Exact> {
     const BITS: usize = 192;
     let least = 1.0.neg_inf_div(f64::inf_cast(count)?)?;

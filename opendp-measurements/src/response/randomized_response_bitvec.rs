@@ -22,8 +22,9 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 /// * `constant_time` - whether the number of drawn words depends only on `f` and the length
 ///
 /// # Precondition
-/// The vectors of the domain have a known size, because a release reveals the size of its input.
-/// `f` is above 0 and at most 1, and is exactly the rational number that the float represents.
+/// The vectors of the domain must have a known size, because a release reveals the size of its
+/// input. `f` is above 0 and at most 1, and is exactly the rational number that the float
+/// represents.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
@@ -31,8 +32,9 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 ///
 /// # Map
 /// The loss is 0 for `d_in = 0`. For other distances, the loss is `k ln((2 - f) / f)`, rounded up.
-/// `k` is the smaller of the size of the vectors and twice the limit on the number of ones. Without
-/// such a limit, `k` is the size of the vectors.
+/// If the quotient `(2 - f) / f` exceeds all floats, the loss is `746 k`, which is larger. `k` is
+/// the smaller of the size of the vectors and twice the limit on the number of ones. Without such a
+/// limit, `k` is the size of the vectors.
 ///
 /// # Proof
 /// Two members of size `n` with at most `m` ones differ in at most `n` places. The members differ
@@ -54,11 +56,11 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 /// with `x`. The logarithm is rounded up, and the product of `k` and the logarithm is also rounded
 /// up.
 ///
-/// *Time.* The words that decide which bits to flip are drawn independently of the data. The words
-/// are combined with the data by exclusive or. With `constant_time`, the number of words is the
-/// same for every release. Without `constant_time`, the number of words depends on the values of
-/// the words. So the time can reveal something about which bits were flipped. The language does not
-/// guarantee any duration.
+/// *Time.* The words that decide which bits to flip are drawn independently of the data. Then the
+/// bits are flipped by exclusive or. With `constant_time`, the number of words is the same for
+/// every release. Without `constant_time`, the number of words depends on the values of the words.
+/// So the time can reveal something about which bits were flipped. The language does not guarantee
+/// any duration.
 ///
 /// # Errors
 /// `MakeMeasurement` when the domain has no size, or `f` is out of range. The function fails with

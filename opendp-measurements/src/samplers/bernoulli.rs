@@ -8,12 +8,12 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// The digits of a uniform variable `U` are drawn one after another and compared with the finite
 /// binary expansion of `p`. The first digit that differs decides `U < p`. If `p` has no digits
 /// left, `U < p` is false (Karney 2016, arXiv:1303.6257, section 3). The probability is exact for
-/// every float in `[0, 1]`, also if it is subnormal or next to 1.
+/// every float in `[0, 1]`, also for subnormal floats and for the float next to 1.
 ///
 /// A `p` below 0 and NaN count as 0. A `p` above 1 counts as 1.
 ///
 /// Cost: if `p` is 0 or 1, nothing is drawn. Otherwise one word is drawn, and a second word with
-/// probability `2^-BITS`.
+/// probability at most `2^-BITS`.
 ///
 /// # Errors
 ///
@@ -100,7 +100,7 @@ fn digit(mantissa: u128, places: i32, bits: u32) -> u64 {
 /// or more counts as 1. For denominator 0, the probability is also 1.
 ///
 /// Cost: for the probabilities 0 and 1 nothing is drawn. Otherwise one word is drawn, and a second
-/// word with probability `2^-BITS`. If the denominator fits in 64 bits, each word costs one
+/// word with probability at most `2^-BITS`. If the denominator fits in 64 bits, each word costs one
 /// division. Otherwise, each word costs `BITS` additions.
 ///
 /// # Errors
@@ -174,8 +174,8 @@ mod tests {
                 assert!(heads << places <= numerator << n);
                 assert!(numerator << n <= (heads + open) << places);
                 assert!(open <= 1);
-                // Each p has at most `places` binary digits. So every tape of at least `places`
-                // bits decides the coin.
+                // Each p has exactly `places` binary digits. So all tapes of n bits decide the coin
+                // if and only if n is at least `places`.
                 assert_eq!(open == 0, n >= places, "{numerator} / 2^{places} on {n} bits");
             }
         }

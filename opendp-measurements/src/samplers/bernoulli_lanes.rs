@@ -50,8 +50,9 @@ impl BernoulliLanes {
     /// Flip the coins of `lanes`, a mask of some of the lowest [`RandomSource::BITS`] bits. Other
     /// lanes show 0.
     ///
-    /// Cost: on average, each word decides half of the undecided lanes, so 64 lanes take 7.3 words.
-    /// The number of words is at most the number of binary places of the probability.
+    /// Cost: on average, each word decides half of the undecided lanes. If the probability has many
+    /// binary places, 64 lanes take 7.3 words on average. The number of words is at most the number
+    /// of binary places of the probability.
     ///
     /// # Errors
     ///

@@ -40,14 +40,13 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 /// `|N| = |z| - 1/2 + W`. In the steps `k` and `-k`, only places up to `theta` are accepted. On
 /// average, at least one proposal in three is accepted. There are two exact ways to propose a step:
 ///
-/// * If `k epsilon >= 1`: draw two independent geometric numbers. For each number, make independent
-///   trials that fail with probability `e^-epsilon`. The number counts the failures before the
-///   first success. The difference of
-///   the two numbers is `z` with probability proportional to `b^|z|`. This difference is rejected
-///   if `|z| > k`.
-/// * Otherwise: draw `z` uniformly from `-k` to `k`. Then draw one geometric number with the same
-///   distribution. If this number is at least `|z|`, `z` is accepted. The probability of acceptance
-///   is `b^|z|`.
+/// * If `k epsilon >= 1` or delta is 0: draw two independent geometric numbers. For each number,
+///   make independent trials that fail with probability `e^-epsilon`. The number counts the
+///   failures before the first success. The difference of the two numbers is `z` with probability
+///   proportional to `b^|z|`. With a positive delta, this difference is rejected if `|z| > k`.
+/// * Otherwise: draw `z` uniformly from `-k` to `k`. Then draw one geometric number with the
+///   distribution of the numbers above. If this number is at least `|z|`, `z` is accepted. The
+///   probability of acceptance is `b^|z|`.
 ///
 /// The place in the step is a uniform real `W`. In the steps `k` and `-k`, digits of `W` are drawn
 /// until they decide whether `W < theta`. `theta` is enclosed as narrowly as this decision
@@ -137,8 +136,8 @@ impl CanonicalNoise {
         loop {
             let bits = place.bits();
             let sum = |numerator: &UBig| {
-                // Compute |N| in units of 2^-(bits + 1). Then write `x` and `d N` in the same unit,
-                // which is the smaller of the units of these two terms.
+                // Compute m - 1/2 + W in units of 2^-(bits + 1). Then write `x` and `d N` in one
+                // common unit, the smaller of the units of these two terms.
                 let noise = (&before << bits) + (IBig::from(numerator.clone()) << 1_usize);
                 let term = if negative { -(&d * noise) } else { &d * noise };
                 let exponent = i64::from(d_exponent) - bits as i64 - 1;

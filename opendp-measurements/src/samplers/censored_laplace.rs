@@ -46,10 +46,11 @@ use std::hint::black_box;
 /// So an observer sees a constant time, except with probability at most `(n + 2) 2^-64 < 2^-56`.
 /// Compare the joint distribution of the sum and the time with the distribution of the sum and a
 /// constant. The total variation distance between the two distributions is at most `(n + 2) 2^-64`.
-/// For a pair of neighbours, the time adds at most this distance to delta. The source of random
-/// words refills its buffer after a fixed number of words, for all data. The language does not
-/// guarantee any duration. This documentation makes no claim about durations on a processor. The
-/// masks are hidden from the optimiser as far as the language permits.
+/// For a pair of neighbours at an epsilon, the time adds at most `1 + e^epsilon` times this
+/// distance to delta. The source of random words refills its buffer after a fixed number of words,
+/// for all data. The language does not guarantee any duration. This documentation makes no claim
+/// about durations on a processor. The masks are hidden from the optimiser as far as the language
+/// permits.
 ///
 /// Cost: a word and a few operations for each coin. At width 10^4, an addition draws 17 words.
 #[derive(Clone, Debug)]
@@ -91,8 +92,8 @@ impl CensoredLaplace {
     pub fn add<S: RandomSource>(&self, number: u128, source: &mut S) -> Result<u128, NoEntropy> {
         let number = min(number, self.width);
         let noise = self.draw(source)?;
-        // Both `up` and `down` stay in the interval, because the noise is first limited to the
-        // distance between the number and the end of the interval.
+        // The magnitude is first limited to `width - number` for `up`, and to `number` for `down`.
+        // So both results are in the interval.
         let up = number + min(noise.magnitude, self.width - number);
         let down = number - min(noise.magnitude, number);
         Ok(select(noise.negative, down, up))
@@ -170,8 +171,8 @@ impl Coin {
         }
         Ok(word < first)
     }
-    /// Compare the probability with a uniform variable whose first 64 bits are the same. Draw
-    /// digits of the variable until they decide the comparison.
+    /// Compare a uniform variable with the probability. The word that is already drawn equals the
+    /// first bits of the probability. Draw digits of the variable until they decide the comparison.
     #[cold]
     #[inline(never)]
     fn decide<S: RandomSource>(

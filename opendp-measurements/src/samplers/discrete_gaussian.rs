@@ -13,16 +13,17 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// Draw an integer `k` with probability proportional to `exp(-k^2 / (2 sigma^2))`.
 ///
 /// Return whether `k` is negative, and `|k|` saturated at `u128::MAX`. This saturation does not
-/// change a sum of at most 128 bits: see the proof of [`add_noise`](super::add_noise).
+/// change a sum that is clamped to an integer type of at most 128 bits: see the proof of
+/// [`add_noise`](super::add_noise).
 ///
-/// For `1 <= sigma < 2^50`, `Strips` is an envelope of `e^(-x^2 / 2)` that is constant on intervals
-/// (the strips). A point `x` is drawn from the envelope, uniform in its strip. Let
-/// `r = floor(sigma x + 1/2)`. The point is accepted if a uniform `V` is below the quotient of
-/// `e^(-r^2 / (2 sigma^2))` and the envelope at `x`. So the density of accepted points does not
-/// depend on the envelope. All points with the same `r` form an interval. All intervals with
-/// `r > 0` have the same length. The interval with `r = 0` has half of this length. A random sign
-/// then gives every integer the stated probability. The distance between `r / sigma` and `x` is at
-/// most `1 / (2 sigma)`. The envelope allows for this distance, so the quotient is at most 1.
+/// For `1 <= sigma < 2^50`, the sampler uses `Strips`, an envelope of `e^(-x^2 / 2)` that is
+/// constant on intervals (the strips). A point `x` is drawn from the envelope, uniform in its
+/// strip. Let `r = floor(sigma x + 1/2)`. The point is accepted if a uniform `V` is below the
+/// quotient of `e^(-r^2 / (2 sigma^2))` and the envelope at `x`. So the density of accepted points
+/// does not depend on the envelope. All points with the same `r` form an interval. All intervals
+/// with `r > 0` have the same length. The interval with `r = 0` has half of this length. A random
+/// sign then gives every integer the stated probability. The distance between `r / sigma` and `x`
+/// is at most `1 / (2 sigma)`. The envelope allows for this distance, so the quotient is at most 1.
 ///
 /// For `sigma < 1` and for `sigma >= 2^50`, a candidate `y` is drawn from the discrete Laplace
 /// distribution of scale `t`. The candidate is accepted with probability
@@ -50,8 +51,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// For many draws with the same small sigma, an [`IntegerTable`](super::IntegerTable) is faster.
 ///
 /// Cost: about 20 ns and two words, if sigma is at least 16 and below `2^50`. The cost is twice as
-/// much for sigma below 16. If sigma is at least `2^50`, integers make all decisions, and a draw
-/// takes some microseconds. At sigma `1e300`, a draw takes 0.1 ms.
+/// much for sigma below 16. If sigma is at least `2^50`, integers decide whether a candidate is
+/// accepted, and a draw takes some microseconds. At sigma `1e300`, a draw takes 0.1 ms.
 ///
 /// # Errors
 ///
@@ -85,7 +86,7 @@ pub fn discrete_gaussian<S: RandomSource>(
     }
 }
 
-/// If sigma is at least this number, candidates and decisions are computed in integers.
+/// If sigma is at least this number, integers decide whether a candidate is accepted.
 const FAST_LIMIT: f64 = (1_u64 << 50) as f64;
 
 /// Draw the noise for a sigma from 1 to [`FAST_LIMIT`], by rounding a point that [`Strips`] draws.
@@ -95,8 +96,8 @@ const FAST_LIMIT: f64 = (1_u64 << 50) as f64;
 /// # Bound
 ///
 /// Let `n <= 2^61 x <= n + 1`. The products of the mantissa of sigma with `n` and with `n + 1` are
-/// exact. So `2 sigma x` is between the two shifted products. If both products have the same floor,
-/// this floor is also the floor of `2 sigma x`. Then
+/// exact. So `2 sigma x` is between the two shifted products. If both shifted products have the
+/// same floor, this floor is also the floor of `2 sigma x`. Then
 /// `floor(sigma x + 1/2) = floor((floor(2 sigma x) + 1) / 2)`. In the exponent `(r / sigma)^2 / 2`,
 /// both `r` and `sigma` are exact floats. The computation of the exponent rounds the quotient and
 /// then the square. The square doubles the relative error of the quotient. So the relative error of
@@ -232,7 +233,7 @@ fn accept_candidate<S: RandomSource>(
 ///
 /// * `sigma >= 1`: the computation of `d = (y - sigma) / sigma` rounds twice, because `y` and
 ///   `sigma` are exact.
-/// * `sigma < 1`, `y = 0`: `d = -sigma` is exact except for its sign.
+/// * `sigma < 1`, `y = 0`: the code computes `sigma`, which is exactly `-d`.
 /// * `sigma < 1 <= y`: `d = ((y - 1) + (1 - sigma)(1 + sigma)) / sigma`, where no term is negative.
 ///   `y - 1` is exact. So the relative error of the numerator is at most `4.1v`, and the relative
 ///   error of `d` is at most `5.2v`.
@@ -304,8 +305,8 @@ fn exponent_ratio(sigma: f64, magnitude: &UBig) -> (UBig, UBig) {
         let denominator = &mantissa << (2 * places + 1);
         (gap(y << (2 * places), mantissa), denominator)
     } else {
-        // The exponent is (y - sigma)^2 / (2 sigma^2). y and sigma are in units of the last place
-        // of sigma.
+        // The exponent is (y - sigma)^2 / (2 sigma^2). y and sigma are integers in the same unit,
+        // which is the smaller of 1 and the unit in the last place of sigma.
         let (sigma, y) =
             if parts.exponent < 0 { (mantissa, y << places) } else { (mantissa << places, y) };
         let denominator = square(&sigma) << 1_usize;

@@ -11,7 +11,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// Draw an integer `k` with probability proportional to `exp(-|k| / scale)`.
 ///
 /// Return whether `k` is negative, and `|k|` saturated at `u128::MAX`. This saturation does not
-/// change a sum of at most 128 bits: see the proof of [`add_noise`](super::add_noise).
+/// change a sum that is clamped to an integer type of at most 128 bits: see the proof of
+/// [`add_noise`](super::add_noise).
 ///
 /// Let `E` be a standard exponential variable and `q = e^(-1 / scale)`. Then
 /// `P[floor(scale E) >= m] = P[E >= m / scale] = q^m`, so the magnitude `floor(scale E)` is
@@ -119,7 +120,8 @@ fn floor_of_product<S: RandomSource>(
     Ok(u128::try_from(floor).unwrap_or(u128::MAX))
 }
 
-/// Find `floor(scale E)`, if this floor is the same for all `U` that begin with the given digit.
+/// Find `floor(scale E)`, if float bounds show that it is the same for all `U` that begin with the
+/// given digit.
 ///
 /// # Bound of the fast path
 ///
@@ -182,8 +184,8 @@ pub(super) fn big_parts<S: RandomSource>(
     }
 }
 
-/// If `scale E` is at least this number, its floor is computed in integers. Below this number,
-/// casts to and from `i64` are exact.
+/// If `scale E` is at least this number, its floor is computed in integers. Below this number, a
+/// cast from `f64` to `i64` gives the floor, and a cast from `i64` to `f64` is exact.
 const FAST_LIMIT: f64 = (1_u64 << 53) as f64;
 
 /// Find `floor(scale E)` in integers. Draw digits of `U` until they decide the floor.
@@ -203,8 +205,8 @@ pub(super) fn exact_floor<S: RandomSource>(
 ) -> Result<UBig, NoEntropy> {
     let parts = Dyadic::new(scale);
     let exponent = i64::from(parts.exponent);
-    // First, draw all digits that a decision certainly needs. If the scale has far more bits than
-    // the limit, draw no digits here.
+    // First, draw approximately the digits that a decision needs. If the scale has far more bits
+    // than the limit, draw no digits here.
     let integer_bits = exponent + parts.mantissa.bit_len() as i64;
     let integer_bits = usize::try_from(integer_bits).unwrap_or(0);
     if integer_bits != 0 && limit.is_none_or(|limit| integer_bits <= limit + 64) {
@@ -294,8 +296,8 @@ mod tests {
         let mut tape = Tape::<64>::new(vec![quarter << 32 | half, half << 32 | quarter]);
         assert_eq!(discrete_laplace(15.0, &mut tape), Ok((false, 10)));
         assert_eq!(discrete_laplace(15.0, &mut tape), Ok((true, 10)));
-        // After the first digit 0, more digits are drawn. Then -ln(2^-33) = 22.87 gives the floor
-        // 22.
+        // The first digit of the first magnitude is 0, so another digit is drawn. Both digits give
+        // U = 2^-33, so the first magnitude is floor(22.87) = 22. The second is floor(ln 2) = 0.
         let mut tape = Tape::<64>::new(vec![half, 1 << 63, 0, 0]);
         assert_eq!(discrete_laplace(1.0, &mut tape), Ok((false, 22)));
     }

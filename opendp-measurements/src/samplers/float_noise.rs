@@ -8,14 +8,13 @@ use super::{
 };
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// Exact noise of one scale, rounded to one lattice after the addition. Everything that does not
-/// depend on the float is computed once, so this type is faster than [`laplace`](super::laplace)
-/// and [`gaussian`](super::gaussian) for many floats. It draws the same words and gives the same
-/// sums as these functions.
+/// Exact noise of one scale. Each sum of a float and the noise is rounded to one lattice. All
+/// numbers that do not depend on the float are computed once. So this type is faster than
+/// [`laplace`](super::laplace) and [`gaussian`](super::gaussian) for many floats. This type draws
+/// the same words and gives the same sums as these functions.
 #[derive(Clone, Copy, Debug)]
 pub struct FloatNoise {
     lattice: Lattice,
-    k: i32,
     /// `None` if the scale is 0.
     strips: Option<&'static Strips>,
 }
@@ -30,7 +29,7 @@ impl FloatNoise {
     }
     fn new(scale: f64, k: i32, strips: fn() -> &'static Strips) -> Self {
         let strips = (scale != 0.0).then(strips);
-        FloatNoise { lattice: Lattice::new(scale, k), k, strips }
+        FloatNoise { lattice: Lattice::new(scale, k), strips }
     }
     /// Add noise to a float, and round the sum to the lattice. At scale 0, nothing is drawn.
     ///
@@ -41,7 +40,7 @@ impl FloatNoise {
     pub fn add<S: RandomSource>(&self, x: f64, source: &mut S) -> Result<f64, NoEntropy> {
         match self.strips {
             Some(strips) => on_lattice(strips, &self.lattice, x, source),
-            None => Ok(round_to_lattice(x, self.k)),
+            None => Ok(round_to_lattice(x, self.lattice.k)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Exact continuous Gaussian noise, rounded to a lattice only after the addition.
+//! Exact continuous Gaussian noise that is added to a float. Only the sum is rounded to a lattice.
 
 use super::FloatNoise;
 use opendp_core::random::{NoEntropy, RandomSource};

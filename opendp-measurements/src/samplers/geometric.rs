@@ -103,13 +103,13 @@ impl Geometric {
     ///
     /// # Bound of the fast path
     ///
-    /// Let `lo` be a lower bound of `E`, `x_hi` an upper bound of `x`, and `v = 2^-53`. The two
-    /// roundings of `lo / x_hi * (1 - 4v)` raise the result by at most the factor `(1 + v)^2`, and
-    /// `(1 + v)^2 (1 - 4v) < 1`. So the result is below `E / x`. In the same way, the upper end is
-    /// above `E / x`. A subnormal quotient has a larger relative error. But then both this quotient
-    /// and the exact quotient are below 1/2, and their floor is 0. If the rate is below all
-    /// positive floats, the lower bound of the rate is 0. Then the upper bound of the quotient is
-    /// not below `2^53`, and integers decide.
+    /// Let `lo` be a lower bound of `E`, `x_hi` an upper bound of the rate `x`, and `v = 2^-53`.
+    /// The two roundings of `lo / x_hi * (1 - 4v)` raise the result by at most the factor
+    /// `(1 + v)^2`, and `(1 + v)^2 (1 - 4v) < 1`. So the result is below `E / x`. In the same way,
+    /// the upper end is above `E / x`. A subnormal quotient has a larger relative error. But then
+    /// both this quotient and the exact quotient are below 1/2, and their floor is 0. If the rate
+    /// is below all positive floats, the lower bound of the rate is 0. Then the upper bound of the
+    /// quotient is not below `2^53`, and integers decide.
     #[inline]
     pub fn draw<S: RandomSource>(&self, source: &mut S) -> Result<u128, NoEntropy> {
         match self.fast(source)? {
@@ -190,8 +190,8 @@ impl Geometric {
     }
 }
 
-/// If `E / x` is at least this number, its floor is computed in integers. Below this number, casts
-/// to and from `i64` are exact.
+/// If `E / x` is at least this number, its floor is computed in integers. Below this number, a cast
+/// from `f64` to `i64` gives the floor, and a cast from `i64` to `f64` is exact.
 const FAST_LIMIT: f64 = (1_u64 << 53) as f64;
 
 impl Rate {
@@ -290,8 +290,8 @@ mod tests {
                     Err(NoEntropy) => open += 1.0,
                 }
             }
-            // Few tapes (sequences of random words) end before the result is decided. Each of these
-            // tapes could give any result.
+            // Few tapes (sequences of random words) end before the result is decided. With more
+            // words, such a tape could give any result.
             assert!(open < 50.0, "{open}");
             for (failures, count) in counts.iter().enumerate() {
                 let exact = p * (1.0 - p).powi(failures as i32) * f64::from(1 << n);

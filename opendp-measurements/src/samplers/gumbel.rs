@@ -36,8 +36,8 @@ pub enum Optimize {
 /// Exact comparisons of the noisy scores decide the choice. So the probabilities are exactly
 /// softmax, for scores of all magnitudes. Let `E = -ln U`, and let `z` be the number of zero bits
 /// at the start of the binary expansion of `1 - U`. Because `E >= 1 - U`, the noise satisfies
-/// `G <= -ln(1 - U) <= (z + 1) ln 2`. So most candidates with a small `z` are excluded. The
-/// candidates with a large `z` are found without a draw for each candidate.
+/// `G <= -ln(1 - U) <= (z + 1) ln 2`. For a small `z`, this bound is small and excludes most of the
+/// candidates. The candidates with a large `z` are found without a draw for each candidate.
 ///
 /// Scores must be finite, and the temperature must be finite and above 0. Other values do not cause
 /// an error. A temperature of 0 counts as `5e-324`, a negative temperature counts as its magnitude,
@@ -65,11 +65,11 @@ pub fn gumbel_argmax<T: Score, S: RandomSource>(
 /// The result has exactly the distribution of `k` choices by [`gumbel_argmax`]. Each choice is made
 /// with fresh noise among the remaining candidates (Durfee, Rogers 2019, Lemma 4.2). The result has
 /// the distribution of Plackett and Luce. A decreasing function maps the sums to independent
-/// exponential variables of rates `w_i = exp(±s_i / temperature)`. Variable `i` is the least
-/// variable with probability `w_i / sum w`. The index of the least variable is independent of the
-/// value of this variable. Exponential variables have no memory. Subtract the least value from each
-/// of the other variables. The differences are again independent and exponential, with the same
-/// rates.
+/// exponential variables of rates `w_i = exp(±s_i / temperature)`. With probability
+/// `w_i / sum w`, variable `i` is the least variable. The index of the least variable is
+/// independent of the value of this variable. Exponential variables are memoryless. So if the least
+/// value is subtracted from each of the other variables, the differences are again independent and
+/// exponential, with the same rates.
 ///
 /// Cost: about twice the cost of one choice, if `k` is small.
 ///

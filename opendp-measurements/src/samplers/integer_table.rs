@@ -51,18 +51,19 @@ use weights::{SHORTFALL, Weights, high_product};
 ///
 /// The proof uses only the inequalities above. So the distribution does not depend on the choice of
 /// `A`, `p_j`, `t` and `b`. Certified bounds of the weights ensure the inequalities. For `w_j`,
-/// `Weights::below` returns at least `2^128 w_j - 2^24`, so `p_j` is at least
-/// `2 A w_j - (1 + 2^-40)`. In the rest and the tail, a lazily drawn uniform variable is compared
-/// with enclosures of `w_j` (Karney 2016, arXiv:1303.6257). As many digits as needed are drawn. The
-/// scale is the rational number that the float represents.
+/// `Weights::below` returns at least `2^128 w_j - 2^24`. This bound is multiplied by `2 A / 2^128`
+/// and rounded down to `p_j`. Because `2 A < 2^64`, `p_j` is at least `2 A w_j - (1 + 2^-40)`. In
+/// the rest and the tail, a lazily drawn uniform variable is compared with enclosures of `w_j`
+/// (Karney 2016, arXiv:1303.6257). As many digits as needed are drawn. The scale is the rational
+/// number that the float represents.
 ///
 /// # Cost
 ///
 /// A draw takes one word, and about 1 ns in addition to the time that this word takes. The
-/// probability of noise outside of the table is about `2^-40`. For some scales, a table with this
-/// probability would need more than `2^11` entries of 8 bytes. Then the table has `2^11` entries,
-/// and the probability is about `2^-20`. Draws outside of the table take microseconds. The
-/// preparation of a table takes from 1 to 25 microseconds.
+/// probability of a draw outside of the table is at most about `2^-40`. For some scales, a table
+/// with this probability would need more than `2^11` entries of 8 bytes. Then the table has `2^11`
+/// entries, and the probability is at most about `2^-20`. Draws outside of the table take
+/// microseconds. The preparation of a table takes from 1 to 25 microseconds.
 #[derive(Clone, Debug)]
 pub struct IntegerTable {
     urns: Urns,
@@ -114,14 +115,15 @@ impl IntegerTable {
         let mut below = weights.below(first as usize);
         // `beyond` is at least 2^128 w_first.
         let beyond = below.pop()? + SHORTFALL;
-        // Compute the sum of w_|k| over the table, plus 2^(b + 2) w_first, in units of 2^-112. Each
-        // term is rounded up.
+        // Compute an upper bound on the sum of w_|k| over the table, plus 2^(b + 2) w_first, in
+        // units of 2^-112. Each term is rounded up.
         let up = |bound: u128| (bound >> 16) + 1;
         let window: u128 = below.iter().map(|bound| up(*bound) + (SHORTFALL >> 16)).sum();
         let all = (1 << 112) + 2 * window + (up(beyond) << (block + 2));
         // From the 2^63 units, subtract two units for each magnitude in the table, including 0.
         // Subtract one more unit because t is rounded up. A is the number of remaining units,
-        // divided by the computed sum and rounded down. This sum is at least 1, so A is below 2^63.
+        // divided by the computed bound and rounded down. This bound is at least 1, so A is below
+        // 2^63.
         let room = (1_u64 << 63) - 2 * first - 1;
         let unit = u64::try_from((UBig::from(room) << 112_usize) / all).ok()?;
 

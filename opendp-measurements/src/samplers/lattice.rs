@@ -16,7 +16,8 @@ pub fn round_to_lattice(x: f64, k: i32) -> f64 {
         // `x` is already a multiple of 2^k. The addition of +0 turns -0 into +0.
         return x + 0.0;
     }
-    // Compute floor(x / 2^k + 1/2) as floor((2x / 2^k + 1) / 2), so that all terms are integers.
+    // The sum x / 2^k + 1/2 equals (2 mantissa + 2^-shift) 2^(shift - 1). Both terms in the
+    // parentheses are integers, because the shift is negative.
     let doubled = IBig::from(parts.signed_mantissa()) * 2;
     let half = IBig::ONE << shift.unsigned_abs() as usize;
     big_lattice_point(&shift_floor(doubled + half, shift - 1), k)

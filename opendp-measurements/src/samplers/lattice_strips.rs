@@ -11,10 +11,11 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// Draw the lattice point nearest to `x ± scale X`, ties upward. The density of `X` is proportional
 /// to the function `f` of [`Strips`].
 ///
-/// First, the sign, the point and the uniform variable `V` are drawn. Then the point is accepted or
-/// rejected. In most cases, one comparison decides whether the point is accepted. In other cases,
-/// floats decide. If floats cannot decide, integers decide. Then the lattice point is computed, in
-/// fixed point or in big integers. For the same digits, all these methods give the same result.
+/// First, draw the sign, the point `X` of the strips, and the uniform variable `V` of the
+/// rejection. Then accept or reject `X`. In most cases, one comparison of integers decides whether
+/// `X` is accepted. In other cases, floats decide. If floats cannot decide, big integers decide.
+/// For an accepted `X`, compute the lattice point, in fixed point or in big integers. For the same
+/// digits, all these methods give the same result.
 #[inline]
 pub(super) fn on_lattice<P: Landing, S: RandomSource>(
     strips: &Strips,
@@ -46,8 +47,9 @@ pub(super) fn on_lattice<P: Landing, S: RandomSource>(
     }
 }
 
-/// Find the lattice point in integers. If `accepted` is true, the point is already accepted.
-/// Otherwise, this is not decided yet. Then first decide it in integers.
+/// Find the lattice point in integers. If `accepted` is true, the drawn point of the strips is
+/// already accepted. Otherwise, first decide in integers whether to accept it. Return `None` if it
+/// is rejected.
 #[cold]
 #[inline(never)]
 fn exactly<P: Landing, S: RandomSource>(
@@ -92,17 +94,17 @@ mod tests {
                 (-7.25, 1e-5, 2),
                 (1e300, 1e300, 960),
                 (-0.3, 5e-324, 0),
-                // From here on, `x` is a lattice point, or its sum with noise has many bits.
+                // In these six cases, `x / 2^k` is an integer of about 2^62 or more in magnitude.
                 (2f64.powi(22), 1.0, -40),
                 (-1e12, 1.0, -40),
                 (f64::MAX, 1e300, 945),
                 (-f64::MAX, 2.0, -40),
                 (2f64.powi(62) - 2f64.powi(9), 64.0, -1),
                 (-2f64.powi(63), 1e4, 0),
-                // The integer of the noise has more than 53 bits.
+                // The quotient of the noise and 2^k usually exceeds 2^53.
                 (0.1, 1.0, -56),
                 (-3.7, 1.0, -55),
-                // Half a step, and the floats beside it.
+                // `x` is midway between two lattice points, or a float next to such a number.
                 (0.5, 1e-12, 0),
                 (0.5_f64.next_down(), 1e-12, 0),
                 (-0.5_f64.next_up(), 1e-12, 0),

@@ -40,9 +40,10 @@ impl Landing for f64 {
         if negative { -f64::MAX } else { f64::MAX }
     }
 }
-/// Return the integer `start / step`. Return `None` if it is `2^62` or more in magnitude.
+/// Return the integer `start / step`. Return `None` if this integer is `2^62` or more in magnitude.
 fn integer(start: f64, step: f64) -> Option<i64> {
-    // The quotient is exact, because it is an integer of at most 53 significant bits.
+    // The quotient is an integer of at most 53 significant bits. So it is exact, unless it exceeds
+    // all floats.
     let quotient = start / step;
     (quotient.abs() < TWO_62).then_some(quotient as i64)
 }
@@ -82,20 +83,21 @@ pub(super) struct Sum<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lattice {
     scale: Dyadic,
-    k: i32,
+    pub(super) k: i32,
     /// `None` if only big integers can find the rounded sum.
     fixed: Option<Fixed>,
 }
 /// The constants of [`Sum::fast_fixed`].
 #[derive(Clone, Copy, Debug)]
 struct Fixed {
-    /// The number of lowest bits of the product of the scale and `n` that are dropped.
+    /// How many of the lowest bits to drop from the product of the mantissa of the scale and `n`.
     shift: u32,
     width: i64,
     /// The power `2^(k + 52)`.
     far: f64,
-    /// The number `1.5 * 2^(k + 1)`. The unit in its last place is `2^(k - 51)`. After the addition
-    /// of a number below `2^k`, its lowest bits are this number, rounded to this unit.
+    /// The number `1.5 * 2^(k + 1)`. The unit in its last place is `2^(k - 51)`. Suppose that a
+    /// number of magnitude below `2^k` is added. Then the bits of the sum minus the bits of
+    /// `rounder` are the added number in this unit, rounded to an integer.
     rounder: f64,
     /// The power `2^k`.
     step: f64,
@@ -106,6 +108,26 @@ const PLACES: i32 = 56;
 /// The number of binary places to which `rest` is rounded in [`Sum::fast_fixed`].
 const REST_PLACES: i32 = 51;
 
+impl Fixed {
+    /// Split `x` into the lattice point `start`, and `rest = (x - start) / 2^k`. Return `rest` in
+    /// units of `2^-56`.
+    ///
+    /// If `|x| >= 2^(k + 52)`, then `x` is a lattice point. Otherwise, the sum of `|x|` and
+    /// `2^(k + 52)` is rounded to a multiple of `2^k`, because this is the unit in its last place.
+    /// The difference `x - start` is a float. The reason is that it is a multiple of the unit in
+    /// the last place of `x`, and its magnitude is at most `|x|`.
+    #[inline]
+    fn split(&self, x: f64) -> (f64, i64) {
+        let Fixed { far, rounder, .. } = *self;
+        let signed = far.copysign(x);
+        let start = if x.abs() < far { (x + signed) - signed } else { x };
+        // The float operations here are only additions and subtractions. These operations take the
+        // same time for subnormal numbers as for other numbers.
+        let rest = (x - start) + rounder;
+        let rest = rest.to_bits().wrapping_sub(rounder.to_bits()) as i64;
+        (start, rest << (PLACES - REST_PLACES))
+    }
+}
 impl Lattice {
     /// Split the scale into mantissa and exponent. `k` is clamped to the exponents of finite
     /// floats.
@@ -131,7 +153,8 @@ impl Lattice {
     }
 }
 impl Sum<'_> {
-    /// Find the rounded sum, if all `E` from `2^-61 n` to `2^-61 (n + 1)` give the same sum.
+    /// Find the rounded sum, if the bounds below show that all `E` from `2^-61 n` to
+    /// `2^-61 (n + 1)` give the same rounded sum. Otherwise, return `None`.
     ///
     /// Let `start` be a lattice point nearest to `x`, and `rest = (x - start) / 2^k`. The rounded
     /// sum is `start + m 2^k`, where `m` is the floor of `1/2 + rest ± (scale / 2^k) E`. If `m` has
@@ -139,19 +162,23 @@ impl Sum<'_> {
     ///
     /// # Bound
     ///
-    /// All integers of this function are in units of `2^-56`. The product of the scale and `n` is
-    /// an exact integer of at most 117 bits. It is rounded down to `noise`, so
-    /// `(scale / 2^k) E` is between `noise` and `noise + width`. `rest` is rounded to a multiple of
-    /// `2^-51`, which is 32 units. So its error is at most 16 units, and all possible sums are
-    /// between `low` and `high`.
-    /// The integer part of the noise is below `2^61`.
+    /// `noise`, `width`, `rest`, `low` and `high` are integers in units of `2^-56`. The product of
+    /// the mantissa of the scale and `n` is an exact integer of at most 117 bits. This product is
+    /// rounded down to `noise`. For `n + 1`, the product is larger by the mantissa. `width` exceeds
+    /// this increase plus the rounding error. So `(scale / 2^k) E` is between `noise` and
+    /// `noise + width`. `rest` is rounded to a multiple of `2^-51`, which is 32 units. So the error
+    /// of `rest` is at most 16 units. Apart from the integer part of the noise, all possible sums
+    /// are between `low` and `high`. The integer part of the noise is below `2^61`, so `|m|` is
+    /// below `2^62`.
     #[inline]
     pub(super) fn fast_fixed<P: Landing>(&self, n: u64) -> Option<P> {
-        let Fixed { shift, width, step, .. } = *self.lattice.fixed.as_ref()?;
-        let (start, rest) = self.split_fixed()?;
+        let fixed = self.lattice.fixed.as_ref()?;
+        let Fixed { shift, width, step, .. } = *fixed;
+        let (start, rest) = fixed.split(self.x);
         let noise = (u128::from(self.lattice.scale.mantissa) * u128::from(n)) >> shift;
         let (whole, fraction) = ((noise >> PLACES) as i64, noise as i64 & ((1 << PLACES) - 1));
         // The sign is random, so the processor would mispredict half of the branches on the sign.
+        // `(number ^ sign) - sign` applies the sign without a branch.
         let sign = -i64::from(self.negative);
         let centre = (1 << (PLACES - 1)) + rest + ((fraction ^ sign) - sign);
         let low = centre - 17 - (width & sign);
@@ -161,24 +188,6 @@ impl Sum<'_> {
             return None;
         }
         P::near(start, ((whole ^ sign) - sign) + floor, step)
-    }
-
-    /// Split `x` into the lattice point `start`, and `rest = (x - start) / 2^k`. Return `rest` in
-    /// units of `2^-56`.
-    ///
-    /// If `|x| >= 2^(k + 52)`, then `x` is a lattice point. Otherwise, the sum of `|x|` and
-    /// `2^(k + 52)` is rounded to a multiple of `2^k`, because this is the unit in its last place.
-    /// The difference `x - start` is a float. The reason is that it is a multiple of the unit in
-    /// the last place of `x`, and its magnitude is at most `|x|`.
-    #[inline]
-    fn split_fixed(&self) -> Option<(f64, i64)> {
-        let Fixed { far, rounder, .. } = *self.lattice.fixed.as_ref()?;
-        let signed = far.copysign(self.x);
-        let start = if self.x.abs() < far { (self.x + signed) - signed } else { self.x };
-        // Every operation is an addition, so it takes the same time for subnormal numbers.
-        let rest = (self.x - start) + rounder;
-        let rest = rest.to_bits().wrapping_sub(rounder.to_bits()) as i64;
-        Some((start, rest << (PLACES - REST_PLACES)))
     }
 
     /// Find the rounded sum in integers. Draw digits of `E` until they decide the rounded sum.
@@ -201,8 +210,8 @@ impl Sum<'_> {
         e.refine_to(integer_bits.clamp(0, 64) as usize + 8, source)?;
         loop {
             let precision = e.bits() + 8;
-            // In units of 2^-unit, all terms are integers. So only the right shift below rounds: it
-            // computes the floor of the sum.
+            // In units of 2^-unit, all terms are integers, and the sum is exact. The right shift
+            // below computes the floor of the sum.
             let unit = 1.max(places).max(precision as i64 - shift);
             let left = |n: IBig, count: i64| n << count.unsigned_abs() as usize;
             let centre =

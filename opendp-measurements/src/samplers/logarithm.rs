@@ -20,12 +20,12 @@
 ///   `y * (1 - 12v)` is rounded to at most `y (1 - 10.9v)`. The rounding of the difference adds at
 ///   most `v y`.
 /// * For digit 0, the lower end is evaluated at `u = w`, which is the right end of the interval.
-/// * Lower end, for fewer bits: the bound is evaluated at the right end, an integer
-///   `u <= 2^64 - 1`. If the right end is `2^64`, the bound is 0.
+/// * Lower end, for fewer bits: let `u` be the right end of the interval. If `u` is `2^64`, the
+///   bound is 0. Otherwise, the bound is `y (1 - 12v)`.
 ///
 /// Near `U = 1`, the computation uses the exact integer `2^64 - u`. So `hi` has full relative
-/// precision. Apart from the factors `1 ± 12v`, `lo` is smaller than `hi` by at most twice the
-/// width of the interval.
+/// precision there. For `U >= 1/2`, and apart from the factors `1 ± 12v`, `lo` is smaller than `hi`
+/// by at most twice the width of the interval.
 ///
 /// Cost: about 6 ns for each call, if many calls are independent. The latency of one call is 25 ns.
 /// For at least 32 bits, the code has no branch except for digit 0.
@@ -52,8 +52,8 @@ pub fn neg_ln(digit: u64, bits: u32) -> (f64, f64) {
 ///
 /// The result `(lo, hi)` satisfies `lo <= ln x <= hi`. For 0 the result is the limit
 /// `(-inf, -inf)`, and for infinity `(inf, inf)`. A subnormal argument is treated as the range from
-/// 0 to the least normal number. The relative error is as small as in [`neg_ln`], also near
-/// `x = 1`.
+/// 0 to the least normal number. For other arguments, the relative error is as small as in
+/// [`neg_ln`], also near `x = 1`.
 #[inline]
 pub fn ln(x: f64) -> (f64, f64) {
     if !(f64::MIN_POSITIVE..f64::INFINITY).contains(&x) {
@@ -103,13 +103,13 @@ fn neg_ln_point(u: u64, zeros: u32) -> f64 {
 ///
 /// (Abramowitz and Stegun 1964, 4.1.27), `|s| <= 3 - 2 sqrt(2) < 0.1716` and `z < 0.02945`.
 ///
-/// 1. *Argument.* The conversion of `d` has a relative error of `v`. This error changes `s` by at
-///    most `2 unit / (2 unit + d) v <= 1.18 v`. The roundings of the denominator and of the
-///    quotient add `v` each. So the relative error of `s` is at most `3.18 v`. The condition number
-///    of atanh is at most `1 / (1 - z) < 1.031`. So the relative error of `ln m` is at most
-///    `3.28 v`.
-/// 2. *Truncation.* The terms after the nine terms `c_0 .. c_8` are omitted. Their sum is at most
-///    `z^10 / 21 / (1 - z) < 2^-55`, relative to the leading 1. `2^-55` is `0.25 v`.
+/// 1. *Argument.* The conversion of `d` to a float has a relative error of `v`. This error causes a
+///    relative error of `s` of at most `2 unit / (2 unit + d) v <= 1.18 v`. The roundings of the
+///    denominator and of the quotient add `v` each. So the relative error of `s` is at most
+///    `3.18 v`. The condition number of atanh is at most `1 / (1 - z) < 1.031`. So the relative
+///    error of `ln m` is at most `3.28 v`.
+/// 2. *Truncation.* The terms after the nine terms from `z/3` to `z^9/19` are omitted. Their sum is
+///    at most `z^10 / 21 / (1 - z) < 2^-55`, relative to the leading 1. `2^-55` is `0.25 v`.
 /// 3. *Evaluation.* All terms of the polynomial are positive. So the relative error of the
 ///    polynomial is at most `1.01 v` times the number of roundings on the longest path. There are
 ///    12 roundings, including the roundings of `z`, of its powers and of the coefficients. The

@@ -16,9 +16,9 @@ use std::cmp::Ordering;
 /// same in all comparisons. Each noisy number is `x + r K`. Each `K` is a separate variable of the
 /// same density. `t`, `s`, `x` and `r` are the exact values of the given numbers and scales. Digits
 /// of `K` and `L` are drawn until they decide whether `x + r K` is at least `t + s L`. The digits
-/// of `L` are kept. So all comparisons have the same results as with real numbers, and no sum is
-/// ever rounded. If `s` or `r` is not 0, ties have probability 0. If both scales are 0, `x` is
-/// compared with `t`.
+/// of `L` are kept. Floats decide a comparison only if bounds on their rounding errors prove the
+/// result. So all comparisons have the same results as with real numbers. If `s` or `r` is not 0,
+/// ties have probability 0. If both scales are 0, `x` is compared with `t`.
 ///
 /// The numbers must be finite. A scale of 0 means no noise, and draws nothing. A negative scale
 /// counts as its magnitude. A scale that is infinite or NaN counts as `f64::MAX`.
@@ -92,7 +92,7 @@ fn reaches<S: RandomSource>(
     let near = |noise: &Option<Laplace>| noise.as_ref().map_or((0.0, 0.0), Laplace::near);
     let (fresh, old) = (near(&noise), near(kept));
     // The floats next to a correctly rounded result enclose the exact result. The difference of two
-    // equal infinities is NaN. Then both comparisons below are false.
+    // equal infinities is NaN. A comparison of 0 with NaN is false, so NaN decides nothing.
     let low = ((gap.0 + fresh.0).next_down() - old.1).next_down();
     let high = ((gap.1 + fresh.1).next_up() - old.0).next_up();
     if 0.0 <= low {
@@ -238,7 +238,8 @@ mod tests {
             (3, (-1.0, 4.0), (2.5, 4.0)),
             (4, (1e17, 1e17 - 32.0), (16.0, 40.0)),
         ] {
-            // With words of 64 bits, floats decide. With words of 1 bit, integers decide.
+            // With words of 64 bits, floats decide nearly all comparisons. With words of 1 bit,
+            // integers decide many comparisons.
             assert!(fit::<64>(seed, numbers, scales, scales) < 1.0);
             assert!(fit::<1>(seed, numbers, scales, scales) < 1.0);
             if numbers.0 != numbers.1 {

@@ -13,10 +13,10 @@ use std::cmp::Ordering;
 
 /// Noise that is an increasing or a decreasing function of a standard exponential variable `E`.
 pub(super) trait Noise {
-    /// Return the first digit of `U` that has the given rarity, where `E = -ln U`. If the noise
-    /// increases with `E`, the rarity of a digit is the digit itself. If the noise decreases with
-    /// `E`, the rarity is `2^bits - 1` minus the digit. So a smaller rarity means larger noise. The
-    /// noise is at most `-ln(rarity / 2^bits)`.
+    /// Return the first digit of `U`, where `E = -ln U`. The argument is the rarity of this digit.
+    /// If the noise increases with `E`, the rarity of a digit is the digit itself. If the noise
+    /// decreases with `E`, the rarity is `2^bits - 1` minus the digit. So a smaller rarity means
+    /// larger noise. The noise is at most `-ln(rarity / 2^bits)`.
     fn digit(rarity: u64, bits: u32) -> u64;
     /// Return an upper bound on the noise, for all `E` between the two floats `e`.
     fn upper(e: (f64, f64)) -> f64;
@@ -37,13 +37,13 @@ pub(super) trait Noise {
 ///
 /// 1. The best score is subtracted from all scores. The subtraction changes no comparison. The bar
 ///    is the `k`-th largest lower bound of a noisy score so far. A first digit that gives rare,
-///    large noise is called a hit. To find the next candidate with a hit, the program draws the
-///    number of candidates without a hit before it (see `Hits`). The noise of all candidates
-///    without a hit then has a known upper bound. Most of the candidates without a hit are dropped
-///    without a draw, by at most one comparison of scores. For each candidate that is not dropped
-///    in this way, a rough bound is tried first. If the rough bound does not decide, the noise is
-///    enclosed in floats. Each float operation is correctly rounded, so the floats next to its
-///    result enclose the exact result.
+///    large noise is called a hit. To find the next candidate with a hit, the program draws a
+///    number: how many candidates without a hit come before that candidate (see `Hits`). The noise
+///    of all candidates without a hit then has a known upper bound. Most of the candidates without
+///    a hit are dropped without a draw, by at most one comparison of scores. For each candidate
+///    that is not dropped in this way, a rough upper bound on its noisy score is tried first. If
+///    the rough bound does not decide, the noise is enclosed in floats. Each float operation is
+///    correctly rounded, so the floats next to its result enclose the exact result.
 /// 2. The remaining candidates are ranked by their enclosures. If the enclosures of some candidates
 ///    overlap, and one of these candidates could be among the `k` largest, more digits are drawn
 ///    for these candidates. Big integers enclose the noisy scores more and more narrowly, until all
@@ -192,7 +192,7 @@ impl Survivor {
     /// Return a lower and an upper bound on the noise minus `distance / scale`, in units of
     /// `2^-precision`.
     ///
-    /// The precision follows from the number of digits drawn.
+    /// The precision is 8 more than the number of bits that are drawn so far.
     fn bounds<N: Noise>(&self, scale: f64) -> (Bound, Bound) {
         let precision = self.e.bits() + 8;
         let (lower, upper) = N::enclose(&self.e, precision);

@@ -7,8 +7,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// normal distribution.
 ///
 /// Return whether the integer is negative, and the magnitude of the integer. The magnitude
-/// saturates at `u128::MAX`. This saturation does not change a sum of at most 128 bits: see the
-/// proof of [`add_noise`](super::add_noise).
+/// saturates at `u128::MAX`. This saturation does not change a sum that is clamped to an integer
+/// type of at most 128 bits: see the proof of [`add_noise`](super::add_noise).
 ///
 /// For every integer `x`, the sum `x + floor(sigma N + 1/2)` is `floor(x + sigma N + 1/2)`. So the
 /// sum is a function of `x + sigma N`, the release of the ideal Gaussian mechanism.
@@ -59,7 +59,8 @@ mod tests {
     }
     #[test]
     fn noise_beyond_floats_is_exact_to_the_last_digit() {
-        // Every float above 2^53 is even. But some of the drawn integers must be odd.
+        // Every float above 2^53 is an even integer. So an odd result shows that the noise is not
+        // rounded to a float. About half of the results must be odd.
         let mut source = Seeded::<64>::new(8);
         let odd = (0..400).filter(|_| rounded_gaussian(1e25, &mut source).unwrap().1 % 2 == 1);
         assert!((120..280).contains(&odd.count()));

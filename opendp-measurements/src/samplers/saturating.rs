@@ -29,12 +29,12 @@ macro_rules! signed {
             #[inline]
             fn saturating_noise(self, negative: bool, magnitude: u128) -> Self {
                 // The magnitude is narrowed to the unsigned type, and saturates at the largest
-                // value of this type. `b - a` fits the unsigned type, so the proof above covers
-                // this saturation too.
+                // value of this type. This value is `b - a`, so the proof of `add_noise` also
+                // covers this saturation.
                 let magnitude = <$unsigned>::try_from(magnitude).unwrap_or(<$unsigned>::MAX);
                 let below = self.saturating_sub_unsigned(magnitude);
-                // The sign is random, so the processor would mispredict half of the branches on the
-                // sign.
+                // Compute both sums, and select one of them without a branch. The sign is random,
+                // so the processor would mispredict half of the branches on the sign.
                 select_unpredictable(negative, below, self.saturating_add_unsigned(magnitude))
             }
         }

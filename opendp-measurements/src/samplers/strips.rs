@@ -21,9 +21,10 @@ use std::sync::LazyLock;
 /// Marsaglia, Tsang 2000, "The ziggurat method"). Each height is above `f` in its strip. The
 /// heights are integers times a unit, so they are exact.
 ///
-/// The tail is cut into strips of width 1. Strip `i` is drawn with probability `2^-(i + 1)`, so its
-/// height is `unit weight / 32 / 2^(i + 1)`. In the tail, `f(x + 1) < f(x) / 2`. So a height above
-/// `f` in the first strip of the tail gives heights above `f` in all strips of the tail.
+/// The tail is cut into strips of width 1. If entry 255 is drawn, strip `i` of the tail is drawn
+/// with probability `2^-(i + 1)`. This strip is 32 times as wide as the other strips. So its height
+/// is `unit weight_255 / 32 / 2^(i + 1)`. In the tail, `f(x + 1) < f(x) / 2`. So a height above `f`
+/// in the first strip of the tail gives heights above `f` in all strips of the tail.
 ///
 /// Some points are rounded before they are tested. So each height bounds `f` in its strip, and also
 /// outside of the strip, up to a distance of `reach / 32`. Here `reach` is an argument of
@@ -105,8 +106,8 @@ impl Strips {
         // times as wide as a strip outside of the tail. So the weight of the tail has the
         // factor 64.
         highest.push(64 * density(TAIL - reach).1);
-        // Each of the 256 weights is rounded up by less than one unit. For this rounding, 512 units
-        // of the total weight `2^32` are kept free.
+        // Each of the 256 weights is rounded up to an integer, which adds less than 1. For these
+        // roundings, 512 of the total weight 2^32 is kept free.
         let room = (1_u128 << 32) - 512;
         let unit = highest.iter().sum::<u128>().div_ceil(room).next_multiple_of(1 << 14);
         let mut weights: Vec<u64> = highest.iter().map(|f| f.div_ceil(unit) as u64).collect();
@@ -115,8 +116,8 @@ impl Strips {
         let mut entries = [Entry::default(); 256];
         for (j, (entry, weight)) in entries.iter_mut().zip(&weights).enumerate() {
             let height = u128::from(*weight) * unit;
-            // The product is exact, because the weight has at most 27 significant bits, and the
-            // unit has at most 26 significant bits.
+            // The conversion of `height` to a float is exact, because the weight has at most 27
+            // significant bits, and the unit has at most 26 significant bits.
             let ln_height = ln(height as f64 * 0.5_f64.powi(64));
             let lowest = if j == TAIL { 0 } else { density(j + 1 + reach).0 };
             let surely = ((lowest << 31) / height).min(1 << 31) as u32;
@@ -144,8 +145,8 @@ impl Strips {
         let (number, rest) = ((index >> 24) as usize & 255, index as u32 & ((1 << 24) - 1));
         let Column { threshold, other } = self.columns[number];
         let other = usize::from(other);
-        // Both results of the comparison are about equally likely, so the processor would often
-        // mispredict a branch.
+        // Select the entry without a branch. Both results of the comparison are about equally
+        // likely, so the processor would often mispredict a branch.
         let entry = std::hint::select_unpredictable(rest < threshold, number, other);
         let surely = (v + 1) << (31 - bits) <= u64::from(self.entries[entry].surely);
         Ok(Pick { entry, negative, v, bits, surely })
@@ -180,12 +181,14 @@ impl Strips {
         ((lo << precision) >> unit, ((hi << precision) >> unit) + 1_u8)
     }
 
-    /// Decide from bounds of `z` whether `V` accepts a point. The point must not be in the tail.
+    /// Decide from bounds on `z` whether `V` accepts a point. Return `None` if the bounds do not
+    /// decide, or if the point is in the tail.
     ///
     /// # Bound
     ///
-    /// `V` accepts the point if `-ln V > z + ln height`. Both terms of the sum are below 64 in
-    /// magnitude, so the error of the sum is less than `2^-47`. The addition of `JUDGE_SLACK` adds
+    /// `V` accepts the point if `-ln V > z + ln height`. `z` is from 0 to 60, and `ln height` is
+    /// above -64 and at most slightly above 0. So both terms and their sum are below 64 in
+    /// magnitude, and the error of the sum is less than `2^-47`. The addition of `JUDGE_SLACK` adds
     /// an error of at most `2^-48`.
     #[inline]
     pub(super) fn judge(&self, pick: &Pick, (lower, upper): (f64, f64)) -> Option<bool> {

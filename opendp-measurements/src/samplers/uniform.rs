@@ -21,7 +21,7 @@ impl LazyUniform {
     /// Start from the first digit, which is already drawn and has the given number of bits.
     ///
     /// Some callers draw this digit as a plain integer. These callers make a `LazyUniform` only if
-    /// the digit does not decide.
+    /// their decision needs more digits.
     pub fn from_first(digit: u64, bits: u32) -> Self {
         Self { numerator: digit.into(), bits: bits as usize }
     }

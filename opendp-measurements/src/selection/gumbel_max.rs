@@ -80,13 +80,14 @@ pub trait ScoreMetric: Metric {
 /// the index that maximises `u_i / t - ln(E_i)`. Here the `E_i` are independent standard
 /// exponential variables. So the index minimises `E_i exp(-u_i / t)`. This product is an
 /// exponential variable of rate `w_i = exp(u_i / t)`. Among independent exponential variables of
-/// rates `w_k`, variable `i` is the least variable with probability `w_i / sum_k w_k` (Maddison,
+/// rates `w_k`, variable `i` is the smallest with probability `w_i / sum_k w_k` (Maddison,
 /// Tarlow, Minka 2014). Comparisons use exact numbers. So the release has these probabilities for
 /// scores of any magnitude.
 ///
-/// *The loss.* Let `v` be the scores of a neighbour, and `h = max_j (v_j - u_j)`. `v` has the same
-/// length as `u` because `d_in` is finite. For each `k`, `exp(v_k / t) <= exp(u_k / t) exp(h / t)`.
-/// So `sum_k exp(v_k / t)` is at most `exp(h / t) sum_k exp(u_k / t)`. For every index `i`,
+/// *The loss.* Let `v` be the vector of a neighbour, negated for "min" like `u`. Let
+/// `h = max_j (v_j - u_j)`. `v` has the same length as `u` because `d_in` is finite. For each `k`,
+/// `exp(v_k / t) <= exp(u_k / t) exp(h / t)`. So `sum_k exp(v_k / t)` is at most
+/// `exp(h / t) sum_k exp(u_k / t)`. For every index `i`,
 ///
 /// `P_u[i] / P_v[i] = exp((u_i - v_i) / t) sum_k exp(v_k / t) / sum_k exp(u_k / t)`
 /// `<= exp(((u_i - v_i) + h) / t) = exp(max_j ((u_i - v_i) - (u_j - v_j)) / t)`.
@@ -94,16 +95,16 @@ pub trait ScoreMetric: Metric {
 /// The exponent is at most the range of the changes divided by `t`. A bound for every index is a
 /// bound for every event (McSherry, Talwar 2007; for this metric, Medina, Gillenwater 2020).
 ///
-/// *The range.* Under the range distance, the range is `d_in` by definition. Under the L-infinity
-/// distance, every score changes by at most `d_in`, so two changes differ by at most `2 d_in`. If
-/// all changes have the same sign, two changes differ by at most `d_in`. The replacement of
-/// infinities does not increase any distance between members. The map divides the range by the
-/// scale exactly, and rounds the quotient up to a float once.
+/// *The range.* Under the range distance, the range is at most `d_in` by definition. Under the
+/// L-infinity distance, every score changes by at most `d_in`, so two changes differ by at most
+/// `2 d_in`. If all changes have the same sign, two changes differ by at most `d_in`. The
+/// replacement of infinities does not increase any distance between members. The map divides the
+/// range by the scale exactly, and rounds the quotient up to a float once.
 ///
 /// # Accuracy
 /// Let `n` be the number of scores. Except with probability `alpha`, the chosen score differs from
 /// the best score by at most `temperature ln(n / alpha)`, rounded up (McSherry, Talwar 2007; Dwork,
-/// Roth 2014, Theorem 3.11). The accuracy is known if the domain has a known size.
+/// Roth 2014, Theorem 3.11). The accuracy is known if the domain has a known size above 0.
 ///
 /// # Errors
 /// * `Argument` when `optimize` is "max", but the space states that the lowest score is the best
@@ -196,7 +197,7 @@ where
         exact_quotient(range(self, *d_in)?, scale.value())
     }
 }
-/// Return the largest range of changes, if each score changes by at most `d_in`.
+/// Return an upper bound on the range of the changes, if each score changes by at most `d_in`.
 fn range<Q: Distance + Number>(metric: &LInfDistance<Q>, d_in: Q) -> Result<Q> {
     let d_in = finite_distance(d_in)?;
     if metric.monotonic() { Ok(d_in) } else { d_in.inf_add(d_in) }

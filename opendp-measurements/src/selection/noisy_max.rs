@@ -28,8 +28,8 @@ use crate::{Scale, SelectionMeasure};
 /// # Precondition
 /// The domain excludes NaN, because the metric requires a domain without NaN. `scale` is finite and
 /// not negative. The domain can have vectors of any length. Vectors of different lengths are
-/// infinitely far apart, so a finite `d_in` implies that the number of candidates is public. An
-/// infinite score counts as the largest or lowest finite number.
+/// infinitely far apart. So members at a finite distance have the same number of candidates, and
+/// this number counts as public. An infinite score counts as the largest or lowest finite number.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose divergence in `output_measure` is
@@ -40,8 +40,8 @@ use crate::{Scale, SelectionMeasure};
 /// zero-concentrated divergence, the loss is `r^2 / 8`, with each operation rounded up. `range` is
 /// `d_in` under the range distance and under a `monotonic` L-infinity distance. Otherwise `range`
 /// is `d_in + d_in`, rounded up. A range of 0 has the loss 0. At scale 0, any other range has
-/// infinite loss. A budget is charged with the exact bound. This bound is computed by the same
-/// formulas without any rounding.
+/// infinite loss. A budget is charged with the result of the same formulas in exact numbers. For
+/// this result, `range` can be rounded up, but no later operation is rounded.
 ///
 /// # Proof
 /// Let `s` be the scale. Let `u` and `v` be the scores of neighbours. If `negate` is true, `u` and

@@ -21,8 +21,9 @@ use crate::{Scale, SelectionMeasure};
 /// Each choice is made with fresh noise among the remaining candidates. Under the max-divergence,
 /// the distribution is different. The remaining candidates have smaller noisy scores than the
 /// chosen candidates, so the noise of the remaining candidates tends to be smaller than fresh
-/// noise. So the next choice tends to be better than a choice with fresh noise. But the loss is the
-/// same as the loss of `k` successive choices with fresh noise.
+/// noise. With smaller noise, the scores matter more. So the next choice tends to be better than a
+/// choice with fresh noise. But the loss is the same as the loss of `k` successive choices with
+/// fresh noise.
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the L-infinity distance or the range distance
@@ -44,13 +45,14 @@ use crate::{Scale, SelectionMeasure};
 /// Let `r = range / scale`, rounded up. The loss is `k r` under the max-divergence, and `k r^2 / 8`
 /// under zero-concentrated divergence. Each operation is rounded up. `range` is `d_in` under the
 /// range distance and under a `monotonic` L-infinity distance. Otherwise `range` is `d_in + d_in`,
-/// rounded up. A range of 0 has the loss 0. At scale 0, any other range has infinite loss.
+/// rounded up. The loss is 0 if the range is 0 or `k` is 0. Otherwise, the loss at scale 0 is
+/// infinite.
 ///
 /// # Proof
 /// Let `u` and `v` be the score vectors of neighbours, divided by the scale. If `negate` is true,
 /// `u` and `v` are also negated. The neighbours have the same length because `d_in` is finite. So
 /// both releases have the same number of indices. This number is at most `k`. Any two of the
-/// changes `v_j - u_j` differ by at most `r`. Let `h` be the largest change.
+/// changes `v_j - u_j` differ by at most `r`. Let `h = max_j (v_j - u_j)`.
 ///
 /// *Max-divergence.* [`exponential_top_k`](crate::samplers::exponential_top_k) returns exactly the
 /// indices of the largest `u_j + E_j`, in order, for independent standard exponential `E_j`. Fix an
@@ -245,7 +247,7 @@ mod tests {
             let found = worst(range, |u| joint(u, k), ratio);
             assert!(found <= epsilon + 1e-9, "{found} exceeds {epsilon}");
             assert!(0.99 * epsilon <= found, "{epsilon} is loose: {found}");
-            // The control: the exact loss exceeds the loss of `k - 1` choices.
+            // The control: the largest log-ratio exceeds the stated loss of `k - 1` choices.
             assert!(MaxDivergence::loss(range, k - 1).unwrap() < found);
         }
     }

@@ -18,7 +18,7 @@ pub trait Candidate: Carrier {
     /// Return the score of the release.
     ///
     /// # Errors
-    /// `FailedCast` when the type of the erased release has no score.
+    /// `FailedCast` when an erased release has no score.
     fn score(&self) -> Result<f64>;
 }
 impl<T: Carrier> Candidate for (f64, T) {
@@ -91,33 +91,35 @@ impl CandidateMeasure for AnyMeasure {
 ///
 /// # Postcondition
 /// Each round runs the measurement again. The release is the first pair whose score is at least the
-/// threshold, or nothing. A NaN score never passes. The map does *not* cover the number of rounds
-/// or the time of the rounds.
+/// threshold, or nothing. A NaN score never reaches the threshold. The map does *not* bound what
+/// the number of rounds or the running time reveals.
 ///
 /// # Map
 /// If the loss of `measurement` is `epsilon`, the loss of the selection is `2 epsilon`. If the
-/// loss of `measurement` is `(epsilon, delta)`, let `g` be the probability of giving up. Then the
-/// loss is `(2 epsilon, min(1, delta (1 + exp(epsilon) (1 - g)) / g))`, rounded up.
+/// loss of `measurement` is `(epsilon, delta)`, let `g` be `stop_probability`. Then the loss of the
+/// selection is `(2 epsilon, min(1, delta (1 + exp(epsilon) (1 - g)) / g))`, rounded up.
 ///
 /// # Proof
 /// Let `x`, `y` be neighbours. A round passes if its score reaches the threshold. Let `p` be the
 /// probability that a round on `x` passes, and `q` the probability that a round on `y` passes.
 /// Round `i + 1` takes place if the first `i` rounds fail, and the function does not give up after
-/// any of these rounds. [`Geometric`] draws the number of rounds before giving up. The distribution
-/// of this number is exact for the rational value of `g`. Rounds are independent. So on `x`, round
+/// any of these rounds. After each failed round, the function gives up with probability `g`.
+/// [`Geometric`] draws how many more rounds are allowed after the first round. The distribution of
+/// this number is exact for the rational value of `g`. Rounds are independent. So on `x`, round
 /// `i + 1` takes place with probability `((1 - p)(1 - g))^i`. Take a set `S` of releases. Let `f`
 /// be 1 for a pair in `S` that passes. For a pair that fails, let `f` be `g` if `S` contains the
 /// empty release. In all other cases, let `f` be 0. Let `P` be the mean of `f` in one round on `x`,
-/// and `Q` the mean in one round on `y`. The sum over the rounds gives the probability that the
+/// and `Q` the mean in one round on `y`. For each round, multiply the mean of `f` by the
+/// probability that the round takes place. The sum of these products is the probability that the
 /// release is in `S`. This probability is
 ///
 /// `P / D` on `x`, with `D = 1 - (1 - p)(1 - g) = g + (1 - g) p`, and `Q / E` on `y`, with
 /// `E = g + (1 - g) q`.
 ///
 /// *Pure.* `f` is at least 0, so `P <= e^epsilon Q`. Also, `q <= e^epsilon p`, so
-/// `E <= e^epsilon D`. So `P / D <= e^(2 epsilon) Q / E`. If `g = 0`, the proof assumes that `D` is
-/// not 0. `D` is 0 only if `p = 0`, and then `E` is 0, too. (This is the algorithm of Liu, Talwar
-/// 2019 for a known threshold, with no limit on the number of rounds.)
+/// `E <= e^epsilon D`. So `P / D <= e^(2 epsilon) Q / E`. `D` is 0 only if `g = 0` and `p = 0`.
+/// Then `q` is also 0, and the function returns neither for `x` nor for `y`. (This is the algorithm
+/// of Liu, Talwar 2019 for a known threshold, with no limit on the number of rounds.)
 ///
 /// *Approximate.* `f` is between 0 and 1, so `P <= e^epsilon Q + delta`, and
 /// `E <= g + (1 - g) (e^epsilon p + delta) <= e^epsilon D + (1 - g) delta`. Because `D >= g`,

@@ -5,7 +5,7 @@ use crate::make_above_threshold;
 use crate::samplers::tests::chi_square::chi_square;
 
 /// The number of cells of a numerical integral in each interval of length 1. All kinks of the
-/// integrands are at whole numbers.
+/// integrands are at whole numbers, so no kink is inside a cell.
 const FINE: f64 = 64.0;
 
 /// Compute the probability that Laplace noise of a scale is below `a`.
@@ -38,7 +38,8 @@ fn law(answers: &[bool], values: &[f64], (s, r): (f64, f64)) -> f64 {
         answers.iter().zip(values).map(factor).product()
     })
 }
-/// List all sequences of answers for `n` queries. A sequence has at most `limit` answers `true`.
+/// List all sequences of answers for `n` queries. A sequence ends early after `limit` answers
+/// `true`.
 fn sequences(n: usize, limit: usize) -> Vec<Vec<bool>> {
     let mut all = vec![vec![]];
     let count = |answers: &[bool]| answers.iter().filter(|above| **above).count();
@@ -70,7 +71,7 @@ fn steps<T: Clone>(m: usize, first: T, n: usize, other: T) -> Vec<T> {
 }
 
 /// The data are vectors of integers under the L-infinity distance. Each query returns the number at
-/// one place.
+/// the index `place`, multiplied by `change`. So `change` is the sensitivity of the query.
 type Data = VectorDomain<AtomDomain<i32>>;
 fn data() -> Space<Data, LInfDistance<i32>> {
     Space::new(VectorDomain::new(AtomDomain::default()), LInfDistance::new(false)).unwrap()
@@ -153,8 +154,8 @@ fn the_map_is_nearly_attained_by_many_queries() {
 }
 #[test]
 fn refutes_the_broken_versions_and_not_this_one() {
-    // The algorithms of Lyu, Su, Li 2017, Figure 1. Each of these algorithms claims an epsilon of 1
-    // for queries of sensitivity 1.
+    // These are algorithms of Lyu, Su, Li 2017, Figure 1. With the scales in this test, each of
+    // these algorithms claims an epsilon of 1 for queries of sensitivity 1.
     let loss = |answers: &[bool], x: &[f64], y: &[f64], noise| {
         (law(answers, x, noise) / law(answers, y, noise)).ln()
     };

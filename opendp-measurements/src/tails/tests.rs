@@ -92,7 +92,8 @@ fn both_ways_to_a_discrete_gaussian_tail_agree_where_they_meet() {
         let integrated = integrated(scale(256.0), m).unwrap();
         let slack = 1.0 + 0.5_f64.powi(14);
         assert!(summed <= integrated && integrated <= summed * slack, "{m}: {integrated:e}");
-        // The control: without the term `w(m) / 2`, the bound would be too low.
+        // The control: the first term of the bound is the Gaussian tail. Alone, this term is too
+        // low.
         let gaussian = gaussian_tail(scale(256.0), m).unwrap();
         assert!(gaussian < summed, "{m}");
     }

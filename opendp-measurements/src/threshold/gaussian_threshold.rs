@@ -15,7 +15,7 @@ use crate::{Gaussian, Scale, ThresholdNumber};
 
 /// Make a measurement that adds Gaussian noise to a map and keeps numbers that reach a threshold.
 ///
-/// The keys can be private. The threshold makes it improbable that a key of only one person is
+/// The keys need not be public. The threshold makes it improbable that a key of only one person is
 /// released. [`make_gaussian`](crate::make_gaussian) adds the same noise. The noise is discrete for
 /// integers. For floats, the noise is continuous, and the sum is rounded to a multiple of `2^k`.
 ///
@@ -45,8 +45,8 @@ use crate::{Gaussian, Scale, ThresholdNumber};
 /// Let `d_in = (l0, l2, linf)`. If `linf` is above `l2`, `linf` is first replaced by `l2`. For
 /// integers, `linf` is then rounded down. The loss has two parts:
 /// * `rho = min(l2^2, l0 linf^2) / (2 scale^2)`, rounded up
-/// * `delta = 1 - (1 - p)^l0`, rounded up, where `p = P[Z >= |threshold| - linf]` is a tail of the
-///   noise. For integers, the tail is [`discrete_gaussian_tail`]. For floats, the tail is
+/// * `delta = 1 - (1 - p)^l0`, rounded up, where `p` is a tail of the noise. For integers, `p` is
+///   the [`discrete_gaussian_tail`] at `|threshold| - linf`. For floats, `p` is the
 ///   [`gaussian_tail`] at `t - linf - 2^k / 2`. If `2^k` is at least the distance from the
 ///   threshold to the next smaller float, `t` is the threshold rounded up to the lattice.
 ///   Otherwise, `t` is this smaller float
@@ -57,22 +57,23 @@ use crate::{Gaussian, Scale, ThresholdNumber};
 /// # Proof
 /// The events, `delta`, and the order of keys are the same as in the proof of
 /// [`make_laplace_threshold`](crate::make_laplace_threshold). That proof uses three properties of
-/// the noise: its symmetry, its tail, and its independence between keys. The proof also uses `l0`,
-/// `linf`, and the fact that each change is at most the length `l2` of all changes. Given the
-/// events, both releases are the same function of the noisy numbers at the keys that both members
-/// have. The sum of the squares of the changes is at most `l2^2`. This sum is also at most
-/// `l0 linf^2`, because at most `l0` numbers change. By the proof of
-/// [`make_gaussian`](crate::make_gaussian), the divergence of order `a` is at most `a` times this
-/// sum, divided by `2 scale^2`. So the releases satisfy approximate zero-concentrated privacy (Bun,
-/// Steinke 2016, Definition 8.1).
+/// the noise: its symmetry, its tail, and its independence between keys. That proof also uses `l0`,
+/// `linf`, and the fact that each change is at most the sum `l1` of all changes. Here, each change
+/// is at most the length `l2` of all changes. Given the events, both releases are the same function
+/// of the noisy numbers at the keys that both members have. The sum of the squares of the changes
+/// is at most `l2^2`. This sum is also at most `l0 linf^2`, because at most `l0` numbers change. By
+/// the proof of [`make_gaussian`](crate::make_gaussian), the divergence of order `a` is at most `a`
+/// times this sum, divided by `2 scale^2`. So the measurement satisfies approximate
+/// zero-concentrated differential privacy (Bun, Steinke 2016, Definition 8.1).
 ///
 /// *Rounding.* `l2^2 / (2 scale^2)` is rounded up once. `linf^2 / (2 scale^2)` is rounded up. The
 /// product of this float and `l0` is also rounded up. `delta` is computed as for Laplace noise.
 ///
 /// # Accuracy
-/// For each key that has a number in the data, the error of the released number is bounded as for
-/// [`make_gaussian`](crate::make_gaussian), except with probability `alpha`. This bound does not
-/// hold for the released keys alone, because keys with a large noise are released more often.
+/// For each key with a nonzero number in the data, the error of the noisy number is bounded as for
+/// [`make_gaussian`](crate::make_gaussian), except with probability `alpha`. If only the released
+/// keys are counted, this bound does not hold, because keys with a large noise are released more
+/// often.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the threshold of floats is negative or not finite, or when `k` is given
@@ -119,9 +120,9 @@ where
     threshold_of::<2, Gaussian, _, _, _>(input, scale, threshold, k)
 }
 
-/// Call `make_gaussian_threshold` for a distance type `Q` that is known only at run time. The
-/// function does not use the type argument `MO`. The argument exists because a measurement that is
-/// stored as a document can also state `MO`.
+/// Make the measurement of `make_gaussian_threshold` for a distance type that is known only at run
+/// time. The function does not use the type arguments `Q` and `MO`. The argument `MO` exists
+/// because a measurement that is stored as a document can also state `MO`.
 #[allow(clippy::extra_unused_type_parameters, reason = "`via` needs the same type arguments")]
 fn gaussian_threshold_at<K, V, Q, MO>(
     input: MapSpace<K, V, AnyMapMetric<2>>,

@@ -15,7 +15,7 @@ use crate::{Laplace, Scale, ThresholdNumber};
 
 /// Make a measurement that adds Laplace noise to a map and keeps numbers that reach a threshold.
 ///
-/// The keys can be private. The threshold makes it improbable that a key of only one person is
+/// The keys need not be public. The threshold makes it improbable that a key of only one person is
 /// released. [`make_laplace`](crate::make_laplace) adds the same noise. The noise is discrete for
 /// integers. For floats, the noise is continuous, and the sum is rounded to a multiple of `2^k`.
 ///
@@ -46,8 +46,8 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// Let `d_in = (l0, l1, linf)`. If `linf` is above `l1`, `linf` is first replaced by `l1`. For
 /// integers, `l1` and `linf` are then rounded down. The loss has two parts:
 /// * `epsilon = min(l1, l0 linf) / scale`, rounded up
-/// * `delta = 1 - (1 - p)^l0`, rounded up, where `p = P[Z >= |threshold| - linf]` is a tail of the
-///   noise. For integers, the tail is [`discrete_laplacian_tail`]. For floats, the tail is
+/// * `delta = 1 - (1 - p)^l0`, rounded up, where `p` is a tail of the noise. For integers, `p` is
+///   the [`discrete_laplacian_tail`] at `|threshold| - linf`. For floats, `p` is the
 ///   [`laplacian_tail`] at `t - linf - 2^k / 2`. If `2^k` is at least the distance from the
 ///   threshold to the next smaller float, `t` is the threshold rounded up to the lattice.
 ///   Otherwise, `t` is this smaller float
@@ -59,9 +59,9 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// A key with the number 0 is dropped before any noise is drawn. So the release treats such a key
 /// as an absent key. The metric also treats such a key as an absent key: the number counts as 0 in
 /// both cases. Let `x`, `y` be two members without such keys, at distance `(l0, l1, linf)`. The
-/// bounds `l0`, `l1` and `linf` all hold for `x` and `y`. Members at distance 0 in any of the three
-/// parts are equal, and equal members have equal distributions. The replacement of infinities does
-/// not increase any distance between members.
+/// bounds `l0`, `l1` and `linf` all hold for `x` and `y`. If any of these three parts is 0, `x` and
+/// `y` are equal, and so are the distributions of their releases. The replacement of infinities
+/// does not increase any distance between members.
 ///
 /// *The events.* Let `E` be the event that all keys of the release on `x` are also keys of `y`. At
 /// most `l0` keys of `x` are not keys of `y`. The number of such a key changes to 0. So the
@@ -72,17 +72,18 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// rounded to the nearest lattice point, and then to the nearest float. If this float is at least
 /// `T`, the lattice point is above the largest float that is below `T`. If `2^k` is at least the
 /// distance from `T` to the next smaller float, let `T'` be the least lattice point that is at
-/// least `T`. Otherwise, let `T'` be this smaller float. In both cases, the lattice point is at
-/// least `T'`. The sum is at most `2^k / 2` below the lattice point. So `Z >= T' - linf - 2^k / 2`.
+/// least `T`. Otherwise, let `T'` be this smaller float. In the first case, no lattice point is
+/// strictly between this smaller float and `T`. So in both cases, the lattice point is at least
+/// `T'`. The exact sum is at most `2^k / 2` below the lattice point. So `Z >= T' - linf - 2^k / 2`.
 /// For a negative threshold, change all signs. The same bound holds because the noise is symmetric.
 /// The noise of different keys is independent, so `P[E] >= (1 - p)^l0 >= 1 - delta`. The same bound
 /// holds for `y` and the corresponding event `F`.
 ///
-/// *The loss.* Given `E`, the release from `x` contains only common keys whose noisy numbers reach
-/// the threshold. `E` depends only on the noise of the other keys. So, given `E`, the release from
-/// `x` is a function of the noisy numbers at the common keys. The same statement holds for `y`
-/// given `F`. The sum of the changes of these numbers is at most `l1`. This sum is also at most
-/// `l0 linf`, because at most `l0` numbers change. By the proof of
+/// *The loss.* Given `E`, the release from `x` contains exactly those common keys whose noisy
+/// numbers reach the threshold. `E` depends only on the noise of the other keys. So, given `E`, the
+/// release from `x` is a function of the noisy numbers at the common keys. The same statement holds
+/// for `y` given `F`. The sum of the changes of these numbers is at most `l1`. This sum is also at
+/// most `l0 linf`, because at most `l0` numbers change. By the proof of
 /// [`make_laplace`](crate::make_laplace), the max-divergence of the noisy numbers is at most this
 /// sum divided by the scale. The removal of keys is post-processing.
 ///
@@ -96,15 +97,16 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// or removed earlier. So two maps with the same keys can differ in their order and capacity. But
 /// the release is a new map. The keys of this map are inserted in the order of their hashes.
 ///
-/// *Rounding.* `epsilon` is rounded up once. If `l0 linf` is computed in floats, `epsilon` is
-/// rounded up twice. The tail `p` is a certified bound, and its argument is rounded down. `delta`
-/// is `-(exp(l0 ln(1 - p)) - 1)`. Each function is rounded in the direction that makes `delta`
-/// larger. `delta` is at most `l0 p`.
+/// *Rounding.* The quotient for `epsilon` is rounded up once. If `l0 linf` is computed in floats,
+/// this product is also rounded up. The tail `p` is a certified bound, and its argument is rounded
+/// down. `delta` is `-(exp(l0 ln(1 - p)) - 1)`. Each function is rounded in the direction that
+/// makes `delta` larger. `delta` is at most `l0 p`.
 ///
 /// # Accuracy
-/// For each key that has a number in the data, the error of the released number is bounded as for
-/// [`make_laplace`](crate::make_laplace), except with probability `alpha`. This bound does not hold
-/// for the released keys alone, because keys with a large noise are released more often.
+/// For each key with a nonzero number in the data, the error of the noisy number is bounded as for
+/// [`make_laplace`](crate::make_laplace), except with probability `alpha`. If only the released
+/// keys are counted, this bound does not hold, because keys with a large noise are released more
+/// often.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the threshold of floats is negative or not finite, or when `k` is given
@@ -151,9 +153,9 @@ where
     threshold_of::<1, Laplace, _, _, _>(input, scale, threshold, k)
 }
 
-/// Call `make_laplace_threshold` for a distance type `Q` that is known only at run time. The
-/// function does not use the type argument `MO`. The argument exists because a measurement that is
-/// stored as a document can also state `MO`.
+/// Make the measurement of `make_laplace_threshold` for a distance type that is known only at run
+/// time. The function does not use the type arguments `Q` and `MO`. The argument `MO` exists
+/// because a measurement that is stored as a document can also state `MO`.
 #[allow(clippy::extra_unused_type_parameters, reason = "`via` needs the same type arguments")]
 fn laplace_threshold_at<K, V, Q, MO>(
     input: MapSpace<K, V, AnyMapMetric<1>>,

@@ -1,5 +1,5 @@
-//! Adds noise to the numbers of a map, and keeps the numbers that reach a threshold. The privacy
-//! measure selects the distribution of the noise.
+//! Noise on the numbers of a map, with a threshold that hides rare keys. The privacy measure
+//! selects the distribution of the noise.
 
 use std::collections::HashMap;
 
@@ -74,17 +74,20 @@ mechanisms! {
 /// * `k` - the exponent of the lattice that float releases lie on. Integers accept only null or 0
 ///
 /// # Precondition
-/// The precondition of [`make_laplace_threshold`](crate::make_laplace_threshold) or
-/// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
+/// The precondition of [`make_laplace_threshold`](crate::make_laplace_threshold) for approximate
+/// max-divergence, and of [`make_gaussian_threshold`](crate::make_gaussian_threshold) for
+/// approximate zero-concentrated divergence.
 ///
 /// # Postcondition
-/// [`make_laplace_threshold`](crate::make_laplace_threshold) or
-/// [`make_gaussian_threshold`](crate::make_gaussian_threshold) makes the same measurement from all
-/// arguments except `output_measure`.
+/// For approximate max-divergence, the measurement is the same as the measurement of
+/// [`make_laplace_threshold`](crate::make_laplace_threshold). For approximate zero-concentrated
+/// divergence, the measurement is the same as the measurement of
+/// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Map
-/// The map of [`make_laplace_threshold`](crate::make_laplace_threshold) or
-/// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
+/// The map of [`make_laplace_threshold`](crate::make_laplace_threshold) for approximate
+/// max-divergence, and of [`make_gaussian_threshold`](crate::make_gaussian_threshold) for
+/// approximate zero-concentrated divergence.
 ///
 /// # Proof
 /// For approximate max-divergence, this function calls the same internal function as
@@ -92,8 +95,9 @@ mechanisms! {
 /// it calls the same internal function as `make_gaussian_threshold`, with the same arguments.
 ///
 /// # Errors
-/// The errors of [`make_laplace_threshold`](crate::make_laplace_threshold) or
-/// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
+/// The errors of [`make_laplace_threshold`](crate::make_laplace_threshold) for approximate
+/// max-divergence, and of [`make_gaussian_threshold`](crate::make_gaussian_threshold) for
+/// approximate zero-concentrated divergence.
 ///
 /// # Example
 /// ```
@@ -119,8 +123,8 @@ where
     M: MetricOn<MapDomain<AtomDomain<K>, AtomDomain<V>>>,
     MO: NoiseThresholdMeasure<K, V, M>,
 {
-    // The type of `output_measure` selects the mechanism. The value of `output_measure` has no
-    // fields to read.
+    // The type of `output_measure` selects the mechanism, so the value of `output_measure` is not
+    // read.
     let TheMeasure(_) = output_measure;
     MO::make(input, scale, threshold, k)
 }

@@ -92,13 +92,13 @@ fn each_bound_on_the_change_helps() {
         [loss_at((2, 100, 3)).0, loss_at((2, 4, 3)).0, loss_at((1, 2, 100)).0],
         [9.0, 8.0, 2.0]
     );
-    // A change of an integer is an integer, so this mechanism rounds distances down.
+    // A change of an integer is an integer, so the map rounds the parts of the distance down.
     let release: Release<1, u32, i32, f64, Pure> =
         make_laplace_threshold(parts(), scale(1.0), 5, None).unwrap();
     assert_eq!(release.map(&(1, 1.9, 1.9)), laplace(1.0, 5).map(&(1, 1, 1)));
     assert_eq!(release.map(&(9, 0.9, 0.9)), Ok((0.0, 0.0)));
-    // Without noise, the loss of a positive distance is infinite, even if the distance is rounded
-    // down to 0.
+    // Without noise, the loss is infinite if all parts of the distance are positive, even if a part
+    // is rounded down to 0.
     let exact: Release<1, u32, i32, f64, Pure> =
         make_laplace_threshold(parts(), scale(0.0), 5, None).unwrap();
     assert_eq!(exact.map(&(9, 0.9, 0.9)), Ok((f64::INFINITY, 1.0)));
@@ -170,9 +170,9 @@ fn singletons_are_released_no_more_often_than_delta() {
         let delta = release.map(&(1, 1, 1)).unwrap().1;
         let (rate, slack) = rate(&release, 1);
         assert!((rate - delta).abs() < slack, "{threshold}: {rate} for {delta}");
-        // The control: in OpenDP, delta is the probability that a number is above the threshold.
-        // This mechanism also releases a number that equals the threshold, so the delta of OpenDP
-        // is too small.
+        // The control: in OpenDP, delta is the probability that the noisy number is above the
+        // threshold. This mechanism also releases a noisy number that equals the threshold, so the
+        // delta of OpenDP is too small.
         let control = discrete_laplacian_tail(scale(1.0), f64::from(threshold)).unwrap();
         assert!(control < rate - slack, "{threshold}: {control} goes unnoticed");
     }
@@ -192,7 +192,7 @@ fn delta_covers_what_the_lattice_rounds_up() {
         let (rate, slack) = rate(&release, 1.0);
         assert!((rate - delta).abs() < slack, "{threshold} {k}: {rate} for {delta}");
     }
-    // The control: a delta that ignores half a lattice step is too small.
+    // The control: a delta is too small if it ignores that rounding adds up to half a lattice step.
     let control = laplacian_tail(scale(1.0), 3.0).unwrap();
     let (rate, slack) = rate(&laplace_f64(1.0, 4.0, Some(2)), 1.0);
     assert!(control < rate - slack, "{control} goes unnoticed");

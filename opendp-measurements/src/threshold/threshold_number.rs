@@ -18,9 +18,9 @@ pub trait ThresholdNumber: NoiseNumber<Laplace> + NoiseNumber<Gaussian> + Number
     /// the number is at least the threshold.
     fn reaches(self, threshold: Self) -> bool;
     /// Return a bound `t` on the noise. Suppose that the magnitude of a number is at most `change`.
-    /// If the threshold is at least 0, the number reaches it only if the noise is at least `t`. If
-    /// the threshold is negative, the number reaches it only if the noise is at most `-t`. Return
-    /// `None` if `change` exceeds the magnitude of the threshold.
+    /// If the threshold is at least 0, the noisy number reaches the threshold only if the noise is
+    /// at least `t`. If the threshold is negative, the noisy number reaches the threshold only if
+    /// the noise is at most `-t`. Return `None` if `change` exceeds the magnitude of the threshold.
     ///
     /// # Errors
     /// The errors of conversions.
@@ -95,11 +95,12 @@ macro_rules! floats {
             }
             /// Each release is the float nearest to a lattice point. Rounding preserves the order
             /// of numbers. So if a release reaches the threshold, its lattice point is above the
-            /// float just below the threshold. This bound on the lattice point always holds. If
-            /// floats are at least as dense as the lattice, lattice points are floats. Then a
-            /// better bound holds: the release is at least the first lattice point that is not
-            /// below the threshold. The exact sum of the number and its noise is at most half a
-            /// lattice step below the lattice point of the release.
+            /// float just below the threshold. This bound on the lattice point always holds. If the
+            /// lattice step is at least the distance between this float and the threshold, no
+            /// lattice point is strictly between them. Then a better bound holds: the lattice point
+            /// is at least the first lattice point that is not below the threshold. The exact sum
+            /// of the number and its noise is at most half a lattice step below the lattice point
+            /// of the release.
             fn gap<Q: Number>(threshold: Self, change: Q, k: Option<i32>) -> Result<Option<f64>>
             where
                 f64: InfCast<Q>,
@@ -112,8 +113,9 @@ macro_rules! floats {
                 let k = k.unwrap_or(0);
                 let (step, below) = (power_of_two(k), f64::from(threshold.next_down()));
                 let point = if exact - below <= step {
-                    // Division and multiplication by a power of two are exact, unless they
-                    // overflow. If an operation overflows, use the threshold as the bound.
+                    // Division and multiplication by a power of two are exact, unless they overflow
+                    // or underflow. If an operation overflows, or a quotient is rounded to 0, use
+                    // the threshold as the bound.
                     let point = (exact / step).ceil() * step;
                     if point.is_finite() { point.max(exact) } else { exact }
                 } else {

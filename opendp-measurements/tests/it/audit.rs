@@ -1,9 +1,10 @@
-//! Black-box audits of mechanisms. An audit takes the worst pair of neighbouring data. The audit
-//! finds an event in half of the releases, and counts this event in the other half. The frequencies
-//! of the event must agree with the loss that the map claims. As a control, the same audit is
-//! applied to a mechanism with half of the noise, or with another fault. The audit must refute the
-//! claimed loss for this mechanism. Two kinds of constructors have no audit: constructors that only
-//! call another constructor, and combinators that add up losses.
+//! Black-box audits of mechanisms. An audit takes two neighbouring data sets that are chosen to
+//! have a large loss. The audit finds an event in half of the releases, and counts this event in
+//! the other half. The frequencies of the event must agree with the loss that the map claims. As a
+//! control, the same audit is applied to a mechanism with half of the noise, or with another fault.
+//! The audit must refute the claimed loss for this mechanism. Some constructors have no audit in
+//! this file. Examples are constructors that only call another constructor, and combinators that
+//! add up losses.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -31,8 +32,9 @@ const DRAWS: usize = 1_000_000;
 /// or with another fault. This number is enough to refute the claim.
 const FEW: usize = 100_000;
 /// The largest value of [`excess`] that the audit accepts, in standard deviations. [`excess`]
-/// returns the larger of two values, one for each order of the two data sets. So an honest
-/// mechanism exceeds this limit with a probability of about 2e-9.
+/// returns the larger of two values, one for each order of the two data sets. Each of the two
+/// values exceeds this limit with a probability of at most about 1e-9. So an honest mechanism fails
+/// the audit with a probability of at most about 2e-9.
 const SIGMAS: f64 = 6.0;
 
 /// A measure whose losses imply a bound on delta for each epsilon.
@@ -119,8 +121,8 @@ fn excess<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
         let share = |counts| event.iter().map(|cell| share_at(counts, cell)).sum::<f64>();
         let (p, q) = (share(counted[0]), share(counted[1]));
         let variance = p * (1.0 - p) + factor * factor * q * (1.0 - q);
-        // If no release is in the event, the variance is 0. So the standard deviation is computed
-        // with an additional term. With this term, a difference of one release is insignificant.
+        // If no release is in the event, the estimated variance is 0. An additional term keeps the
+        // standard deviation above 0. With this term, a difference of one release is insignificant.
         let draws = draws as f64 / 2.0;
         let deviation = ((variance + (1.0 + factor * factor) / draws) / draws).sqrt();
         (p - factor * q - delta) / deviation

@@ -25,9 +25,9 @@ fn last_bit(y: f64) -> Option<i32> {
 /// each other data value. Releases are ignored if their magnitude is below `window / 2`, or is at
 /// least `window`. Return the largest difference, measured in standard deviations.
 ///
-/// The magnitude of a release can depend on the data. But all floats with a magnitude of at least
-/// `window / 2` and below `window` have the same spacing. So the last bits of the releases that are
-/// not ignored do not reveal the magnitude.
+/// The magnitude of a release can depend on the data. But `window` is a power of two, so all floats
+/// with a magnitude of at least `window / 2` and below `window` have the same spacing. So the last
+/// bits of the releases that are not ignored do not reveal the magnitude.
 ///
 /// For each likely exponent `g` of the last set bit, two frequencies are compared. The first is the
 /// frequency of the exponent `g`. The second is the frequency of smaller exponents, which is the
@@ -147,7 +147,8 @@ fn a_release_is_a_point_of_its_lattice_wherever_the_data_is() -> Result<()> {
         // Check that all releases are multiples of `2^exponent`. As the control, check that some
         // releases are not multiples of `2^(exponent + 1)`.
         assert_eq!(finest, exponent, "scale {scale}, k {k:?}");
-        // The loss has no extra term for rounding, because the noise is added before the rounding.
+        // The noise is added before the rounding. So the rounding is postprocessing, and the loss
+        // has no extra term for the rounding.
         let loss = laplace.map(&1.0)?;
         assert!(1.0 / scale <= loss && loss <= (1.0 / scale).next_up());
     }

@@ -20,8 +20,8 @@ use crate::{Entry, Registry};
 pub(super) struct Builder<'a> {
     pub(super) registry: &'a Registry,
     pub(super) here: Here,
-    /// The objects built from the nodes of a foreign document. Equal nodes share one object, if the
-    /// object does not depend on the current space.
+    /// The objects built from the nodes of a document that OpenDP 0.16 wrote. Equal nodes share one
+    /// object, if the object does not depend on the current space.
     pub(super) made: HashMap<Fingerprint, (Constructed, Weight)>,
     /// The weight of the node that was read last.
     pub(super) weight: Weight,
@@ -238,7 +238,8 @@ impl<'a> Builder<'a> {
             _ => ("?", Err(Error::argument("chain", "expected a name or {NAME: {arguments}}"))),
         }
     }
-    /// Call a constructor. If `given` has no input space, pass `input` as the argument `input`.
+    /// Call a constructor. If the constructor has a parameter `input` and `given` has no input
+    /// space, pass `input` as this argument.
     pub(super) fn call(
         &mut self,
         request: &str,
@@ -367,8 +368,9 @@ impl Call<'_> {
         self.args = std::mem::take(&mut self.args).with(name, arg);
     }
 }
-/// Shorten a value, but keep the properties that decide which parameters take the value. These
-/// properties are the kind of the value, and whether the value is empty.
+/// Shorten an array or an object to at most one item. The kind of the value stays the same, and an
+/// empty value stays empty. Whether a parameter takes a value depends only on the kind of the
+/// value, and on whether the value is empty.
 fn outline(value: &Json) -> Json {
     match value {
         Json::Array(items) => items.iter().take(1).map(|_| Json::Null).collect(),

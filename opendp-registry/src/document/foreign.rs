@@ -3,7 +3,8 @@
 //! A node is `{"__function__": NAME, "__module__": MODULE, "__kwargs__": {...}, "__version__": V}`.
 //! Each later step of a chain contains the text of the steps before it several times: in its input
 //! domain, in its input metric, and as the first part of the chain. So the length of the text more
-//! than doubles with each step. This module builds each different node only once.
+//! than doubles with each step. This module builds equal nodes only once, except nodes that depend
+//! on the current space.
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
@@ -64,8 +65,9 @@ fn object(
     }
 }
 
-/// Return the default input domain of a constructor. The default is used if neither the arguments
-/// nor the chain determine the input domain.
+/// Return the default input domain of a constructor. Return `None` if the constructor has no
+/// default, or if the arguments state the input domain. If there is a current space, the default is
+/// used only for `make_split_lines` and `make_split_dataframe`.
 fn start(name: &str, arguments: &Map<String, Json>) -> Option<Json> {
     if arguments.contains_key("input_domain") {
         return None;
@@ -118,8 +120,9 @@ fn chain(
 }
 
 /// Build the transformation or the measurement that the argument `this` describes, and return one
-/// part of it. A part is a domain or a metric of the input or output space, or the measure. Return
-/// `None` if `name` begins with neither `transformation_` nor `measurement_`.
+/// part of it. The part can be the domain or the metric of the input space, the domain or the
+/// metric of the output space, or the privacy measure. Return `None` if `name` begins with neither
+/// `transformation_` nor `measurement_`.
 fn accessor(
     builder: &mut Builder<'_>,
     name: &str,

@@ -27,7 +27,8 @@ impl Builder<'_> {
         self.here.least = self.here.least.min(self.here.spaces.len());
         self.here.spaces.last().cloned()
     }
-    /// Run a function. While the function runs, chains without their own space start from `here`.
+    /// Run a function. If `here` is a space, it is the current space while the function runs.
+    /// Chains without their own space start from the current space.
     pub(super) fn inside(
         &mut self,
         here: Option<Arg>,

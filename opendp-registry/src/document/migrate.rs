@@ -10,8 +10,8 @@ use super::node::same;
 use super::{Document, VERSION};
 use crate::{Entry, Registry};
 
-/// All packages of this workspace have names with this prefix. The `version` of a document applies
-/// to the constructors of these packages.
+/// All packages of this workspace, except the examples, have names with this prefix. The `version`
+/// of a document applies to the constructors of the packages with this prefix.
 const HOUSE: &str = "opendp-";
 
 /// The versions for which a document was written.
@@ -245,9 +245,9 @@ impl Registry {
         changes.sort_by_key(|migration| migration.since);
         *slot = changes.into();
     }
-    /// Return the notes about older documents, except the notes that were returned before. For
-    /// example, a note states the new name of an argument. Each registry returns each note once,
-    /// even if several documents cause the note.
+    /// Return the notes about documents that use older arguments or deprecated constructors. Leave
+    /// out the notes that were returned before. For example, a note states the new name of an
+    /// argument. Each registry returns each note once, even if several documents cause the note.
     ///
     /// ```
     /// # use opendp_registry::{Document, Registry};

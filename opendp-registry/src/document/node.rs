@@ -84,7 +84,8 @@ pub(super) fn object_or_empty<'j>(
         Some(_) => Err(Error::argument(key, "expected an object")),
     }
 }
-/// Return whether two JSON values are the same. Numbers are compared by their values.
+/// Return whether two JSON values are the same. Numbers are compared by their values, except
+/// numbers inside objects, which are compared by their texts.
 pub(super) fn same(left: &Json, right: &Json) -> bool {
     match (left, right) {
         (Json::Number(a), Json::Number(b)) => {

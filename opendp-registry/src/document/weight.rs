@@ -14,13 +14,13 @@ const MAX_LINKS_IN_ALL: usize = 1 << 14;
 const MAX_MEMBERS: usize = 100_000;
 
 /// A text with at most this many values is always read. A text with more values must have at least
-/// four bytes for each value. If all values of a text are distinct, the text satisfies this
-/// condition, because the values have enough digits.
+/// four bytes for each value. If all values of such a text are distinct, the text satisfies this
+/// condition, because most of the values need at least three characters and a comma.
 const MAX_VALUES: usize = 1 << 18;
 /// The number of plain values that together take as much memory as one object.
 const OBJECT: usize = 6;
 
-/// The deepest nesting that the reader of JSON accepts.
+/// The reader of JSON returns an error for each text that is nested more deeply than this.
 const DEEPEST: usize = 128;
 
 /// Check that the parsed JSON would not need much more memory than the text.
@@ -89,8 +89,7 @@ impl Weight {
     /// Return the weight of a list after `times` copies of a member are added. Before the addition,
     /// the list has the weight `self`. The member has the weight `next`.
     pub(super) fn and_members(self, next: Weight, times: usize) -> Result<Weight> {
-        // Plain JSON is not a measurement, but repeated JSON takes memory. So each copy of repeated
-        // plain JSON counts as one member.
+        // Each copy of a repeated member takes memory. So each copy counts as at least one member.
         let each = if times == 1 { next.members } else { next.members.max(1) };
         let members = each.checked_mul(times).and_then(|all| all.checked_add(self.members));
         match members.filter(|members| *members <= MAX_MEMBERS) {

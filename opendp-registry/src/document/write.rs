@@ -1,9 +1,10 @@
 //! Writes pipelines in the serialization of OpenDP 0.16.
 //!
 //! Each link of a chain states its input metric. For its input domain, the link contains a copy of
-//! the link before it. So a link contains copies of all links before it, and the length of the
-//! whole text grows with the square of the number of links. In the texts that OpenDP itself writes,
-//! each link more than doubles the length.
+//! the link before it. So a link contains copies of all links before it, and its length grows with
+//! the number of these links. The text of the chain contains every link. So the length of this text
+//! grows with the square of the number of links. In the texts that OpenDP itself writes, each link
+//! more than doubles the length.
 
 mod spell;
 
@@ -192,9 +193,9 @@ impl Writer<'_> {
             Constructed::Transformation(made) => {
                 known.check(name, &made.input().metric().inner_type())?;
             }
-            // A function with the parameter `output_measure`, such as `make_private_quantile`,
-            // accepts only some metrics. Any other function, such as `make_laplace`, accepts only
-            // some measures.
+            // If a function has the parameter `output_measure`, its list of accepted types can
+            // contain only metrics, as for `make_private_quantile`. For any other function that
+            // makes measurements, the list can contain only measures, as for `make_laplace`.
             Constructed::Measurement(made) if listed("output_measure") => {
                 known.check(name, &made.input().metric().inner_type())?;
             }

@@ -59,7 +59,7 @@ pub(crate) fn texts(size: usize) -> Vec<(&'static str, String, &'static [&'stati
     };
     groups.into_iter().flat_map(with).collect()
 }
-/// Return texts that are long JSON values or long names.
+/// Return long JSON values, long names of constructors and types, and long texts that are invalid.
 fn plain(size: usize) -> Vec<(&'static str, String)> {
     vec![
         ("an open array in another", "[".repeat(size)),
@@ -99,7 +99,7 @@ fn plain(size: usize) -> Vec<(&'static str, String)> {
         ("packages", numbered("{\"packages\": {", |i| format!("\"p{i}\": 2"), "}}", size)),
     ]
 }
-/// Return documents with a large argument.
+/// Return documents in which the chain or one argument is a long array.
 fn arrays(size: usize) -> Vec<(&'static str, String)> {
     let number = |i: usize| i.to_string();
     let with = |what, document: &str, part: &dyn Fn(usize) -> String| {

@@ -29,11 +29,12 @@ use targets::TARGETS;
 static MEMORY: PeakAlloc = PeakAlloc;
 
 /// The longest allowed processor time for one text. The limit is one second for an optimised
-/// program. The limit for tests is higher, because tests are compiled with little optimisation.
+/// program. With debug assertions, the limit is higher, because such programs have little
+/// optimisation.
 const TOO_LONG: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 1 });
 /// If there is no answer within this time, the test fails.
 const NEVER: Duration = Duration::from_secs(120);
-/// The limit on the memory for a text of 1 MB, in bytes.
+/// The limit on the memory for one text, in bytes.
 const TOO_MUCH: usize = 64_000_000;
 
 /// The processor time and the memory that the answer to a text took.
@@ -130,8 +131,8 @@ fn every_account_of_a_short_document_is_computed_soon_and_with_little_memory() {
 #[test]
 fn long_requests_leave_no_memory_behind() {
     let _alone = alone();
-    // The registry does not cache a request whose text is long. So these requests must leave no
-    // memory behind.
+    // The registry does not cache a request whose text is long. So the used memory must be almost
+    // the same before and after these requests.
     let ask: fn(&str) = |text| {
         for number in 0..200 {
             targets::signature(&format!("symmetric_distance{}{}", text, " ".repeat(number)));

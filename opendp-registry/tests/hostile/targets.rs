@@ -84,8 +84,8 @@ pub(crate) fn signature(text: &str) {
 /// The length of the longest document that is also written in the form of OpenDP. The written
 /// document can be many times as long as the text.
 const WRITTEN: usize = 10_000;
-/// Read a text as a document of this project. If the document can be built, also write it in the
-/// form of OpenDP.
+/// Read a text as a document of this project. If the text is not too long and the document can be
+/// built, also write the document in the form of OpenDP.
 pub(crate) fn document(text: &str) {
     let Some(document) = checked(Document::parse(text)) else { return };
     if ask(&document).is_some()

@@ -127,7 +127,8 @@ fn every_constructor_states_its_map_its_proof_and_its_errors() {
         }
     }
 }
-/// The constructors whose claims the user guarantees. All other constructors have a proof.
+/// The constructors whose claims the user guarantees. All other constructors have a proof, or make
+/// an object that needs no proof.
 const TRUSTED: [&str; 7] = [
     "make_user_measurement",
     "make_user_transformation",

@@ -107,8 +107,8 @@ fn check(made: &AnyMeasurement, member: &Member) -> Result<bool, String> {
     };
     if member.truth.is_none_or(covers) { Ok(true) } else { forgets() }
 }
-/// Return whether a stated loss is at least the true loss. The stated loss is a concentrated or
-/// Renyi loss, optionally with a delta.
+/// Return whether a stated loss is at least the known lower bound on the true loss. The stated loss
+/// is a concentrated or Renyi loss, optionally with a delta.
 fn covers(loss: &Json, truth: Truth) -> bool {
     match loss {
         Json::Array(parts) => covers(&parts[0], truth) || truth.at(0.0) <= number(&parts[1]),
@@ -119,8 +119,8 @@ fn covers(loss: &Json, truth: Truth) -> bool {
     }
 }
 /// Test one signature with all members. Return two counts of the tests in which the map returns a
-/// loss. The first count is for members with a known bound on the true loss at distance 0, and the
-/// second count is for all other members.
+/// loss. The first count is for members with a known lower bound on the true loss at distance 0.
+/// The second count is for all other members.
 fn test(entry: &Entry, examples: &[Example]) -> Result<(usize, usize), String> {
     let example = examples.iter().find(|example| entry.names().any(|name| name == example.name));
     let Some(example) = example else {
@@ -184,8 +184,8 @@ fn loss(inner: &Inner, d: u32) -> f64 {
 fn a_combinator_that_is_broken_or_without_an_example_is_found() {
     assert!(tested("honest", |inner, d| 2.0 * loss(inner, d)).is_ok_and(|(losing, _)| losing > 0));
     let broken = |map| tested("broken", map).unwrap_err();
-    // Parallel composition once had this error: the loss at distance 0 was charged for only one
-    // part of the data.
+    // At distance 0, the stated loss must be at least the loss of the member. The first map states
+    // the loss 0, and the second map states a loss that is 1 percent too small.
     assert!(broken(|inner, d| if d == 0 { 0.0 } else { loss(inner, d) }).contains("forgets"));
     assert!(broken(|inner, d| 0.99 * loss(inner, d)).contains("forgets"));
     // Sampling once had this error: the loss at distance 1 was scaled, but the loss at distance 0

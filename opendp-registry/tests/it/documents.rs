@@ -248,8 +248,7 @@ fn conversations_are_about_any_space_that_is_one() {
         let made = filter(domain, metric, d_in.clone(), json!(0.25)).unwrap();
         assert_eq!(map(&made, d_in), Ok(json!(0.25)));
     }
-    // A document of a privacy filter gives an error for an invalid space, and for an invalid
-    // distance.
+    // A document of a privacy filter gives an error if the space, `d_in` or `d_out` is invalid.
     let texts = json!({"vector_domain": {"atom_domain": {"T": "String"}}});
     let error = filter(texts.clone(), json!("hamming_distance"), json!(1), json!(0.25));
     assert_eq!(error.unwrap_err().kind(), "MetricSpace");
@@ -313,7 +312,7 @@ fn a_call_that_states_two_spaces_is_refused() {
     let error = build(both.clone()).unwrap_err();
     assert_eq!(error.kind(), "Argument");
     assert!(error.to_string().contains("state the space once"), "{error}");
-    // The control: each of the two forms alone is accepted.
+    // The control: a document that states the space in only one of the two forms is accepted.
     for forms in [&["input"][..], &["input_domain", "input_metric"]] {
         let mut alone = both.clone();
         alone["args"].as_object_mut().unwrap().retain(|key, _| forms.contains(&key.as_str()));
@@ -335,7 +334,8 @@ fn the_first_link_of_a_chain_starts_from_the_space_that_the_chain_states() {
         let error = error.to_string();
         assert!(error.contains("i32") && error.contains("String"), "{error}");
     }
-    // The control: the same space can be stated twice, and a chain can leave out the space.
+    // The control: a chain and its first link can state the same space. An inner chain can leave
+    // out its space.
     for link in [counted(stated.clone()), nested(stated.clone())] {
         assert!(build(json!({"space": stated, "chain": [link]})).is_ok());
     }

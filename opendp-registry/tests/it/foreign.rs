@@ -18,8 +18,9 @@ fn vectors(atom: Json, size: Json) -> Json {
 fn output(chain: &Json, part: &str) -> Json {
     call("core", &format!("transformation_output_{part}"), json!({"this": chain}))
 }
-/// Write the call of a constructor on the output space of a transformation. The Python library of
-/// OpenDP writes `a >> then_b(..)` in this form.
+/// Write the call of a combinator that chains a transformation with a second object. The
+/// constructor of the second object takes the output space of the transformation. The Python
+/// library of OpenDP writes `a >> then_b(..)` in this form.
 fn after(first: &Json, combinator: &str, module: &str, function: &str, kwargs: Json) -> Json {
     let mut kwargs = kwargs;
     kwargs["input_domain"] = output(first, "domain");
@@ -57,8 +58,8 @@ fn texts_become_numbers_of_a_known_size() {
         ("make_metric_unbounded", json!({})),
         ("make_mean", json!({})),
     ];
-    // Only `make_identity` does not use the names `input_domain` and `input_metric` for the domain
-    // and the metric of its input space.
+    // The arguments of `make_identity` for its input space are called `domain` and `metric`. The
+    // other constructors of this test call these arguments `input_domain` and `input_metric`.
     let mut whole = call("transformations", "make_identity", all);
     for (function, kwargs) in chain {
         whole = after(&whole, "make_chain_tt", "transformations", function, kwargs);

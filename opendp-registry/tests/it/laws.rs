@@ -82,8 +82,10 @@ impl Fold<AnyValue, u64> for Count {
         Ok(count)
     }
 }
-/// Return whether `taker` accepts the partial result of `giver`. If a transformation does not fold
-/// its rows, append the fold [`Count`] to it. Return `None` if there are no partial results.
+/// Return whether `taker` accepts a partial result of `giver` without rows. Append the fold
+/// [`Count`] to both transformations, so that a transformation without a fold also has partial
+/// results. If a transformation has a fold, its partial results do not change. Return `None` if
+/// `giver` has no partial results.
 fn takes(giver: &AnyTransformation, taker: &AnyTransformation) -> Option<bool> {
     let counted = |chain: &AnyTransformation| chain.function().then(&Function::fold(Count));
     let bytes = counted(giver).start().ok()?.to_bytes().unwrap();

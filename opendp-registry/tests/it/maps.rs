@@ -12,7 +12,8 @@ use serde_json::{Value as Json, json};
 
 use crate::signatures::{Built, builds, each, entries};
 
-/// List distances as JSON. A test uses only those distances that its metric can parse.
+/// List distances as JSON. The test of a map uses only the distances that the input metric of the
+/// map can parse.
 fn distances() -> Vec<Json> {
     let mut all: Vec<Json> = [0, 1, 2, 3, 5, 100, 1_000_000].map(Json::from).to_vec();
     all.extend([1e-300, 1e-3, 0.1, 0.5, 2.5, 1e10, 1e300].map(Json::from));
@@ -46,8 +47,9 @@ fn deltas(curve: &serde_json::Map<String, Json>) -> Vec<f64> {
     let points = curve["profile"].as_array().unwrap();
     points.iter().map(|point| point[1].as_f64().unwrap()).collect()
 }
-/// Return whether one distance is at most another. Profiles are compared on their grid. Each
-/// profile is an upper bound with a small relative error, and the comparison allows for this error.
+/// Return whether one distance is at most another. Profiles are compared at the points that their
+/// JSON contains. Each profile is an upper bound with a small error, and the comparison allows for
+/// this error.
 fn at_most(less: &AnyDistance, more: &AnyDistance) -> bool {
     match (less.to_json(), more.to_json()) {
         (Json::Object(less), Json::Object(more)) => {
@@ -59,8 +61,8 @@ fn at_most(less: &AnyDistance, more: &AnyDistance) -> bool {
 /// Test the map of one signature. Return the number of distances for which the map returns a bound.
 fn test(entry: &Entry, seed: u64) -> Result<usize, String> {
     let mut bounds = 0;
-    // Profiles take long to compute. So a signature with profiles is tested only for two types of
-    // atoms, and only one object of such a signature is tested.
+    // Profiles take long to compute. So test a signature with profiles only if its atoms have the
+    // type `i32` or `f64`, and test only one object that this signature makes.
     let profiles = entry.to_string().contains("SmoothedMaxDivergence");
     if profiles
         && !["i32", "f64"].iter().any(|t| entry.to_string().contains(&format!("D=AtomDomain<{t}>")))

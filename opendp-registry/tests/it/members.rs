@@ -12,8 +12,8 @@ use opendp_registry::{Addition, Entry, Registry};
 
 use crate::signatures::{Built, builds, each, entries, grounds};
 
-/// Return the length of a release. For a map, return a constant, because the stated loss already
-/// covers the keys of the map.
+/// Return the length of a release. If the release is a hash map, return a constant, because the
+/// stated loss already covers the keys of the hash map.
 fn length(release: &AnyValue) -> usize {
     match release.downcast_ref::<BitVector>() {
         Ok(bits) => bits.len(),
@@ -33,8 +33,9 @@ fn test(entry: &Entry, grounds: &Grounds, seed: u64) -> Result<(), String> {
     for Built { made, told } in builds(entry, &mut draw)? {
         let measurement = made.measurement().map_err(|error| error.to_string())?;
         let members = grounds.members(measurement.input(), &mut draw)?;
-        // For this mechanism, the length of the release is the answer, and the stated loss covers
-        // the answer. So the lengths of two releases of this mechanism can differ.
+        // The release of this mechanism ends after a limited number of answers `true`. So the
+        // length of the release depends on the data. The stated loss covers all answers and the
+        // length, so the lengths of two releases can differ.
         let stops = entry.name() == "make_above_threshold";
         let seen = |member: &AnyValue| -> Vec<Result<usize, String>> {
             let release = |_| {

@@ -14,11 +14,11 @@ use serde_json::{Value as Json, json};
 use crate::clock::spent;
 use crate::valid_documents::documents;
 
-/// The longest processor time for all operations on one document. Tests are compiled with little
-/// optimisation, so the computation of losses is slower by a factor of about 5. The limit includes
-/// another factor of 2 for slow machines.
+/// The longest allowed processor time for all operations on one document. A build with debug
+/// assertions has little optimisation, so its computation of losses is slower by a factor of about
+/// 5. The limit for such a build includes another factor of 2 for slow machines.
 const TOO_LONG: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
-/// After this time, the answer counts as missing.
+/// The longest time to wait for the result of one document. After this time, the test fails.
 const NEVER: Duration = Duration::from_secs(120);
 
 /// Extreme numbers, as text.
@@ -40,7 +40,7 @@ const NUMBERS: [&str; 16] = [
     "\"-Infinity\"",
     "[179769313486231570000000000, 170141183460469231731687303715884105727]",
 ];
-/// Texts that are likely to break a reader of documents.
+/// JSON values that replace a text. These values are likely to break a reader of documents.
 const TEXTS: [&str; 7] =
     ["\"\"", "\"i32\"", "\"\\u001b[2J\"", "\"a<b<c\"", "7", "[]", "{\"a\": null}"];
 
@@ -88,8 +88,8 @@ fn mutants(json: &Json) -> Vec<Json> {
         }
     }
 }
-/// Return whether a loss is a curve. A curve is evaluated only once, because each evaluation
-/// computes several points.
+/// Return whether an object is a measurement whose losses are curves. The tests evaluate the map of
+/// such a measurement less often, because each evaluation computes several points.
 fn is_curve(made: &Constructed) -> bool {
     matches!(made, Constructed::Measurement(m) if m.measure().is::<SmoothedMaxDivergence>())
 }
@@ -180,7 +180,7 @@ fn the_documents_that_are_changed_are_valid_and_name_every_constructor() {
     let text = json!(documents).to_string();
     let registry = Registry::global();
     for name in registry.names() {
-        // These constructors take a function, so a document cannot call them.
+        // Most of these constructors take a function, and a document cannot contain a function.
         if name.contains("_user_") || name.starts_with("new_") || name.starts_with("user_") {
             continue;
         }
@@ -220,7 +220,8 @@ fn no_distance_ends_the_process_or_takes_too_long() {
 }
 #[test]
 fn a_key_that_occurs_twice_is_found_wherever_it_is() {
-    // Duplicate each key of each object.
+    // For each key of each object, return the key, and a document with a copy of the entry. The
+    // copy has the key `TWICE`, which the test then replaces by the original key.
     fn twice(json: &Json) -> Vec<(Json, String)> {
         match json {
             Json::Array(items) => {

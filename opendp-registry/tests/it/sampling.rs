@@ -25,8 +25,8 @@ fn a_composition_repeats_members_and_is_tight_in_profiles() {
     let profile = made.measure().profile(&made.map(&d_in).unwrap()).unwrap();
     let epsilon = profile.epsilon(1e-5).unwrap();
     // At distance 1, the privacy loss of Laplace noise on integers is always one of two values. So
-    // the loss of the composition has a binomial distribution, and this distribution gives the
-    // epsilon.
+    // the loss of the composition is a linear function of a binomial random variable. The
+    // distribution of this loss gives the expected epsilon.
     assert!((4.306_791..4.306_82).contains(&epsilon), "{epsilon}");
     for wrong in [json!(-1), json!("two"), json!(1u64 << 40)] {
         assert_eq!(build(document("MaxDivergence", wrong)).unwrap_err().kind(), "Argument");
@@ -83,9 +83,10 @@ fn sampled_steps_compose_to_what_accountants_say() {
         assert!(expected < epsilon + 1e-6 && epsilon < expected * 1.0001, "{epsilon} {expected}");
     }
 }
-/// Compare the epsilon with values that were computed with a simple Fourier transform. The query is
-/// the sum of records, each of which is between -1 and 1. One record is replaced. The loss compares
-/// a sample of one data set with a sample of the other data set.
+/// Compare the epsilon with values that were computed with a simple Fourier transform. Each step
+/// draws a Poisson sample of the records, and releases the noisy sum of the sample. The records are
+/// between -1 and 1. The two data sets differ in one replaced record. The loss compares the
+/// distributions of the releases for the two data sets.
 #[test]
 fn sampled_steps_of_data_of_one_size_count_replaced_records() {
     let rows = |size: Json| {

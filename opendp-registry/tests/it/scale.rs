@@ -11,7 +11,7 @@ use opendp_core::{
 use opendp_registry::{Addition, Registry};
 use serde_json::json;
 
-/// Make a constructor of a domain with the bounds `[number, number]`.
+/// Make a constructor of a domain. Both bounds of the domain are `number` plus the argument `more`.
 fn numbered(number: i64) -> Addition {
     let output = AtomDomain::<i64>::type_name();
     Addition::new(format!("make_numbered_{number}"), "my-app", Kind::Domain, output)
@@ -90,16 +90,17 @@ const DEADLOCK: std::time::Duration = std::time::Duration::from_secs(120);
 
 #[test]
 fn a_description_may_use_the_registry_that_compares_it() {
-    // Only this constructor makes objects of the type `MaxDivergence`. A request can state a type
-    // by an object of this type. Then the registry calls this constructor to compare the objects.
-    // The call fails, so the result is not cached.
+    // In this registry, only the constructor `my_pure` makes objects of the type `MaxDivergence`. A
+    // request can pass such an object to state the type `MaxDivergence`. Then the registry calls
+    // `my_pure` to make an object for a comparison. The call fails, so the registry stores no
+    // object, and the next request calls `my_pure` again.
     let registry = Arc::new(Registry::trusting(&["opendp-measurements"]));
     let calls = Arc::new(AtomicUsize::new(0));
     let (inner, count) = (registry.clone(), calls.clone());
     let pure = Addition::new("my_pure", "my-app", Kind::Measure, MaxDivergence::type_name())
         .constructs(move |_| {
-            // These requests are all different, so their results are cached in all parts of the
-            // cache.
+            // These requests are all different. Their hashes are spread over the parts of the
+            // cache, so the requests write to many parts.
             for _ in 0..64 {
                 let call = count.fetch_add(1, Ordering::SeqCst);
                 let bit = |bit: u32| if call >> bit & 1 == 0 { ' ' } else { '\t' };
@@ -128,8 +129,8 @@ fn a_description_may_use_the_registry_that_compares_it() {
 }
 #[test]
 fn a_constructor_may_use_the_registry_that_calls_it() {
-    // This constructor resolves names, adds constructors, and looks up types by their names. If the
-    // registry held a lock during the call, there would be a deadlock.
+    // The constructor `make_nested` adds constructors, resolves names, and lists names and
+    // signatures. If the registry held a lock during the call, there would be a deadlock.
     let registry = Arc::new(Registry::new());
     let calls = Arc::new(AtomicUsize::new(0));
     let metric: TypeName = SymmetricDistance::type_name();
@@ -156,7 +157,7 @@ fn a_constructor_may_use_the_registry_that_calls_it() {
         }
         sender.send(()).unwrap();
     });
-    // If there is a deadlock, the test fails after this time.
+    // If there is a deadlock, the test fails after the time `DEADLOCK`.
     assert!(receiver.recv_timeout(DEADLOCK).is_ok());
     assert_eq!(calls.load(Ordering::SeqCst), 42);
 }

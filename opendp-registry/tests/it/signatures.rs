@@ -17,7 +17,7 @@ use serde_json::{Value as Json, json};
 
 use crate::build;
 
-/// The number of attempts to build each signature.
+/// The maximum number of objects that are built from each signature.
 const BUILDS: usize = 6;
 
 /// The domain of data sets whose records are lists of text fields. Each record can have any number
@@ -155,8 +155,8 @@ fn domains(name: &TypeName) -> Vec<Json> {
             inner(0).into_iter().flat_map(sized).collect()
         }
         "DataFrameDomain" => {
-            // Domains of frames: some without a schema, and some with two columns. In each of the
-            // two columns, each type of cell occurs once.
+            // Domains of frames: some without a schema, and some with two columns. Among the
+            // domains with two columns, each type of cell occurs once in each of the two columns.
             let types = ["bool", "i32", "i64", "u32", "u64", "usize", "f32", "f64", "String"];
             let cell = |t: &&str| json!({"atom_domain": {"T": t}});
             let may_lack = |t: &&str| json!({"option_domain": {"element_domain": cell(t)}});

@@ -47,6 +47,21 @@ fn a_domain_whose_type_nothing_decides_is_refused() {
     }
 }
 #[test]
+fn a_cast_is_advised_only_if_it_is_possible() {
+    for record in ["u128", "i8", "i16", "i128", "u8", "u16", "isize", "bool", "i32", "i64", "u32"] {
+        let mean = |chain: Json| {
+            on(
+                json!({"vector_domain": {"atom_domain": {"T": record}}}),
+                "symmetric_distance",
+                chain,
+            )
+        };
+        let message = refused(mean(json!(["mean"])), &["the records are", record]).to_string();
+        let cast = json!([{"cast_default": {"TOA": "f64"}}]);
+        assert_eq!(message.contains("cast_default"), build(mean(cast)).is_ok(), "{message}");
+    }
+}
+#[test]
 fn a_metric_with_arguments_takes_the_type_of_its_domain_too() {
     let scores = json!({"vector_domain": {"atom_domain": {"T": "f64", "nan": false}, "size": 3}});
     let metric = json!({"linf_distance": {"monotonic": true}});
@@ -62,8 +77,9 @@ fn a_type_argument_that_says_more_than_its_type_is_refused() {
         let arguments = json!({"candidates": [0, 1], "alpha": 0.5, "MO": metric});
         integers(json!([{"quantile_score_candidates": arguments}]))
     };
-    // Test each document twice, because the cache of resolved requests compares only the types of
-    // the arguments, and not their content.
+    // Test each document twice. In the second test, the signature can come from the cache of
+    // resolved requests. This cache compares only the types of the arguments, and not their
+    // content.
     for _ in 0..2 {
         assert!(build(scores(json!({"linf_distance": {"T": "u64"}}))).is_ok());
         let promise = json!({"linf_distance": {"T": "u64", "monotonic": true}});
@@ -113,7 +129,8 @@ fn scores_of_which_the_least_is_best_are_not_chosen_by_the_largest() {
                 json!([scores, inside]),
                 json!([scores, called]),
             ] {
-                // For the value null, this constructor has its own error message.
+                // The constructor cannot read the value null for this argument. The error then
+                // contains the word `null`.
                 let null = oriented.is_some_and(Json::is_null);
                 refused(integers(chain), &[orientation, if null { "null" } else { &said }]);
             }
@@ -145,7 +162,8 @@ fn links_of_chains_within_chains_count() {
     assert!(build(chains(2, 128)).is_ok());
     refused(chains(129, 2), &["256 links", "inner chains"]);
     refused(chains(250, 250), &["256 links"]);
-    // The links of a chain inside an argument are on the same path as the call, so they count too.
+    // The limit of 256 links applies to each path through a document. A path contains the links of
+    // a chain, and the links in the arguments of these links.
     let noise = json!({"chain": ["sum", {"laplace": {"scale": 1.0}}]});
     let nested = |before: usize| {
         let mut links = clamps(before);
@@ -155,8 +173,8 @@ fn links_of_chains_within_chains_count() {
     };
     assert!(build(nested(253)).is_ok());
     refused(nested(254), &["256 links"]);
-    // The members of one list are not on the same path, so their links count only in the total
-    // number of links.
+    // A path contains only one member of each list. So the links of different members add up only
+    // in the total number of links, which has a larger limit.
     let many = |n: usize| {
         let members: Vec<Json> = (0..n).map(|_| noise.clone()).collect();
         let clamp = json!({"clamp": {"bounds": [0, 1]}});
@@ -207,7 +225,7 @@ fn a_distance_between_f32_is_read_upward() {
         }));
         map(&made.unwrap(), json!(0.7)).unwrap().as_f64().unwrap()
     };
-    // The f32 nearest to 0.7 is below 0.7.
+    // The f32 nearest to 0.7 is below 0.7. So the distance 0.7 is read as the next larger f32.
     assert_eq!(loss("f32"), f64::from(0.7_f32.next_up()));
     assert_eq!(loss("f64"), 0.7);
 }

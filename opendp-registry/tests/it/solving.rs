@@ -72,8 +72,9 @@ fn a_size_is_searched_among_whole_numbers() {
     }))
     .unwrap();
     let n = mean.solve(Registry::global(), "n", &json!(2), &json!(0.1)).unwrap();
-    // The mean of n numbers changes by at most 10/n. For n = 100, the map can round 10/n up to
-    // slightly more than 0.1. Then the search returns 101.
+    // All numbers are between 0 and 10. If one of n numbers is replaced, their mean changes by at
+    // most 10/n. For n = 100, the map can round 10/n up to slightly more than 0.1. Then the search
+    // returns 101.
     assert!([json!(100), json!(101)].contains(&n), "{n}");
 }
 #[test]
@@ -99,8 +100,9 @@ fn no_noise_is_never_the_answer() {
         }
     }
     // If nine records are always 5, their sum is constant. So a release of the sum meets every
-    // budget, even without noise. A selection with any positive scale meets an infinite budget. In
-    // both cases, all valid values of the parameter meet the budget, so the search gives an error.
+    // budget, even without noise. A selection with any positive temperature meets an infinite
+    // budget. In both cases, all valid values of the parameter meet the budget, so the search gives
+    // an error.
     let constant = Document::new(json!({
         "space": {"domain": {"vector_domain": {"atom_domain": {"T": "i32"}, "size": 9}}, "metric": "change_one_distance"},
         "chain": [{"clamp": {"bounds": [5, 5]}}, "sum", {"laplace": {"scale": {"param": "s"}}}],
@@ -148,8 +150,8 @@ fn a_threshold_is_found_where_the_map_fails_at_smaller_ones() {
                     made.check(&d_in, &d_out)
                 };
                 let told = format!("{mechanism} {value} {largest}");
-                // An earlier version of the search ended at a value that does not meet the bound,
-                // such as 1.
+                // At small thresholds such as 1, the map fails. An earlier version of the search
+                // returned such a threshold.
                 assert!(meets(&json!(1)).is_err(), "{told}");
                 let found = document.solve(Registry::global(), "t", &d_in, &d_out).unwrap();
                 assert_eq!(meets(&found), Ok(true), "{told}: {found}");

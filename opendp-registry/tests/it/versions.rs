@@ -50,7 +50,7 @@ fn an_argument_with_a_new_name_is_read_by_its_old_one() {
     // The note is returned once, even if several documents use the old name.
     loss(&registry, json!(null), old.clone()).unwrap();
     assert!(registry.take_notes().is_empty());
-    // A document of the new version must use the new name.
+    // A document that states version 2 must use the new name.
     let error = loss(&registry, json!({"acme-dp": 2}), old).unwrap_err().to_string();
     assert!(error.contains("`range`") && error.contains("since version 2"), "{error}");
     let both = json!({"bounds": [0, 9], "range": [0, 8]});

@@ -90,8 +90,8 @@ fn numbers_and_pairs_have_the_types_that_python_expects() {
         "space": {"domain": {"vector_domain": {"atom_domain": {"T": "i32"}}}, "metric": "symmetric_distance"},
         "chain": [{"clamp": {"bounds": [0.0, 1e1]}}],
     });
-    // This test does not require that the reader of documents accepts whole numbers in other forms,
-    // such as `1.0`. If the reader accepts them, they must be written as integers.
+    // For the type `i32`, the reader of documents may accept or refuse numbers such as `0.0` and
+    // `1e1`. If the reader accepts these numbers, they must be written as integers.
     if let Ok(written) = written(&integers) {
         assert!(written.to_string().contains(r#""__tuple__":[0,10]"#), "{written}");
     }

@@ -22,7 +22,7 @@ use crate::{Key, Tally};
 /// No category occurs twice. `MO` is `L1Distance` or `L2Distance`.
 ///
 /// # Postcondition
-/// The output contains the count of each category, in the order of the argument. If `null_category`
+/// The output contains the count of each category, in the order of `categories`. If `null_category`
 /// is set, the count of all other records follows. Let `m` be the largest number such that `TOA`
 /// represents every integer from 0 to `m`. A count above `m` becomes `m`. The number of cells is
 /// part of the output domain. This number is public, because it depends only on the arguments.
@@ -33,10 +33,11 @@ use crate::{Key, Tally};
 ///
 /// # Proof
 /// Categories are distinct, so a record is counted in at most one cell. If the record is added or
-/// removed, this cell changes by one, and no other cell changes. Saturation at `m` does not
-/// increase the distance between two counts. So the sum of the changes of all cells is at most the
-/// symmetric distance `d_in`. The Euclidean length of a vector is at most the sum of the absolute
-/// values of its entries. So the bound holds for both metrics.
+/// removed, this cell changes by one, and no other cell changes. If the record is counted in no
+/// cell, no cell changes. Saturation at `m` does not increase the distance between two counts. So
+/// the sum of the changes of all cells is at most the symmetric distance `d_in`. The Euclidean
+/// length of a vector is at most the sum of the absolute values of its entries. So the bound holds
+/// for both metrics.
 ///
 /// # Errors
 /// `MakeTransformation` when a category occurs twice. The map returns `FailedCast` when `d_in` does
@@ -92,7 +93,7 @@ register! {
             TOA in [f64] = i32;
 }
 
-/// A norm that is at most the sum of absolute values.
+/// The metric of a norm that is at most the sum of absolute values.
 pub trait Norm: Metric + Default {}
 impl<Q> Norm for L1Distance<Q> where L1Distance<Q>: Metric + Default {}
 impl<Q> Norm for L2Distance<Q> where L2Distance<Q>: Metric + Default {}

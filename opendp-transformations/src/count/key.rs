@@ -138,8 +138,8 @@ fn halves(bytes: &[u8]) -> Option<(u64, u64)> {
         return Some((u64::from_le_bytes(*first), last | number));
     }
     let low = if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
-        // The two parts can overlap. A byte in both parts has the same position in both, so `|`
-        // keeps it.
+        // The first four bytes and the last four bytes can overlap. After the shift, a byte in both
+        // parts has the same position in both parts. So `|` does not change this byte.
         let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
         u64::from(first) | u64::from(last) << (8 * (length - 4))
     } else {

@@ -1,4 +1,4 @@
-//! Hash tables that are as fast to fill as memory allows.
+//! Hash tables that are as fast to fill as the speed of the memory allows.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -66,7 +66,7 @@ impl<L: LongKey, V: Default + Copy> Table<L, V> {
     pub(crate) fn words(&self) -> usize {
         self.words.len
     }
-    /// Take all words out of the table, in no particular order.
+    /// Remove all words from the table. Pass each word to a function, in no particular order.
     pub(crate) fn drain_words(&mut self, show: &mut dyn FnMut(u64)) {
         if 0 < self.words.len {
             let words = std::mem::replace(&mut self.words, Words::with_bits(FIRST_BITS, seed()));

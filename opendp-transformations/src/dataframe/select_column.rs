@@ -169,8 +169,8 @@ pub(crate) mod tests {
         let any = DataFrameDomain::default();
         vec![any.clone(), schema(), any.with_size(2), schema().with_size(2)]
     }
-    /// Make frames with unusual cells. Some frames lack columns, or have a column with the same
-    /// name and another type.
+    /// Make frames with unusual cells. Some frames lack a column of the schema, or have a column
+    /// whose type differs from its type in the schema.
     pub(crate) fn frames() -> Vec<DataFrame<String>> {
         let mut all = laws::frames(&rows(), 2);
         let other = |x: Column| DataFrame::new([("x".to_owned(), x)]).unwrap();
@@ -197,7 +197,8 @@ pub(crate) mod tests {
             frames().into_iter().filter(|frame| made.input().domain().member(frame)).collect();
         assert!(laws::on(made, &members).unwrap() > 100);
         assert_eq!(made.map(&3), Ok(3));
-        // Check that f(x ++ y) = f(x) ++ f(y) for rows of one schema, where ++ joins frames.
+        // Check that f(x ++ y) = f(x) ++ f(y) for all frames x and y with the same names and types
+        // of columns. The symbol ++ joins the rows of two frames.
         if made.input().domain().size().is_none() {
             let run = |frame: &DataFrame<String>| made.invoke(frame).unwrap();
             for (x, y) in members.iter().flat_map(|x| members.iter().map(move |y| (x, y))) {

@@ -15,8 +15,9 @@ use crate::rows::each::call;
 /// * `keep_columns` - the names of the columns to keep
 ///
 /// # Precondition
-/// The metric counts records that are added and removed, or inserted and deleted. If the schema of
-/// the frames is known, the schema contains the columns, and the indicator column has type `bool`.
+/// The metric counts added and removed records (`SymmetricDistance`), or it counts inserted and
+/// deleted records (`InsertDeleteDistance`). If the schema of the frames is known, the schema
+/// contains the columns, and the indicator column has type `bool`.
 ///
 /// # Postcondition
 /// The output contains the rows in which the indicator column is true, in the same order. Only the

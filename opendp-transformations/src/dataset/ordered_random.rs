@@ -28,7 +28,7 @@ impl UnorderedMetric for ChangeOneDistance {
 /// The metric ignores the order of the records.
 ///
 /// # Postcondition
-/// The output contains the same records. The secure source draws their order uniformly from all
+/// The output contains the same records. Secure random bits choose their order uniformly from all
 /// orders. The metric of the output also depends on the order. `SymmetricDistance` becomes
 /// `InsertDeleteDistance`, and `ChangeOneDistance` becomes `HammingDistance`. The function needs
 /// all data at once. Two runs can return different orders.

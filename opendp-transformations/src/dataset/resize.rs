@@ -34,9 +34,10 @@ use crate::dataset::resize::sample::Sample;
 /// choice of its records (see `sample.rs`). In the two cases above, the records are put into a
 /// uniform order at the end. The result then has the same distribution as the first `size` records
 /// of a uniform order of all records and all copies of `constant`. The proof describes the result
-/// as these first `size` records. If the metric depends on the order, the data can also arrive in
-/// chunks, but only in the order of the records. Then the first `size` records are kept. In this
-/// case there are no partial results, because partial results are merged in any order.
+/// as these first `size` records. If the metric of the input depends on the order, the data can
+/// also arrive in chunks, but only in the order of the records. Then the first `size` records are
+/// kept. In this case there are no partial results, because partial results are merged in any
+/// order.
 ///
 /// # Postcondition
 /// The output has `size` records. Each record of the output is a record of the input or `constant`.
@@ -66,7 +67,8 @@ use crate::dataset::resize::sample::Sample;
 /// *Unordered input and output.* In the first case, `n + 1 <= size`, so no order is drawn, and one
 /// copy is replaced. In the second case, couple the draws as in the previous paragraph. If
 /// `n = size`, no order is drawn for the smaller data set, and its output contains all its records.
-/// If an order were drawn for the smaller data set, its output would contain the same records.
+/// If an order were drawn for the smaller data set, its output would contain the same records. So
+/// the coupling is valid here too.
 ///
 /// For larger distances, change one record at a time. The couplings of successive data sets combine
 /// into one coupling, and the distances add up.

@@ -14,8 +14,9 @@ use crate::rows::each::call;
 /// None.
 ///
 /// # Precondition
-/// The metric counts records that are added and removed, or inserted and deleted. Other metrics
-/// require a known size, but the number of dropped records depends on the data.
+/// The metric counts added and removed records (`SymmetricDistance`), or it counts inserted and
+/// deleted records (`InsertDeleteDistance`). Other metrics require a known size. The size of the
+/// output is not known, because the number of dropped records depends on the data.
 ///
 /// # Postcondition
 /// The output contains the records that are neither null nor NaN, in the same order. The output has

@@ -16,12 +16,13 @@ use crate::rows::each::call_on;
 /// * `bounds` - a pair `[lower, upper]`
 ///
 /// # Precondition
-/// The metric counts records that are added and removed, or inserted and deleted.
+/// The metric counts added and removed records (`SymmetricDistance`), or it counts inserted and
+/// deleted records (`InsertDeleteDistance`).
 ///
 /// # Postcondition
 /// The output contains the records within `bounds`, in the same order. The output has the metric of
-/// the input. No record is NaN, and the element domain has the bounds. The size is unknown, even if
-/// the size of the input is known.
+/// the input. No record of the output is NaN, and the element domain of the output has `bounds`.
+/// The size of the output is unknown, even if the size of the input is known.
 ///
 /// # Map
 /// `d_out = d_in`.

@@ -17,12 +17,13 @@ use foldhash::fast::RandomState;
 /// * `values` - the values to keep, in any order
 ///
 /// # Precondition
-/// The metric counts records that are added and removed, or inserted and deleted.
+/// The metric counts added and removed records (`SymmetricDistance`), or it counts inserted and
+/// deleted records (`InsertDeleteDistance`).
 ///
 /// # Postcondition
 /// The output contains the records that are equal to one of `values`, in the same order. The output
-/// has the element domain and the metric of the input. The size is unknown, even if the size of the
-/// input is known.
+/// has the element domain and the metric of the input. The size of the output is unknown, even if
+/// the size of the input is known.
 ///
 /// # Map
 /// `d_out = d_in`.

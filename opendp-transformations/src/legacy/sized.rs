@@ -1,5 +1,5 @@
-//! Older names of sums, means, variances and scores. The size and the bounds of the data are
-//! arguments.
+//! Constructors of sums, means, variances, covariances and scores under older names. The size of
+//! the data, the bounds of the data, or both are arguments.
 
 use opendp_core::arith::{Float, Number};
 use opendp_core::{
@@ -32,9 +32,9 @@ use crate::{
 ///
 /// # Errors
 /// `MakeTransformation` when the size is known, when there are no bounds, or when `bounds` differ
-/// from the bounds of the input. If the input domain contains NaN and has no bounds, `make_clamp`
-/// runs first and returns `FailedFunction`. If the input domain contains NaN and has bounds, the
-/// error is `MakeTransformation`. Further errors are the errors of `make_sum`.
+/// from the bounds of the input. Suppose that the input domain contains NaN. If the input domain
+/// has no bounds and `bounds` is given, `make_clamp` runs first and returns `FailedFunction`.
+/// Otherwise the error is `MakeTransformation`. Further errors are the errors of `make_sum`.
 pub fn make_bounded_sum<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     bounds: Option<Bounds<T>>,
@@ -82,8 +82,8 @@ register! {
 /// # Errors
 /// `MakeTransformation` when the size is not known, or when there are no bounds.
 /// `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of the input.
-/// If the input domain contains NaN and has no bounds, `make_clamp` runs first and returns
-/// `FailedFunction`. If the input domain contains NaN and has bounds, the error is
+/// Suppose that the input domain contains NaN. If the input domain has no bounds and `bounds` is
+/// given, `make_clamp` runs first and returns `FailedFunction`. Otherwise the error is
 /// `MakeTransformation`. Further errors are the errors of `make_sum`.
 pub fn make_sized_bounded_sum<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
@@ -130,8 +130,8 @@ register! {
 /// # Errors
 /// `MakeTransformation` when the size is not known, or when there are no bounds.
 /// `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of the input.
-/// If the input domain contains NaN and has no bounds, `make_clamp` runs first and returns
-/// `FailedFunction`. If the input domain contains NaN and has bounds, the error is
+/// Suppose that the input domain contains NaN. If the input domain has no bounds and `bounds` is
+/// given, `make_clamp` runs first and returns `FailedFunction`. Otherwise the error is
 /// `MakeTransformation`. Further errors are the errors of `make_mean`.
 pub fn make_sized_bounded_mean<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
@@ -171,8 +171,8 @@ register! {
 /// # Errors
 /// `MakeTransformation` when the size is not known, or when there are no bounds.
 /// `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of the input.
-/// If the input domain contains NaN and has no bounds, `make_clamp` runs first and returns
-/// `FailedFunction`. If the input domain contains NaN and has bounds, the error is
+/// Suppose that the input domain contains NaN. If the input domain has no bounds and `bounds` is
+/// given, `make_clamp` runs first and returns `FailedFunction`. Otherwise the error is
 /// `MakeTransformation`. Further errors are the errors of `make_variance`.
 pub fn make_sized_bounded_variance<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
@@ -201,7 +201,8 @@ register! {
 /// * `bounds_1` - a pair `[lower, upper]` for the second parts of the records
 /// * `ddof` - the sum of products of deviations is divided by the number of records minus `ddof`
 ///
-/// The type argument `S` is the name of a summation algorithm, and has no effect.
+/// The type argument `S` states a summation algorithm and a float type. The choice of the algorithm
+/// has no effect.
 ///
 /// # Map
 /// The map of `make_covariance`.
@@ -241,7 +242,7 @@ register! {
 /// # Arguments
 /// * `size` - the number of records; the default is the size of the input
 /// * `candidates` - the values that can be released, in increasing order
-/// * `alpha` - the quantile: a number from 0 to 1, or a pair `[numerator, denominator]`
+/// * `alpha` - the quantile level: a number from 0 to 1, or a pair `[numerator, denominator]`
 ///
 /// # Map
 /// The map of `make_quantile_score_candidates` for data of known size.
@@ -274,8 +275,8 @@ register! {
             MO in [RangeDistance<u64>, LInfDistance<u64>] = RangeDistance<u64>;
 }
 
-/// Build the transformation `next` on records within the stated bounds. If the input domain has no
-/// bounds, `make_clamp` first clamps the records to the stated bounds.
+/// Call the constructor `next` on a space of bounded records. If the input domain has no bounds and
+/// `stated` has bounds, `make_clamp` first clamps the records to these bounds.
 fn within_bounds<T, M, DO, MO>(
     input: Space<Records<T>, M>,
     stated: Option<Bounds<T>>,

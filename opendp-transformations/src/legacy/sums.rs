@@ -1,9 +1,9 @@
 //! Sums under older names. Each name states an older method of summation. Each constructor builds
 //! its own input space.
 //!
-//! All constructors call [`make_sum`], which adds exactly. So the method and the order of the
-//! records do not change the sum. If a sum is out of the range of the integer type, the result is
-//! the nearest integer of this type.
+//! All constructors call [`make_sum`]. So the sum does not depend on the method that the name
+//! states, or on the order of the records. If a sum of integers is out of the range of the integer
+//! type, the result is the nearest integer of this type.
 
 use opendp_core::arith::{Directed, InfCast, Integer};
 use opendp_core::{
@@ -14,8 +14,8 @@ use opendp_core::{
 use crate::symmetric::Records;
 use crate::{Pairwise, Sequential, Summand, Summation, make_sum};
 
-/// Define sums of integers of type `T`. Each entry states the name, the arguments, the metric and
-/// the input space.
+/// Define constructors that add up integers of type `T`. Each entry states the name of the
+/// constructor, its arguments, the metric and the input space.
 macro_rules! integer_sums {
     ($(
         $(#[$documentation:meta])*
@@ -40,8 +40,8 @@ macro_rules! integer_sums {
     )+};
 }
 
-/// Define sums of floats of type `S::Item`. An entry has the same form as an entry of
-/// `integer_sums`.
+/// Define constructors that add up floats of type `S::Item`. An entry has the same form as an entry
+/// of `integer_sums`.
 macro_rules! float_sums {
     ($(
         $(#[$documentation:meta])*
@@ -187,7 +187,7 @@ integer_sums! {
     /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
     ///
     /// # Precondition
-    /// The sum of `size` integers within the bounds fits `T`.
+    /// Every sum of `size` integers within the bounds fits `T`.
     ///
     /// # Map
     /// Let `[L, U]` be the bounds. The map is `floor(d_in / 2) * (U - L)`.
@@ -210,7 +210,8 @@ float_sums! {
     ///   sum: the sum includes all records
     /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
     ///
-    /// The type argument `S` is the name of a summation algorithm, and has no effect.
+    /// The type argument `S` states a summation algorithm and a float type. The choice of the
+    /// algorithm has no effect.
     ///
     /// # Map
     /// Let `[L, U]` be the bounds. The map is `d_in * max(|L|, |U|)`, rounded up as in `make_sum`.
@@ -231,7 +232,8 @@ float_sums! {
     /// * `size` - the number of records
     /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
     ///
-    /// The type argument `S` is the name of a summation algorithm, and has no effect.
+    /// The type argument `S` states a summation algorithm and a float type. The choice of the
+    /// algorithm has no effect.
     ///
     /// # Map
     /// Let `[L, U]` be the bounds. The map is `floor(d_in / 2) * (U - L)`, rounded up as in
@@ -253,7 +255,8 @@ float_sums! {
     ///   sum: the sum includes all records
     /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
     ///
-    /// The type argument `S` is the name of a summation algorithm, and has no effect.
+    /// The type argument `S` states a summation algorithm and a float type. The choice of the
+    /// algorithm has no effect.
     ///
     /// # Map
     /// Let `[L, U]` be the bounds. The map is `d_in * max(|L|, |U|)`, rounded up as in `make_sum`.
@@ -274,7 +277,8 @@ float_sums! {
     /// * `size` - the number of records
     /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
     ///
-    /// The type argument `S` is the name of a summation algorithm, and has no effect.
+    /// The type argument `S` states a summation algorithm and a float type. The choice of the
+    /// algorithm has no effect.
     ///
     /// # Map
     /// Let `[L, U]` be the bounds. The map is `floor(d_in / 2) * (U - L)`, rounded up as in
@@ -319,7 +323,7 @@ fn within_integers<T: Atom + Integer>(size: usize, bounds: Bounds<T>) -> Result<
     }
     Ok(bounds)
 }
-/// Check that every sum of `size` floats within the bounds fits `f64`.
+/// Check that no sum of `size` floats within the bounds exceeds the largest `f64` in magnitude.
 fn within_floats<T: Summand>(size: usize, bounds: Bounds<T>) -> Result<Bounds<T>> {
     for bound in [bounds.lower(), bounds.upper()] {
         let bound = bound.to_f64().unwrap_or(f64::NAN).abs();

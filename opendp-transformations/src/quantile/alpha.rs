@@ -46,12 +46,13 @@ impl Alpha {
             "alpha: expected a fraction in [0, 1], found {numerator}/{denominator}"
         )))
     }
-    /// Return the unit of quantile scores at this level. A score is a distance between ranks, times
-    /// this unit.
+    /// Return the factor in quantile scores at this level. A score is the distance between two
+    /// ranks, times this factor.
     ///
-    /// The level is also called alpha. The unit is the denominator of alpha, after
-    /// [`make_quantile_score_candidates`] has rounded alpha. The rounding depends on the size of
-    /// the data, which is unknown if `size` is `None`.
+    /// The level is also called alpha. [`make_quantile_score_candidates`] uses alpha as a fraction,
+    /// and rounds alpha if its denominator is too large. The factor is the denominator of this
+    /// fraction. The largest denominator depends on the size of the data, which is unknown if
+    /// `size` is `None`.
     ///
     /// ```
     /// # use opendp_transformations::Alpha;
@@ -71,8 +72,10 @@ impl Alpha {
             None => DENOMINATORS,
         })
     }
-    /// Return alpha as a fraction, if the denominator of this fraction is below `limit`. Otherwise
-    /// round alpha down to a multiple of `1 / limit`.
+    /// Return alpha as an exact fraction, if the denominator of this fraction is below `limit`.
+    /// Otherwise return a fraction with the denominator `limit`. Its numerator is the product of
+    /// alpha and `limit`, rounded down. If alpha is a float, the product is first rounded to a
+    /// float.
     fn fraction(&self, limit: u64) -> Fraction {
         let exact = match self.0 {
             Kind::Number(number) => exact_fraction(number),

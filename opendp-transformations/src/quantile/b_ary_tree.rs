@@ -1,4 +1,4 @@
-//! Computes the sums of leaf counts in all nodes of a tree.
+//! Computes all nodes of a tree of counts from the counts of its leaves.
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Integer, Number};
 use opendp_core::erased::AnyDistance;
@@ -7,7 +7,8 @@ use opendp_core::{
     OfAnyNumber, Result, Space, StabilityMap, Transformation, VectorDomain,
 };
 
-/// Compute the nodes of a tree from the counts of its leaves. Each node is the sum of its children.
+/// Compute the nodes of a tree from the counts of its leaves. Each node above the leaves is the sum
+/// of the leaves below it.
 ///
 /// The count of a range of leaves is the sum of a few nodes. So every range can be estimated from a
 /// few noisy nodes, and this estimate has little noise.
@@ -42,27 +43,30 @@ use opendp_core::{
 /// Vectors at a finite distance have the same length, so their trees have the same length. Let `v`
 /// be the difference of the leaves of two trees, with zero for leaves without a count. Dropping
 /// counts does not increase the distance between two vectors. First suppose that no sum saturates.
-/// Take the layer whose nodes have `k = b^j` leaves each, and let `w` be the difference of the two
-/// trees in this layer. Each entry of `w` is a sum of `k` entries of `v`. Each leaf is below
-/// exactly one node of the layer.
+/// Take any layer. Let each of its nodes have `k = b^j` leaves, and let `w` be the difference of
+/// the two trees in this layer. Each entry of `w` is a sum of `k` entries of `v`. Each leaf belongs
+/// to exactly one node of the layer.
 ///
 /// In L1, `|w| <= |v|`, because the absolute value of a sum is at most the sum of the absolute
 /// values. The tree has `layers` layers, so the norm of the difference of the two trees is at most
 /// `layers * |v|`. In L2, `|w|^2 <= k |v|^2`. This bound follows from the Cauchy-Schwarz
-/// inequality, `(v_1 + ... + v_k)^2 <= k (v_1^2 + ... + v_k^2)`. The factors `k` of all layers add
-/// up to `1 + b + ... + b^(layers - 1) = (b^layers - 1) / (b - 1)`. If all leaves change by the
-/// same amount, the bound is attained.
+/// inequality, `(v_1 + ... + v_k)^2 <= k (v_1^2 + ... + v_k^2)`. The squared norm of the difference
+/// of the two trees is the sum of `|w|^2` over all layers. So this squared norm is at most `|v|^2`
+/// times the sum of all factors `k`. The factors `k` of all layers add up to
+/// `1 + b + ... + b^(layers - 1) = (b^layers - 1) / (b - 1)`. If all leaves change by the same
+/// amount, the bound is attained.
 ///
 /// Saturation is applied to each exact sum separately. Saturation does not increase the distance
 /// between two numbers. So the absolute value of each entry of the difference does not increase,
-/// and the norm does not increase. (It would also be correct to saturate at each layer, but not to
-/// wrap around.)
+/// and the norm does not increase. (It would also be correct to compute each node from its
+/// saturated children. It would not be correct to let the sums wrap around.)
 ///
 /// # Errors
 /// `MakeTransformation` when `leaf_count` is 0, or when `branching_factor` is below 2.
-/// `MakeTransformation` when the tree has more than 2^23 nodes. Without this limit, a document
-/// could request a tree of any size, and each node of the tree is released. The map returns
-/// `Overflow` or `FailedCast` when the bound does not fit its type.
+/// `MakeTransformation` when the output can contain more than 2^23 nodes. Without this limit, a
+/// document could request an output that is too large to compute and release. `MakeTransformation`
+/// when the number of all nodes, including leaves without a count, exceeds the largest `usize`. The
+/// map returns `Overflow` or `FailedCast` when its value does not fit the type of the distance.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -92,7 +96,7 @@ pub trait TreeNorm: Metric {
     /// Return an upper bound on the norm of all nodes, given a bound on the norm of the leaves.
     ///
     /// # Errors
-    /// `Overflow` or `FailedCast` when the bound does not fit its type.
+    /// `Overflow` or `FailedCast` when the bound does not fit the type of the distance.
     fn in_tree(
         leaves: &Self::Distance,
         branching_factor: usize,
@@ -110,7 +114,8 @@ where
 {
     fn in_tree(leaves: &Q, branching_factor: usize, layers: u32) -> Result<Q> {
         // `squares` is a sum of powers of the branching factor. Each of these powers is at most the
-        // number of leaves, which fits `usize`. So the sum fits `u128`.
+        // number of leaves, which fits `usize`. The branching factor is at least 2, so there are at
+        // most 64 powers. So the sum fits `u128`.
         let (mut squares, mut power) = (0_u128, 1_u128);
         for _ in 0..layers {
             squares = squares.saturating_add(power);
@@ -153,7 +158,8 @@ macro_rules! norms_of_any_number {
 }
 norms_of_any_number!(L1Distance L2Distance);
 
-/// The largest number of nodes of a tree. A million nodes are written as JSON in about 0.1 seconds.
+/// The largest number of nodes in an output. A million nodes are written as JSON in about 0.1
+/// seconds.
 const MOST_NODES: usize = 1 << 23;
 
 /// The layout of the leaves and the other nodes of a tree.
@@ -205,7 +211,7 @@ impl Shape {
     fn map<M: TreeNorm>(self) -> StabilityMap<M, M> {
         StabilityMap::new(move |d_in| M::in_tree(d_in, self.branching_factor, self.layers))
     }
-    /// Return the number of nodes of the tree when the input has `counts` counts.
+    /// Return the number of nodes in the output when the input has `counts` counts.
     fn nodes(&self, counts: usize) -> usize {
         self.inner + counts.min(self.leaf_count)
     }
@@ -223,9 +229,10 @@ impl Shape {
         while 1 < width {
             width /= self.branching_factor;
             start -= width;
-            // There are at most 2^23 counts of 64 bits each, so every sum fits `i128`.
+            // Only sums of counts of 128 bits can saturate. Saturation does not increase the
+            // distance between two sums.
             let layer = match &sums {
-                None => each_sum(leaves, self.branching_factor, |x| x.to_i128().unwrap_or(0)),
+                None => each_sum(leaves, self.branching_factor, |x| x.to_i128().unwrap_or(i128::MAX)),
                 Some(sums) => each_sum(sums, self.branching_factor, |x| x),
             };
             for (node, sum) in nodes[start..].iter_mut().zip(&layer) {
@@ -238,7 +245,7 @@ impl Shape {
 }
 /// Compute the sum of each group of `group` consecutive children.
 fn each_sum<C: Copy>(children: &[C], group: usize, value: impl Fn(C) -> i128) -> Vec<i128> {
-    let sum = |group: &[C]| group.iter().fold(0, |sum: i128, x| sum.wrapping_add(value(*x)));
+    let sum = |group: &[C]| group.iter().fold(0, |sum: i128, x| sum.saturating_add(value(*x)));
     children.chunks(group).map(sum).collect()
 }
 #[cold]
@@ -347,6 +354,10 @@ mod tests {
         assert_eq!(tree.invoke(&vec![high, 1]).unwrap(), [high, high, 0, high, 1]);
         let found = tree.invoke(&vec![high, 1, -1, low]).unwrap();
         assert_eq!(found, [-1, high, low, high, 1, -1, low]);
+        let wide = self::tree::<i128, L1Distance<i128>>(2, 2).unwrap();
+        assert_eq!(wide.invoke(&vec![i128::MAX, 1]).unwrap(), [i128::MAX, i128::MAX, 1]);
+        let wide = self::tree::<u128, L1Distance<u128>>(2, 2).unwrap();
+        assert_eq!(wide.invoke(&vec![u128::MAX, 1]).unwrap()[0], u128::MAX >> 1);
     }
     #[test]
     fn the_number_of_nodes_is_public_when_that_of_leaves_is() {
@@ -373,7 +384,8 @@ mod tests {
             assert_eq!(error.kind(), "MakeTransformation");
             assert!(error.to_string().contains(&format!("leaf_count: a tree of {leaf_count}")));
         }
-        // Leaves without a count are not in the output.
+        // This tree has 2^40 leaves, but at most 4 of them have a count. The other leaves are not
+        // in the output, so the limit does not apply to them.
         assert_eq!(
             tree::<i32, L1Distance<i32>>(4, 1 << 40).unwrap().invoke(&vec![1]).unwrap(),
             [1, 1]

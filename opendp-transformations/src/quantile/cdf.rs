@@ -14,10 +14,10 @@ use opendp_core::{Atom, Function, Result};
 /// # Postcondition
 /// The output has one number for each bin. This number is the sum of the counts up to and including
 /// this bin, divided by the sum of all counts. The quotient is undefined if the counts add up to
-/// zero or to infinity, or if a count is NaN. A quotient can also exceed all floats, if the counts
-/// nearly add up to zero. In all these cases, the output is the same as for equal counts. Noisy
-/// counts can be negative. So the output can decrease, and can leave the interval from zero to one.
-/// If there are no bins, the output is empty.
+/// zero or to infinity, or if a count is NaN. The magnitude of a quotient can also exceed the
+/// largest `f64`, if the sum of all counts is close to zero. In all these cases, the output is the
+/// same as for equal counts. Noisy counts can be negative. So the output can decrease, and can
+/// leave the interval from zero to one. If there are no bins, the output is empty.
 ///
 /// # Map
 /// The constructor is post-processing, so the privacy loss does not change.
@@ -47,8 +47,8 @@ register! {
     "cdf.rs": make_cdf() for TA in [f32, f64] = f64;
 }
 
-/// Return the cumulative sums, divided by the total. If a quotient is undefined or exceeds all
-/// floats, treat all counts as equal.
+/// Return the cumulative sums, divided by the total. If a quotient is NaN or infinite, treat all
+/// counts as equal.
 pub(crate) fn cumulative(counts: &[f64]) -> Vec<f64> {
     let mut total = 0.0;
     let sums = counts.iter().map(|count| {

@@ -5,11 +5,11 @@ use opendp_core::arith::DirectedFloat;
 /// Choose the branching factor of a tree over about `size_guess` leaves.
 ///
 /// Suppose that a noisy tree is made consistent, and that ranges of leaves are estimated from this
-/// tree. The function returns the factor `b`, from 2 to `size_guess`, with the smallest average
-/// variance over all ranges. This factor minimizes `(b - 1) h^3 - 2 (b + 1) h^2 / 3`, where `h` is
-/// the logarithm of `size_guess` to the base `b`. (Qardaji, Yang and Li, "Understanding
-/// hierarchical methods for differentially private histograms", 2013.) If `size_guess` is below
-/// two, the function returns `size_guess`.
+/// tree. The function returns the factor `b`, from 2 to `size_guess`, for which the average
+/// variance of these estimates is smallest. The factor minimizes
+/// `(b - 1) h^3 - 2 (b + 1) h^2 / 3`, where `h` is the logarithm of `size_guess` to the base `b`.
+/// (Qardaji, Yang and Li, "Understanding hierarchical methods for differentially private
+/// histograms", 2013.) If `size_guess` is below two, the function returns `size_guess`.
 ///
 /// The guess must not depend on private data, because the branching factor is public and depends on
 /// the guess.
@@ -26,9 +26,10 @@ pub fn choose_branching_factor(size_guess: u32) -> u32 {
     let size = ln(size_guess);
     let (mut best, mut least) = (2, f64::INFINITY);
     for b in 2..=size_guess {
-        // For this factor and all larger factors, the minimized expression is at least
-        // `(b - 5) / 3`, because `h` is at least one. If this bound is above the least value so
-        // far, neither this factor nor any larger factor is better.
+        // If `b` is at least 5, the minimized expression is at least `(b - 5) / 3`, because `h` is
+        // at least one. This bound also holds for all larger factors. If the bound is above the
+        // least value so far, neither `b` nor any larger factor is better. If `b` is below 5, the
+        // loop ends here only when `size_guess` is 3. In this case, the factor 2 is the best.
         if least < (f64::from(b) - 5.0) / 3.0 {
             break;
         }

@@ -7,10 +7,11 @@ use opendp_core::{Atom, Error, Function, Result};
 ///
 /// The nodes of a tree from [`make_b_ary_tree`](crate::make_b_ary_tree) are redundant: each count
 /// is also a part of every sum above it. This post-processing combines all nodes by least squares.
-/// The leaves, and all sums of leaves, then have the least variance. The method is from Hay,
-/// Rastogi, Miklau and Suciu, "Boosting the accuracy of differentially private histograms through
-/// consistency", 2010, theorem 3. Here, the method is extended to trees in which some leaves are
-/// missing. The weights of the nodes are computed from their variances.
+/// The estimates of the leaves, and of all sums of leaves, then have the least variance among all
+/// unbiased linear estimates. The method is from Hay, Rastogi, Miklau and Suciu, "Boosting the
+/// accuracy of differentially private histograms through consistency", 2010, theorem 3. Here, the
+/// method is extended to trees in which some leaves are missing. The weights of the nodes are
+/// computed from their variances.
 ///
 /// # Arguments
 /// * `branching_factor` - the number of children of each node, at least 2
@@ -23,24 +24,24 @@ use opendp_core::{Atom, Error, Function, Result};
 /// # Postcondition
 /// The output has one number for each leaf of the input, if the input has a leaf. The output
 /// depends only on the input, and is defined for every length of the input. If the input is empty,
-/// the output is empty. If the noisy nodes are already consistent, the leaves only change by
-/// rounding.
+/// the output is empty. If each noisy node above the leaves is already the sum of its children, the
+/// leaves change only by rounding.
 ///
 /// A tree that `make_b_ary_tree` makes of empty data has no leaves, only nodes above the leaves.
 /// From its length alone, such a tree cannot be distinguished from a smaller tree. So the lowest
-/// layer of these nodes counts as the leaves.
+/// layer of these nodes is treated as the leaves.
 ///
 /// # Map
 /// The constructor is post-processing, so the privacy loss does not change.
 ///
 /// # Proof
 /// The first pass goes upward. Each node becomes a weighted average of two numbers: its own count,
-/// and the sum of its children. The weights are the inverses of the variances of these two numbers.
-/// So each node is the least squares estimate from its own count and the nodes below it. The second
-/// pass goes downward. For each node, take the difference between the node and the sum of its
-/// children. This pass distributes the difference to the children, in proportion to their
-/// variances. The result is the least squares solution under the condition that the children of
-/// each node add up to the node.
+/// and the sum of its children. The weights are proportional to the inverses of the variances of
+/// these two numbers. So each node is the least squares estimate from its own count and the nodes
+/// below it. The second pass goes downward. For each node, take the difference between the node and
+/// the sum of its children. This pass distributes the difference to the children, in proportion to
+/// their variances. The result is the least squares solution under the condition that the children
+/// of each node add up to the node.
 ///
 /// # Errors
 /// `MakeTransformation` when `branching_factor` is below 2.
@@ -173,7 +174,7 @@ fn upward(own: &mut [f64], layer: &Layer, children: &[f64], below: &Layer, b: us
         let sum = sum(children);
         *node = sum + layer.variance * (*node - sum);
     }
-    // At most one of the incomplete nodes has leaves. Nodes without leaves are zero.
+    // At most one of the incomplete nodes has leaves. The other incomplete nodes are set to zero.
     for (node, own) in own.iter_mut().enumerate().take(layer.width).skip(layer.full) {
         let first = (node * b).min(children.len());
         let last = first.saturating_add(b).min(children.len()).min(below.width);
@@ -182,8 +183,9 @@ fn upward(own: &mut [f64], layer: &Layer, children: &[f64], below: &Layer, b: us
     }
 }
 
-/// Distribute the difference between a node and the sum of its children to the children. Nodes
-/// without leaves are zero.
+/// For each node, distribute the difference between the node and the sum of its children to the
+/// children. Write the changed children to `result`, which is zero at first. Nodes without leaves
+/// stay zero.
 fn downward<O: Float>(
     own: &[f64],
     layer: &Layer,

@@ -12,10 +12,11 @@ use spread::{Kind, Spread};
 ///
 /// The finder uses a function that maps numbers to buckets and never decreases: if `a` is in a
 /// lower bucket than `b`, then `a < b`. So a number is compared only with the numbers in its own
-/// bucket. A table states where these numbers are. The function needs no other property, so it can
-/// round in any way. The finder tries a few functions, and uses the function that spreads the
-/// numbers best; see [`Spread`]. If no function spreads the numbers well, a bucket contains many
-/// numbers. The search then takes about as many steps as a search without buckets.
+/// bucket. A table states where these numbers are. The function needs no other property, so every
+/// rounding that keeps this property is allowed. The finder tries a few functions, and uses the
+/// function that spreads the numbers best; see [`Spread`]. If no function spreads the numbers well,
+/// a bucket contains many numbers. The search then takes about as many steps as a search without
+/// buckets.
 ///
 /// If no bucket contains two numbers, the work for a row is the computation of its bucket, one
 /// access to a table, two comparisons, and one increment. In this case, the table has at most 16
@@ -51,12 +52,13 @@ pub(crate) const LANES: usize = 64;
 
 /// Three counts of buckets are tried: the count of numbers, twice this count, and four times this
 /// count. Each of them is rounded up to a power of two. If numbers share a bucket in all three
-/// cases, a fourth count is tried: the third count, but at least `BUCKETS`. There are at most
+/// cases, a fourth count is tried: the larger of the third count and `BUCKETS`. There are at most
 /// `MOST_BUCKETS` buckets, so that the table fits a cache.
 const BUCKETS: usize = 1 << 12;
 const MOST_BUCKETS: usize = 1 << 18;
-/// If there are at most `FEW` buckets, rows are counted in an array that fits the first-level
-/// cache. At most `MOST_GROUPS` groups of rows are counted at a time.
+/// If there are at most `FEW` buckets and no bucket contains two numbers, rows are counted in an
+/// array that fits the first-level cache. At most `MOST_GROUPS` groups of rows are counted in one
+/// such array.
 const FEW: usize = 1 << 8;
 const MOST_GROUPS: usize = 1 << 16;
 /// If two consecutive increments use the same counter, the second increment waits for the first. So
@@ -124,7 +126,7 @@ impl<T: Number> Finder<T> {
     /// Count rows by their cells. The cell of a row is twice the count of sorted numbers below the
     /// row, plus one if the row equals one of the sorted numbers.
     ///
-    /// Each row takes the same steps, so no branch depends on the data.
+    /// No branch depends on the values of the rows.
     pub(crate) fn count(&self, rows: &[T], counts: &mut Counts) {
         let mut cells = [0; LANES];
         let rest = match &self.search {
@@ -159,10 +161,11 @@ impl<T: Number> Finder<T> {
             counts.add(cells.iter().copied());
         }
     }
-    /// Each bucket has `TURNS` groups of counters, and the rows alternate between these groups. The
-    /// entry of a bucket contains a number. Each group of the bucket has three counters: one for
-    /// the rows below this number, one for the rows equal to it, and one for the rows above it. A
-    /// group has room for four counters, so the index of a counter is computed with shifts.
+    /// Count the groups of rows in an array of counters. Each bucket has `TURNS` sets of counters,
+    /// and the rows alternate between these sets. The entry of a bucket contains a number. Each set
+    /// of the bucket has three counters: one for the rows below this number, one for the rows equal
+    /// to this number, and one for the rows above this number. A set has room for four counters.
+    /// Four is a power of two, so the index of a counter is computed with shifts.
     #[inline(always)]
     fn places(&self, entries: &[(T, u32)], groups: &[[T; LANES]]) -> [u32; PLACES] {
         let mut counts = [0; PLACES];
@@ -185,9 +188,10 @@ impl<T: Number> Finder<T> {
     }
     /// Return the cells of at most [`LANES`] rows.
     ///
-    /// The search can read beyond the bucket, into the next buckets, and then into repetitions of
-    /// the last number. The result is still correct: the next buckets contain larger numbers, and
-    /// repetitions count only for rows above the last number.
+    /// The search can read beyond the bucket of a row, into the next buckets, and then into the
+    /// repetitions of the last number. The result is still correct. The numbers in the next buckets
+    /// are above the row, so they are not counted. The repetitions are counted only for a row above
+    /// the last number. For such a row, the result is limited to the count of all numbers.
     #[inline(always)]
     fn cells<'a>(&self, rows: &[T], cells: &'a mut [usize; LANES]) -> &'a [usize] {
         let count = rows.len().min(LANES);
@@ -226,7 +230,7 @@ impl<T: Number> Finder<T> {
 mod tests {
     use super::*;
 
-    /// Compute the cell of a row, as the definition of a cell states.
+    /// Compute the cell of a row by the definition in `Finder::count`.
     fn cell<T: Number>(numbers: &[T], row: T) -> usize {
         2 * numbers.iter().filter(|x| **x < row).count() + usize::from(numbers.contains(&row))
     }
@@ -299,7 +303,8 @@ mod tests {
         let numbers: Vec<i64> = (0..50).map(|i| base + 2 * i).collect();
         let rows: Vec<i64> = (0..100).map(|i| base + i).chain([i64::MIN, 0, i64::MAX]).collect();
         assert_eq!(check(&numbers, &rows).steps(), 1);
-        // After conversion to floats, all these numbers are in one bucket.
+        // All 50 numbers convert to the same float, so they are in one bucket. A search among 50
+        // numbers takes 6 steps.
         assert_eq!(Finder::with(&numbers, 4096, Kind::Even).steps(), 6);
         for width in [(1 << 51) - 1, 1 << 51] {
             let ends = [-7, -7 + width / 2, -7 + width];

@@ -23,7 +23,8 @@ pub(crate) fn places(
         let bin = cdf.iter().position(|share| alpha <= share)?;
         let left = bin.checked_sub(1).and_then(|before| cdf.get(before)).copied().unwrap_or(0.0);
         let share = (alpha - left) / (cdf.get(bin).copied().unwrap_or(1.0) - left);
-        // If the bin has no records, `share` is NaN. In this case, the position in the bin is zero.
+        // `share` is NaN only if alpha is zero and the cumulative share of the first bin is zero.
+        // In this case, the position in the bin is zero.
         Some((bin, if 0.0 < share { share.min(1.0) } else { 0.0 }))
     };
     Ok(alphas.iter().map(place).collect())

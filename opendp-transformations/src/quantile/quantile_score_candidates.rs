@@ -14,30 +14,31 @@ use crate::symmetric::Records;
 
 /// Score each candidate by its distance from a quantile of the records.
 ///
-/// A selection mechanism that prefers low scores then releases a quantile. The worst candidate has
-/// the largest score, so use a selection with `negate` or `"min"`.
+/// A selection mechanism that prefers low scores then probably releases a candidate near the
+/// quantile. The worst candidate has the largest score, so use a selection with `negate` or
+/// `"min"`.
 ///
 /// # Arguments
 /// * `candidates` - the values that can be released, in increasing order
-/// * `alpha` - the quantile: a number from 0 to 1, or a pair `[numerator, denominator]`
+/// * `alpha` - the quantile level: a number from 0 to 1, or a pair `[numerator, denominator]`
 ///
 /// # Precondition
 /// Records are not NaN. There is at least one candidate. No candidate is NaN, and each candidate is
 /// greater than the previous candidate.
 ///
 /// # Function
-/// Let `D` be 10000 when the size is unknown, and `u64::MAX / n` when the size is `n`. Let `a / b`
-/// be `alpha` if its denominator is below `D`, and otherwise `trunc(alpha * D) / D`. Let `#(x < c)`
-/// be the number of records below `c`. The numbers `#(x = c)` and `#(x > c)` are defined in the
-/// same way. The score of the candidate `c` is
+/// Let `n` be the number of records. Let `D` be 10000 when the size is unknown, and `u64::MAX / n`
+/// when the size is known. Let `a / b` be `alpha` if its denominator is below `D`, and otherwise
+/// `trunc(alpha * D) / D`. Let `#(x < c)` be the number of records below `c`. The numbers
+/// `#(x = c)` and `#(x > c)` are defined in the same way. The score of the candidate `c` is
 ///
 /// `|(b - a) * #(x < c) - a * #(x > c)| = |b * #(x < c) - a * (n - #(x = c))|`.
 ///
 /// The score is the distance between the rank of `c` and the ideal rank, times `b`. The score is
 /// computed exactly in 128 bits. A score that does not fit `u64` becomes the largest `u64`. The
 /// counts themselves are not limited. Suppose that `#(x < c)` and `n - #(x = c)` were limited
-/// separately. Then it could happen that only one of these two numbers reaches its limit. In this
-/// case, one record could change the score by more than the map states.
+/// separately. Then only one of these two numbers could reach its limit. In this case, one record
+/// could change the score by more than the map states.
 ///
 /// # Postcondition
 /// The output contains the score of each candidate, in the same order. The output space states that
@@ -51,8 +52,8 @@ use crate::symmetric::Records;
 /// - known size: `floor(d / 2) * b`.
 ///
 /// This bound is the map for `LInfDistance`. The flag `monotonic` of `LInfDistance` is `false`,
-/// because some scores can increase while others decrease. If `alpha` is 0 or 1, the map for
-/// `RangeDistance` equals this bound. For any other `alpha`, the map for `RangeDistance` is twice
+/// because some scores can increase while others decrease. If `a / b` is 0 or 1, the map for
+/// `RangeDistance` equals this bound. For any other `a / b`, the map for `RangeDistance` is twice
 /// this bound.
 ///
 /// # Proof
@@ -64,24 +65,26 @@ use crate::symmetric::Records;
 /// changes by at most `max(a, b - a)`. In `d` such steps, each score changes by at most
 /// `d * max(a, b - a)`.
 ///
-/// *Known size.* The data sets are `floor(d / 2)` replacements apart. Let `x` be replaced by
-/// `y > x`. Then `t(c)` changes by `-b` if `x < c < y`, by `a - b` if `c = y`, by `-a` if `c = x`,
-/// and otherwise by zero. So each score changes by at most `b`.
+/// *Known size.* The data sets differ by at most `floor(d / 2)` replacements. Let `x` be replaced
+/// by `y > x`. Then `t(c)` changes by `-b` if `x < c < y`, by `a - b` if `c = y`, by `-a` if
+/// `c = x`, and otherwise by zero. The inverse replacement has the opposite change. So each
+/// replacement changes each score by at most `b`.
 ///
 /// *Range.* The changes of two scores differ by at most twice the largest change. If `a = 0` then
 /// the score is `b * #(x < c)`. An added record changes each score by 0 or `b`. A replacement by a
 /// greater record changes each score by 0 or `-b`. The inverse steps change the scores in the other
-/// direction. In each step, all changes have one sign, also after saturation. So two changes differ
-/// by at most `b`. The range of changes satisfies the triangle inequality, so the ranges of the
-/// steps add up. If `a = b` then the score is `b * #(x > c)`, and the same argument holds with `<`
-/// and `>` exchanged.
+/// direction. In each step, all scores change in one direction, also after saturation. So two
+/// changes differ by at most `b`. The range of changes satisfies the triangle inequality, so the
+/// range after all steps is at most the sum of the ranges of the steps. If `a = b` then the score
+/// is `b * #(x > c)`, and the same argument holds with `<` and `>` exchanged.
 ///
-/// If `alpha` is between 0 and 1, and if there are enough records, the bounds are attained.
+/// If `alpha` is between 0 and 1, and if there are enough records, some candidates and data sets
+/// attain the bounds.
 ///
 /// # Errors
 /// `FailedFunction` when the input domain contains NaN. `MakeTransformation` when there are no
 /// candidates, when a candidate is NaN, or when the candidates do not strictly increase. The map
-/// returns `Overflow` when the bound does not fit `u64`.
+/// returns `Overflow` when its value does not fit `u64`.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -134,10 +137,10 @@ register! {
 pub trait ScoreDistance:
     Metric<Distance = u64> + Default + MetricOn<VectorDomain<AtomDomain<u64>>>
 {
-    /// Return an upper bound on the distance, given the largest change of any score. If
-    /// `in_one_direction` is `true`, three facts hold. The changes are sums of steps. In each step,
-    /// all scores change in one direction. The largest changes of the steps add up to at most
-    /// `change`.
+    /// Return an upper bound on the distance, given an upper bound `change` on the change of any
+    /// score. If `in_one_direction` is `true`, three facts hold. The scores change in several
+    /// steps. In each step, all scores change in one direction. The largest changes of the steps
+    /// add up to at most `change`.
     ///
     /// # Errors
     /// `Overflow` when the bound does not fit `u64`.

@@ -42,15 +42,18 @@ named!(Interpolation as "Interpolation");
 ///
 /// # Precondition
 /// The input is a release, or a function of a release, so it needs no further protection. The input
-/// has a count for each pair of adjacent edges. The input can also have a first and a last count,
-/// for the records below and above all edges. These two counts are not used.
+/// has a count for each pair of adjacent edges. The input can also have a first count for the
+/// records below all edges, and a last count for the records above all edges. These two counts are
+/// not used.
 ///
 /// # Postcondition
-/// The output has a point for each share. At this point, the cumulative distribution of the counts
-/// first reaches the share (see [`make_cdf`](crate::make_cdf)). In a bin without records, the point
-/// is the lower edge. Whatever the counts are, the point is between the first and the last edge.
-/// Counts that add up to zero are treated as equal counts. If there is only one edge, there is no
-/// bin, and each point is this edge. For integers, the point is rounded toward zero.
+/// The output has a point for each share. For `"linear"`, the cumulative distribution of the counts
+/// first reaches the share at this point (see [`make_cdf`](crate::make_cdf)). For `"nearest"`, the
+/// point is the nearer edge of the bin in which the distribution first reaches the share. If the
+/// share is zero and the count of the first bin is zero, the point is the lower edge of this bin.
+/// Whatever the counts are, the point is between the first and the last edge. Counts that add up to
+/// zero are treated as equal counts. If there is only one edge, there is no bin, and each point is
+/// this edge. For integers, the point is rounded toward zero.
 ///
 /// # Map
 /// The constructor is post-processing, so the privacy loss does not change.
@@ -61,9 +64,9 @@ named!(Interpolation as "Interpolation");
 ///
 /// # Errors
 /// `MakeTransformation` when there is no edge, or when an edge is NaN or infinite.
-/// `MakeTransformation` when edges or shares do not increase, or when a share is below zero or
-/// above one. The function returns `FailedFunction` when the number of counts does not fit the
-/// number of edges.
+/// `MakeTransformation` when the edges or the shares do not strictly increase, or when a share is
+/// not from zero to one. The function returns `FailedFunction` when the number of counts is neither
+/// one less nor one more than the number of edges.
 ///
 /// ```
 /// # use opendp_transformations::{Interpolation, make_quantiles_from_counts};

@@ -66,8 +66,8 @@ fn clamp<T: Atom + Number>(bounds: Bounds<T>) -> Function<Vec<T>, Vec<T>> {
     let (lower, upper) = (bounds.lower(), bounds.upper());
     let label = call_on("clamp", bounds);
     let clamp = move |rows: &[T], out: &mut Vec<T>| {
-        // The compiler replaces two consecutive selections by a vector maximum and a vector
-        // minimum. Nested selections are not replaced.
+        // The compiler turns two consecutive `if` expressions into a vector maximum and a vector
+        // minimum. It does not do this with nested `if` expressions.
         out.extend(rows.iter().map(|row| {
             let raised = if *row < lower { lower } else { *row };
             if upper < raised { upper } else { raised }

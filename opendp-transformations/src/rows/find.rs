@@ -13,7 +13,7 @@ use foldhash::fast::RandomState;
 /// Find the index of each record in a list of categories.
 ///
 /// # Arguments
-/// * `categories` - the different values to look for
+/// * `categories` - the distinct values to look for
 ///
 /// # Precondition
 /// No category occurs twice.
@@ -21,7 +21,8 @@ use foldhash::fast::RandomState;
 /// # Postcondition
 /// The output has one index for each record, in the same order. Indices start at zero. The output
 /// is null for a record that is not a category. To treat these records as one more category, use
-/// `make_impute_constant` with the number of categories. The size does not change.
+/// `make_impute_constant` afterwards. Its constant is then the number of categories. The size does
+/// not change.
 ///
 /// # Map
 /// `d_out = d_in`.

@@ -29,7 +29,7 @@ use crate::rows::impute_uniform_float::uniform::Uniform;
 /// # Postcondition
 /// The output has one record for each record of the input, in the same order. A NaN becomes a
 /// number within `bounds`. All other records do not change. No record of the output is NaN. The
-/// bounds of the element domain are dropped, because `bounds` can be wider than these bounds. The
+/// bounds of the element domain are dropped, because a drawn number can be out of these bounds. The
 /// size does not change. Two runs can give different outputs. The time of a run increases with the
 /// number of NaN records.
 ///
@@ -69,8 +69,8 @@ where
     let label = call_on("impute_uniform_float", bounds);
     let uniform = Uniform::new(bounds)?;
     let function = Function::rows(move |records: &[T], out: &mut Vec<T>| {
-        // The random source is opened for every chunk, also for a chunk without NaN. So an error
-        // `NoEntropy` does not depend on the data.
+        // The random source is opened for every chunk, also for a chunk without NaN. So whether
+        // the opening returns `NoEntropy` does not depend on the records.
         with_secure(|source| {
             for record in records {
                 out.push(if record.is_null() { uniform.draw(source)? } else { *record });

@@ -6,12 +6,12 @@ use opendp_core::{Atom, Result};
 ///
 /// | from | to | result |
 /// |---|---|---|
-/// | number | integer | rounded toward zero; `None` if the result is out of range, or NaN |
+/// | number | integer | rounded toward zero; `None` if the result is out of range, or if the number is NaN |
 /// | number | float | the nearest float, ties to even; the result can be infinite; NaN stays NaN |
 /// | number | `bool` | `true` if the number is not zero; NaN is not zero |
 /// | number | `String` | the shortest decimal digits that parse as the number, without an exponent; `NaN`, `inf`, `-inf`; zero of either sign is `0` |
 /// | `bool` | number, `String` | `0` or `1`; `false` or `true` |
-/// | `String` | integer | the number, if the whole text is an integer without spaces around it; `47.0` and `4.7e1` are integers; otherwise `None` |
+/// | `String` | integer | the number, if the whole text is an integer in the range of the type, without spaces around it; `47.0` and `4.7e1` are integers; otherwise `None` |
 /// | `String` | float | the nearest float, if the whole text parses as a number, without spaces around it; otherwise `None` |
 /// | `String` | `bool` | `true` if the text is not empty |
 ///
@@ -22,7 +22,8 @@ pub trait RoundCast<TI>: Sized {
     fn round_cast(value: &TI) -> Option<Self>;
 }
 
-/// Append the casts of `rows` to `out`. Append null when the cast has no result or is NaN.
+/// Append the casts of `rows` to `out`. Append `None` when the cast has no result or when the
+/// result is NaN.
 pub(crate) fn casts<I, O: Atom + RoundCast<I>>(rows: &[I], out: &mut Vec<Option<O>>) -> Result<()> {
     out.reserve(rows.len());
     for row in rows {

@@ -6,7 +6,7 @@ use crate::rows::each::{each, rows};
 
 /// Apply a function of your own to each record alone.
 ///
-/// This constructor is only for Rust programs. A document cannot contain a closure, because a
+/// This constructor is only for Rust programs. A JSON document cannot contain a closure, because a
 /// closure has no name. No check can verify the closure, so the caller is responsible for the
 /// precondition below. Auditors can search a program for the name of this constructor.
 ///

@@ -21,9 +21,9 @@ use crate::{Pairwise, Sequential};
 ///
 /// # Arguments
 /// * `ddof` - the delta degrees of freedom: the sum of products of deviations is divided by the
-///   number of records minus `ddof`
+///   number of records minus `ddof`.
 ///
-/// The type argument `S` is the name of a summation algorithm, and has no effect.
+/// Documents can state the type argument `S`, the name of a summation algorithm. `S` has no effect.
 ///
 /// # Precondition
 /// The number of records is known and greater than `ddof`. Both parts of each record are within
@@ -31,40 +31,42 @@ use crate::{Pairwise, Sequential};
 ///
 /// # Function
 /// For each part, let `w` be the width of its bounds. The distance between the part and its lower
-/// bound is rounded to a multiple of about `2^-51 w`. The covariance of these multiples is a
-/// quotient of integers. Let `g` be the spacing of floats of type `T` at the largest possible
-/// covariance. The quotient is rounded toward zero to a multiple of `g`.
+/// bound is rounded to a multiple of a power of two. This power is about `2^-51 w`. The covariance
+/// of these multiples is a quotient of integers. Let `g` be the spacing of floats of type `T` at
+/// the largest possible covariance. The quotient is rounded toward zero to a multiple of `g`.
 ///
 /// # Postcondition
 /// The output is the covariance, with the rounding described above. The output is never NaN or
 /// infinite.
 ///
 /// # Map
-/// Let `n` be the number of records, and `W` and `W'` the widths of the bounds. If the metric
-/// counts replaced records, let `k` be `d_in`. Otherwise let `k` be `floor(d_in / 2)`. The map is
+/// Let `n` be the number of records. Let `W` and `W'` be the widths of the bounds of the two parts.
+/// If the metric counts replaced records, let `k` be `d_in`. Otherwise let `k` be
+/// `floor(d_in / 2)`. The map is
 /// `min(k (n - 1), 2 floor(n / 2) ceil(n / 2)) / (n (n - ddof)) * W W'`. The value is computed
 /// exactly, rounded up to a multiple of `g`, and then rounded up to a float.
 ///
 /// # Proof
 /// Each part is rounded to a multiple of some number. Use this number as the unit for the part. In
 /// these units, let `R` and `R'` be the widths of the bounds, rounded up. The first parts are
-/// integers from `0` to `R`, and the second parts are integers from `0` to `R'`. Each part has a
-/// deviation from its mean. For each record, multiply the deviations of both parts. Let `C` be the
-/// sum of these products. Let one record `(x, y)` be replaced. Let `(m, m')` be the mean of the
-/// other records. Let `C'` be the sum of the same products for these other records, with deviations
-/// from `(m, m')`. Then `C = C' + (n - 1) / n * (x - m) (y - m')`. The product `(x - m) (y - m')`
-/// is bilinear, so its extremes are at the corners of the range of `(x, y)`. The positive extremes
-/// are `m m'` and `(R - m)(R' - m')`. The negative extremes are `-m (R' - m')` and `-(R - m) m'`.
-/// The difference between a positive and a negative extreme is `m R'`, `(R - m) R'`, `R m'` or `R
-/// (R' - m')`. So this difference is at most `R R'`. If `k` records are replaced, `C` changes by at
-/// most `k (n - 1) / n * R R'`.
+/// integers from `0` to `R`, and the second parts are integers from `0` to `R'`. The deviation of a
+/// part is its difference from the mean of this part over all records. For each record, multiply
+/// the deviations of both parts. Let `C` be the sum of these products. Let one record `(x, y)` be
+/// replaced. Let `(m, m')` be the mean of the other records. Let `C'` be the sum of the same
+/// products for these other records, with deviations from `(m, m')`. Then
+/// `C = C' + (n - 1) / n * (x - m) (y - m')`. The product `(x - m) (y - m')` is bilinear, so its
+/// extremes are at the corners of the range of `(x, y)`. The positive extremes are `m m'` and
+/// `(R - m)(R' - m')`. The negative extremes are `-m (R' - m')` and `-(R - m) m'`. The difference
+/// between a positive and a negative extreme is `m R'`, `(R - m) R'`, `R m'` or `R (R' - m')`. So
+/// this difference is at most `R R'`. If `k` records are replaced, `C` changes by at most
+/// `k (n - 1) / n * R R'`.
 ///
 /// There is a second bound. By the Cauchy-Schwarz inequality, `C^2` is at most the product of the
-/// two sums of squared deviations. Each of these sums is at most `floor(n / 2) ceil(n / 2) / n`
-/// times the square of `R` or of `R'` (`deviations.rs`). So the distance between two values of `C`
-/// is at most `2 floor(n / 2) ceil(n / 2) / n * R R'`. Let `h` be a multiple of `g`. If two results
-/// differ by at most `h`, the rounded results also differ by at most `h`. The file `grid.rs` proves
-/// this.
+/// two sums of squared deviations. Let `q = floor(n / 2) ceil(n / 2) / n`. By the lemma in
+/// `deviations.rs`, the sum for the first parts is at most `q R^2`, and the sum for the second
+/// parts is at most `q R'^2`. So the distance between two values of `C` is at most `2 q R R'`. Let
+/// `h` be a multiple of `g`. If two results differ by at most `h`, the rounded results also differ
+/// by at most `h`. The file `grid.rs` proves this.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown, or when the size is not above `ddof`.

@@ -5,8 +5,8 @@ pub(crate) mod deviations;
 pub(crate) mod float_sum;
 pub(crate) mod integer_sum;
 
-// Fixed-point numbers. The modules below convert floats to multiples of a power of two, and round
-// each result once.
+// Fixed-point numbers. `lattice` and `offset` convert floats to multiples of a power of two. `grid`
+// and `rounding` round each result once.
 pub(crate) mod grid;
 pub(crate) mod lattice;
 pub(crate) mod offset;

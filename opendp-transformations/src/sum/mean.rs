@@ -42,15 +42,15 @@ use crate::symmetric::{Aggregate, Records, through_symmetric};
 ///
 /// # Proof
 /// Records are rounded to multiples of a power of two. Let `L <= U` be the bounds, rounded outward
-/// to such multiples. Two data sets of the same size at symmetric distance `d` differ in
-/// `floor(d / 2)` replaced records. Let `a >= b` be the exact sums of the rounded records of the
-/// two data sets, divided by `n`. Then `a` and `b` differ by at most `floor(d / 2) * (U - L) / n`.
-/// Rounding toward zero to multiples of `g` moves numbers of different signs closer together. For
-/// numbers of the same sign, the distance between the rounded numbers is at most `a - b`, rounded
-/// up to a multiple of `g`. The magnitudes of the rounded bounds are at most `2^p * g`, for a
-/// mantissa of `p` bits. So each rounded quotient is a float, or it exceeds the largest float. A
-/// quotient that exceeds the largest float is replaced by the largest float. The replacement does
-/// not increase the distance between two quotients.
+/// to such multiples. Two data sets of the same size at symmetric distance at most `d` differ in at
+/// most `floor(d / 2)` replaced records. Let `a >= b` be the exact sums of the rounded records of
+/// the two data sets, divided by `n`. Then `a` and `b` differ by at most
+/// `floor(d / 2) * (U - L) / n`. Rounding toward zero to multiples of `g` does not increase the
+/// distance between numbers of different signs. For numbers of the same sign, the distance between
+/// the rounded numbers is at most `a - b`, rounded up to a multiple of `g`. The magnitudes of the
+/// rounded bounds are at most `2^p * g`, for a mantissa of `p` bits. So each rounded quotient is a
+/// float, or it exceeds the largest float. A quotient that exceeds the largest float is replaced by
+/// the largest float. The replacement does not increase the distance between two quotients.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown or zero, or when a bound is infinite.
@@ -129,7 +129,8 @@ impl Grid {
         let lattice = i64::from(lattice.exponent());
         let exponent = (lattice + i64::from(bits) - i64::from(T::MANTISSA_BITS)).max(lowest);
         // `factor` is at most 2^3. `divisor` is the number of records times a power of two. This
-        // power is at most 2^64, except if both bounds are zero. Then all records are zero.
+        // power is at most 2^64, except if both bounds are zero. Then all records are zero, so the
+        // mean is zero for any divisor.
         let divisor = u128::try_from(size).unwrap_or(u128::MAX);
         let divisor = divisor.saturating_mul(power(exponent - lattice));
         Ok(Grid { exponent, factor: power(lattice - exponent), divisor })
@@ -147,7 +148,8 @@ impl Grid {
         if sum < 0 { T::zero() - mean } else { mean }
     }
 }
-/// Return `2^exponent`, or one if the exponent is negative.
+/// Return `2^exponent`, or the largest `u128` if the power exceeds it. If the exponent is negative,
+/// return one.
 fn power(exponent: i64) -> u128 {
     let exponent = u32::try_from(exponent.max(0)).unwrap_or(u32::MAX);
     1_u128.checked_shl(exponent).unwrap_or(u128::MAX)

@@ -16,7 +16,8 @@ use crate::{Pairwise, Sequential};
 /// not depend on the order of the records or on their division into chunks.
 ///
 /// # Arguments
-/// None. The type argument `S` is the name of a summation algorithm, and has no effect.
+/// None. Documents can state the type argument `S`, the name of a summation algorithm. `S` has no
+/// effect.
 ///
 /// # Precondition
 /// The number of records is known and not zero: use `make_resize` first. The records are within
@@ -43,9 +44,9 @@ use crate::{Pairwise, Sequential};
 /// Two data sets of the same size at distance `d_in` differ in at most `k` replaced records. The
 /// range of the multiples is the width of the bounds, rounded up. The file `deviations.rs` proves
 /// that the results for the multiples differ by at most `a (n - a) / n` times the square of this
-/// range. The file also proves that no smaller bound holds. Suppose that two results differ by at
-/// most a multiple of `g`. The file `grid.rs` proves that the rounded results also differ by at
-/// most this multiple.
+/// range. The file also proves that no smaller bound holds. Let `h` be a multiple of `g`. If two
+/// results differ by at most `h`, the rounded results also differ by at most `h`. The file
+/// `grid.rs` proves this.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown or zero, or when a bound is infinite.

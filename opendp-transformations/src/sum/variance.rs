@@ -17,9 +17,9 @@ use crate::{Pairwise, Sequential};
 ///
 /// # Arguments
 /// * `ddof` - the delta degrees of freedom: the sum of squared deviations is divided by the number
-///   of records minus `ddof`. `ddof` is 1 for a sample, and 0 for a population
+///   of records minus `ddof`. `ddof` is 1 for a sample, and 0 for a population.
 ///
-/// The type argument `S` is the name of a summation algorithm, and has no effect.
+/// Documents can state the type argument `S`, the name of a summation algorithm. `S` has no effect.
 ///
 /// # Precondition
 /// The number of records is known and greater than `ddof`: use `make_resize` first. The records are
@@ -48,8 +48,8 @@ use crate::{Pairwise, Sequential};
 /// deviations of the multiples. The file `deviations.rs` proves that these sums differ by at most
 /// `a (n - a) / n` times the square of this range. The file also proves that no smaller bound
 /// holds. Division by the public number `n - ddof` scales these sums and this bound by the same
-/// factor. Suppose that two results differ by at most a multiple of `g`. The file `grid.rs` proves
-/// that the rounded results also differ by at most this multiple.
+/// factor. Let `h` be a multiple of `g`. If two results differ by at most `h`, the rounded results
+/// also differ by at most `h`. The file `grid.rs` proves this.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown, zero, or not above `ddof`. `MakeTransformation`

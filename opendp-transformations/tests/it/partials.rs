@@ -36,8 +36,8 @@ fn taken<I: Carrier, O: Carrier>(giver: &Function<I, O>, taker: &Function<I, O>)
     assert_eq!(resumed.is_ok(), merged.is_ok());
     merged.is_ok()
 }
-/// Build each function two times. Check that the second function accepts a partial result of the
-/// first. Check that each function rejects the partial results of the other functions.
+/// Build two copies of each function. Check that one copy accepts a partial result of the other
+/// copy. Check that each function rejects the partial results of the other functions in the list.
 #[track_caller]
 fn all_differ<DI: Domain, MI: Metric, DO: Domain, MO: Metric>(
     make: &[&dyn Fn() -> Transformation<DI, MI, DO, MO>],
@@ -238,7 +238,8 @@ fn user_transformations_refuse_states_of_other_spaces_and_of_other_closures() {
         &|| make(records(), double(Some("double"))),
         &|| make(records(), double(Some("twice"))),
     ]);
-    // Use the same closure with two different spaces.
+    // These two functions share one closure, but their input spaces differ. So one function rejects
+    // the partial results of the other.
     let shared = double(None);
     let (large, small) = (make(records(), shared.clone()), make(small(), shared));
     assert!(!taken(large.function(), small.function()));

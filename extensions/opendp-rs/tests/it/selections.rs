@@ -55,6 +55,32 @@ fn a_selection_on_a_plain_space_does_not_follow_scores_of_which_the_lowest_is_be
     assert_eq!(max(true).unwrap().invoke(&vec![49, 50, 50, 51]), Ok(1));
 }
 #[test]
+fn a_session_on_a_plain_space_does_not_follow_scores_of_which_the_lowest_is_best() {
+    let again = |scores: &Scores| Space::new(scores.domain().clone(), *scores.metric());
+    let pure = || TheMeasure(MaxDivergence);
+    let exact = Scale::new(0.0).unwrap();
+    let adaptive = |scores| make_adaptive_composition(scores, pure(), 1, vec![1.0]);
+    let filter =
+        |scores| make_privacy_filter(make_fully_adaptive_composition(scores, pure())?, 1, 1.0);
+    for error in [
+        then(|scores| adaptive(again(&scores)?)).unwrap_err(),
+        then(|scores| filter(again(&scores)?)).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), "Argument");
+        assert!(error.to_string().contains("output space of this step"), "{error}");
+    }
+    // The control: a session on the space of the scores is possible. It refuses the highest score.
+    let best = |scores: &Scores, negate| make_noisy_max(again(scores)?, pure(), exact, negate);
+    let mut questions = Vec::new();
+    let session = then(|scores| {
+        questions.extend([best(&scores, false)?, best(&scores, true)?]);
+        adaptive(scores)
+    });
+    let session = session.unwrap().invoke(&vec![49, 50, 50, 51]).unwrap();
+    assert_eq!(session.ask(&questions[0]).unwrap_err().kind(), "Argument");
+    assert_eq!(session.ask(&questions[1]).unwrap_err().kind(), "BudgetExceeded");
+}
+#[test]
 fn a_space_keeps_its_note_when_its_types_are_erased_and_restored() {
     let ages = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance);
     let scored: Scored =

@@ -63,8 +63,9 @@ fn a_random_output_that_repeated_itself_is_not_held_to_the_map() {
     let members = members.members(&rows(all.clone()).erase(), &mut Draw::new(7)).unwrap().len();
     let calls = AtomicUsize::new(0);
     // The first two runs on each input give the same output. The distance between the outputs for
-    // two different inputs exceeds the bound of the map, which is `d_in`. All later runs return no
-    // rows, so more runs show that the outputs are random.
+    // two inputs is twice the distance `d_in` between the inputs. So, if `d_in` is not 0, the
+    // distance between the outputs exceeds the bound of the map, which is `d_in`. All later runs
+    // return no rows, so more runs show that the outputs are random.
     let rare = move |rows: &Vec<f64>| {
         let late = calls.fetch_add(1, Ordering::SeqCst) >= 2 * members;
         Ok(if late { vec![] } else { [&rows[..], &rows[..]].concat() })
@@ -75,9 +76,9 @@ fn a_random_output_that_repeated_itself_is_not_held_to_the_map() {
 #[test]
 fn a_transformation_that_varies_on_one_input_is_held_to_its_map_on_the_others() {
     use std::sync::atomic::{AtomicU32, Ordering};
-    // For an input without rows, the function returns the number of its calls. Otherwise it returns
-    // `copies` copies of the rows. With two copies, the distance between outputs exceeds the bound
-    // of the map.
+    // For an input without rows, the function returns the number of earlier calls with such an
+    // input. For any other input, the function returns `copies` copies of the rows. With two
+    // copies, the distance between outputs can exceed the bound of the map.
     let varies_on_none = |copies: usize| {
         let calls = AtomicU32::new(0);
         move |rows: &Vec<f64>| match rows.is_empty() {

@@ -96,8 +96,8 @@ fn a_true_claim_is_refuted_as_rarely_as_stated() {
         (0..400).filter(|seed| broken(*seed)).count()
     };
     // A trial gives a false alarm with probability at most 0.5. So 400 trials give at most 200
-    // false alarms on average. The seeds are fixed, so the number of false alarms is the same in
-    // each run.
+    // false alarms on average. The seeds are fixed, so the assertion has the same result in each
+    // run.
     assert!(alarms(0.5, 4) <= 200);
     // The control: a false claim is refuted.
     assert!(350 < alarms(0.5, 1));

@@ -34,7 +34,7 @@ impl Account {
                 let total = before.inf_add(rho).unwrap_or(f64::INFINITY);
                 *old = Arc::new(ConcentratedPair::new(total));
                 // The old name can be the address of the old pair. Another pair can get this
-                // address later.
+                // address later, so remove the old name.
                 self.places.remove(old_name);
                 *old_name = format!("{old:?}").into();
                 self.places.insert(old_name.clone(), place);

@@ -15,7 +15,7 @@ impl AdaptiveAccount {
     /// Limits are computed once, when an account is opened. The JSON contains these limits, so a
     /// program of another version uses the same limits. Otherwise, each version would compute its
     /// own limits. Two versions would then admit releases by two sets of filters. Each set of
-    /// filters can fail with a probability of up to the full delta.
+    /// filters can use up the full delta, so both sets together could exceed it.
     ///
     /// ```
     /// # use opendp_measurements::accounting::AdaptiveAccount;
@@ -36,7 +36,8 @@ impl AdaptiveAccount {
     /// number, the account can admit more than the budget.
     ///
     /// # Errors
-    /// `FailedCast` when the JSON was not written by [`to_json`](AdaptiveAccount::to_json).
+    /// `FailedCast` when a field that [`to_json`](AdaptiveAccount::to_json) writes is missing or
+    /// wrong; `InvalidDistance` when delta is not below 1.
     pub fn from_json(json: &Json) -> Result<Self> {
         let ways = list(json, "ways")?.iter().map(read_way).collect::<Result<_>>()?;
         let (epsilon, delta) = (exact(json, "epsilon")?, exact(json, "delta")?);
@@ -160,7 +161,7 @@ mod tests {
         assert_eq!(tiny.to_string().len(), 4096);
         let error = AdaptiveAccount::new(&exact("1"), &tiny, None).unwrap_err();
         assert_eq!(error.kind(), "InvalidDistance");
-        // Spent amounts stay readable, whatever is charged.
+        // An account can still be read from its JSON after a loss with very many digits is charged.
         let mut account = AdaptiveAccount::new(&exact("1"), &exact("1e-6"), None).unwrap();
         let square = |text: &str| Some(exact(text));
         let float = Exact::from_f64(2f64.powi(-1000)).unwrap();

@@ -120,13 +120,13 @@ fn amounts_add_up_to_the_budget() {
             _ => account.charge(&pure(1.0, room.delta.to_f64_down())).unwrap(),
         }
     }
-    // If noise takes a tenth of the budget, nine tenths of epsilon remain.
+    // If noise takes a tenth of the budget, about nine tenths of epsilon remain.
     let mut account = account(None);
     let room = account.room(&tenth, Kind::Gaussian).unwrap();
     account.charge(&gaussian(&room.mu_squared, &room.delta)).unwrap();
     assert!(exact(0.89) < account.left().unwrap().0);
 }
-/// Compute delta of the releases in an account without filters.
+/// Compute the delta of all releases at `EPSILON`, with an `Account`, which has no filters.
 fn composed(losses: &[AdaptiveLoss]) -> f64 {
     let (mut account, mut delta) = (Account::new(), 0.0);
     for loss in losses {
@@ -237,8 +237,8 @@ fn an_adversary_who_changes_the_kind_in_view_of_answers_stays_within_delta() {
         assert!(0.1 < low, "{low}");
         // The control gives all of delta to the Gaussian filter, and the remaining epsilon to the
         // simple filter. If the second release is fixed in advance, the delta of both releases is
-        // at most `DELTA`. If the adversary sees the answer before the choice of the second
-        // release, this delta exceeds `DELTA` if the first release is large enough.
+        // at most `DELTA`. If the adversary chooses the second release after the answer is seen and
+        // the first release is large enough, this delta exceeds `DELTA`.
         let all = gaussian_mu(EPSILON, DELTA).unwrap().lower;
         let first = all / f64::from(part as u32).sqrt();
         let rest = (all * all - first * first).sqrt();
@@ -354,8 +354,9 @@ fn many_choices_share_rho_and_get_less_noise_than_by_mu() {
         }
         let best = concentrated_rho(EPSILON, DELTA).unwrap();
         assert!(sum <= best * (1.0 + 1e-9) && best < sum * 1.07, "{releases}: {sum} {best}");
-        // A Gaussian filter charges `pi rho` for a choice. A Renyi filter charges only `2 rho`. So
-        // a Gaussian filter with the whole delta admits a smaller sum of `rho` than a Renyi filter.
+        // A Gaussian filter charges `pi rho` for a choice. A Renyi filter charges only `2 rho`. The
+        // limits of the two filters differ by a smaller factor than these charges. So a Gaussian
+        // filter with the whole delta admits a smaller sum of `rho` than a Renyi filter.
         assert!(all * all / std::f64::consts::PI * 1.28 < sum, "{releases}: {sum}");
         assert!(account.charge(&choice(&exact(1e-6), &exact(1e-9))).is_err());
         assert!(composed(&losses) <= DELTA, "{releases}");

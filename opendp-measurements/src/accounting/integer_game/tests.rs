@@ -1,13 +1,13 @@
-//! Comparison of the recursion with laws whose probabilities are listed one by one.
+//! Comparison of the recursion of `IntegerGame` with laws whose probabilities are listed one by
+//! one.
 
 use opendp_core::PrivacyProfile;
 
 use super::super::profile_of_discrete_gaussian_vector;
 use super::*;
 
-/// Return the probabilities of the sum of `shift . Y` over `count` releases. The list begins at the
-/// lowest value of the sum. Here `Y` is the noise of a release: a vector of discrete Gaussian
-/// numbers.
+/// Add up `shift . Y` over `count` releases. Return the probability of each value of the sum, from
+/// the lowest value on. Here `Y` is the noise of a release: a vector of discrete Gaussian numbers.
 fn law(shift: &[usize], scale: f64, count: usize) -> Vec<f64> {
     let reach = (9.0 * scale).ceil() as i32;
     let weights: Vec<f64> =
@@ -38,7 +38,8 @@ fn exact(law: &[f64], square: usize, scale: f64, epsilon: f64) -> f64 {
 #[test]
 fn ten_vectors_of_a_small_scale_cost_what_their_exact_laws_cost() {
     // Each case is the square of a distance, with some shifts of this distance. Every other shift
-    // of this distance has the same law as one of the listed shifts.
+    // of this distance has the same greatest common divisor as one of the listed shifts. The two
+    // shifts then have the same law, up to a negligible factor.
     let cases: [(u64, &[&[usize]]); 4] = [
         (4, &[&[2], &[1, 1, 1, 1]]),
         (5, &[&[2, 1], &[1, 1, 1, 1, 1]]),
@@ -65,9 +66,9 @@ fn ten_vectors_of_a_small_scale_cost_what_their_exact_laws_cost() {
             largest = largest.max(high);
         }
         let found = game.epsilon(1e-6);
-        // For the square 5, all shifts have the same greatest common divisor. So the adversary has
-        // only one choice, and the bound is closer to the largest epsilon than for the other
-        // squares.
+        // For the square 5, all shifts have the same greatest common divisor, so they have almost
+        // the same law. The adversary gains nothing from a choice of shifts. So the bound is closer
+        // to `largest` than for the other squares.
         let share = if square == 5 { 1.001 } else { 1.002 };
         assert!(
             largest <= found * (1.0 + 1e-9) && found <= share * largest,
@@ -110,7 +111,7 @@ fn says_nothing_where_it_would_take_long_or_be_loose() {
     assert!(IntegerGame::new(4, 0.5, 1, 1e-6).is_none());
     assert!(IntegerGame::new(4, f64::NAN, 1, 1e-6).is_none());
     assert!(IntegerGame::new(0, 2.0, 1, 1e-6).is_none());
-    // At a scale of 2, smoothing is not tight for so few releases.
+    // At a scale of 2, smoothing is not tight for 125 releases. So the recursion is still used.
     assert!(IntegerGame::new(4, 2.0, 125, 1e-6).is_some());
 }
 #[test]

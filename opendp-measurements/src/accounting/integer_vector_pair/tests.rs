@@ -78,7 +78,7 @@ fn no_shift_of_a_vector_of_integers_loses_more_than_is_found_and_one_loses_as_mu
                 assert!(worst <= upper * (1.0 + 1e-9) + 1e-14, "{name}");
                 // If epsilon is a loss of the pair, delta of the pair is the largest delta of all
                 // shifts, up to the probability of a failure. Between two losses, delta of the pair
-                // is interpolated linearly, which makes it a little larger.
+                // is interpolated linearly, so it can be a little above this largest delta.
                 assert!(!listed || upper < worst * 1.06 + 2e-7, "{name}");
             }
         }
@@ -90,8 +90,10 @@ fn every_single_shift_is_too_little_where_there_are_several() {
     let (square, scale) = (4, 3.0);
     let laws: Vec<Law> = shifts(square, 4).iter().map(|shift| projected(shift, scale)).collect();
     assert_eq!(laws.len(), 2);
-    // The two shifts have losses on two lattices. At a loss that is on both lattices, one shift is
-    // worse. At a loss that is only on the finer lattice, the other shift is worse.
+    // The losses of the first shift are on a lattice. The losses of the second shift are on a finer
+    // lattice, which contains the first lattice. At a loss that is on both lattices, the second
+    // shift has the larger delta. At a loss that is only on the finer lattice, the first shift has
+    // the larger delta.
     let loss_at = |u: f64| (square as f64 + 2.0 * u) / (2.0 * scale * scale);
     let worse = |u: f64| {
         let [first, second] = [&laws[0], &laws[1]].map(|law| exact(law, square, scale, loss_at(u)));
@@ -131,7 +133,8 @@ fn equal_releases_of_integers_are_joined_to_what_they_lose() {
         }
     }
 }
-/// The sum of a few releases of small noise is far from discrete Gaussian.
+/// For noise of a small scale, the law of the sum of ten noises is not close enough to a discrete
+/// Gaussian law.
 #[test]
 fn releases_of_little_noise_are_not_joined() {
     let joins = |scale: f64| joined(1, scale, 1, 10).unwrap().is_some();
@@ -166,13 +169,13 @@ fn what_is_found_decreases_with_epsilon_and_grows_with_the_distance() {
         }
     }
 }
-/// Check many equal releases for which the worst shift is known. All releases have this shift. So
-/// the exact law is the law of the sum of their outputs.
+/// Compare the bound for many equal releases with a lower bound. The lower bound is the epsilon of
+/// releases that all have the same shift.
 #[test]
 fn vectors_whose_squared_distance_has_a_square_factor_compose_tightly() {
     for (square, scale, count) in [(4i64, 4.0, 100), (9, 4.0, 100), (16, 5.0, 50), (4, 3.0, 60)] {
         let all = PrivacyProfile::compose(&vec![profile(square, scale); count]).unwrap();
-        // Each number differs by 1 between the neighbours.
+        // In this shift, `square` numbers differ by 1 between the neighbours.
         let ones = IntegerVectorPair::new(square as u64, scale, vec![1]);
         let least = Account::new().with(Arc::new(ones), count as u64).epsilon(1e-6).unwrap().lower;
         let found = all.epsilon(1e-6).unwrap();
@@ -197,7 +200,7 @@ fn one_integer_at_many_scales_is_listed() {
     let found = profile_of_discrete_gaussian(9.0, 1.0).unwrap().epsilon(1e-6).unwrap();
     let delta = exact(&projected(&[9], 1.0), 81, 1.0, found);
     assert!((9e-7..1.000_001e-6).contains(&delta), "{found} {delta}");
-    // The epsilon of the account is below the epsilon from `rho` alone.
+    // `found` is below the epsilon that follows from `rho` alone.
     assert!(found < 0.985 * concentrated_epsilon(40.5, 1e-6).unwrap());
 }
 #[test]
@@ -210,7 +213,7 @@ fn noise_that_is_smoothed_once_bounds_releases_of_any_shifts() {
         let all = count as i64 * square;
         let laws: Vec<Law> =
             shifts(square, square).iter().map(|shift| projected(shift, scale)).collect();
-        // In the exact law, each release can have a different shift.
+        // Each release can have a different shift. So compute the law of each choice of shifts.
         let mut sums = vec![Law::from([(0, 1.0)])];
         for _ in 0..count {
             sums = sums.iter().flat_map(|sum| laws.iter().map(|law| convolve(sum, law))).collect();

@@ -110,7 +110,7 @@ fn transforms_are_those_of_the_definition() {
         }
     }
 }
-/// A sum over outputs has the same value for a large and a small step, up to the error bounds.
+/// Transforms that are sums over outputs agree for a large and a small step, up to their errors.
 #[test]
 fn sums_of_different_steps_agree() {
     let mut wrong = 0;
@@ -218,7 +218,7 @@ fn normal_losses_are_enclosed_to_many_digits() {
             for shift in [-1.0, 0.0, 2.0, 6.0, 20.0] {
                 let epsilon = (all * all / 2.0 + shift * all).max(0.0);
                 let found = account.delta(epsilon).unwrap();
-                // The root of `count` has an error of one ulp.
+                // The rounding error of `all` is less than `1e-15` times `all`.
                 let exact = Certified {
                     lower: gaussian_delta(all * (1.0 - 1e-15), epsilon).unwrap().lower,
                     upper: gaussian_delta(all * (1.0 + 1e-15), epsilon).unwrap().upper,
@@ -233,7 +233,7 @@ fn normal_losses_are_enclosed_to_many_digits() {
 }
 #[test]
 fn says_nothing_where_waves_do_not_fade() {
-    // One release of Laplace noise has two atoms. The waves of atoms do not decay.
+    // The loss of one release of Laplace noise has two atoms. The waves of atoms do not decay.
     let pair: (Arc<dyn DominatingPair>, u64) = (Arc::new(LaplacePair { epsilon: 1.0 }), 1);
     assert!(Inversion::of(std::slice::from_ref(&pair), Target::Epsilon(0.5), 1e-4, MOST).is_none());
     let many = (pair.0, 2000);
@@ -242,7 +242,7 @@ fn says_nothing_where_waves_do_not_fade() {
         (Arc::new(OnGrid(Arc::new(LaplacePair { epsilon: 1.0 }))), 2000);
     assert!(Inversion::of(&[atoms], Target::Epsilon(1000.0), 1e-4, MOST).is_none());
 }
-/// Return one pair for each scale, with one release.
+/// Return one part for each scale: a pair with one release.
 fn many(
     pair: impl Fn(f64) -> Arc<dyn DominatingPair>,
     scales: usize,
@@ -292,7 +292,7 @@ fn a_smoothed_sum_is_a_bound_within_a_tenth_of_a_percent() {
 fn answer(parts: &[(Arc<dyn DominatingPair>, u64)], delta: f64) -> (Inversion, f64) {
     let sum = Inversion::smoothed(parts, Target::Delta(delta), 1e-4).unwrap();
     let account = parts.iter().fold(Account::new(), |all, part| all.with(part.0.clone(), 1));
-    // The account returns the epsilon of the sum for the worse direction.
+    // `found` is the epsilon of the worse direction. So it is not below the epsilon of `sum`.
     let found = account.epsilon_above(delta).unwrap();
     assert!(sum.delta_above(found) <= delta);
     (sum, found)

@@ -30,9 +30,9 @@ impl Sum {
 /// percent. Every tilt gives valid bounds.
 ///
 /// For an epsilon, the search compares centres. For a delta, the search compares square roots of
-/// `-ln delta`. For normal losses, both numbers are linear in the tilt. So the search computes each
-/// next tilt from a line through two known points. A step multiplies the tilt by at most 4, because
-/// losses can be very skewed.
+/// `-ln delta`. For normal losses, the centre and this root are about linear in the tilt. So the
+/// search computes each next tilt from a line through two known points. A step multiplies the tilt
+/// by at most 4, because losses can be very skewed.
 fn saddle(parts: &[PairCount], target: Target) -> Option<Sum> {
     let height = |sum: &Sum| match target {
         Target::Epsilon(_) => sum.centre,
@@ -99,8 +99,8 @@ impl WavePlan {
             Target::Delta(_) => saddle.centre.max(0.0),
         };
         let log_delta = saddle.log_delta();
-        // At smaller tilts, the repetitions on the left side decay too slowly. (The proof at
-        // `Inversion` defines repetitions.)
+        // At tilts below `least`, the repetitions with `m < 0` decay too slowly. (The proof at
+        // `Inversion` defines the repetitions and `m`.)
         let least = 1.0 / saddle.variance.sqrt();
         let sum = if saddle.tilt < least { Sum::at(parts, least)? } else { saddle };
         let tilt = sum.tilt;
@@ -134,8 +134,9 @@ impl WavePlan {
         };
         let ((left, lower), (right, upper)) = (side(-1.0)?, side(1.0)?);
         let length = left.max(right).max(f64::MIN_POSITIVE);
-        // Keep only the leading bits of the spacing, so that multiples of the spacing are exact.
-        let spacing = f64::from_bits((std::f64::consts::TAU / length).to_bits() & !0xfff);
+        // Keep only the leading 39 bits of the spacing. So the products of the spacing and integers
+        // up to 2^14 = `MOST_SMOOTHED` are exact.
+        let spacing = f64::from_bits((std::f64::consts::TAU / length).to_bits() & !0x3fff);
         let goal = length * exp(-needed);
         let many = fewest(limit, |n| omitted(&sum.all, n, spacing) < goal)?;
         let kernel = (tilt * (tilt + 1.0)).min(1.0);

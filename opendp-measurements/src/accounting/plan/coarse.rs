@@ -7,9 +7,10 @@ use super::super::inversion::Target;
 use super::super::pair::Grid;
 use super::{PairCount, each, reach, saddle_point};
 
-/// The maximum number of buckets for each pair, and the number of buckets for all pairs.
+/// The maximum planned number of buckets of one pair, and the number of buckets that is divided
+/// evenly among all pairs. At least 256 buckets are planned for each pair.
 const BUCKETS: (f64, f64) = (4096.0, 32768.0);
-/// The maximum number of buckets from 0 to the end of a range.
+/// The maximum number of buckets in the shortest interval that contains 0 and a range of losses.
 const FINEST: f64 = 65536.0;
 /// The maximum number of times that ranges are narrowed.
 const ROUNDS: usize = 8;
@@ -28,7 +29,7 @@ pub(super) struct Coarse {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Estimate {
     pub(super) tilt: f64,
-    /// The mean of the tilted sum.
+    /// The mean of the tilted sum of losses.
     pub(super) centre: f64,
     pub(super) variance: f64,
     pub(super) delta: f64,
@@ -66,10 +67,11 @@ impl Coarse {
     }
     /// Return narrower ranges, or `None` if no range becomes much narrower.
     ///
-    /// The mass below a range is moved up to the low end of the range. The move multiplies the
-    /// moment generating function `M(t)` at the tilt `t` by at most `1 + b`, for a small `b`. So
-    /// the moved mass adds at most `b M(t) e^(-t epsilon)` to delta. If the tilt is large, only the
-    /// highest losses matter.
+    /// The mass below a range is moved up to the low end of the range. Let `M(t)` be the moment
+    /// generating function of the sum of losses at the tilt `t`. The move multiplies `M(t)` by at
+    /// most `1 + b`, for a small `b`. So the moved mass adds at most `b M(t) e^(-t epsilon)` to
+    /// delta, by Chernoff's bound. If the tilt is large, the highest losses contribute most of
+    /// `M(t)`. Then the low end of a range can be close to the highest losses.
     fn narrowed(&self, tilt: f64, tolerance: f64) -> Option<Vec<(f64, f64)>> {
         let count: f64 = self.losses.iter().map(|(_, count)| *count as f64).sum();
         let small = 1e-6 * tolerance / count;
@@ -90,8 +92,8 @@ impl Coarse {
         let ranges = self.losses.iter().zip(&self.ranges).map(narrow).collect();
         much.then_some(ranges)
     }
-    /// Return the logarithm of `b M(t)` for a tilt `t`. The number `b` is defined at
-    /// [`narrowed`](Coarse::narrowed).
+    /// Return the logarithm of `b M(t)` for a tilt `t`. The number `b` and the function `M` are
+    /// defined at [`narrowed`](Coarse::narrowed).
     pub(super) fn moved(&self, tilt: f64) -> f64 {
         let share = |((loss, count), below): (&(DiscreteLoss, u64), &f64)| {
             *count as f64 * below * exp((tilt * loss.loss(0) - loss.cumulant(tilt).0).min(690.0))
@@ -119,9 +121,10 @@ impl Coarse {
     pub(super) fn step(&self) -> f64 {
         self.losses.iter().map(|(loss, _)| loss.step).fold(1e-3, f64::max)
     }
-    /// Find the saddle point of the target. For an epsilon, it is the tilt at which the mean of the
-    /// tilted sum is this epsilon. For a delta, it is the tilt at which the estimate of delta is
-    /// this delta.
+    /// Find the approximate saddle point of the target, and return the estimate at this tilt. If
+    /// the target is an epsilon, the saddle point is the tilt at which the mean of the tilted sum
+    /// is this epsilon. If the target is a delta, the saddle point is the tilt at which the
+    /// estimate of delta is this delta.
     fn estimate(&self, target: Target) -> Estimate {
         let state_at = |tilt: f64| {
             let (log, mean, variance) = self.cumulants(tilt);
@@ -143,9 +146,9 @@ impl Coarse {
         let steepest = 1e7 / self.ranges.iter().map(|range| reach(*range)).fold(1e-12, f64::max);
         loop {
             found = state_at(high);
-            // The second condition holds if the tilted sum is concentrated at the largest loss. The
-            // third condition holds if the tilt is so large that a larger tilt has a large rounding
-            // error.
+            // The second condition holds if the tilted sum is concentrated at the largest sum of
+            // losses. The third condition holds if the tilt is so large that rounding errors would
+            // be large at a larger tilt.
             if enough(&found) || highest - found.centre < 1e-3 * finest || steepest <= high {
                 break;
             }

@@ -13,7 +13,7 @@ fn exact(mu: f64, rate: f64, epsilon: f64) -> f64 {
 }
 
 /// For one release on a sample, the loss is nearly always tiny, and rarely large. The coarse
-/// estimate of such a loss is poor.
+/// estimate of such a loss is poor, so a tight bound needs a second plan.
 #[test]
 fn one_release_on_a_sample_is_within_a_tenth_of_a_percent() {
     for (mu, rate) in [(1.0, 0.01), (1.0, 0.001), (0.3, 0.01), (3.0, 0.01), (1.0, 0.3)] {
@@ -27,8 +27,9 @@ fn one_release_on_a_sample_is_within_a_tenth_of_a_percent() {
     }
 }
 
-/// In one direction, the largest loss on a sample is a little above 0, and only losses near this
-/// loss matter. The number of buckets must not depend on the much longer range of all losses.
+/// If a record is added, the largest loss on a sample is a little above 0. Then only losses near
+/// the largest loss matter. The number of buckets must not depend on the much longer range of all
+/// losses.
 #[test]
 fn few_different_samples_need_few_buckets_in_both_directions() {
     let laplace =

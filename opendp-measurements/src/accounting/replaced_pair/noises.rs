@@ -14,9 +14,9 @@ impl ReplacedPair {
     /// `y` with the loss `x` is a zero of
     /// `f(y) = added y - added^2 / 2 - x - ln(b + e^(other y - other^2 / 2))`. If `f(y)` is `r`,
     /// the loss at `y` is within `|r|` of `x`. The slope of `f` is between `added` and
-    /// `added - other`, which is `replaced`. The second derivative is at most `other^2 / 4`. Take
-    /// one Newton step from `y`. The remaining error is then at most `f(y)^2 other^2 / 8` divided
-    /// by the square of the smallest slope.
+    /// `replaced`, because `replaced` is `added - other`. The magnitude of the second derivative is
+    /// at most `other^2 / 4`. Take one Newton step from `y`. Then the error of the loss is at most
+    /// `f(y)^2 other^2 / 8` divided by the square of the smallest slope.
     fn outputs(&self, step: f64, count: usize) -> (Vec<f64>, f64) {
         let (added, other) = (self.added, self.added - self.replaced);
         let odds = (1.0 - self.rate) / self.rate;
@@ -119,8 +119,9 @@ impl ReplacedPair {
             mirror.atom(self.loss(with, other), p, q);
             y += 1.0;
         }
-        // Add the outputs up to the middle, and the mirrored outputs. If the middle is an integer,
-        // both records have the same likelihood at this output.
+        // The remaining mass has the loss 0. The probability that the magnitude of the noise is at
+        // most `middle` is `within / (1 + ratio)`. If `middle` is an integer, both records have the
+        // same likelihood at this output, so the loss at this output is also 0.
         let whole = middle.floor();
         let within = -exp_m1(-(whole + 1.0) / scale) - ratio * exp_m1(-whole / scale);
         let tie = if middle == whole { top * exp(-self.replaced / 2.0 / scale) } else { 0.0 };

@@ -1,4 +1,5 @@
-//! Comparison of the pair with divergences of mechanisms on actual data, by plain integration.
+//! Comparison of the pair with divergences of mechanisms on actual data. The divergences are
+//! computed by plain integration.
 
 use std::sync::Arc;
 
@@ -85,7 +86,7 @@ fn profile(loss: &DiscreteLoss, epsilon: f64) -> f64 {
 }
 /// Compute two bounds on the profile of a pair: from above and from below. Return whether the bound
 /// from above is at least the divergence at every epsilon. Also return the largest amount by which
-/// the bound from below exceeds a divergence, or 0.
+/// the bound from below exceeds a divergence, or 0 if it exceeds no divergence.
 fn bounds(pair: impl DominatingPair, exact: [f64; 5]) -> (bool, f64) {
     let (low, high) = pair.range(1e-12);
     let grid = Grid::covering(1e-3, low, high);
@@ -119,8 +120,9 @@ fn discrete_gaussian_pair(
 #[test]
 fn bounds_every_sum_of_a_sample_and_the_worst_one_exactly() {
     for rate in [0.1, 0.6] {
-        // There are three cases. In the first case, the records have both signs. In the second
-        // case, the records have one sign. The third case is between the first two cases.
+        // There are three cases. In the first case, the largest distance of two records is twice
+        // their largest magnitude. In the second case, the two numbers are equal. In the third
+        // case, the largest distance is between the largest magnitude and twice this magnitude.
         let records: [(&[f64], f64); 3] =
             [(&[-1.0, -0.5, 0.0, 1.0], 2.0), (&[0.0, 0.5, 1.0], 1.0), (&[-0.5, 0.5, 1.0], 1.5)];
         for (records, width) in records {
@@ -160,8 +162,9 @@ fn the_pairs_of_added_records_and_of_fixed_size_are_found_too_small() {
     let pair = discrete_gaussian_pair(2, 3, 1.5, 0.1).unwrap();
     assert!(!bounds(pair, exact).0);
 }
-/// Return the divergences of the releases of two unit vectors with an angle between them. The noise
-/// is on both coordinates.
+/// Return the divergences between the releases of two data sets. Each data set consists of one unit
+/// vector, and `cosine` is the cosine of the angle between the two vectors. A release is the noisy
+/// sum of a Poisson sample, with noise on both coordinates.
 fn at_angle(cosine: f64, rate: f64, scale: f64) -> [f64; 5] {
     let sine = (1.0 - cosine * cosine).sqrt();
     let (noise, step) = (normal(scale), 0.025);

@@ -248,7 +248,8 @@ fn a_pair_dominates_another_only_if_its_profile_is_nowhere_lower() {
                 assert_eq!(above, 0, "{a:?} does not dominate {b:?}");
                 dominated += usize::from(a != b);
             } else {
-                // The controls: if a pair does not dominate another pair, their profiles can cross.
+                // The control: if a pair does not dominate another pair, its delta can be smaller
+                // than the delta of the other pair at some epsilon.
                 apart += usize::from(0 < above);
             }
         }

@@ -63,7 +63,8 @@ fn gaussians_add_up_to_a_gaussian() {
     }
     let many = [term(Noise::gaussian, 1.0).times(10_000)];
     assert!(certain(sum_of(&many, 0.05).unwrap(), 195.996_398_454_005, 1e-12));
-    // Combine the Gaussian noise with other noise, on integers or on real numbers.
+    // Add other noise, on real numbers or on integers, to the Gaussian noise. The scale of the
+    // other noise is so small that the bound hardly changes.
     for other in [Noise::laplace, Noise::discrete_laplace] {
         let both = [term(other, 1e-3), many[0]];
         assert!(certain(sum_of(&both, 0.05).unwrap(), 195.996_398, 4e-3));
@@ -147,7 +148,7 @@ fn integers_have_the_least_bound_there_is() {
     }
 }
 /// Compute the least `t` with `2 P[S > t] <= alpha`. Here `S` is the sum of the positive parts of
-/// several noises: `many` noises of scale 5, and one noise of scale 2.5.
+/// several noises: `many` integer noises of scale 5, and one half of such a noise.
 fn cut_exactly(many: usize, alpha: f64) -> f64 {
     let reach = 2000;
     let positive = |weight: i64| {
@@ -184,7 +185,8 @@ fn noises_that_are_cut_off_may_all_be_on_one_side() {
     assert_eq!(single, Noise::discrete_laplace(scale(5.0)).quantile(0.05).unwrap());
     let largest = [uncut[0], cut.times(10)].map(|term| largest_of(&[term], 0.05).unwrap());
     assert_eq!(largest[0], largest[1]);
-    // Check a sum of very many real noises that are cut off and a few noises that are not cut off.
+    // Check a sum of two kinds of terms: 3000 real noises that are cut off, and 3 noises that are
+    // not cut off.
     let real = |noise: Noise| {
         let cut = Term::new(noise.cut_off()).times(3000);
         sum_of(&[cut, term(Noise::laplace, 200.0).times(3)], 0.05).unwrap()
@@ -236,7 +238,8 @@ fn is_never_above_the_union_bound() {
             assert!(sum_of(&terms, alpha).unwrap() <= union);
         }
     }
-    // The bound for one noise is the quantile of this noise, for every weight.
+    // For one term, the bound is the quantile of the weighted noise. Here this noise has the scale
+    // 2 * 3 / 2 = 3.
     let single = term(Noise::laplace, 2.0).weighted(weight(-3, 2));
     let own = Noise::laplace(scale(3.0)).quantile(0.05).unwrap();
     assert!(certain(sum_of(&[single], 0.05).unwrap(), own, 1e-15));
@@ -278,8 +281,8 @@ fn the_largest_of_independent_noises_has_the_product_of_their_chances() {
         let found = largest_of(&terms, alpha).unwrap();
         assert!((found / exact - 1.0).abs() < 1e-6, "{alpha}: {found} {exact}");
     }
-    // Compute the least bound for integer noises, with P[|Z| > t] = 2 q^(t + 1) / (1 + q) for each
-    // noise Z.
+    // Compute the least bound for integer noises. Let q = e^(-1 / 10). Then
+    // P[|Z| > t] = 2 q^(t + 1) / (1 + q) for each noise Z.
     let chance = |t: i32| 2.0 * (-f64::from(t + 1) / 10.0).exp() / (1.0 + (-0.1_f64).exp());
     let exact = (0..).find(|t| 1.0 - (1.0 - chance(*t)).powi(100) <= 0.05).unwrap();
     let counts = [term(Noise::discrete_laplace, 10.0).times(100)];

@@ -14,16 +14,17 @@ use crate::accuracy::grid::{MOST, Rounding};
 use crate::accuracy::on_grid::OnGrid;
 use crate::accuracy::sum::{Term, count};
 
-/// The length of the longest first transform. Later transforms are at most twice as long.
+/// The largest allowed length of the first transform. Later transforms are at most twice as long.
 const LONGEST: usize = 1 << 20;
 /// The length of the shortest transform.
 const SHORTEST: usize = 1 << 10;
 /// The limit for the total length of the transforms of all terms.
 const LONGEST_OF_ALL: usize = 1 << 25;
-/// The wanted bound on the relative error from rounding up to the grid. If a grid with this error
+/// The wanted bound on the relative error from rounding to the grid. If a grid with this error
 /// would have too many points, a coarser grid with a larger error is used.
 const TOLERANCE: f64 = 1e-4;
-/// The allowed probability that the sum is outside the window of the transform.
+/// The allowed tilted mass above the window of the transform, and also below the window. The tilted
+/// masses are scaled to a total of 1.
 const OUTSIDE: f64 = 1e-9;
 
 /// Compute an upper bound on the quantile of the sum by convolution. Return `None` if there are too
@@ -50,8 +51,8 @@ struct Window<'a> {
     /// which is the largest distance from 0 that the grid must cover. Values above the reach count
     /// as infinite.
     log: f64,
-    /// The length of the longest first transform for this number of terms. Later transforms can be
-    /// longer.
+    /// The largest allowed length of the first transform for this number of terms. Later transforms
+    /// can be longer.
     length: usize,
     tilt: f64,
     /// An estimate of the quantile.
@@ -60,8 +61,8 @@ struct Window<'a> {
     center: f64,
     /// The width of the window.
     width: f64,
-    /// An upper bound on the increase of the sum if noises are rounded to the nearest points of the
-    /// grid. The bound is a number of steps.
+    /// An upper bound on the true sum minus the rounded sum, as a number of steps, if noises are
+    /// rounded to the nearest points of the grid. Otherwise 0.
     displacement: f64,
     rounding: Rounding,
     /// The part of alpha that is left for the sum on the grid.
@@ -131,8 +132,9 @@ impl<'a> Window<'a> {
             .collect();
         Convolution::new(&losses, self.tilt, self.center, size, OUTSIDE)
     }
-    /// Compute an upper bound on the quantile of the sum. Break with the bound, or with `None` if
-    /// only the union bound is possible. Continue if another grid can give a better bound.
+    /// Compute an upper bound on the quantile of the sum. Return `Break` with the bound, or with
+    /// `None` if only the union bound is possible. Return `Continue` if this grid gives no bound,
+    /// but another grid can give a bound.
     fn bound(&self) -> Result<ControlFlow<Option<f64>>> {
         let OnGrid { exact, unit, .. } = *self.on_grid;
         if exact && ((self.length as f64) < self.width + 16.0 || MOST < self.points(1.0)) {

@@ -140,7 +140,8 @@ fn two_poisson_samples_compose_direction_by_direction_to_the_exact_divergence() 
         let (bound, exact) = (profile.delta(epsilon).unwrap(), either(&p, &q, epsilon));
         assert!(exact <= bound + 1e-12, "{epsilon}: {exact} > {bound}");
         assert!(bound <= exact * 1.001 + 1e-9, "{epsilon}: {exact} is far below {bound}");
-        // The control: the smaller of the two divergences is below the exact delta.
+        // The control: the two directions have different divergences. The exact delta is the larger
+        // one, so the smaller one is too small as a bound.
         let less = divergence(&p, &q, epsilon).min(divergence(&q, &p, epsilon));
         assert!(less < 0.999 * exact, "{epsilon}: {less} {exact}");
     }
@@ -322,15 +323,16 @@ fn each_row_is_in_a_poisson_sample_as_often_as_the_rate_says_and_apart_from_othe
         pairs += i32::from(has(&63) && has(&64));
         sample.iter().for_each(|row| seen[*row as usize] += 1);
     }
-    // The limits below are at least six standard deviations from the expected frequencies.
+    // Each frequency must be within 6.5 standard deviations of its expected value.
     let off = |count: i32, p: f64| {
         let n = f64::from(draws);
         (f64::from(count) - n * p).abs() / (n * p * (1.0 - p)).sqrt()
     };
     assert!(seen.iter().all(|count| off(*count, 0.3) < 6.5), "{seen:?}");
     assert!(off(pairs, 0.09) < 6.5);
-    // The control: the frequency at the rate 0.33 is nine standard deviations away, so it is within
-    // five of them with a probability below 1e-4. That this holds for both rows is below 1e-8.
+    // The control: at the rate 0.33, the expected frequency of a row is nine standard deviations
+    // larger. The probability that an observed frequency is within five standard deviations of this
+    // larger value is below 1e-4 for one row, and below 1e-8 for both rows.
     assert!(off(seen[0], 0.33) > 5.0 || off(seen[1], 0.33) > 5.0, "a wrong rate is noticed");
 }
 

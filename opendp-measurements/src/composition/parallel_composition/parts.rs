@@ -97,7 +97,8 @@ impl<T> fmt::Debug for Parts<T> {
         f.debug_struct("Parts").field("count", &self.count).finish_non_exhaustive()
     }
 }
-/// In a document, a partition by a function is written as null. Such a document cannot be read.
+/// In a document, a partition that is made from a function is written as null. Such a document
+/// cannot be read.
 impl<T: Atom> Codec for Parts<T> {
     fn to_json(&self) -> Json {
         self.written.clone()

@@ -50,10 +50,11 @@ pub(super) struct Splits<'a> {
     pub(super) loss: &'a dyn Fn(usize, u32) -> Result<f64>,
 }
 impl Splits<'_> {
-    /// Return an upper bound on the loss of the releases of all parts, for the worst split of
-    /// `d_in` changed rows.
+    /// Return an upper bound on the composed loss of all parts, for the worst split of `d_in`
+    /// changed rows.
     ///
-    /// If there are few splits, the bound is the exact maximum, with each composition rounded up.
+    /// If the search over all splits takes at most `MOST_STEPS` steps, the bound is the maximum
+    /// over all splits, with each composition rounded up.
     pub(super) fn worst(&self, d_in: u32) -> Result<f64> {
         let (rows, parts) = (u64::from(d_in), self.parts as u64);
         let pairs = rows.saturating_mul(rows) / 2;
@@ -80,7 +81,7 @@ impl Splits<'_> {
             loss => Ok(loss),
         }
     }
-    /// Return the largest loss of one part with `rows` changed rows.
+    /// For each part, take the loss with `rows` changed rows. Return the largest of these losses.
     fn loss_of_any(&self, rows: u32) -> Result<f64> {
         let maps = if self.alike { 1 } else { self.parts };
         let losses = (0..maps).map(|place| self.loss_at(place, rows));
@@ -88,7 +89,8 @@ impl Splits<'_> {
             .reduce(|left, right| Ok(left?.max(right?)))
             .unwrap_or_else(|| self.measure.compose(&[]))
     }
-    /// Return the exact maximum, part by part. The cost is `k d^2 / 2` compositions.
+    /// Compute the maximum over all splits, part by part. For `k` parts and `d` changed rows, the
+    /// cost is `k d^2 / 2` compositions.
     fn over_these_parts(&self, d_in: u32) -> Result<f64> {
         let nothing = self.measure.compose(&[])?;
         let rows = usize::try_from(d_in).unwrap_or(usize::MAX);
@@ -112,8 +114,9 @@ impl Splits<'_> {
         }
         Ok(worst[rows])
     }
-    /// Return the maximum for any number of parts, if each part has the largest map of all parts.
-    /// The cost is `d^2 / 2` compositions.
+    /// Return the maximum over all splits among any number of parts. At each number of rows, each
+    /// of these parts has the largest loss of the given parts. For `d` changed rows, the cost is
+    /// `d^2 / 2` compositions.
     fn over_any_parts(&self, d_in: u32) -> Result<f64> {
         let nothing = self.measure.compose(&[])?;
         // For each number of changed rows, `alone` contains the loss if all these rows are in one
@@ -129,7 +132,8 @@ impl Splits<'_> {
         }
         Ok(worst.last().copied().unwrap_or(nothing))
     }
-    /// Compose the `min(k, d_in)` largest losses of one part with `d_in` changed rows.
+    /// For each of the `k` parts, take the loss with `d_in` changed rows. Compose the
+    /// `min(k, d_in)` largest of these losses.
     fn of_largest(&self, d_in: u32) -> Result<f64> {
         let count = usize::try_from(d_in).unwrap_or(usize::MAX).min(self.parts);
         if self.alike {

@@ -54,8 +54,8 @@ fn ten_tenths_of_parts_are_one() {
     let tenths = make_parallel_composition(rows(), last_digit(), tenths).unwrap();
     let ten = crate::make_composition(vec![tenths.clone(); 10]).unwrap();
     assert_eq!(ten.exact_map(&1).unwrap(), ["1".parse().unwrap()]);
-    // The control: two changed rows can be in two parts. At distance 2, the losses of the two parts
-    // are added as floats, so the exact map returns the float sum.
+    // The control: at distances other than 1, the exact map returns the value of the rounded loss,
+    // which is a float.
     let two = tenths.exact_map(&2).unwrap();
     assert_eq!(two, [Exact::from_f64(tenths.map(&2).unwrap()).unwrap()]);
 }
@@ -135,7 +135,8 @@ fn copies_are_known_before_they_are_erased() {
         make_parallel_composition(rows(), last_digit(), copies).unwrap().map(&d).unwrap()
     };
     assert!((loss(30_000, 10) - 0.1).abs() < 1e-12 && (loss(640, 640) - 6.4).abs() < 1e-9);
-    // The control: different objects with equal maps are not copies.
+    // The control: different objects with equal maps are not copies. There are too many different
+    // maps to search, so the loss is the first upper bound: ten times the loss 0.1 of one part.
     let others = (0..30_000).map(|_| laplace(100.0)).collect();
     let others = make_parallel_composition(rows(), last_digit(), others).unwrap();
     assert!(0.9 < others.map(&10).unwrap());

@@ -74,8 +74,8 @@ fn tenths(count: u32) -> Exact {
 }
 #[test]
 fn any_order_of_tenths_fits_into_one() {
-    // The losses are 0.1, 0.2, 0.4 and 3/10. No scale of Laplace noise has a loss of exactly 3/10,
-    // so the last question states this exact loss directly.
+    // The losses are 0.1, 0.2, 0.4 and 3/10. Laplace noise with the loss 3/10 has the scale 10/3,
+    // which is not a float. So the last question states its exact loss directly.
     let questions = [laplace(10.0), laplace(5.0), laplace(2.5), costing_exactly(tenths(3))];
     for code in 0..256_usize {
         let order = [code % 4, code / 4 % 4, code / 16 % 4, code / 64];
@@ -267,7 +267,7 @@ fn siblings_are_sequential_where_nothing_better_is_proved() {
     assert!(step(&deep).is_ok() && step(&sibling).is_err());
     session.ask(&nest(measure, (0.0, 0.0), 1)).unwrap();
     assert!(step(&deep).is_err() && inner.ask(&question).is_err());
-    // The control: with a concurrent measure, conversations do not end.
+    // The control: with a concurrent measure, a new conversation does not end the earlier one.
     let pure = self::session(1.0);
     let (first, second) = (nest(MaxDivergence, 0.5, 2), nest(MaxDivergence, 0.5, 2));
     let (first, second) = (pure.ask(&first).unwrap(), pure.ask(&second).unwrap());
@@ -299,10 +299,10 @@ fn erased_questions_are_answered_too() {
 }
 #[test]
 fn a_question_takes_as_long_after_many_as_after_few() {
-    // The session stores only the exact sum of the losses. The size of this sum does not grow with
-    // the number of questions, so the time to answer a question does not grow either. The questions
-    // repeat after 1,000 questions. So the loss of 20,000 questions is 20 times the loss of 1,000
-    // questions.
+    // The session stores only the sum of the losses, and not the list of the losses. The memory for
+    // this sum is bounded, so the time to answer a question does not grow with the number of
+    // questions. The questions repeat after 1,000 questions. So, up to rounding, the loss of 20,000
+    // questions is 20 times the loss of 1,000 questions.
     let account = |questions: u32| {
         let session = session(1e9);
         for i in 0..questions {

@@ -187,8 +187,8 @@ fn releases_have_the_spread_that_the_map_assumes() {
     let released: Vec<f64> = released.into_iter().map(f64::from).collect();
     for released in [released, floats.invoke(&vec![7.0; draws]).unwrap()] {
         let (mean, variance) = spread(&released);
-        // The limits are six standard deviations. If the noise had half the scale, the difference
-        // of the variances would be far above its limit.
+        // The limits are six standard deviations. If the noise had half the scale, the variance
+        // would be far outside of its limit.
         assert!((mean - 7.0).abs() < 6.0 * 3.0 / (draws as f64).sqrt(), "{mean}");
         assert!((variance - 9.0).abs() < 6.0 * 9.0 * (2.0 / draws as f64).sqrt(), "{variance}");
     }
@@ -208,8 +208,9 @@ fn few_errors_exceed_the_accuracy_and_not_too_few() {
     let draws = 100_000;
     let check = |inaccurate: usize, alpha: f64| {
         let (expected, found) = (alpha * draws as f64, inaccurate as f64);
-        // The count is at most six standard deviations above the expected count, and at least a
-        // third of the expected count.
+        // A release is inaccurate if its error exceeds the accuracy bound. The number of inaccurate
+        // releases must be at most six standard deviations above its expected value, and at least a
+        // third of its expected value.
         assert!(found < expected + 6.0 * expected.sqrt() && expected / 3.0 < found, "{found}");
     };
     let integers = make_gaussian(vectors::<i64, i64>(None), scale(7.3), None).unwrap();

@@ -12,8 +12,8 @@ fn bounds<T: opendp_core::Atom>(lower: T, upper: T) -> Option<Bounds<T>> {
 fn vectors() -> Space<Vectors, L1Distance<i16>> {
     Space::new(VectorDomain::default(), L1Distance::new()).unwrap()
 }
-/// Compute the probability of each release within the bounds. The formula is the closed form of
-/// `P[noise >= m]`.
+/// Compute the probability of each release within the bounds. For `m >= 1`, the closure `tail`
+/// computes `P[noise >= m]`.
 fn probabilities(x: i16, s: f64, (lower, upper): (i16, i16)) -> Vec<f64> {
     let x = x.clamp(lower, upper);
     let q = (-1.0 / s).exp();

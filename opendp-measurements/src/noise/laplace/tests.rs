@@ -197,8 +197,8 @@ fn each_number_gets_noise_of_its_own() {
 }
 #[test]
 fn a_single_rounded_to_its_nearest_float() {
-    // 1 + 2^-24 is half-way between 1 and the next `f32`. A slightly larger number is nearer to the
-    // next `f32`.
+    // 1 + 2^-24 is half-way between 1 and the next `f32`. A tie is rounded to the float with an
+    // even mantissa, which is 1. A slightly larger number is nearer to the next `f32`.
     let nearest = |x: f64| AsPrimitive::<f32>::as_(x);
     assert_eq!(nearest(1.0 + 2.0_f64.powi(-24)), 1.0);
     assert_eq!(nearest(1.0 + 1.1 * 2.0_f64.powi(-24)), 1.0_f32.next_up());

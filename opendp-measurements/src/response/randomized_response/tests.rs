@@ -30,7 +30,8 @@ fn is_within(a: &IBig, b: &IBig, bound: f64) -> bool {
     let shifted = IBig::from(parts.mantissa) << (parts.exponent + 1074) as usize;
     difference << (1074 - 300) <= shifted
 }
-/// Compute the largest loss from the exact probabilities, and check that it is within the bound.
+/// Check for each pair of inputs and each release that the loss is at most the bound. Each loss is
+/// computed from exact probabilities.
 fn covers(count: u64, prob: f64, bound: f64) -> bool {
     let data = (0..count).map(Some).chain([None]);
     let all: Vec<_> = data.map(|truth| probabilities(truth, count, prob)).collect();
@@ -97,8 +98,8 @@ fn a_budget_of_ten_losses_has_room_for_ten_releases() {
         let budget = exact[0].times(&"10".parse().unwrap()).to_f64_up();
         assert!(fits(&exact, budget), "{prob}");
         assert!(!fits(&exact, budget * 0.999_999_999_999), "{prob}");
-        // The control: for some probabilities, ten losses that are each rounded up to a float
-        // exceed this budget.
+        // The control: round each loss up to a float. Then, for some probabilities, the sum of ten
+        // losses exceeds this budget.
         let float = [Exact::from_f64(response.map(&1).unwrap()).unwrap()];
         refused += i32::from(!fits(&float, budget));
         assert!(response.exact_map(&0).unwrap()[0].is_zero());
@@ -117,8 +118,8 @@ fn all_tapes_together_bracket_the_probability_of_every_category() {
             }
         }
         let whole = f64::from(1 << length);
-        // Few tapes (sequences of random words) end before the result is decided. Each of these
-        // tapes could give any result.
+        // Few tapes (sequences of random words) end before the result is decided. With more words,
+        // such a tape could give any result.
         assert!((open as f64) < whole / 20.0, "{open} are open");
         (0..count).zip(counts).all(|(index, told)| {
             let likely = match truth {

@@ -24,7 +24,8 @@ fn gives_the_losses_of_the_test_vectors_or_tighter_ones() {
     assert_eq!((release.map(&0), release.map(&2)), (Ok(0.0), release.map(&1)));
     assert_eq!(loss(Some(4), 100, 1.0), 0.0);
     assert_eq!((loss(Some(0), 100, 0.1), loss(None, 0, 0.1)), (0.0, 0.0));
-    // Vectors of 3 bits cannot differ in 8 places.
+    // Two vectors with at most 4 ones can differ in up to 8 places. But vectors of 3 bits have only
+    // 3 places, so this limit does not change the loss.
     assert_eq!(loss(Some(4), 3, 0.5), loss(None, 3, 0.5));
     assert!(loss(Some(1), 3, 0.5) < loss(Some(2), 3, 0.5));
     for tiny in [5e-324, f64::MIN_POSITIVE] {
@@ -55,8 +56,8 @@ fn no_ratio_of_exact_probabilities_exceeds_the_map_and_one_reaches_it() {
 #[test]
 fn all_tapes_together_give_each_release_its_exact_probability() {
     // A word of two bits contains one binary digit for each of two coins. The three bits of the
-    // data need three coins, so there are two rounds. The second round needs only one coin, so it
-    // draws no more words after this coin is decided.
+    // data need three coins, so there are two rounds. Each round draws at most `places` words, so
+    // no tape ends too early.
     for (f, places) in [(1.0, 1), (0.5, 2)] {
         let coins = BernoulliLanes::new(f, 1);
         let words = 2 * places;

@@ -131,8 +131,8 @@ fn draws_have_the_density_and_a_wrong_one_is_noticed() {
     fn fit(sample: &[f64], (epsilon, delta): (f64, f64)) -> f64 {
         let noise = Floats::new(epsilon, delta);
         let end = noise.end.map_or(12.0, |(k, theta)| f64::from(k) - 0.5 + theta);
-        // Each edge of a bin lies inside of a step of the density. Two more bins count the values
-        // below the first edge and above the last edge.
+        // Each edge between two of these bins lies inside of a step of the density. Two more bins
+        // count the values below the first edge and above the last edge.
         let bins = 61;
         let edge = |i: usize| end * (2.0 * i as f64 / bins as f64 - 1.0);
         let mut counts = vec![0; bins + 2];
@@ -191,8 +191,8 @@ fn extreme_parameters_have_noise_too() {
             assert!(noise.add(x, d, &mut source).unwrap().is_finite());
         }
         if 0.25 <= delta {
-            // For epsilon 0 and the same delta, the canonical noise is uniform and has the ends ±1
-            // / (2 delta). The drawn noise must lie between these ends.
+            // For epsilon 0 and the same delta, the canonical noise is uniform between -1/(2 delta)
+            // and 1/(2 delta). For the parameters above, the noise is never outside of this range.
             assert!(noise.add(0.0, 1.0, &mut source).unwrap().abs() <= 0.5 / delta);
         }
     }

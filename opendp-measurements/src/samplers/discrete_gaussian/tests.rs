@@ -155,7 +155,8 @@ fn a_candidate_at_the_centre_is_always_accepted() {
 
 #[test]
 fn a_first_digit_of_zero_decides_nothing() {
-    // The exponent exceeds all floats, and the first digit gives no upper bound of E.
+    // The exponent exceeds all floats, and the first digit 0 gives no upper bound of E. So a second
+    // digit is drawn.
     for sigma in [1e-160, 1e-300, f64::MIN_POSITIVE] {
         let decide = |digits: Vec<u64>| {
             let mut tape = Tape::<64>::new(digits);

@@ -39,7 +39,7 @@ fn share(table: &IntegerTable, weights: &Weights, magnitude: u64) -> (UBig, UBig
     ((lo * table.unit) << 1_usize, (hi * table.unit) << 1_usize)
 }
 
-/// Check all inequalities that the proof of exactness needs, for Laplace and Gaussian weights.
+/// Check all inequalities that the proof of exactness needs, for the given weights.
 fn sound(table: &IntegerTable, weights: &Weights) -> bool {
     let first = table.urns.last();
     let units = |n: u64| UBig::from(n) << PLACES;
@@ -266,7 +266,8 @@ fn adds_what_it_draws_and_saturates() {
         let noise = table.draw(&mut first).unwrap();
         assert_eq!(table.add(i128::MIN + 7, &mut second), Ok(add_noise(i128::MIN + 7, noise)));
     }
-    // A release saturates at 127 with probability P[Z >= 27], which is about e^-0.27 / 2 = 0.38.
+    // The release is the clamped sum of 100 and noise Z. The release is 127 with probability
+    // P[Z >= 27], which is about e^-0.27 / 2 = 0.38.
     assert!((7000..8400).contains(&ends), "{ends}");
     let open = [open_word(&table, true), 8, 0, 0, 0];
     assert_eq!(table.add(-125_i8, &mut Tape::<64>::new(open.to_vec())), Ok(-128));

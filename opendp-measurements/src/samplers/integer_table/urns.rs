@@ -2,8 +2,8 @@
 
 use std::hint::select_unpredictable;
 
-/// Urns of the alias method. The urns select one of `2^bits` entries from 63 bits of a word. Each
-/// entry is selected with probability exactly `weight / 2^63`.
+/// Urns of the alias method. 63 random bits of a word select one of `2^bits` entries. Each entry is
+/// selected with probability exactly `weight / 2^63`.
 ///
 /// The alias method is due to Walker (1977), "An efficient method for generating discrete random
 /// variables with general distributions". The urns are filled by the method of Vose (1991), in
@@ -27,9 +27,9 @@ impl Urns {
     /// Fill `2^bits` urns with the weights of `2^bits` entries. The sum of the weights is `2^63`.
     ///
     /// Each step takes an entry with too little weight for its urn. The rest of the urn is filled
-    /// from an entry with too much weight. The sum of the remaining weights stays `2^(63 - bits)`
-    /// times the number of remaining urns. So at the end, each remaining entry has exactly the
-    /// weight that fills its urn.
+    /// from an entry with enough weight for an urn. The sum of the remaining weights stays
+    /// `2^(63 - bits)` times the number of remaining urns. At the end, no remaining entry has too
+    /// little weight. So each remaining entry has exactly the weight that fills its urn.
     pub(super) fn new(bits: u32, mut weights: Vec<u64>) -> Self {
         let full = 1_u64 << (63 - bits);
         // At the start, each urn has no first units. Its other entry is the entry with the same

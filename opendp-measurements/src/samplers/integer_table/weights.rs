@@ -1,4 +1,4 @@
-//! The weights of noise magnitudes, with lower and upper bounds that are integers.
+//! The weights of noise magnitudes. Integers, in units of a power of two, bound each weight.
 
 use crate::samplers::Dyadic;
 use dashu_int::{IBig, UBig};
@@ -71,10 +71,11 @@ impl Weights {
 
     /// Return a lower and an upper bound on `2^precision x_j`. The bounds are consecutive integers.
     ///
-    /// The exponent `-x_j` is at most 0. So a change of the exponent changes the exponential by at
-    /// most the same amount. So the error of these integers changes the bounds of
-    /// [`enclose`](Self::enclose) by at most `2^-8`. The difference between each bound of `enclose`
-    /// and the exact value is at most 2.
+    /// [`enclose`](Self::enclose) calls this function with `precision = bits + 8`. The two bounds
+    /// then differ by `2^-8` in units of `2^-bits`. The exponents `-x_j` are at most 0, where the
+    /// exponential function has a slope of at most 1. So this difference changes the bounds of
+    /// `enclose` by at most `2^-8`. For an exact exponent, each bound of `enclose` would differ
+    /// from the exact value by at most 2.
     fn exponent(&self, j: u64, precision: usize) -> (IBig, IBig) {
         let lower = IBig::from(((&self.numerator * self.f(j)) << precision) / &self.denominator);
         let upper = &lower + IBig::ONE;

@@ -55,8 +55,8 @@ impl<'a, F: Field> Heats<'a, F> {
     ///
     /// Blocks of good scores come first, so the bar is high from the beginning. [`Hits`] draws the
     /// digits. A candidate without a hit has noise of at most `-ln p`, where `p` is the probability
-    /// of a hit. If this noise cannot raise the score of the candidate to the bar, the other bits
-    /// of its first digit are not drawn.
+    /// of a hit. If noise of this size cannot raise the score of the candidate to the bar, the
+    /// first digit of the candidate is not drawn.
     pub(super) fn run<N: Noise, S: RandomSource>(
         mut self,
         source: &mut S,
@@ -107,8 +107,10 @@ impl<'a, F: Field> Heats<'a, F> {
             return;
         }
         let Some((near, far)) = self.field.distance(index) else { return };
-        // Let q be the exact quotient of `near` and the scale. If `cap - q` is at least the height,
-        // the rounded difference is also at least the height, because rounding is monotone.
+        // Let q be the exact quotient of `near` and the scale. If the term in the parentheses is
+        // finite, it is at most q (see `inverse`). If `cap - q` is at least the height, the rounded
+        // difference is also at least the height, because rounding is monotone and the height is a
+        // float.
         if cap - (near * self.inverse - f64::MIN_POSITIVE) < self.height {
             return;
         }
@@ -139,9 +141,9 @@ impl<'a, F: Field> Heats<'a, F> {
     /// without a hit.
     ///
     /// Without a hit, the smallest possible rarity gives the largest noise. Let `largest` be an
-    /// upper bound on this noise. Let `r` be the difference of `largest` and the height of
-    /// the bar, rounded up. If the distance of a candidate to the best score is at least `r scale`,
-    /// the candidate stays below the bar.
+    /// upper bound on this noise. Let `reach` be `largest` minus the height of the bar, rounded up.
+    /// Take a candidate without a hit whose distance to the best score is at least `reach` times
+    /// the scale. The noisy score of this candidate stays below the bar.
     fn gate<S: RandomSource>(&mut self) -> Open {
         let largest = neg_ln_cap(1 << (S::BITS - prefix::<S>()), S::BITS);
         let reach = (largest - self.height).next_up();
@@ -162,10 +164,11 @@ fn drop_below(height: f64, left: &mut Vec<Candidate>) {
 /// bound on `near / scale` for `near >= 0`.
 ///
 /// With `v = 2^-53`, the roundings of the quotient and of both products raise the result by at most
-/// the factor `(1 + v)^3`, and `(1 + v)^3 (1 - 8v) < 1`. If a product is not normal, the error of
-/// the product is less than `MIN_POSITIVE`, and the subtraction of `MIN_POSITIVE` is exact. For
-/// other products, this subtraction only decreases the bound. For scales at the ends of the range,
-/// the quotient could be subnormal or overflow, so the bound is 0.
+/// the factor `(1 + v)^3`, and `(1 + v)^3 (1 - 8v) < 1`. If the product `near * inverse` is
+/// subnormal, the error of the product is less than `MIN_POSITIVE`, and the subtraction of
+/// `MIN_POSITIVE` is exact. For other products, this subtraction only decreases the bound. If the
+/// product is infinite, the exact quotient also exceeds all floats. For scales at the ends of the
+/// range, `1 / scale` could be subnormal or overflow, so `inverse` is 0.
 fn inverse(scale: f64) -> f64 {
     if (1e-290..=1e290).contains(&scale) { (1.0 / scale) * (1.0 - 4.0 * f64::EPSILON) } else { 0.0 }
 }
@@ -245,13 +248,14 @@ mod tests {
     #[test]
     fn a_quotient_that_is_not_lowered_is_noticed() {
         assert!(is_below(inverse(10.0) - f64::MIN_POSITIVE, 1.0, 10.0));
-        // The float 0.1 is above a tenth.
+        // The float 0.1 is above a tenth. The subtraction of MIN_POSITIVE does not change this
+        // float, so the check must fail.
         assert!(!is_below(1.0 / 10.0 - f64::MIN_POSITIVE, 1.0, 10.0));
     }
 
     /// Check that the scores that the gate excludes are certainly below the bar. Let `d` be the
-    /// distance of a score to the best score. The score is below the bar if the largest noise minus
-    /// `d / scale` is less than the height of the bar.
+    /// distance of a score to the best score. The score is below the bar if the largest noise
+    /// without a hit, minus `d / scale`, is less than the height of the bar.
     fn is_shut(gate: impl Score, best: impl Score, scale: f64, height: f64) -> bool {
         let unit = 1200;
         let aligned = |(m, e): (IBig, i64)| m << (e + unit) as usize;

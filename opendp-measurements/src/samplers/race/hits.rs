@@ -89,8 +89,8 @@ fn exact_misses<S: RandomSource>(
         let precision = e.bits() + 8;
         let (low, high) = e.enclose(precision);
         let log = fixed::ln(&UBig::from((1_u32 << b) - 1), -i64::from(b), precision);
-        // `l` is above 2^-8 and is enclosed with at least 16 bits, so both bounds of `l` are
-        // positive.
+        // `l` is above 2^-b, and its bounds differ by at most 2 units of 2^-precision. The
+        // precision is at least b + 8. So both bounds of `l` are positive.
         let (Ok(upper), Ok(lower)) = (UBig::try_from(-log.0), UBig::try_from(-log.1)) else {
             continue;
         };
@@ -154,8 +154,9 @@ mod tests {
 
     #[test]
     fn a_doubt_is_settled_by_further_digits() {
-        // The digit is next to the integer (255 / 256) 2^64. So U is just below or just above 255 /
-        // 256, and E is just above or just below l.
+        // `digit` is the integer (255 / 256) 2^64. If U begins with `digit - 1`, U is just below
+        // 255 / 256. Then E is just above l, and there is 1 miss. If U begins with `digit`, U is
+        // just above 255 / 256. Then E is just below l, and there is no miss.
         let (hits, digit) = (Hits::new::<Seeded<64>>(), u64::MAX / 256 * 255 + 255);
         let misses = |words: Vec<u64>| hits.misses(99, &mut Tape::<64>::new(words)).unwrap();
         assert_eq!(misses(vec![digit - 1, 1 << 60, 0]), 1);

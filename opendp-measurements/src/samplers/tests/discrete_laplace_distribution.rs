@@ -99,8 +99,8 @@ fn rounded_continuous_noise_would_be_noticed() {
 /// For a large scale, compare draws with their distribution in 200 buckets. The edges of the
 /// buckets are quantiles of the continuous Laplace distribution.
 ///
-/// A draw `K` is an integer with `P[|K| >= m] = 2 q^m / (1 + q)`. The quantiles are real numbers,
-/// so they are rounded down to integers.
+/// A draw `K` is an integer with `P[|K| >= m] = 2 q^m / (1 + q)` for `m >= 1`. The quantiles are
+/// real numbers, so they are rounded down to integers.
 fn bucket_fit(draws: &[i128], scale: f64) -> f64 {
     let buckets = 100;
     let edge = |i: usize| (-(1.0 - i as f64 / buckets as f64).ln() * 1e12).floor() as i128;
@@ -115,7 +115,8 @@ fn bucket_fit(draws: &[i128], scale: f64) -> f64 {
     for i in 0..buckets {
         let from = if i == 0 { 1.0 } else { above(edges[i - 1]) };
         let to = edges.get(i).map_or(0.0, |&edge| above(edge));
-        // The value 0 has probability 5e-13, which does not change the expected counts noticeably.
+        // A draw of 0 is counted as positive. Its probability is about 5e-13, so the expected
+        // counts ignore this case.
         expected.extend([draws.len() as f64 * (from - to) / 2.0; 2]);
     }
     chi_square(&observed, &expected)

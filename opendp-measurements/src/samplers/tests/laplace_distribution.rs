@@ -55,9 +55,9 @@ fn the_finest_lattice_has_the_continuous_distribution() {
     let bound = ((2e9_f64).ln() / 2.0 / sums.len() as f64).sqrt();
     assert!(distance(0.7) < bound);
     assert!(distance(0.8) > bound, "a wrong centre must be noticed");
-    // All 53 bits of a release are random. Suppose that noise were computed in floats, for example
-    // as 1 / U for a uniform U. Then the last bits of releases such as 0.7 + 1 / U would often be
-    // 0.
+    // The last four bits of a release must be uniform. Suppose that the noise were rounded to a
+    // float before the addition. Then a sum that is smaller than the noise would often end with
+    // zero bits.
     let mut observed = [0; 16];
     for y in &sums {
         observed[(y.to_bits() & 15) as usize] += 1;

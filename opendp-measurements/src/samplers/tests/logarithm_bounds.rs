@@ -7,8 +7,9 @@ use opendp_core::random::{RandomSource, Seeded};
 
 const PRECISION: usize = 300;
 
-/// Write a logarithm in units of `2^-PRECISION`. The conversion is exact because the magnitudes of
-/// all logarithms in these tests are 0 or above 2^-66.
+/// Write a logarithm in units of `2^-PRECISION`. The magnitudes of all logarithms in these tests
+/// are 0 or above `2^-66`. So all these floats are multiples of `2^-118`, and the conversion is
+/// exact.
 fn fixed_point(x: f64) -> IBig {
     let (m, e) = x.dyadic();
     shift_floor(m, e + PRECISION as i64)

@@ -95,9 +95,10 @@ fn equal_scores_are_chosen_equally_often() {
     }
 }
 /// Compute the probability that the chosen score is a best score. There are `ahead` equal best
-/// scores, and `behind` other scores, which are lower by `gap` times the scale. Each lower score is
-/// accepted with probability `p`, if it is visited. So the number of accepted lower scores is
-/// binomial. All accepted scores are chosen with the same probability.
+/// scores, and `behind` other scores, which are lower by `gap` times the scale. Decide for each
+/// lower score, independently and with probability `p`, whether a visit would accept it. So the
+/// number of acceptable lower scores is binomial. All best scores are acceptable. The first
+/// acceptable score in random order is chosen, so all acceptable scores are equally likely.
 fn of_the_first_class(ahead: f64, behind: i32, gap: f64) -> f64 {
     let p = (-gap).exp();
     let (mut probability, mut sum) = ((1.0 - p).powi(behind), 0.0);

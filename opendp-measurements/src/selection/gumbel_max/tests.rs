@@ -31,7 +31,8 @@ fn divides_the_range_of_the_changes_by_the_temperature() {
 }
 #[test]
 fn pays_twice_for_scores_that_move_both_ways() {
-    // Scores can change in both directions, so the range is twice the largest change.
+    // Without `monotonic`, one score can rise by the largest change while another score falls by
+    // the same amount. So the range of the changes can be twice the largest change.
     let both_ways = under::<_, f64>(LInfDistance::<f64>::new(false), 1.0);
     assert_eq!([1.0, 2.0].map(|d| both_ways.map(&d).unwrap()), [2.0, 4.0]);
     let one_way = under::<_, f64>(LInfDistance::<f64>::new(true), 1.0);
@@ -80,7 +81,8 @@ fn chooses_with_softmax_probabilities_in_both_directions() {
             let expected = weights.iter().map(|weight| f64::from(draws) * weight / total);
             counts.iter().zip(expected).map(|(n, e)| (n - e) * (n - e) / e).sum::<f64>()
         };
-        // With four degrees of freedom, the statistic exceeds 45 with probability 4e-9.
+        // If the probabilities are correct, the statistic has about the chi-square distribution
+        // with four degrees of freedom. Then the statistic exceeds 45 with probability 4e-9.
         assert!(chi_square(2.0) < 45.0, "{optimize:?}: {counts:?}");
         assert!(chi_square(2.2) > 45.0, "another temperature goes unnoticed: {counts:?}");
     }
@@ -92,8 +94,9 @@ fn the_score_is_rarely_worse_than_the_accuracy_says() {
     let bound = choice.accuracy(0.1).unwrap()[0].unwrap();
     let exact = 2.0 * 40.0_f64.ln();
     assert!(exact <= bound && bound <= exact * (1.0 + 1e-15));
-    // The bound on the error is tested in its worst case. There is one best candidate, and the
-    // scores of three other candidates differ from the best score by slightly more than the bound.
+    // The accuracy bounds the difference between the chosen score and the best score. The other
+    // three scores are below the best score by slightly more than this bound. If another candidate
+    // is chosen, the difference exceeds the bound.
     let worse = -(bound.ceil() as i32);
     let draws = 20_000;
     let bad = (0..draws).filter(|_| choice.invoke(&vec![worse, 0, worse, worse]).unwrap() != 1);

@@ -21,8 +21,8 @@ fn softmax(exponents: &[f64]) -> Vec<f64> {
     let sum: f64 = weights.iter().sum();
     weights.into_iter().map(|weight| weight / sum).collect()
 }
-/// List pairs of neighbouring score vectors of 2 to 6 scores, for scale 1. Each score changes by 0
-/// or by `range`.
+/// List pairs of neighbouring vectors, with 2 to 6 scores in units of the scale. Between the two
+/// vectors of a pair, each score changes by 0 or by `range`.
 fn neighbours(range: f64) -> Vec<(Vec<f64>, Vec<f64>)> {
     let levels = [0.0, 0.25, 1.0, 4.0];
     let mut pairs = Vec::new();
@@ -133,7 +133,8 @@ fn no_ratio_of_exact_probabilities_exceeds_the_pure_loss() {
         let found = worst(range, permute_and_flip, max_divergence);
         assert!(found <= epsilon + 1e-9, "{found} exceeds {epsilon}");
         assert!(0.999 * epsilon <= found, "{epsilon} is loose: {found}");
-        // The control: the exact loss exceeds the loss that the map states for half of the range.
+        // The control: the largest log-ratio exceeds the loss that the map states for half of the
+        // range.
         let half = under::<f64, _, _>(metric, MaxDivergence, 1.0, false).map(&(range / 2.0));
         assert!(half.unwrap() < found);
     }
@@ -231,7 +232,8 @@ fn a_chain_never_selects_the_worst_candidate_in_a_composition() {
         make_noisy_max(input, TheMeasure(MaxDivergence), Scale::new(1.0).unwrap(), negate).unwrap()
     };
     let (max, min) = (select(plain(), false), select(plain(), true));
-    // The input space of `max` states that the highest score is selected. `min` does not keep this.
+    // The input space of `max` states that the highest score is selected. `min_on_max` is built
+    // from this space, but its own input space states that the lowest score is the best.
     let min_on_max = select(max.input().clone(), true);
     let lowest = plain().with_lowest_best();
     let follows = |members: Vec<Measurement<_, _, _, _>>| {

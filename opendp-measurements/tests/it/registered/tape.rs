@@ -190,7 +190,7 @@ fn every_registered_mechanism_is_compared() {
         // mechanism. The test does not call the function `check`.
         "make_alp_queryable",
         // These constructors do not draw random numbers. They run the measurements or functions of
-        // the caller, and join or convert their results.
+        // the caller. Then they combine or transform the releases, or only convert the loss.
         "make_RDP_to_approxDP",
         "make_adaptive_composition",
         "make_approximate",
@@ -206,10 +206,10 @@ fn every_registered_mechanism_is_compared() {
         "make_pureDP_to_zCDP",
         "make_user_measurement",
         "make_zCDP_to_approxDP",
-        // These mechanisms draw random numbers, but they are not compared above. Some of them take
-        // measurements as arguments. Others answer questions, and each question is a
-        // transformation. In the registered signatures, these measurements and transformations have
-        // an erased input domain and an erased input metric.
+        // These mechanisms draw random numbers, but they are not compared above. The first two
+        // mechanisms take measurements as arguments. `make_sparse_vector` answers questions, and
+        // each question is a transformation. In the registered signatures, these measurements and
+        // transformations have an erased input domain and an erased input metric.
         "make_fixed_size_subsampling",
         "make_select_private_candidate",
         "make_sparse_vector",

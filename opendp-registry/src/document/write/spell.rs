@@ -118,7 +118,8 @@ pub(super) fn plain(value: &Json, type_name: &TypeName) -> Result<Json> {
         other => other.clone(),
     })
 }
-/// The types of parameters whose values are written as floats.
+/// The types of parameters whose values are written as floats, in addition to the types that
+/// contain `f32` or `f64`.
 const FLOATS: [&str; 2] = ["Scale", "Alpha"];
 /// If the type is a vector or bounds, return the type of the items. Otherwise return the type
 /// itself. Ignore an `Option` around the type.

@@ -1,4 +1,4 @@
-//! Measurements in every measure. The tests use these measurements as members of combinators.
+//! Measurements with losses in every measure. The tests apply combinators to these measurements.
 
 use opendp_core::arith::DirectedFloat;
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
@@ -20,8 +20,9 @@ pub(super) struct Member {
 }
 /// A lower bound on the true loss at distance 0. The function `delta` gives a lower bound on delta
 /// for each epsilon. The number `divergence` is a lower bound on the divergence of every order of
-/// at least 1. Let `d` be the limit of `delta` for large epsilon. For losses with a delta less than
-/// `d`, the number `divergence` is still a lower bound.
+/// at least 1. Let `d` be the limit of `delta` for large epsilon. A loss of an approximate measure
+/// consists of a divergence and a delta. If its delta is less than `d`, the number `divergence` is
+/// also a lower bound on its divergence.
 #[derive(Clone, Copy)]
 pub(super) struct Truth {
     delta: fn(f64) -> f64,
@@ -43,8 +44,8 @@ impl Member {
     }
 }
 
-/// Return the delta of randomized response with probability 3/4. The mechanism reveals whether the
-/// first row is odd.
+/// Return the delta of randomized response with probability 3/4. The mechanism reports whether the
+/// first row is odd, and the report is true with probability 3/4.
 fn of_order(epsilon: f64) -> f64 {
     (0.75 - 0.25 * epsilon.inf_exp().unwrap()).max(0.0)
 }
@@ -52,7 +53,8 @@ fn of_order(epsilon: f64) -> f64 {
 fn of_first_row(_: f64) -> f64 {
     0.01
 }
-/// Return ln 3, which is the epsilon of randomized response with probability 3/4 (see `of_order`).
+/// Return ln 3, rounded up. The number ln 3 is the epsilon of randomized response with probability
+/// 3/4 (see `of_order`).
 fn ln3() -> f64 {
     3_f64.inf_ln().unwrap()
 }
@@ -65,7 +67,8 @@ fn laplace_profile(d: f64) -> PrivacyProfile {
         Ok(if epsilon < d { -((epsilon - d) / 2.0).neg_inf_exp_m1().unwrap() } else { 0.0 })
     })
 }
-/// Return the curve of Gaussian noise, plus the constant loss `always` at every distance.
+/// Return the Renyi curve of Gaussian noise of scale 1 for the distance `d`. Add the constant
+/// `always` at every order.
 fn renyi(d: f64, always: f64) -> RenyiCurve {
     RenyiCurve::new(move |alpha| Ok(alpha * d * d / 2.0 + always))
 }

@@ -1,4 +1,4 @@
-//! Sets of keys. A set is fast to fill if most rows have a new value.
+//! Sets of keys. A set is fast to fill, even if most rows have a new value.
 
 use opendp_core::with_threads;
 use rayon::prelude::*;
@@ -26,15 +26,15 @@ const PARALLEL: usize = 1 << 17;
 /// A set of keys.
 ///
 /// A large set is slow if it writes to newly allocated memory, or accesses its memory in random
-/// order. So a set keeps its words in a [`Table`] only while they are few. Otherwise, small numbers
-/// are stored as bits of a bit field, and all other words are appended to lists. A function of the
-/// word and a seed chooses the list, so equal words are in the same list. A full list drops its
+/// order. So a set keeps its words in a [`Table`] only while they are few. Otherwise, words near
+/// zero are stored as bits of a bit field, and all other words are appended to lists. A function of
+/// the word and a seed chooses the list, so equal words are in the same list. A full list drops its
 /// duplicates, with the help of a table that all lists share. If less than half of the list is free
 /// afterwards, its capacity becomes twice the number of its words. So each word is read only a few
 /// times, and each time from the cache. The capacity of a list is at most the larger of its initial
 /// capacity and twice the number of its distinct words. Sets with the same seed are joined list by
-/// list. The words are read only if a joined list becomes too long. Counting the words of a large
-/// set uses all cores. The results do not depend on the seed.
+/// list. This join reads the words of a list only if the joined list is too long. Counting the
+/// words of a large set uses all cores. The results do not depend on the seed.
 pub(crate) struct Set<L> {
     few: Table<L, ()>,
     many: Option<Box<Words>>,
@@ -339,7 +339,8 @@ mod tests {
     }
     #[test]
     fn a_word_far_away_is_not_taken_for_one_near() {
-        // If a bit field ignored the high bits, these words would have the bits of smaller words.
+        // If the bit field ignored the high bits of a word, the last three words would count as
+        // words near zero that the set already contains.
         let mut set = Set::new(seed());
         set.extend(&(0..2 * FEW as u64).collect::<Vec<_>>());
         set.extend(&[1 << 40, 5 + (1 << 40), u64::MAX << 21]);

@@ -4,8 +4,9 @@ use opendp_core::{Bounds, ChangeOneDistance, DistanceOn, HammingDistance, laws};
 
 type Records = VectorDomain<AtomDomain<i32>>;
 
-/// Compute the output for one drawn order, as the definition states. Pad the records, put them into
-/// the drawn order if required, and keep the first `size` records.
+/// Compute the output for one drawn order, as the proof of `make_resize` describes it. Pad the
+/// records, put them into the drawn order if `arrange` requires it, and keep the first `size`
+/// records.
 fn resize(
     records: &[i32],
     size: usize,
@@ -114,7 +115,8 @@ fn a_size_that_no_memory_holds_is_an_error_and_not_the_end_of_the_process() {
             }
         }
         assert_eq!(any.map(&1), Ok(2));
-        // A merged choice reserves memory only for existing records.
+        // A merge reserves memory only for existing records, so it succeeds. Then `finish` tries to
+        // reserve memory for the copies of the constant, and gives the error.
         let (mut state, mut other) = (any.start().unwrap(), any.start().unwrap());
         state.absorb(&vec![1]).unwrap();
         other.absorb(&vec![2]).unwrap();
@@ -183,8 +185,8 @@ fn where_the_order_counts_a_stream_gives_the_first_in_its_order() {
     let kept = many.then(|records| crate::make_clamp(records, Bounds::new(0, 150_000)?));
     let kept = kept.unwrap().invoke(&data.collect()).unwrap();
     assert!(kept.into_iter().eq((0..200_000).map(|i| i.min(150_000))));
-    // A request for a partial result gives an error, because partial results are merged in any
-    // order.
+    // A request for a partial result gives an error. The reason is that partial results are merged
+    // in any order, but this result depends on the order.
     for error in [first.start().err(), first.function().resume(b"[]").err()] {
         let error = error.unwrap();
         assert!(error.kind() == "NotImplemented" && error.to_string().contains("order"));

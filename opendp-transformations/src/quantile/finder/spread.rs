@@ -1,4 +1,5 @@
-//! Functions from numbers to buckets. One instruction processes several rows.
+//! Functions from numbers to buckets. They are written so that one instruction of the processor can
+//! process several rows.
 
 use opendp_core::arith::Number;
 
@@ -6,7 +7,7 @@ use opendp_core::arith::Number;
 #[derive(Clone, Copy)]
 pub(super) enum Spread {
     /// The number is converted to a float. The function is linear in this float, or in the bits of
-    /// this float. The bits grow like the logarithm of the number.
+    /// this float, read as an integer. This integer grows like the logarithm of a positive number.
     Float(Place),
     /// A linear function of the number after conversion to an integer. The distances between the
     /// numbers are below `2^51`.
@@ -99,13 +100,13 @@ impl Near {
         let factor = (buckets - 1) as f64 / width.max(1) as f64;
         (width < 1 << 51).then_some(Near { lowest, highest, factor })
     }
-    /// Return the bucket of a number. Each step is monotone in the number. One instruction does a
-    /// step for several rows at once.
+    /// Return the bucket of a number. Each step is monotone in the number. One instruction can do
+    /// a step for several rows at once.
     #[inline(always)]
     fn bucket<T: Number>(self, number: T) -> usize {
         let number = integer_within(number, self.lowest, self.highest);
-        // Put a number below 2^52 into the last bits of the float 2^52. The float is then 2^52 plus
-        // the number.
+        // The integer `above` is below 2^52. Put it into the last bits of the float 2^52. The
+        // result is the float 2^52 plus `above`. Then subtract 2^52.
         let above = number.wrapping_sub(self.lowest).cast_unsigned();
         let above = f64::from_bits(above | INTEGERS.to_bits()) - INTEGERS;
         last_bits(above * self.factor)
@@ -115,7 +116,7 @@ impl Near {
 /// The float 2^52. All floats from 2^52 to 2^53 are integers. The last bits of their mantissas are
 /// the last bits of these integers.
 const INTEGERS: f64 = 4_503_599_627_370_496.0;
-/// Return the integer nearest to a float that is at least zero and below 2^32.
+/// Return the integer nearest to a float that is at least 0 and at most 2^32 - 1.
 #[inline(always)]
 fn last_bits(place: f64) -> usize {
     (place + INTEGERS).to_bits() as u32 as usize
@@ -135,7 +136,8 @@ impl Whole {
     fn new<T: Number>(numbers: &[T], buckets: usize) -> Option<Self> {
         let (lowest, highest) = ends(numbers)?;
         let width = highest.abs_diff(lowest).checked_add(1)?;
-        // The factor is below `2^64 * buckets / width`, so the last bucket stays below `buckets`.
+        // The factor is below `2^64 * buckets / width`. In `bucket`, the number `above` is at most
+        // `width`. So every bucket is below `buckets`.
         let factor = ((u128::try_from(buckets).ok()? << 64) - 1) / u128::from(width);
         let factor = u64::try_from(factor).unwrap_or(u64::MAX);
         Some(Whole { origin: lowest.wrapping_sub(1).cast_unsigned(), lowest, highest, factor })
@@ -175,12 +177,12 @@ impl Place {
     /// signed integer that increases with the float.
     #[inline(always)]
     fn place<T: Number>(self, number: T) -> f64 {
-        // The result is never `None`, because every number type converts to a float.
+        // `to_f64` never returns `None`, because every number type converts to a float.
         let float = number.to_f64().unwrap_or(0.0);
         if !self.logarithmic {
             return float;
         }
-        // Adding 0 turns `-0.0` into `0.0`. The two numbers are equal, but their bits differ.
+        // Adding 0 turns `-0.0` into `0.0`. The two zeros are equal, but their bits differ.
         let bits = (float + 0.0).to_bits() as i64;
         (bits ^ ((bits >> 63) as u64 >> 1) as i64) as f64
     }

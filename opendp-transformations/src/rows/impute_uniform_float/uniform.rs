@@ -41,13 +41,14 @@ impl<T: Atom + Float> Uniform<T> {
     /// Draw a float.
     ///
     /// # Proof
-    /// Let `X = lower + U * width` with `U` uniform on `[0, 1]`. The binary digits of `U` are drawn
-    /// until the result is known. Let `n / 2^k` be the value of the first `k` digits. Then `X` lies
-    /// in the closed interval from `lower + width * n / 2^k` to `lower + width * (n + 1) / 2^k`.
-    /// Both ends are computed without rounding. Rounding to nearest is monotone. So if both ends
+    /// Let `X = lower + U * width` with `U` uniform on `[0, 1]`. The unit of `X`, `lower` and
+    /// `width` is `2^exponent`. The binary digits of `U` are drawn until the result is known. Let
+    /// `n / 2^k` be the value of the first `k` digits. Then `X` lies in the closed interval from
+    /// `lower + width * n / 2^k` to `lower + width * (n + 1) / 2^k`. Both ends of this interval are
+    /// computed without rounding. Rounding to nearest is monotone. So if both ends
     /// round to the same float, `X` also rounds to this float, and the loop ends. The loop ends
     /// with probability one, because `X` is almost surely not halfway between two floats. The float
-    /// lies between the bounds, because the bounds are floats.
+    /// lies between the bounds, because the bounds are floats and rounding is monotone.
     pub(crate) fn draw<S: RandomSource>(&self, source: &mut S) -> Result<T, NoEntropy> {
         let (mut lower, mut exponent) = (self.lower.clone(), self.exponent);
         loop {

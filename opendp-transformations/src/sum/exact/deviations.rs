@@ -22,9 +22,9 @@
 //! `mean(z)`. So `D` is largest when all these numbers are `0` or `R`. By symmetry, let
 //! `mean(z) = 0`. Let `j` of the numbers in `u` be `R`, and let the others be `0`. Then
 //! `D = (j (k - j) / k + (n - k) j^2 / (n k)) R^2 = j (n - j) / n * R^2`. This value grows with `j`
-//! up to `n / 2`, and `j <= k`. The bound is attained if `a` numbers of `u` are `R`, and all other
-//! numbers of `x` and `y` are `0`. So no smaller bound holds. By symmetry, `V(y) - V(x)` has the
-//! same bound.
+//! up to `n / 2`, and then falls. `j` is an integer and `j <= k`, so the value is largest at
+//! `j = a`. The bound is attained if `a` numbers of `u` are `R`, and all other numbers of `x` and
+//! `y` are `0`. So no smaller bound holds. By symmetry, `V(y) - V(x)` has the same bound.
 
 use std::marker::PhantomData;
 

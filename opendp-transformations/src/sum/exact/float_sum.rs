@@ -6,15 +6,15 @@
 //!
 //! **Unknown size.** A record that is added or removed changes `I` by at most `M = max(|L|, |U|)`.
 //! Let `B` be `M`, rounded up to a number with at most 28 significant bits. Let `g` be a power of
-//! two that divides `B`, and let `d` be the symmetric distance. The file `rounding.rs` defines a
-//! rounding rule for sums of any size. The file proves that the rounded sum changes by at most
-//! `d * B`, and also by at most `d * M + g`.
+//! two such that `B` is also `M`, rounded up to a multiple of `g`. Let `d` be the symmetric
+//! distance. The file `rounding.rs` defines a rounding rule for sums of any size. The file proves
+//! that the rounded sum changes by at most `d * B`, and also by at most `d * M + g`.
 //!
 //! **Known size `n`.** The magnitude of the sum is at most `n * max(|L|, |U|)`. This bound is
 //! public. Let `g` be the spacing of `f64` at this bound. If `k = floor(d / 2)` records are
 //! replaced, `I` changes by at most `k * (U - L)`. Let `s` be this product, rounded up to a
-//! multiple of `g`. By the lemma in `rounding.rs`, the sum rounded toward zero to 53 bits changes
-//! by at most `s`.
+//! multiple of `g`. Round the sum toward zero to 53 bits. By the lemma in `rounding.rs`, the
+//! rounded sum changes by at most `s`.
 //!
 //! In both cases, the result is the product of an integer and a power of two. The integer has at
 //! most 53 significant bits, and the power of two is a float. So the result is a float, or it
@@ -35,7 +35,7 @@ use crate::sum::exact::rounding::{Rounding, truncate};
 use crate::symmetric::{Aggregate, Records};
 
 /// If the size is unknown, the larger magnitude of the two bounds is rounded up to a number with at
-/// most this many significant bits. With fewer bits, the map would be larger. With more bits, the
+/// most this many significant bits. With fewer bits, the map could be larger. With more bits, the
 /// rule in `rounding.rs` could contract sums of fewer than `2^(53 - 28)` records.
 const BOUND_BITS: u32 = 28;
 const MANTISSA: u32 = f64::MANTISSA_DIGITS;
@@ -74,8 +74,8 @@ impl Rule {
                  {magnitude:?} may exceed the largest f64"
             )));
         }
-        // The largest sum is at most 2^64 * 2^51. For numbers up to 2^(53 + step), the spacing of
-        // floats with a mantissa of 53 bits is at most 2^step.
+        // The largest sum is at most 2^64 * 2^51, so the product does not saturate. For numbers up
+        // to 2^(53 + step), the spacing of floats with a mantissa of 53 bits is at most 2^step.
         let largest = wide(size).saturating_mul(lattice.magnitude().into());
         let length = u128::BITS - largest.saturating_sub(1).leading_zeros();
         Ok(Rule::Sized { range: lattice.range(), step: length.saturating_sub(MANTISSA) })

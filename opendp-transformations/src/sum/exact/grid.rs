@@ -1,4 +1,5 @@
-//! Rounds exact quotients toward zero. The results are floats and multiples of a power of two.
+//! Rounds exact quotients toward zero. Each result is both a float and a multiple of a fixed power
+//! of two.
 
 use dashu_int::ops::{BitTest, DivRem};
 use dashu_int::{IBig, Sign, UBig};
@@ -19,13 +20,13 @@ pub(crate) struct Exact {
 /// **Lemma.** Let two numbers be at most `s` apart, and let their magnitudes be at most the largest
 /// multiple. Round both numbers toward zero to multiples, and round `s` up to a multiple. Then the
 /// distance between the rounded numbers is at most the rounded `s`. *Proof.* Use `g` as the unit.
-/// Rounding brings numbers of different signs closer together. For `a >= b >= 0`,
-/// `floor(a) - floor(b)` is an integer below `a + 1 - b <= s + 1`. So this integer is at most
-/// `ceil(s)`. Negative numbers follow by symmetry.
+/// Rounding toward zero does not increase the distance between numbers of different signs. For
+/// `a >= b >= 0`, `floor(a) - floor(b)` is an integer below `a + 1 - b <= s + 1`. So this integer
+/// is at most `ceil(s)`. Negative numbers follow by symmetry.
 ///
-/// Every such multiple is a float, or it exceeds the largest float. A multiple that exceeds the
-/// largest float is replaced by the largest float. The replacement does not increase the distance
-/// between two multiples.
+/// Every multiple with magnitude at most `2^p * g` is a float, or it exceeds the largest float. A
+/// multiple that exceeds the largest float is replaced by the largest float. The replacement does
+/// not increase the distance between two multiples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
     exponent: i64,

@@ -18,7 +18,7 @@ use crate::widest::widest;
 /// most `max(|L|, |U|)`. Each replaced record changes the exact sum by at most `U - L`. Saturation
 /// maps a number to the nearest point of an interval. Saturation does not increase the distance
 /// between two numbers. Saturation is applied once, to the exact sum, so the result does not depend
-/// on the order.
+/// on the order of the records.
 pub(crate) fn sum<T>(
     input: Space<Records<T>, SymmetricDistance>,
 ) -> Result<Aggregate<T, AtomDomain<T>, AbsoluteDistance<T>>>

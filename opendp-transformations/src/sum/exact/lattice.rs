@@ -8,8 +8,8 @@ use opendp_core::{Atom, Bounds, Error, Result};
 use crate::symmetric::row_count;
 use crate::widest::widest;
 
-/// The magnitude of each multiple is at most `2^BITS`. Thousands of such multiples can be added
-/// within 64 bits.
+/// In units of the spacing, the magnitude of each multiple is at most `2^BITS`. The sum of 2048
+/// such integers fits 64 bits.
 pub(crate) const BITS: i32 = 51;
 /// `2^LOWEST` is the smallest power of two that is a float.
 pub(crate) const LOWEST: i32 = -1074;
@@ -26,7 +26,7 @@ pub(crate) const BLOCK: usize = 1 << 11;
 /// steps are a clamp to the bounds, multiplications by positive constants, and a rounding to
 /// nearest. Let the lower bound map to `a`, and the upper bound to `b`. Then a float within the
 /// bounds maps to an integer between `a` and `b`. Rounding errors in the steps do not change this.
-/// All these integers are between `lower` and `upper`.
+/// The field `lower` is at most `a`, and the field `upper` is at least `b`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lattice {
     bounds: (f64, f64),
@@ -66,12 +66,13 @@ impl Lattice {
     pub(crate) fn exponent(&self) -> i32 {
         self.exponent
     }
-    /// Return the largest absolute value of the numbers within the bounds, in units of the spacing.
-    /// The result is at most `2^51`.
+    /// Return the largest absolute value of the numbers within the bounds, in units of the spacing,
+    /// rounded up. The result is at most `2^51`.
     pub(crate) fn magnitude(&self) -> u64 {
         self.lower.unsigned_abs().max(self.upper.unsigned_abs())
     }
-    /// Return the width of the bounds, in units of the spacing. The result is at most `2^52`.
+    /// Return the width of the bounds, in units of the spacing. The bounds are first rounded
+    /// outward to multiples. The result is at most `2^52`.
     pub(crate) fn range(&self) -> u64 {
         self.upper.abs_diff(self.lower)
     }
@@ -90,8 +91,8 @@ impl Lattice {
         let (first, second) = self.scale;
         let mut total = 0;
         for block in rows.chunks(BLOCK) {
-            // The second factor differs from one only if both bounds are subnormal or nearly
-            // subnormal.
+            // The second factor differs from one only if the magnitudes of both bounds are at most
+            // 2^-973.
             total += i128::from(if second == 1.0 {
                 widest(
                     #[inline(always)]
@@ -114,17 +115,17 @@ impl Lattice {
             let x = if x < upper { x } else { upper };
             (scale(x) + MAGIC).to_bits()
         };
-        // Additions that wrap around give the same sum in every order. So the compiler divides this
-        // loop into as many lanes as the processor has. A loop with explicit lanes would be slower,
-        // because the compiler would load the rows of each lane one by one.
+        // Additions that wrap around give the same sum in every order. So the compiler can divide
+        // this loop among the lanes of the vector instructions. A loop with explicit lanes would be
+        // slower, because the compiler would load the rows of each lane one by one.
         let mut patterns = 0_u64;
         for x in rows {
             patterns = patterns.wrapping_add(pattern(x));
         }
-        // Each pattern is the pattern of the constant `MAGIC`, increased by an integer. The sum of
-        // the patterns can wrap around. If the constant is added once for each row, this second sum
-        // can also wrap around. The first sum minus the second sum is still correct, because this
-        // difference is the sum of the integers, which fits 64 bits.
+        // Each pattern is the bit pattern of the constant `MAGIC`, increased by an integer. The sum
+        // of the patterns can wrap around. `constants` is the bit pattern of `MAGIC`, times the
+        // number of rows. This product can also wrap around. The sum minus the product is correct
+        // modulo 2^64. The difference is the sum of the integers. It fits 64 bits, so it is exact.
         let constants = row_count(rows).wrapping_mul(MAGIC.to_bits());
         patterns.wrapping_sub(constants).cast_signed()
     }

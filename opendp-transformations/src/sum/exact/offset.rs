@@ -1,5 +1,6 @@
 //! Adds the distances of floats from a lower bound, and the squares of these distances. Each
-//! distance is rounded to a multiple of a power of two. Both sums of the multiples are exact.
+//! distance is rounded to a multiple of a power of two. The sum of the multiples and the sum of
+//! their squares are exact.
 
 use dashu_int::UBig;
 use opendp_core::arith::Directed;
@@ -55,7 +56,8 @@ impl Offset {
     pub(crate) fn exponent(&self) -> i64 {
         self.exponent.into()
     }
-    /// Return the width of the bounds, in units of the spacing. The result is at most `2^51`.
+    /// Return the width of the bounds, in units of the spacing, rounded up. The result is at most
+    /// `2^51`.
     pub(crate) fn range(&self) -> u64 {
         self.range
     }
@@ -75,15 +77,16 @@ impl Offset {
         // Each of the next two lines is one instruction. A NaN becomes `lower`.
         let x = if x > lower { x } else { lower };
         let x = if x < upper { x } else { upper };
-        // The pattern of the sum is the pattern of the constant plus an integer; see `lattice.rs`.
+        // The bit pattern of the sum is the bit pattern of `MAGIC` plus an integer; see
+        // `lattice.rs`.
         (place(x) + MAGIC).to_bits().wrapping_sub(MAGIC.to_bits())
     }
     /// Add up the multiples that represent the rows, and the squares of these multiples, exactly.
     pub(crate) fn moments<T: Copy + Into<f64>>(&self, rows: &[T], moments: &mut Moments) {
         let (lower, scale) = (self.bounds.0, self.scale.0);
         for block in rows.chunks(BLOCK) {
-            // Numbers are halved only if the width of the bounds is huge. The second factor differs
-            // from one only if this width is subnormal or nearly subnormal.
+            // Numbers are halved only if the width of the bounds exceeds the largest float. The
+            // second factor differs from one only if this width is at most 2^-973.
             if self.half == 1.0 && self.scale.1 == 1.0 {
                 widest(
                     #[inline(always)]
@@ -108,7 +111,7 @@ impl Moments {
     /// to the two sums.
     #[inline(always)]
     fn add<T>(&mut self, rows: &[T], multiple: impl Fn(&T) -> u64) {
-        // The first loop uses vectors of floats, and only rounds the rows. The second loop only
+        // The first loop only rounds the rows, with vector instructions. The second loop only
         // computes sums and wide products. Each of these loops is several times as fast as a single
         // loop that rounds the rows and also computes the sums.
         let mut multiples = [0_u64; BLOCK];
@@ -138,7 +141,8 @@ impl Moments {
         let (squares, sum) = (self.squares.to_ubig() * UBig::from(size), UBig::from(self.sum));
         let mean = &sum * &sum;
         // If `size` is the number of integers, the square of their sum is at most `size` times the
-        // sum of their squares, by the Cauchy-Schwarz inequality.
+        // sum of their squares, by the Cauchy-Schwarz inequality. If `size` is another number, the
+        // difference can be negative, and the result is zero.
         if mean <= squares { squares - mean } else { UBig::ZERO }
     }
 }

@@ -1,5 +1,5 @@
-//! Rounds an exact sum of unlimited size to a float. The sum and the float have the same bound on
-//! the sensitivity.
+//! Rounds an exact sum of an unlimited number of records to a float. The sum and the float have the
+//! same bound on the sensitivity.
 //!
 //! If two numbers at distance `s` are truncated to their leading `p` bits, their distance can
 //! increase. The map of a sum must then include this increase. With the rounding in this file, the
@@ -14,17 +14,18 @@
 //! **Lemma.** If `|S|, |S'| <= R` and `|S - S'| <= s`, then `|T(S) - T(S')| <= s`.
 //!
 //! *Proof.* Let `S' <= S`. `T` is monotone, so `T(S') <= T(S)`. If `S' < 0 <= S`, then `T` moves
-//! both numbers toward zero and brings them closer together. Now let `0 <= S'` and `a = T(S)`. Let
-//! `h` be the spacing of the grid below `a`. Then `a` is a multiple of `h`. Also `h` divides `g`,
-//! so `h` divides `s`. If `a <= s`, then `T(S') >= 0 >= a - s`. Otherwise `a - s` is a multiple of
-//! `h` between zero and `a`, so it is on the grid. Also `a - s <= S - s <= S'`. `T` is monotone, so
-//! `a - s <= T(S')`. Negative numbers follow by symmetry.
+//! each number toward zero or does not change it, so their distance does not increase. Now let
+//! `0 <= S'` and `a = T(S)`. Let `h` be the spacing of the grid below `a`. Then `a` is a multiple
+//! of `h`. Also `h` divides `g`, so `h` divides `s`. If `a <= s`, then `T(S') >= 0 >= a - s`.
+//! Otherwise `a - s` is a multiple of `h` between zero and `a`, so it is on the grid. Also
+//! `a - s <= S - s <= S'`. `T` is monotone, so `a - s <= T(S')`. Negative numbers follow by
+//! symmetry.
 //!
 //! **Beyond `R`.** Zone `i` contains the numbers `S` with `2^(i-1) R < S <= 2^i R`. The spacing in
 //! zone `i` is `2^i * g`. This spacing does not divide `s` in general, so the lemma fails. So first
 //! truncate to a multiple of `g`. If two numbers are at most `s` apart, their distance stays at
 //! most `s`, because `s` is a multiple of `g`. Then contract the numbers by a function `phi`. Let
-//! `phi` be odd and continuous, with slope one up to `R`, and slope `1 - c_i` in zone `i`, where
+//! `phi` be odd and continuous, with slope one up to `R`, and slope `1 - c_i` in zone `i`. Here
 //! `c_i = min(1, 2^i g / B)`. The result is `T(phi(S))`.
 //!
 //! **Theorem.** If `|S - S'| <= s`, then `|T(phi(S)) - T(phi(S'))| <= s`.
@@ -35,7 +36,7 @@
 //!
 //! *If `S' <= R < S`:* let `a = T(phi(S))`. This number is at least `R`, so it is a multiple of
 //! `g`. Also `a <= S`, so `a - s <= S'`. So `a - s` is a multiple of `g` that is at most `R`. If
-//! `a - s` is positive, it is on the grid. So `a - s <= T(S')`.
+//! `a - s` is positive, it is on the grid, so `a - s <= T(S')`. Otherwise `a - s <= 0 <= T(S')`.
 //!
 //! *If `S'` is in zone `j >= 1`:* all slopes of `phi` above `S'` are at most `1 - c_j`, so
 //! `phi(S) - phi(S') <= (1 - c_j) s`. If `c_j = 1`, then `phi(S) = phi(S')`. Otherwise `T` lowers
@@ -53,10 +54,11 @@
 //! *If `S'` is in zone `j >= 1`:* after truncation to multiples of `g`, the two numbers differ by a
 //! multiple `t` of `g`, and `t < d * M + g`. Let `u` be the smallest multiple of `g` that is at
 //! least `d * M`. Then `t <= u`, and `B <= u`. As in the proof of the theorem, the distance between
-//! the results is less than `(1 - c_j) t + c_j B`. This bound grows with `t`, and it is at most `t`
-//! for `t >= B`. So the distance is less than `u`.
+//! the results is less than `(1 - c_j) t + c_j B`. This bound grows with `t`, and `t <= u`. So the
+//! bound is at most `(1 - c_j) u + c_j B`. This number is at most `u`, because `B <= u`. So the
+//! distance is less than `u`, and `u < d * M + g`.
 //!
-//! In zones where `c_i = 1`, the sum saturates. The code rounds `phi` down to a multiple of `g`.
+//! In zones where `c_i = 1`, the sum saturates. The code rounds `phi(S)` down to a multiple of `g`.
 //! This step does not change the result, because above `R` the grid of `T` contains only multiples
 //! of `g`.
 
@@ -80,10 +82,11 @@ impl Rounding {
     ///
     /// If rounding does not change the magnitude, `g` is the largest power of two that divides the
     /// magnitude. So `R` is as large as possible. Otherwise `g` is the value of the last bit that
-    /// rounding keeps. So the term that [`reach`](Rounding::reach) adds is as small as possible.
+    /// rounding keeps. So `g`, the term that [`reach`](Rounding::reach) adds, is as small as
+    /// possible.
     ///
-    /// No step overflows if `magnitude < 2^52`, `bound_bits <= 28` and `bits <= 53`. Also, no step
-    /// overflows if `magnitude` has at most 52 bits and is not rounded.
+    /// No step overflows if `magnitude < 2^52`, `bound_bits <= 28` and `bits <= 53`. Also, for any
+    /// `bound_bits`, no step overflows if `magnitude < 2^38` and `bits <= 53`.
     pub(crate) fn new(magnitude: u64, bound_bits: u32, bits: u32) -> Self {
         let magnitude = magnitude.max(1);
         let bound = round_up(magnitude, bound_bits);
@@ -158,7 +161,8 @@ mod tests {
         let rounded: Vec<i64> = (-reach..=reach).map(signed).collect();
         let mut worst = i64::MIN;
         for (i, right) in rounded.iter().enumerate() {
-            // The rule is monotone, so only exact sums at distance `s` have to be compared.
+            // Check that the rule is monotone. Then only exact sums at distance `s` have to be
+            // compared.
             assert!(i == 0 || rounded[i - 1] <= *right);
             let left = rounded[i.saturating_sub(usize::try_from(s).unwrap())];
             worst = worst.max(right - left);
@@ -213,7 +217,7 @@ mod tests {
     }
     #[test]
     fn contracts_little_and_saturates_in_the_end() {
-        let third = Rounding::new((1 << 50) / 3, 50, 53);
+        let third = Rounding::new((1 << 50) / 3, 28, 53);
         let rows = 1 << 20;
         let sum = u128::from((1_u64 << 50) / 3) * rows;
         assert!(third.round(sum) > sum - sum / 1_000_000);

@@ -20,7 +20,7 @@ fn the_divergence_of_a_pure_loss_is_that_of_randomized_response() {
             assert!(found <= truth * (1.0 + more) + 1e-13, "{order} {epsilon}: {truth} {found}");
         }
         // The divergence of a small pure loss is close to the divergence of a normal shift by this
-        // loss. For small losses, the computed divergence has no cancellation.
+        // loss. The check fails if the computation loses digits by cancellation.
         for epsilon in [1e-12, 1e-9, 1e-6] {
             let found = divergence_of_pure(order, epsilon).unwrap();
             let normal = order * epsilon * epsilon / 2.0;
@@ -68,8 +68,8 @@ fn many_small_pure_losses_add_up_by_their_divergences() {
         let (epsilon, delta) = account.spent().unwrap();
         assert!(epsilon <= exact(1.000_001) && delta <= exact(DELTA), "{epsilon} {delta}");
     }
-    // After the budget is spent in equal shares, the filter has no room for another loss of a
-    // similar size.
+    // After the budget is spent in equal shares, no filter has room for another loss of a similar
+    // size.
     let mut account = account(Some(400));
     for place in 0..400 {
         let room = account.room(&fraction(400 - place), Kind::Pure).unwrap();
@@ -120,8 +120,9 @@ fn a_filter_of_an_older_version_has_no_order_and_adds_up_rho() {
     }
     let mut older = AdaptiveAccount::from_json(&json).unwrap();
     assert_ne!(older, account(None));
-    // The first loss is a choice. So the older account has a concentrated filter, and the newer
-    // account has a Renyi filter.
+    // The first loss is a choice, so both accounts keep a concentrated filter. In the newer
+    // account, this filter has an order, so it is a Renyi filter. A Renyi filter charges less for a
+    // pure loss, so the newer account admits more pure losses.
     let first = choice(&exact(1e-9), &exact(1e-9));
     let mut newer = account(None);
     for account in [&mut older, &mut newer] {

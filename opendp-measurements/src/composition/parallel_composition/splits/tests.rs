@@ -56,8 +56,8 @@ proptest! {
             prop_assert!(bounds.iter().all(|bound| exact <= *bound.as_ref().unwrap()));
         }
     }
-    /// If the number of parts is not known yet, the loss of `d` copies is charged. Check that this
-    /// charge is large enough for any number of parts.
+    /// If the number of parts is not known yet, a caller can charge the loss of `d` copies. Check
+    /// that this charge is large enough for any number of parts.
     #[test]
     fn copies_lose_at_most_as_much_as_one_copy_for_each_row(
         parts in 1_usize..2_000,
@@ -94,7 +94,8 @@ fn linear_and_quadratic_maps_cost_as_much_as_one_part() {
 fn is_never_less_when_there_are_too_many_splits() {
     let worst =
         |parts, d| splits(parts, false, &|place, d| Ok(f64::from(d) * (1 + place) as f64)).worst(d);
-    // The worst split changes rows of the last part only.
+    // The loss per row is largest in the last part. So the worst split changes rows of this part
+    // only.
     for (parts, d) in [(3, 100), (3, 1_000_000), (1000, 100), (100, 5_000)] {
         let (least, found) = (f64::from(d) * parts as f64, worst(parts, d).unwrap());
         assert!(least <= found && found <= least * FACTOR, "{parts} {d}: {found}");

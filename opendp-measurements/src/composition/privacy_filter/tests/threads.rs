@@ -8,7 +8,7 @@ const ROUNDS: u64 = 100;
 /// The number of steps of each thread in a round.
 const STEPS: u64 = 64;
 
-/// The amount that all threads together used of the outer session's budget. The whole budget is 100
+/// The part of the outer session's budget that all threads together used. The whole budget is 100
 /// times 1/20.
 struct Spending {
     /// The number of questions that the outer session answered.
@@ -22,8 +22,8 @@ impl Spending {
         self.answered + 4 * self.opened.len()
     }
 }
-/// Let 16 threads spend one budget. The threads ask questions, open inner filters, and use inner
-/// filters of other threads.
+/// Let 16 threads spend one budget. The threads ask questions and open inner filters. Each thread
+/// also sends questions to the inner filters that any thread opened.
 fn spend(session: &Talk<MaxDivergence>, seed: u64) -> Spending {
     let unit = 0.05;
     let answered = AtomicUsize::new(0);
