@@ -232,7 +232,9 @@ impl Shape {
             // Only sums of counts of 128 bits can saturate. Saturation does not increase the
             // distance between two sums.
             let layer = match &sums {
-                None => each_sum(leaves, self.branching_factor, |x| x.to_i128().unwrap_or(i128::MAX)),
+                None => {
+                    each_sum(leaves, self.branching_factor, |x| x.to_i128().unwrap_or(i128::MAX))
+                }
                 Some(sums) => each_sum(sums, self.branching_factor, |x| x),
             };
             for (node, sum) in nodes[start..].iter_mut().zip(&layer) {
