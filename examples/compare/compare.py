@@ -2,27 +2,31 @@
 
 The methods are the `Context` of this project, the `Context` of OpenDP, and calibrated noise.
 
-All methods answer the same questions about one table under (1, 1e-6), where one person is one row
-that is present or absent. The following commands run the comparison:
+All methods answer questions of the same kinds about one table. All answers to one question together
+are (1, 1e-6)-DP, where one person is one row that is present or absent. The following commands run
+the comparison:
 
     python -m venv /tmp/compare
     /tmp/compare/bin/pip install opendp==0.16.0 polars==1.36.1 pyarrow dp_accounting numpy
     cargo run --release -p opendp-examples --example compare -- people.csv 200 > ours.json
     /tmp/compare/bin/python examples/compare/compare.py people.csv ours.json 60
 
-The table is CSV with the columns age, educ (1 to 16) and income. The last number is the number of
-repetitions for OpenDP. If the expected error is known, only a tenth of the repetitions is made.
+The table is CSV with the columns age, educ (1 to 16) and income. The last argument of the last
+command is the number of repetitions for OpenDP. If the expected error is known, only a tenth of the
+repetitions is made.
 
 * The `Context` of this project has the budget (1, 1e-6).
-* The `Context` of OpenDP gets the better of two budgets: an epsilon of 1, or the largest rho that
-  OpenDP converts to at most (1, 1e-6). Counts by keys that are found have the budget (1, 1e-6).
-* `dp_accounting` finds the scale of the calibrated noise. Counts and sums have Gaussian noise,
-  composed by privacy loss distributions. If Laplace noise has the smaller error, they have Laplace
-  noise. Each quantile is chosen by the exponential mechanism. The rho of this mechanism is an
-  eighth of the square of its range. Counts by keys have Laplace noise with a threshold.
+* The `Context` of OpenDP is run with two budgets: an epsilon of 1, and the largest rho that OpenDP
+  converts to at most (1, 1e-6). The smaller error is reported. Counts by keys that are found have
+  only the budget (1, 1e-6).
+* `dp_accounting` finds the scale of the calibrated noise. Counts and sums have Gaussian
+  noise or Laplace noise, whichever has the smaller error. The losses of Gaussian noise are composed
+  by privacy loss distributions. Each quantile is chosen by the exponential mechanism. The rho of
+  this mechanism is an eighth of the square of the range of its loss. Counts by keys have Laplace
+  noise with a threshold.
 
-A row of the table has the measured error with its standard error, and the expected error where it
-follows exactly from the scales of the noise.
+A row of the output has the measured error with its standard error. It also has the expected error,
+if this error can be computed without a release.
 """
 
 import csv
@@ -85,7 +89,7 @@ def bisect(fits, low, high):
 
 
 def epsilon_of(rho):
-    """Return the epsilon at delta that OpenDP computes for a rho."""
+    """Return the epsilon that OpenDP computes for a rho and for `DELTA`."""
     scale = math.sqrt(1 / (2 * rho))
     domain, metric = dp.atom_domain(T=int), dp.absolute_distance(T=int)
     release = dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(domain, metric, scale))
@@ -115,7 +119,11 @@ def expected_noise(mechanism, scale, integers):
 
 
 def expected_keys(law):
-    """Return the error of counts by keys. `law` lists weights, noise, masses and thresholds."""
+    """Return the error of counts by keys.
+
+    Each entry of `law` has four parts: the probability of this entry, the values of the noise, the
+    probabilities of these values, and the threshold.
+    """
     squares = np.zeros(16)
     for weight, noise, masses, threshold in law:
         for key, count in enumerate(truth):
@@ -126,7 +134,11 @@ def expected_keys(law):
 
 
 def truncated(scale, threshold):
-    """Return the error for a random threshold T, and Laplace noise from 1 - T to T - 1."""
+    """Return the error of counts by keys with truncated noise and a random threshold.
+
+    The threshold T is `threshold`, rounded at random to an integer. The noise is discrete Laplace
+    noise from 1 - T to T - 1.
+    """
     whole, law = math.floor(threshold), []
     for weight, least in [(whole + 1 - threshold, whole), (threshold - whole, whole + 1)]:
         noise = np.arange(1 - least, least)
@@ -154,12 +166,15 @@ above = np.array([np.sum(year < age) for year in range(101)]) / len(age)
 
 
 def rank_errors(alpha):
-    """Return the error of each candidate, as a part of the rows."""
+    """Return the error in rank of each candidate, as a fraction of the rows."""
     return np.maximum(np.maximum(below - alpha, alpha - (1 - above)), 0)
 
 
 def expected_choices(span):
-    """Return the error of the exponential mechanism, if losses are in an interval of this span."""
+    """Return the error of choices by the exponential mechanism.
+
+    All privacy losses of one choice are in an interval of length `span`.
+    """
     squares = []
     for alpha in (place / 10 for place in range(1, 10)):
         scores = len(age) * np.abs((1 - alpha) * below - alpha * above)
@@ -245,7 +260,8 @@ def theirs_keys():
         return [found.get(key, 0) - truth[key - 1] for key in range(1, 17)]
 
     known = query().summarize()
-    # OpenDP keeps a key if its noisy count is above the threshold.
+    # OpenDP keeps a key if its noisy count is above the threshold. So the least noisy count that is
+    # kept is the threshold plus 1.
     return several(errors, discrete(known["scale"][0], known["threshold"][0] + 1))
 
 
@@ -271,7 +287,10 @@ def theirs_means(loss):
 
 
 def gaussian(questions):
-    """Return the least scale of Gaussian noise for questions that one person changes by 1."""
+    """Return the least scale of Gaussian noise for `questions` answers.
+
+    One person changes each answer by at most 1.
+    """
     def fits(inverse):
         accountant = pld.PLDAccountant(dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE)
         accountant.compose(dp_accounting.GaussianDpEvent(1 / inverse), questions)
@@ -303,7 +322,7 @@ def calibrated_quantiles():
 def calibrated_keys():
     """Return the error of counts by keys.
 
-    The key of one person reaches the threshold with probability delta.
+    If only one person has a key, its noisy count reaches the threshold with probability delta.
     """
     return continuous(1 / EPSILON, 1 + math.log(1 / (2 * DELTA)) / EPSILON)
 

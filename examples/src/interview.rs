@@ -41,7 +41,7 @@ pub struct Line {
 ///
 /// Each question is an ordinary measurement. A privacy filter calls the map of each measurement,
 /// and adds up the losses. The analyst spends the whole budget before the last question, so the
-/// last question gives an error.
+/// filter refuses the last question. The [`Line`] of the last question contains the reason.
 ///
 /// # Errors
 /// `Argument` when `epsilon` is not a positive number, `NoEntropy` without random bits.
@@ -90,7 +90,7 @@ impl Analyst {
         self.dollars("What do women earn together?", |p, i| p.sex[i] == 1)?;
         self.count("How many women are there?", |p, i| p.sex[i] == 1)?;
         self.count("How many women have a degree?", |p, i| p.sex[i] == 1 && 12 < p.educ[i])?;
-        // After this question, the whole budget is spent.
+        // The whole budget is spent now, so the filter refuses the next question.
         self.count("How many men have a degree?", |p, i| p.sex[i] == 0 && 12 < p.educ[i])?;
         Ok(())
     }
@@ -114,17 +114,18 @@ impl Analyst {
         let bounded = incomes.then(|rows| make_clamp(rows, Bounds::new(0.0, 2e5)?))?;
         let sum: Transformation<_, _, AtomDomain<f64>, AbsoluteDistance<f64>> =
             bounded.then(make_sum)?;
-        // The map returns the sensitivity of a float sum. This sensitivity is a little above the
-        // bound of one income.
+        // The map returns the sensitivity of a float sum. This sensitivity is a little above 2e5,
+        // the upper bound of one income.
         let noise = self.noise(SUM, sum.map(&1)?)?;
         let question = sum.then(|sum| make_laplace(sum, noise, None))?;
         self.ask(title, &question, |dollars| dollars)
     }
-    /// Return the scale of the noise that costs `1 / parts` of the budget, rounded up.
+    /// Return the scale of the noise that costs `1 / parts` of the budget. The scale is rounded up.
     fn noise(&self, parts: f64, sensitivity: f64) -> Result<Scale> {
         Scale::new(sensitivity.inf_mul(parts)?.inf_div(self.epsilon)?)
     }
-    /// Ask a question, and record the answer or the error.
+    /// Ask a question, and record the answer. If the budget is too small, record the reason instead
+    /// of an answer. Return every other error.
     fn ask<T: opendp_core::Carrier>(
         &mut self,
         title: &'static str,

@@ -49,15 +49,16 @@ impl Codec for People {
 /// Make the space of tables of people.
 ///
 /// # Errors
-/// None: the distance fits every table.
+/// None: the symmetric distance is a metric on this domain.
 pub fn people() -> Result<Space<AnyPeople, SymmetricDistance>> {
     Space::new(AnyPeople, SymmetricDistance)
 }
 
-/// Make a transformation whose output is a column, or any other value with one row for each person.
+/// Make a transformation whose output is a column, or any other list of rows.
 ///
-/// Each row depends only on one person. So one more person in the table is one more row in the
-/// column. The distance between two columns is at most the distance between their tables.
+/// `take` computes the rows. Each row must depend on only one person, and each person must have at
+/// most one row. So one more person in the table is at most one more row in the column. The
+/// distance between two columns is at most the distance between their tables.
 ///
 /// # Errors
 /// `MetricSpace` when the rows have no symmetric distance.

@@ -87,8 +87,8 @@ fn married(age: i64) -> u32 {
         _ => 480,
     }
 }
-/// Draw a year's income in dollars. The income is zero for some people, near a typical value for
-/// most, and far above this value for a few.
+/// Draw a year's income in dollars. The income is zero for some people, at most 2.3 times a typical
+/// value for most people, and far above this value for a few.
 fn income(age: i64, sex: i32, typical: i32, draw: &mut Draw) -> f64 {
     let none = match age {
         ..=24 => 280,
@@ -137,7 +137,8 @@ fn ratio(draw: &mut Draw) -> f64 {
 /// A source of random draws from one stream of words.
 struct Draw(ChaCha20Rng);
 impl Draw {
-    /// Draw an integer below `n`, uniform up to one part in 2^32.
+    /// Draw an integer below `n`. The probability of each integer differs from `1 / n` by less than
+    /// 2^-32.
     fn below(&mut self, n: u32) -> u32 {
         let product = u64::from(self.0.next_u32()) * u64::from(n);
         // The shifted product is below `n`, so the cast does not change it.

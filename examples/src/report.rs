@@ -115,7 +115,7 @@ fn grouped(value: f64, decimals: usize) -> String {
     }
     grouped + rest
 }
-/// Write a loss with six digits. The JSON report has all digits.
+/// Write a loss with six significant digits. The JSON report has all digits.
 fn digits(loss: f64) -> String {
     let rounded: f64 = format!("{loss:.5e}").parse().unwrap_or(loss);
     rounded.to_string()

@@ -48,7 +48,7 @@ pub struct Answer {
     /// The name that distinguishes the answer from the other answers of the statistic. The name is
     /// empty when the statistic has only one answer.
     pub label: String,
-    /// The answer. The value is missing if the noise permits no valid answer.
+    /// The answer. A mean is missing if the noisy number of people is below 1.
     pub value: Option<f64>,
     /// The number of meaningful decimals of the answer.
     pub decimals: usize,

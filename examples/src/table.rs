@@ -46,8 +46,9 @@ impl People {
     /// columns are ignored.
     ///
     /// For privacy, no cell causes an error. Every line is one person, and every cell becomes a
-    /// member of the column's domain. A cell that is missing or unreadable becomes 0. So errors and
-    /// the number of rows do not depend on the content of a person's line.
+    /// member of the column's domain. A cell that is missing or unreadable becomes 0, or `false` in
+    /// the column `married`. So errors and the number of rows do not depend on the content of a
+    /// person's line.
     ///
     /// # Errors
     /// `FailedFunction` when the file cannot be read, `Argument` when a column is missing.

@@ -44,8 +44,8 @@ impl Kept {
         Ok(entries.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
     /// Charge the losses of one or several releases. One entry of the ledger contains all these
-    /// losses. If the releases belong to a plan with an id, the entry has this id. So a ledger
-    /// contains each plan with an id at most once.
+    /// losses. If the releases belong to a plan with an id, the id of the entry contains the id of
+    /// the plan. The ledger charges each id once, so it charges such a plan once.
     fn charge(&self, entries: &[Entry]) -> Result<()> {
         let loss = Loss::together(entries.iter().map(loss_of).collect::<Result<_>>()?)?;
         let Account { total, releases, .. } = self.0.account(BUDGET)?;

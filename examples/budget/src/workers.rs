@@ -22,7 +22,7 @@ pub(crate) fn read(path: &Path) -> Result<Table> {
         .with_chunks("hours", column::<f64>(path, "HWUSUAL")?)?
         .with_chunks("sector", column::<String>(path, "NACE1D")?)
 }
-/// Return one column of the survey, in the chunks in which it was read.
+/// Open a file of the survey, and return an iterator over the chunks of one column.
 fn column<T: Atom>(path: &Path, name: &str) -> Result<CsvColumn<VectorDomain<AtomDomain<T>>>> {
     let file = File::open(path).map_err(|error| {
         Error::FailedFunction(format!("cannot read {}: {error}", path.display()))

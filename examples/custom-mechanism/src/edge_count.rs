@@ -22,8 +22,9 @@ use crate::{EdgeDistance, Graph, GraphDomain};
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// If one edge is added or removed, the number of edges changes by one. The nodes of a member are
-/// below `nodes`, and no edge is repeated. So the number of edges is at most the number of pairs.
+/// If one edge is added or removed, the number of edges changes by one. The nodes of a member have
+/// numbers below `nodes`, no edge is a loop, and no edge is repeated. So the number of edges is at
+/// most the number of pairs of nodes.
 ///
 /// # Errors
 /// None.

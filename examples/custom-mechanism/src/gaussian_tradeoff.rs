@@ -36,7 +36,8 @@ impl Measure for GaussianTradeoff {
         }
         losses.iter().try_fold(0.0, |sum: f64, mu| sum.inf_add(mu.inf_mul(*mu)?))?.inf_sqrt()
     }
-    /// Return the upper bound `exp(-t^2 / 2) / 2` on delta, for `t = epsilon / mu - mu / 2 > 0`.
+    /// Return the upper bound `exp(-t^2 / 2) / 2` on delta, for `t = epsilon / mu - mu / 2 > 0`. If
+    /// `t` is not above 0, return the bound 1.
     ///
     /// A mu-GDP mechanism is (epsilon, delta)-DP for `delta = Phi(-t) - exp(epsilon) Phi(-t - mu)`
     /// (Corollary 1 of the paper). This delta is at most `Phi(-t)`. Let `x = exp(-t^2 / 2)`. Two
@@ -55,7 +56,7 @@ impl Measure for GaussianTradeoff {
             if epsilon == f64::INFINITY {
                 return Ok(0.0);
             }
-            // Round t down, because a smaller t gives a larger delta.
+            // Round t down, because a smaller t gives a larger bound on delta.
             let t = epsilon.neg_inf_div(mu)?.neg_inf_sub(mu.inf_div(2.0)?)?;
             if !(0.0 < t) {
                 return Ok(1.0);
@@ -92,11 +93,11 @@ mod tests {
     }
     #[test]
     fn bounds_delta_from_above_and_not_absurdly() {
-        // These are the exact deltas of 1-GDP at epsilon 1, 2 and 4.
+        // `exact` is the delta of 1-GDP, rounded down.
         let profile = GaussianTradeoff.profile(&1.0).unwrap();
-        for (epsilon, exact) in [(1.0, 0.126_936_7), (2.0, 0.020_924_8), (4.0, 8.4e-5)] {
+        for (epsilon, exact) in [(1.0, 0.126_936_7), (2.0, 0.020_923_6), (4.0, 4.71e-5)] {
             let delta = profile.delta(epsilon).unwrap();
-            assert!(exact <= delta && delta < 20.0 * exact, "{epsilon}: {delta}");
+            assert!(exact <= delta && delta < 30.0 * exact, "{epsilon}: {delta}");
         }
         assert_eq!(profile.delta(0.0).unwrap(), 1.0);
         assert!(profile.epsilon(1e-6).unwrap() < 6.0);

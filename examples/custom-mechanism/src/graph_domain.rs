@@ -11,7 +11,7 @@ const MAX_NODES: u32 = 1 << 16;
 
 /// The set of all simple graphs on the nodes `0..nodes`. The identities of the nodes are public.
 ///
-/// In JSON, a domain is `{"acme::graph_domain": {"nodes": 100}}`.
+/// In JSON, the domain of graphs on 100 nodes is `{"acme::graph_domain": {"nodes": 100}}`.
 ///
 /// ```
 /// # use custom_mechanism::{Graph, GraphDomain};

@@ -4,17 +4,18 @@
 //!
 //! - a carrier, [`Graph`], declared with `carrier!`;
 //! - a domain with a descriptor, [`GraphDomain`];
-//! - a metric on this domain, [`EdgeDistance`], which tests can compute;
+//! - a metric on this domain, [`EdgeDistance`]. Tests can compute its distances;
 //! - a privacy measure with its own rule of composition, [`GaussianTradeoff`];
 //! - a transformation to a space of the core crate, [`make_edge_count`]. So mechanisms of the
 //!   framework can add noise to its output;
 //! - a mechanism, [`make_randomized_graph`], and the type of its parameter, [`FlipProbability`];
 //! - a function of its releases, [`make_debiased_edge_count`];
 //! - two combinators, [`make_repeat`] and [`make_gaussian_accounting`];
-//! - a registration of a constructor of the framework for one more type (see `more_types.rs`).
+//! - a constructor of the framework, registered for one more type (see `more_types.rs`).
 //!
-//! All names in documents begin with `acme::`, so they cannot clash with names of other crates. A
-//! program that uses this crate names it once in code: `use custom_mechanism as _;`.
+//! In documents, all names of this crate begin with `acme::`, so they cannot clash with names of
+//! other crates. A program that uses this crate names it once in code:
+//! `use custom_mechanism as _;`.
 //!
 //! ```
 //! use custom_mechanism::{EdgeDistance, Graph, GraphDomain, make_edge_count};

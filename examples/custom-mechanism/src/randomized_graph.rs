@@ -36,8 +36,9 @@ use crate::{EdgeDistance, FlipProbability, Graph, GraphDomain};
 /// inequality, `|h(r, x) - h(r, y)| <= d_in`. Because `p <= 1 - p`, the ratio of the probabilities
 /// for `x` and `y` is at most `((1 - p) / p)^d_in`. This bound is the exponential of `d_out`
 /// (Warner 1965; Dwork, Roth 2014, Section 3.2, for one bit). The map computes upper bounds on
-/// `1 - p`, the quotient, the logarithm and the product. Each of these steps increases with the
-/// result of the previous step, so the bounds can be combined.
+/// `1 - p`, the quotient, the logarithm and the product. Each step is a non-decreasing function of
+/// the result of the previous step. So if the input of a step is an upper bound, its result is an
+/// upper bound, too.
 ///
 /// # Errors
 /// The map gives `Overflow` when `(1 - flip) / flip` exceeds all floats.
@@ -105,13 +106,14 @@ mod tests {
         (0..8).map(|set| Graph::new(chosen(set))).collect()
     }
     /// Return the probability of each release. `digits` is the number of binary digits of `flip`.
-    /// Each flip reads at most `digits` coins, so no tape ends too early.
+    /// There are three pairs of nodes, and each flip reads at most `digits` coins. So a tape of
+    /// `3 * digits` coins never ends too early.
     fn chances(graph: &Graph, flip: f64, digits: u32) -> Chances<Vec<(u32, u32)>> {
         let run = |coins: &mut Tape<1>| Ok(randomize(graph, NODES, flip, coins)?.edges().to_vec());
         Chances::of(3 * digits, run).unwrap()
     }
-    /// For each pair of graphs, compare the two probabilities of every release. Check that they
-    /// differ by at most the factor that the map states.
+    /// For each pair of graphs, compare the two probabilities of every release. Check that their
+    /// ratio is at most the exponential of the loss that the map states.
     fn private(flip: f64, digits: u32, map: impl Fn(u32) -> f64) -> Result<usize, Broken> {
         let mut cases = 0;
         for x in graphs() {
@@ -141,7 +143,8 @@ mod tests {
     #[test]
     fn has_exactly_the_probabilities_of_the_proof() {
         let chances = chances(&Graph::new([(0, 1)]), 0.25, 2);
-        // The probability that exactly one given pair is wrong is 1/4 * 3/4 * 3/4 = 9/64.
+        // In the empty release, only the pair (0, 1) is wrong. The probability of this release is
+        // 1/4 * 3/4 * 3/4 = 9/64. In the second release no pair is wrong, and in the third all are.
         assert_eq!(chances.count(&vec![]), 9);
         assert_eq!(chances.count(&vec![(0, 1)]), 27);
         assert_eq!(chances.count(&vec![(0, 2), (1, 2)]), 1);
@@ -172,7 +175,7 @@ mod tests {
         };
         assert_eq!(release_at(0.5).map(&3).unwrap(), 0.0);
         assert_eq!(release_at(0.25).map(&0).unwrap(), 0.0);
-        // At most three pairs can differ.
+        // At most three pairs can differ, so the loss at distance 100 is the loss at distance 3.
         assert_eq!(release_at(0.25).map(&100), release_at(0.25).map(&3));
         assert_eq!(release_at(5e-324).map(&1).unwrap_err().kind(), "Overflow");
     }

@@ -23,7 +23,7 @@ const MAX_TIMES: u32 = 1000;
 /// # Map
 /// The measure composes `times` losses of the mechanism at `d_in`. In `MaxDivergence`, the result
 /// is the exact product, rounded up once. In `acme::GaussianTradeoff`, the result is the loss times
-/// the root of `times`.
+/// the root of `times`, rounded up.
 ///
 /// # Proof
 /// The releases come from `times` mechanisms with independent randomness. The loss of each of these
@@ -87,7 +87,7 @@ mod tests {
         AbsoluteDistance, AtomDomain, MaxDivergence, PrivacyProfile, SmoothedMaxDivergence, Space,
     };
 
-    /// Make a mechanism with a constant release and a constant loss.
+    /// Make a mechanism that releases its input unchanged, and states a constant loss.
     fn constant<MO: Measure>(
         measure: MO,
         loss: MO::Distance,

@@ -14,10 +14,10 @@ pub(crate) const LEVELS: std::ops::RangeInclusive<i32> = 1..=16;
 
 /// Count people by education, with noise on each count.
 ///
-/// A person is in only one cell, so each cell needs only the noise of a single count. The last cell
-/// counts people with an unknown or unreadable level. Released counts are not changed. For example,
-/// negative counts are not replaced by zero. This replacement would be allowed, but it would bias
-/// the sums of counts.
+/// A person is in only one cell of the histogram, so each cell needs only the noise of a single
+/// count. The last cell counts people with an unknown or unreadable level. Released counts are not
+/// changed. For example, negative counts are not replaced by zero. This replacement would be
+/// allowed, but it would bias the sums of counts.
 pub(super) fn education(people: &People, share: f64) -> Result<Statistic> {
     let input = Space::new(codes(), SymmetricDistance)?;
     let levels: Vec<i32> = LEVELS.collect();

@@ -1,4 +1,4 @@
-//! The statistics of a known table, compared with values from a spreadsheet.
+//! The statistics of known tables, compared with values that the tests compute without noise.
 
 use std::path::Path;
 
@@ -115,8 +115,9 @@ fn accuracies_are_kept_nearly_always() {
         let age = sums::age(&people, 0.1).unwrap().over(&count).statistic("", 0);
         mean_misses += u32::from(error(&age, truth));
     }
-    // If on average 5 in 100 intervals miss the true value, the probability of 55 or more misses in
-    // 400 intervals is below 10^-9. The probability of no miss is also below 10^-8.
+    // Suppose that each interval misses the true value with a probability of about 5 in 100. Then
+    // the probability of 55 or more misses in 400 intervals is below 10^-9. The probability of no
+    // miss in 400 intervals is below 10^-8.
     assert!(count_misses < 55 && mean_misses < 55, "{count_misses}, {mean_misses}");
     assert!(0 < count_misses, "a bound that is never missed is not a tight one");
 }

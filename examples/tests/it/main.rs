@@ -1,4 +1,4 @@
-//! Tests that run the program `census` as a user does.
+//! Tests that run the programs `census` and `analyst` as a user does.
 #![allow(clippy::unwrap_used, reason = "tests fail by a panic")]
 
 use std::process::{Command, Output};

@@ -5,7 +5,8 @@
 //! Decide three things before the first question. The decisions must not depend on the data.
 //!
 //! **Whom to protect.** Choose a [`PrivacyUnit`], such as a person who adds or removes at most four
-//! rows of the table. Answers are almost the same with and without all of these rows.
+//! rows of the table. The distribution of the answers is almost the same with and without all of
+//! these rows.
 //!
 //! **How well.** Choose a [`Budget`] for all answers together. A budget is [an
 //! epsilon](Budget::epsilon), [an epsilon and a delta](Budget::epsilon_delta), or [a
@@ -69,10 +70,11 @@
 //!
 //! # Questions that depend on answers
 //!
-//! Each question may depend on earlier answers. A split divides the remaining budget. So the next
-//! question can also use the part of earlier shares that was not spent. A question after the last
-//! planned question returns an error. A question also returns an error if nothing is left of the
-//! budget. In both cases, nothing is run:
+//! Each question may depend on earlier answers. Every split divides the remaining budget, except a
+//! split [by kinds of noise](Split::by_kinds). So the next question can also use the part of
+//! earlier shares that was not spent. A question after the last planned question returns an error.
+//! A question also returns an error if nothing is left of the budget. In both cases, nothing is
+//! run:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -133,9 +135,9 @@
 //!
 //! # Computing with answers
 //!
-//! Sums, differences, multiples and quotients of answers have intervals, too. Errors partly cancel,
-//! so the interval of a sum or of a difference is narrower than the intervals of its terms
-//! together. [`estimate`](Answer::estimate) returns the released number together with the
+//! Sums, differences, multiples and quotients of answers have intervals, too. Errors partly cancel.
+//! So the width of the interval of a sum or of a difference is below the sum of the widths for its
+//! terms. [`estimate`](Answer::estimate) returns the released number together with the
 //! distribution of its noise:
 //!
 //! ```
@@ -154,7 +156,7 @@
 //!
 //! # What is refused
 //!
-//! If a statistic cannot be released privately, its error says what is missing:
+//! If a statistic cannot be released privately, the error message says what is missing:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -169,9 +171,9 @@
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
-//! The compiler rejects a query that the budget cannot pay for. Examples are Gaussian noise under a
-//! budget of an epsilon, Laplace noise under a budget of a rho, and the keys of a column under a
-//! budget without a delta:
+//! Some kinds of budgets cannot pay for some kinds of queries. The compiler rejects such a query.
+//! Examples are Gaussian noise under a budget of an epsilon, Laplace noise under a budget of a rho,
+//! and the keys of a column under a budget without a delta:
 //!
 //! ```compile_fail
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -202,7 +204,7 @@
 //! | epsilon, delta | Gaussian | the square of `mu` | Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2023 |
 //! | epsilon, delta | Laplace, selection | epsilon, or the square of `mu` | Kairouz, Oh, Viswanath 2015; Dong, Roth, Su 2022 |
 //! | epsilon, delta | selections and small pure losses, if the first release is one of these | Renyi divergence of one order, or as above | Feldman, Zrnic 2021 |
-//! | epsilon, delta | both | epsilon and the square of `mu`, side by side | Zhu, Dong, Wang 2022 |
+//! | epsilon, delta | Gaussian, together with Laplace or selection | epsilon and the square of `mu`, side by side | Zhu, Dong, Wang 2022 |
 //! | epsilon, delta | with a threshold | delta, and epsilon as above | Kairouz, Oh, Viswanath 2015 |
 //! | epsilon, delta, [by kinds](Split::by_kinds) | all, each in its share | the distributions of all losses | Zhu, Dong, Wang 2022 |
 //!
@@ -306,7 +308,8 @@ impl<MO: Accounted> Context<MO> {
     }
     /// Report the cost of each release.
     pub fn report(&self) -> Report<MO> {
-        // Code that holds this lock leaves no partial state. So a poisoned lock is safe to use.
+        // Code that holds this lock leaves no partial state, even if it panics. So it is safe to
+        // read the state after such a panic.
         let books = self.books.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let (account, entries) = (books.account.clone(), books.entries.clone());
         // The totals can take long to compute, so compute them without the lock.

@@ -8,6 +8,7 @@ use opendp_core::{
     StabilityMap, TypeName,
 };
 use opendp_measurements::new_privacy_profile;
+use pyo3::exceptions::{PyKeyboardInterrupt, PySystemExit};
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
 use serde_json::{Value as Json, json};
@@ -52,12 +53,40 @@ impl Callable {
 }
 /// Return an error with the class of an exception. The text of the exception can contain data, so
 /// it is left out.
+///
+/// Some exceptions ask the program to stop. Their errors have texts of their own, which
+/// [`stopped`] recognizes.
 #[cold]
 fn raised(py: Python<'_>, error: &PyErr) -> Error {
+    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        return Error::FailedFunction(INTERRUPTED.into());
+    }
+    if error.is_instance_of::<PySystemExit>(py) {
+        return Error::FailedFunction(EXITED.into());
+    }
     let name = error.get_type(py).name().map_or_else(|_| "?".into(), |name| name.to_string());
     Error::FailedFunction(format!(
         "a Python function raised {name}; its message is left out, because it may contain data"
     ))
+}
+
+const INTERRUPTED: &str = "a Python function was stopped by KeyboardInterrupt";
+const EXITED: &str = "a Python function was stopped by SystemExit";
+
+/// Return the exception that asked the program to stop, if a function or a map of a user raised
+/// one. Python must receive this exception, because code that handles errors of this library would
+/// not stop. It is a new exception: the text and the frames of the raised exception can contain
+/// data, and so can the exit status. The new status is 1, which means a failure.
+#[cold]
+pub(crate) fn stopped(error: &Error) -> Option<PyErr> {
+    match error {
+        Error::At { source, .. } => stopped(source),
+        Error::FailedFunction(text) if text == INTERRUPTED => {
+            Some(PyKeyboardInterrupt::new_err(()))
+        }
+        Error::FailedFunction(text) if text == EXITED => Some(PySystemExit::new_err(1)),
+        _ => None,
+    }
 }
 
 /// A function or a map from a user, as an argument of a constructor.

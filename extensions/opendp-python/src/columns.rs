@@ -23,7 +23,7 @@ use numpy::{
     PyUntypedArrayMethods,
 };
 use opendp_core::erased::{AnyDomain, AnyFunction, AnyValue};
-use opendp_core::{Atom, AtomDomain, Carrier, Domain, Error, Result, VectorDomain};
+use opendp_core::{Atom, AtomDomain, Carrier, Domain, Error, Result, VectorDomain, with_threads};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
@@ -267,13 +267,18 @@ where
     }
     // These threads belong to the pool of this process: see `errors::detached`. If a thread of the
     // pool gets no processor, this delays nothing, because the other threads do all parts.
-    let partials: Vec<_> = (0..threads).into_par_iter().map(|_| fold()).collect();
-    let mut partials = partials.into_iter();
-    let mut total = partials.next().unwrap_or_else(|| function.start())?;
-    for other in partials {
-        total.merge(other?)?;
-    }
-    total.finish()
+    with_threads(|divided| {
+        if !divided {
+            return fold()?.finish();
+        }
+        let partials: Vec<_> = (0..threads).into_par_iter().map(|_| fold()).collect();
+        let mut partials = partials.into_iter();
+        let mut total = partials.next().unwrap_or_else(|| function.start())?;
+        for other in partials {
+            total.merge(other?)?;
+        }
+        total.finish()
+    })
 }
 
 /// Converts chunks of rows, and checks them against a domain.

@@ -6,10 +6,14 @@ use opendp_core::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
-use crate::forked;
+use crate::{callbacks, forked};
 
-/// Convert an error to an exception of the class for its kind.
+/// Convert an error to an exception of the class for its kind. If a function of a user asked the
+/// program to stop, the exception asks the same.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
+    if let Some(stopped) = callbacks::stopped(error) {
+        return stopped;
+    }
     static OF: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let made = OF
         .import(py, "opendp_rs._errors", "of")

@@ -67,10 +67,10 @@ mod _native {
         interactive::{OdometerQueryable, PyQueryable},
         listing::{describe, names},
         make,
-        objects::chain::then,
         objects::{
             Domain, Function, Measure, Measurement, Metric, Odometer, PySpace, Transformation,
         },
+        objects::{chain::then, run::check_distances},
         profile::Profile,
         search::{bounds_float, bounds_int, search_float, search_int},
     };

@@ -3,7 +3,7 @@
 pub(crate) mod chain;
 mod column;
 mod describe;
-mod run;
+pub(crate) mod run;
 
 use opendp_core::erased::{
     AnyDomain, AnyFunction, AnyMeasure, AnyMeasurement, AnyMetric, AnyOdometer, AnyTransformation,

@@ -15,14 +15,16 @@ struct Condition<'py> {
     callable: Bound<'py, PyAny>,
     library_error: Bound<'py, PyAny>,
     mistake: Mutex<Option<PyErr>>,
-    last: Mutex<Option<PyErr>>,
+    /// The first error of this library. The search starts at an ordinary value and ends at extreme
+    /// values. So the first error is about the chain, and the last error is often about the value.
+    first: Mutex<Option<PyErr>>,
 }
 impl<'py> Condition<'py> {
     fn new(callable: Bound<'py, PyAny>) -> PyResult<Self> {
         let py = callable.py();
         let library_error = py.import("opendp_rs._errors")?.getattr("OpenDPError")?;
-        let (mistake, last) = (Mutex::new(None), Mutex::new(None));
-        Ok(Condition { py, callable, library_error, mistake, last })
+        let (mistake, first) = (Mutex::new(None), Mutex::new(None));
+        Ok(Condition { py, callable, library_error, mistake, first })
     }
     fn holds<T: IntoPyObject<'py>>(&self, value: T) -> Result<bool> {
         let stopped = || Error::FailedFunction("the condition failed".into());
@@ -32,8 +34,8 @@ impl<'py> Condition<'py> {
         let answer = self.callable.call1((value,)).and_then(|answer| answer.is_truthy());
         answer.map_err(|error| {
             let known = error.is_instance(self.py, &self.library_error);
-            let slot = if known { &self.last } else { &self.mistake };
-            *held(slot) = Some(error);
+            let slot = if known { &self.first } else { &self.mistake };
+            held(slot).get_or_insert(error);
             stopped()
         })
     }
@@ -41,7 +43,7 @@ impl<'py> Condition<'py> {
         if let Some(mistake) = held(&self.mistake).take() {
             return Err(mistake);
         }
-        found.map_err(|error| match (error, held(&self.last).take()) {
+        found.map_err(|error| match (error, held(&self.first).take()) {
             (Error::FailedFunction(_), Some(own)) => own,
             (error, _) => exception(self.py, &error),
         })

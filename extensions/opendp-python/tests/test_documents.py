@@ -170,6 +170,7 @@ def evaluated(run):
     return repr(found.delta(0.5) if isinstance(found, dp.PrivacyProfile) else found)
 
 
+@pytest.mark.filterwarnings("ignore:d_in")
 def test_every_pipeline_of_the_comparison_is_written():
     """The pipelines of `conformance/compare.py` and their documents have the same maps and values."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance"))

@@ -137,6 +137,7 @@ def numbers(distance):
     return list(distance) if isinstance(distance, tuple) else [distance]
 
 
+@pytest.mark.filterwarnings("ignore:d_in")
 @pytest.mark.parametrize("row", range(len(MAPS)))
 def test_a_map_is_at_least_as_tight_as_the_known_one(row):
     make, facts, equal = MAPS[row]

@@ -146,6 +146,43 @@ def test_a_forked_child_has_noise_of_its_own_and_does_not_wait_for_threads_of_it
     assert len(set(flat)) == len(flat)
 
 
+def _ask_in_threads(pipe):
+    """Let three threads ask a queryable that divides many rows while it holds its lock."""
+    data, release, found = numpy.ones(600_000), noisy_sum(), []
+    queryable = dp.new_queryable(lambda state, _: (state, release(data)))(0)
+
+    def ask():
+        for _ in range(12):
+            try:
+                found.append(abs(queryable(1) - 600_000) < 1000)
+            except dp.OpenDPError as error:
+                found.append(str(error))
+
+    threads = [threading.Thread(target=ask, daemon=True) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    pipe.send(found)
+    pipe.close()
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="no fork")
+def test_a_forked_child_divides_no_rows_under_a_lock():
+    """If it did, a thread could run the question of another thread while it holds the lock."""
+    fork = multiprocessing.get_context("fork")
+    ours, theirs = fork.Pipe(duplex=False)
+    child = fork.Process(target=_ask_in_threads, args=(theirs,))
+    child.start()
+    theirs.close()
+    try:
+        assert ours.poll(120), "the threads of the child wait for each other"
+        assert ours.recv() == [True] * 36
+    finally:
+        child.kill()
+        child.join()
+
+
 def test_the_import_loads_neither_numpy_nor_others():
     code = (
         "import sys, opendp_rs.prelude as dp; dp.t.make_count;"

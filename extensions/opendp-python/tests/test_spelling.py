@@ -172,6 +172,7 @@ def test_documents_of_both_kinds_are_read():
     assert dp.deserialize(foreign).map(1) == 0.25
 
 
+@pytest.mark.filterwarnings("ignore:d_in")
 def test_a_document_and_python_make_the_same_object(ints):
     """Both use the same constructors of the same registry. So maps and outputs are equal."""
     text = """{"space": {"domain": {"vector_domain": {"atom_domain": {"T": "i32"}}},

@@ -1,4 +1,5 @@
-//! Laws and audits: one line for each constructor of this crate, and a control that must fail.
+//! Tests of laws and of privacy claims, for each constructor of this crate. Some of the claims are
+//! controls: these claims are wrong, so the tests must refuse them.
 
 use custom_mechanism::{
     EdgeDistance, FlipProbability, Graph, GraphDomain, make_debiased_edge_count, make_edge_count,
@@ -18,7 +19,7 @@ fn graphs(nodes: u32) -> Space<GraphDomain, EdgeDistance> {
 fn flip(probability: f64) -> FlipProbability {
     FlipProbability::new(probability).unwrap()
 }
-/// Return two neighbours on three nodes. They differ in one pair of nodes.
+/// Return two neighbours: two graphs that differ in one pair of nodes.
 fn neighbours() -> (Graph, Graph) {
     (Graph::new([(0, 1)]), Graph::default())
 }
@@ -56,7 +57,8 @@ fn the_combinators_keep_to_their_maps() {
     let single = make_randomized_graph(graphs(2), flip(0.25)).unwrap();
     let twice = make_repeat(single.clone(), 2).unwrap();
     assert!(private(&twice, (&x, &y), FEW).unwrap().comparisons > 0);
-    // The control: the loss of two releases is larger than the loss of one release.
+    // The control: the loss of two releases is larger than the loss of one release. So two releases
+    // break a claim that states the loss of one release.
     let loss_of_one = Claim::of(&single, &1).unwrap();
     assert!(loss_of_one.by_releases(FEW, || twice.invoke(&x), || twice.invoke(&y)).is_err());
 

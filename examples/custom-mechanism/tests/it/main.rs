@@ -1,4 +1,4 @@
-//! Tests that use the crate only through the registry, with documents.
+//! Tests that use the crate through the registry, mostly with documents.
 #![allow(clippy::unwrap_used, reason = "tests fail by a panic")]
 
 mod laws;
@@ -141,8 +141,9 @@ fn measures_that_differ_do_not_compose() {
     let error = build(&on_graphs(json!([{"composition": {"measurements": [count, gaussian]}}])));
     assert_eq!(error.unwrap_err().kind(), "MeasureMismatch");
 }
-// Another crate that needs this type can contain the same registration. Then the registry has two
-// equal registrations, but a document that uses the constructor for this type is not ambiguous.
+// This registration stands for a registration in another crate that needs the same type. With it,
+// the registry has two equal registrations. A document that uses the constructor for this type is
+// still not ambiguous.
 register! {
     "main.rs": make_clamp(input, bounds) for T in [isize], M in [SymmetricDistance];
 }

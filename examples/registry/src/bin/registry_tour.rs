@@ -18,7 +18,8 @@ use serde_json::json;
 use opendp_measurements as _;
 use opendp_transformations as _;
 
-/// The private sum of incomes, in thousands. The scale of the noise is a free parameter.
+/// A document of a private sum of incomes, in thousands. The scale of the noise is a free
+/// parameter.
 const SUM: &str = r#"{
     "space": {
         "domain": {"vector_domain": {"atom_domain": {"T": "f64", "nan": false}}},
@@ -97,7 +98,7 @@ fn at_scale(document: &Document, registry: &Registry, scale: f64) -> Result<AnyM
     let values = BTreeMap::from([("scale".to_owned(), json!(scale))]);
     document.build_with(registry, &values)?.measurement()
 }
-/// Write the spaces of a mechanism, and its loss at several distances.
+/// Describe the input space and the measure of a mechanism, and its loss at several distances.
 fn describe(measurement: &AnyMeasurement) -> Result<Vec<String>> {
     let (domain, metric) = (measurement.input().domain(), measurement.input().metric());
     let mut text = vec![

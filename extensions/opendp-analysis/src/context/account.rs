@@ -266,8 +266,8 @@ fn amounts(
     let largest = account.room(&share, Kind::Gaussian)?.mu_squared.to_f64_down();
     let (filters, epsilon) = (account.filters(), epsilon.to_f64_down());
     let joined = joined_delta(0.0, largest.sqrt(), epsilon)?;
-    // Before the first release, it is not known which filter will remain open. So each filter has
-    // its own delta for thresholds.
+    // Before the first release, it is not known which filter will remain open. So compute the delta
+    // for thresholds for each filter: it is the fraction `delta / all` of the filter's delta.
     let all = account.budget().1;
     let part = |room: &accounting::Room| match account.has_begun() || all.is_zero() {
         true => own.clone().min(room.delta.clone()),

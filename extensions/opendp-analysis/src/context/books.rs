@@ -39,7 +39,7 @@ impl<MO: Accounted> Context<MO> {
     ///
     /// # Errors
     /// `Argument` when the loss of the release has another measure, or is for another unit of
-    /// privacy. `BudgetExceeded` when the release does not fit.
+    /// privacy. `BudgetExceeded` when the loss of the release does not fit the remaining budget.
     pub fn carry_over(&self, entry: Entry) -> Result<()> {
         let (expected, found) = (MO::type_name().to_string(), &entry.measure);
         if *found != expected {
@@ -72,7 +72,7 @@ impl<MO: Accounted> Context<MO> {
     pub(crate) fn room(&self, wanted: &Wanted, kind: Kind) -> Result<Room> {
         self.locked()?.account.room(wanted, kind)
     }
-    /// Find the largest costs that fit the next `count` queries together.
+    /// Find the largest costs that fit the share of the next `count` queries together.
     pub(crate) fn endowed(&self, count: usize, wanted: Option<&[Exact]>) -> Result<Endowed> {
         let books = self.locked()?;
         let share = self.split.share_of(books.entries.len(), count, wanted)?;

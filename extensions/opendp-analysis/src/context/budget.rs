@@ -134,8 +134,8 @@ impl WithGaussian for Approximate<MaxDivergence> {
     note = "make it with `Budget::epsilon_delta(1.0, 1e-6)`, or list the keys: `.histogram(keys)`"
 )]
 pub trait WithDelta: Accounted<Base = MaxDivergence> {
-    /// Make the measurement that adds truncated Laplace noise to counts and hides keys below a
-    /// threshold.
+    /// Make the measurement that adds truncated Laplace noise to counts and hides keys whose noisy
+    /// counts are below a threshold.
     ///
     /// # Errors
     /// The errors of [`make_truncated_laplace_threshold`].
@@ -253,7 +253,7 @@ where
     }
 }
 
-/// The largest loss of all queries of a context together, or of one query.
+/// The largest allowed loss of all queries of a context together, or of one query.
 ///
 /// Amounts are exact decimals. A budget of 0.3 pays for exactly three losses of 0.1.
 ///

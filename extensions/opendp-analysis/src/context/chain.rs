@@ -111,13 +111,13 @@ fn sorted<T: Atom>() -> Result<Function<Vec<T>, Vec<T>>> {
 /// number of candidates times the number of quantiles.
 ///
 /// # Proof
-/// [`make_private_quantile`](crate::make_private_quantile) documents the bound for one candidate.
-/// By the union bound, the error of each chosen candidate is at most this bound, except with
-/// probability `alpha` for all candidates together. Sorting keeps this bound. In ranks, none of the
-/// first `i` chosen candidates exceeds the `i`-th quantile by more than this bound. So the `i`-th
-/// smallest candidate does not exceed this quantile by more than the bound. None of the chosen
-/// candidates from the `i`-th on is below the `i`-th quantile by more than this bound. So the
-/// `i`-th smallest candidate is not below this quantile by more than the bound.
+/// [`make_private_quantile`](crate::make_private_quantile) documents the bound for one quantile. By
+/// the union bound over the quantiles, the errors of all chosen candidates are at most
+/// `scale ln(n / alpha)`, except with probability `alpha`. Sorting keeps this bound. In ranks, none
+/// of the first `i` chosen candidates exceeds the `i`-th quantile by more than this bound. So the
+/// `i`-th smallest candidate does not exceed this quantile by more than the bound. None of the
+/// chosen candidates from the `i`-th on is below the `i`-th quantile by more than this bound. So
+/// the `i`-th smallest candidate is not below this quantile by more than the bound.
 pub(super) fn quantile_bound(choices: usize) -> Bound {
     Arc::new(move |scale: Scale, alpha: f64| {
         let logarithm = f64::inf_cast(choices)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
@@ -192,8 +192,8 @@ where
 pub(super) type TableTotal<DO, M> = Transformation<TableDomain, SymmetricDistance, DO, M>;
 
 /// Make a transformation of tables from a transformation of rows. `read` computes the rows of a
-/// table. Each method of [`Source`](super::table::Source) that computes rows is 1-stable: distances
-/// do not grow.
+/// table, and must be 1-stable: distances do not grow. Each method of
+/// [`Source`](super::table::Source) that computes rows is 1-stable.
 pub(super) fn total_of_tables<D: Domain, DO: Domain, M: Metric>(
     space: &Space<TableDomain, SymmetricDistance>,
     total: Transformation<D, SymmetricDistance, DO, M>,
@@ -280,7 +280,7 @@ pub(super) fn gaussian_on<MO: Accounted, N: Noisy<MO>>(
         false => N::gaussian(number, dials.scale),
     }
 }
-/// A measurement of counts by Gaussian noise.
+/// A measurement that adds Gaussian noise to counts.
 type OfCounts = Measurement<Column<i64>, L2Distance<i64>, ZeroConcentratedDivergence, Vec<i64>>;
 /// Add discrete or continuous Gaussian noise to counts.
 pub(super) fn gaussian_on_counts(
@@ -299,8 +299,8 @@ pub(super) fn gaussian_on_counts(
 /// A release of choices by Gumbel noise is an adaptive composition of choices. A parallel
 /// composition divides the rows between its parts. For each division of the rows, the parallel
 /// composition is also an adaptive composition of choices. For this division, the sum of the `rho`
-/// of all parts is at most the `rho` of the parallel composition. So `mu_squared_of_choices` bounds
-/// `mu^2`.
+/// of all parts is at most the `rho` of the parallel composition. So `mu_squared_of_choices`
+/// computes an upper bound on `mu^2` from the `rho` of the release.
 ///
 /// # Proof of the number of choices
 /// Suppose that the number `k` of successive levels of choices is given. Then each level has the

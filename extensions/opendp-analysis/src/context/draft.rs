@@ -132,8 +132,8 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
             Err(error) => Err(error.clone()),
         }
     }
-    /// Return the terms, or the error of a step. Callers use the budget only after this function.
-    /// So the error of a step is returned before any error of the budget.
+    /// Return the terms, or the error of a step. Callers call this function before they use the
+    /// budget. So the error of a step is returned before any error of the budget.
     fn checked(&self) -> Result<&Terms<'c, MO>> {
         match &self.build {
             Ok(_) => Ok(&self.terms),

@@ -32,9 +32,10 @@ use releases::Numbers;
 /// call, other rows are left out.
 ///
 /// The statistics of one question share releases. For a mean, a variance, a sum and a count
-/// together, only one release of counts is made. If there are counts, sums are released as sums of
-/// signed distances from the middle of the bounds. One row changes such a sum by at most about half
-/// of the width of the bounds, so the noise of this sum usually has a smaller scale.
+/// together, only one release of counts is made. If the question needs these counts, sums are
+/// released as sums of signed distances from the middle of the bounds. One row changes such a sum
+/// by at most about half of the width of the bounds, so the noise of this sum usually has a smaller
+/// scale.
 ///
 /// A row is in at most one group. So if a person has one row, the cost of a release about all
 /// groups is the cost of a release about one group (parallel composition). If a person has `d`
@@ -292,8 +293,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         self.rehearsed = true;
         self
     }
-    /// Return whether there are no groups, because no key was found or because keys will be found
-    /// later.
+    /// Return whether the list of keys is empty. The list is empty if no key was found, or if the
+    /// keys will be found later.
     pub fn has_no_keys(&self) -> bool {
         matches!(&self.keys, Keys::Listed(keys) if keys.is_empty())
     }

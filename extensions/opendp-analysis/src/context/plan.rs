@@ -59,18 +59,18 @@ pub enum Goal {
 /// Under an epsilon and a delta, a plan also chooses the kind of noise. Numbers get Laplace or
 /// Gaussian noise. Choices among candidates get exponential or Gumbel noise. The plan divides the
 /// budget between pure losses, Gaussian noise and deltas. If nothing was spent before, the scales
-/// are within one percent of the best scales for these kinds of noise, and later questions use the
+/// are within one percent of the best scales for these kinds of noise. Later questions then use the
 /// same division of the budget. If something was spent before, the plan uses the filters that are
-/// still open, and its scales can be larger than the best scales.
+/// still open. Its scales can then be larger than the best scales.
 ///
 /// A question that finds keys has a threshold, which hides keys with lower noisy counts. If such a
 /// question has a weight, its threshold counts as an error, in addition to the error of the noise.
 /// In this case, the plan finds the scale, the threshold and the part of delta for thresholds
 /// together.
 ///
-/// The noise is reduced further under four conditions. The plan takes the whole budget. All its
-/// goals are weights. No question has a threshold. The noise has at most 16 different losses. Under
-/// these conditions, each release gets a share of the budget, and a pair of distributions defines
+/// The noise is reduced further under four conditions: the plan takes the whole budget, all its
+/// goals are weights, no question has a threshold, and the releases have at most 16 different
+/// losses. Then each release gets a share of the budget, and a pair of distributions defines
 /// this share ([`SharedAccount`](opendp_measurements::accounting::SharedAccount)). The account
 /// composes the distributions of the losses. So plans with choices need less noise than with
 /// filters. Under the same conditions, Gaussian noise on integers is discrete, if discrete noise
@@ -236,9 +236,9 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         parts.extend(endowed.full_delta);
         MO::default().join(&parts)
     }
-    /// Find the scales of all questions. Wanted accuracies are reached exactly. The questions with
-    /// weights get the remaining part of the share. Without weights, this part stays in the
-    /// budget.
+    /// Find the scales of all questions. A question with a wanted accuracy gets about the largest
+    /// scale that reaches this accuracy. The questions with weights get the remaining part of the
+    /// share. Without weights, this part stays in the budget.
     ///
     /// # Errors
     /// `BudgetExceeded` when the wanted accuracies do not fit.
@@ -246,8 +246,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         self.solved(1.0)
     }
     /// Find the scales of all questions, as [`solve`](Plan::solve) does. If the wanted accuracies
-    /// do not fit, multiply all of them by one factor: the least factor with which they fit. If
-    /// some questions have weights, wanted accuracies take at most nine tenths of the share.
+    /// do not fit, multiply all of them by one factor: about the least factor with which they fit.
+    /// If some questions have weights, wanted accuracies must fit nine tenths of the share.
     ///
     /// # Errors
     /// The errors of the account.

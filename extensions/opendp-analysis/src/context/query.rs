@@ -105,7 +105,7 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         part.title = part.title.map(|title| format!("{title}: {what}"));
         part
     }
-    /// Count the rows of the table.
+    /// Count the rows that the query uses.
     pub fn count(self) -> Statistic<'c, MO, i64> {
         let total = || -> Result<Number<i64>> {
             let rows = VectorDomain::new(AtomDomain::<bool>::default());
@@ -207,11 +207,11 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         (terms, self.failed)
     }
 }
-/// A number that is computed from a table, before its noise.
+/// A number that is computed from a table. Noise is not added yet.
 pub(super) type Number<N> = TableTotal<AtomDomain<N>, AbsoluteDistance<N>>;
-/// Counts that are computed from a table, before their noise.
+/// Counts that are computed from a table. Noise is not added yet.
 pub(super) type Counts<MO> = TableTotal<Column<i64>, <MO as Accounted>::Norm>;
-/// The counts of keys that are computed from a table, before their noise.
+/// The counts of the keys in a table. Noise is not added yet.
 pub(super) type CountsOfKeys<K> =
     TableTotal<MapDomain<AtomDomain<K>, AtomDomain<i64>>, L01InfDistance<AbsoluteDistance<i64>>>;
 

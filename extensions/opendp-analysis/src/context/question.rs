@@ -26,7 +26,8 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
         self.known.scale.value()
     }
     /// Return the kind of noise: "Laplace", "Gaussian" or "discrete Gaussian". For a choice among
-    /// candidates, return "selection".
+    /// candidates, return "selection". For counts of keys that are found, return "Laplace,
+    /// threshold".
     pub fn mechanism(&self) -> &'static str {
         self.known.mechanism
     }
@@ -45,7 +46,7 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
         self.measurement.map(&self.known.context.unit().distance())
     }
     /// Return the exact cost that the answer would have as the only release: one number for each
-    /// part.
+    /// part of the budget.
     pub fn exact_loss(&self) -> &[Exact] {
         &self.known.cost.parts
     }
@@ -124,7 +125,7 @@ pub(crate) struct Known<'c, MO: Accounted> {
     pub(super) error_in: ErrorIn,
     pub(super) bound: Option<Bound>,
     pub(super) noise: Option<fn(Scale, bool) -> Noise>,
-    /// Whether the noisy number can be cut off at the ends of its type.
+    /// Whether the noisy number can be cut off at the ends of the range of its type.
     pub(super) cut_off: bool,
     pub(super) cost: Cost,
 }
@@ -208,12 +209,14 @@ pub struct Answer<MO: Accounted, TO: Carrier> {
     mechanism: &'static str,
     scale: Scale,
     noise: Option<Noise>,
-    /// The estimates are made once, so every copy of an estimate has the same noise.
+    /// The estimates are made only once. Later calls return the same estimates, so computations
+    /// treat the noise in all copies as the same noise.
     estimates: Arc<OnceLock<Vec<Estimate>>>,
 }
 impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
     /// Return the kind of noise: "Laplace", "Gaussian" or "discrete Gaussian". For a choice among
-    /// candidates, return "selection".
+    /// candidates, return "selection". For counts of keys that are found, return "Laplace,
+    /// threshold".
     pub fn mechanism(&self) -> &'static str {
         self.mechanism
     }
@@ -292,9 +295,9 @@ impl<MO: Accounted, TO: Released<Intervals = Vec<(f64, f64)>>> Answer<MO, TO> {
 }
 impl<MO: Accounted, TO: Released> Answer<MO, TO> {
     /// Return an interval that contains the true number except with probability `alpha`. For
-    /// several numbers, all intervals contain their true numbers except with probability `alpha`
-    /// for all of them together. Intervals include the error of noise, and exclude the error of
-    /// clamping.
+    /// several numbers, return one interval for each number. Except with probability `alpha`, each
+    /// interval contains its true number. Intervals include the error of noise, and exclude the
+    /// error of clamping.
     ///
     /// # Errors
     /// The errors of [`confidence_interval`].

@@ -39,7 +39,8 @@ pub struct Entry {
     pub scale: f64,
     /// The threshold for keys, if there is one.
     pub threshold: Option<f64>,
-    /// The exact loss that this release would have as the only release: one number for each part.
+    /// The exact loss that this release would have as the only release: one number for each part of
+    /// the budget.
     pub loss: Vec<Exact>,
     /// The id of the [plan](super::Plan) that the release is part of, if the plan has an id.
     pub plan: Option<String>,
@@ -68,7 +69,7 @@ pub struct Entry {
     pub accuracy: Option<f64>,
     /// The unit of `accuracy`.
     pub error_in: ErrorIn,
-    /// The remaining budget after the release: one number for each part.
+    /// The remaining budget after the release: one number for each part of the budget.
     pub left: Vec<Exact>,
 }
 
@@ -90,8 +91,8 @@ pub trait Journal: Send + Sync {
     /// Any error when the record could not be written. Then nothing is released.
     fn record(&self, entry: &Entry) -> Result<()>;
     /// Record all releases of a [plan](super::Plan), after the charge and before the first release
-    /// is run. A journal that survives a crash writes all entries at once or none of them, because
-    /// the plan is charged as a whole. The default implementation records the entries one by one.
+    /// is run. A journal that survives a crash must write all entries or none of them, because the
+    /// plan is charged as a whole. The default implementation records the entries one by one.
     ///
     /// # Errors
     /// Any error when the record could not be written. Then nothing is released.
@@ -134,10 +135,10 @@ impl<MO: Accounted> Report<MO> {
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
-    /// Return the exact total of all losses: one number for each part. The total can be less than
-    /// the sum of the losses if the budget is an epsilon and a delta. For such a budget, the total
-    /// is a valid bound only if the releases were fixed in advance. Otherwise only the whole budget
-    /// is a valid bound.
+    /// Return the exact total of all losses: one number for each part of the budget. The total can
+    /// be less than the sum of the losses if the budget is an epsilon and a delta. For such a
+    /// budget, the total is a valid bound only if the releases were fixed in advance. Otherwise
+    /// only the whole budget is a valid bound.
     pub fn exact_total(&self) -> &[Exact] {
         &self.total
     }
@@ -179,7 +180,8 @@ fn parts<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> Json {
     let named = MO::PARTS.iter().zip(parts);
     Json::Object(named.map(|(name, part)| ((*name).to_owned(), float(part).to_json())).collect())
 }
-/// Round a number to about four digits, for display.
+/// Write a number for display, with at most 5, 4 or 2 decimals. Larger numbers get fewer decimals.
+/// Very small and very large numbers are written with an exponent.
 ///
 /// ```
 /// # use opendp_analysis::context::short;

@@ -72,8 +72,9 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             chain.step(|rows| make_clamp(rows, Bounds::new(lower, upper)?))
         })
     }
-    /// Bring the number of rows to `size`: drop rows, or add zeros that are clamped to the bounds.
-    /// `size` must not be taken from the data.
+    /// Bring the number of rows to `size`: drop rows, or add copies of a default value that is
+    /// clamped to the bounds. For numbers, the default value is 0. `size` must not be taken from
+    /// the data.
     #[must_use]
     pub fn resize(self, size: usize) -> Self {
         self.step(|_, chain| {
@@ -175,8 +176,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         let what = format!("counts by `{}`", self.name);
         Statistic::new(self.query.counts_of_keys(what, counts))
     }
-    /// Choose the `k` categories with the most rows, in descending order. The categories are
-    /// public.
+    /// Choose the `k` categories with the highest noisy counts, in descending order of these
+    /// counts. The categories are public.
     pub fn top_k(self, k: usize, categories: Vec<T>) -> Choice<'c, MO, Vec<T>>
     where
         T: Key,
@@ -197,12 +198,13 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                 Ok(of_base(&chosen.then(|| Ok(names_of))?))
             })
         });
-        // Let `n` be the number of categories. Except with probability `alpha`, all exponential
-        // noise is below `scale ln(n / alpha)`. If all noise is below this bound, the count of a
-        // chosen category is at most `scale ln(n / alpha)` below the count of a category that was
-        // not chosen. With Gumbel noise, there are `k` successive choices (Durfee, Rogers 2019,
-        // Lemma 4.2). In each choice, the chosen count is more than `t` below the best remaining
-        // count with probability at most `n exp(-t / scale)`.
+        // Let `n` be the number of categories. Exponential noise is not negative. Except with
+        // probability `alpha`, all exponential noise is below `scale ln(n / alpha)`. If all noise
+        // is below this bound, the count of a chosen category is at most `scale ln(n / alpha)`
+        // below the count of a category that was not chosen. With Gumbel noise, there are `k`
+        // successive choices (Durfee, Rogers 2019, Lemma 4.2). In each choice, the chosen count is
+        // more than `t` below the best remaining count with probability at most
+        // `n exp(-t / scale)`.
         let chances = choices.saturating_mul(if MO::NOISE == "Laplace" { 1 } else { k.max(1) });
         let what = format!("top {k} of `{}`", self.name);
         let mut draft = self.query.draft(what, SELECTION, build);

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from . import _native, _registry
-from ._errors import of
+from ._errors import OpenDPError, of
 from ._partial import chain
 from ._search import binary_search_param
-from ._spaces import domain_of, loss_of
+from ._shares import account
+from ._spaces import check_loss, domain_of, domains_of_data, loss_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
@@ -27,8 +28,12 @@ class Context:
     queries over the budget.
     """
 
-    def __init__(self, session: Any, space: Any, d_in: Any, measure: Any, d_mids: Any) -> None:
+    def __init__(
+        self, session: Any, space: Any, d_in: Any, measure: Any, d_mids: Any, start: Any = None
+    ) -> None:
         self._session, self._space, self._d_in = session, space, d_in
+        # Queries begin here: with the space, or with a cast of its rows to a wide type.
+        self._start = space if start is None else start
         self._measure, self._d_mids = measure, d_mids
         if d_mids is None:
             self._session = session.within(space)
@@ -46,16 +51,22 @@ class Context:
         """Open a context: a data set, the unit of privacy, and the budget with its division.
 
         Without ``domain``, the Python type of the data gives the domain. This discloses the type.
+        Queries then see integers as ``i64`` and floats as ``f64``, because a sum is cut to the
+        range of the type of its rows.
         For a list, it also discloses more: an empty list is an error, and so is a list whose first
         1000 items have several types, such as numbers and ``None``. So pass ``domain`` for lists of
         private rows.
         """
         metric, d_in = _pair("privacy_unit", privacy_unit, _native.Metric, "dp.unit_of(...)")
         measure, loss = _pair("privacy_loss", privacy_loss, _native.Measure, "dp.loss_of(...)")
-        space = _native.Space(domain or domain_of(data, infer=True), metric)
+        check_loss("privacy_loss", measure, loss)
+        if domain is None:
+            space, start = _inferred(data, metric)
+        else:
+            space = start = _space(domain, metric)
         splits = (split_evenly_over, split_by_weights, d_mids)
-        made, d_mids = _account(space, measure, d_in, loss, splits)
-        return Context(made(data), space, d_in, measure, d_mids)
+        made, d_mids = account(space, measure, d_in, loss, splits)
+        return Context(made(data), space, d_in, measure, d_mids, start)
 
     def query(self, **loss: Any) -> Query:
         """Begin the next query on the whole data set.
@@ -74,16 +85,25 @@ class Context:
                         f"argument `query`: expected a share in the unit of the budget, {unit}; "
                         f"the budget is in {self._measure}, and the share in {measure}",
                     )
-            return Query(self, self._space, None, d_mid)
+            return Query(self, self._start, None, d_mid)
         if loss:
             raise of(
                 "Argument", "argument `query`: the shares of the budget are fixed; state none here"
             )
-        return Query(self, self._space)
+        return Query(self, self._start)
 
     def __call__(self, query: Any) -> Any:
         """Spend the next part of the budget on a measurement, and return its release."""
-        return self._session(query)
+        try:
+            return self._session(query)
+        except OpenDPError as error:
+            other = getattr(query, "input_space", self._space)
+            if error.kind not in ("DomainMismatch", "MetricMismatch") or other == self._space:
+                raise
+            kind = error.kind
+        reason = f"expected a query about the data of the context, {self._space}, found {other}"
+        advice = "begin it with `query()`, or state `domain` when you open the context"
+        raise of(kind, f"argument `query`: {reason}; {advice}")
 
     @property
     def _asked(self) -> int:
@@ -125,12 +145,50 @@ def _pair(name: str, value: Any, first: Any, maker: str) -> tuple[Any, Any]:
     raise of("Argument", f"argument `{name}`: expected the result of `{maker}`, found {found}")
 
 
+def _inferred(data: Any, metric: Any) -> tuple[Any, Any]:
+    """Return the space of data without a stated domain, and where queries on the data begin.
+
+    If the registry has a cast from the type of the rows to the wide type, the space keeps the type
+    of the rows. So the context also answers measurements about rows of this type.
+    """
+    domain, T, wide = domains_of_data(data, metric)
+    if T == wide:
+        space = _space(domain, metric)
+        return space, space
+    if T in ("i32", "u32", "f32"):
+        space = _native.Space(domain, metric)
+        return space, _make("make_cast_default", {"input": space, "TOA": wide})
+    space = _native.Space(domain_of(f"Vec<{wide}>"), metric)
+    return space, space
+
+
+def _space(domain: Any, metric: Any) -> Any:
+    """Return the space of the data of a context.
+
+    A space is known if a registered function takes it. But no function takes a space of one value
+    and the discrete distance. Randomized response has such an input space, so it gives the space.
+    """
+    if metric.type == "DiscreteDistance" and domain.type.startswith("AtomDomain<"):
+        T = domain.carrier_type
+        categories = {"String": ["0", "1"], "bool": [False, True]}.get(T, [0, 1])
+        given = {"categories": categories, "prob": 0.5, "T": T}
+        try:
+            known = _make("make_randomized_response", given).input_space
+        except OpenDPError:
+            known = None
+        if known is not None and known.domain == domain:
+            return known
+    return _native.Space(domain, metric)
+
+
 def _cast(measurement: Any, measure: Any, d_mid: Any) -> Any:
     """Convert a measurement to the measure of a budget."""
     if not isinstance(measurement, _native.Measurement) or measurement.output_measure == measure:
         return measurement
     have, want = measurement.output_measure.type, measure.type
     given = {"measurement": measurement}
+    if (have, want) == ("MaxDivergence", "Approximate<ZeroConcentratedDivergence>"):
+        return _make("make_approximate", {"measurement": _make("make_pureDP_to_zCDP", given)})
     if want == f"Approximate<{have}>":
         return _make("make_approximate", given)
     if (have, want) == ("MaxDivergence", "ZeroConcentratedDivergence"):
@@ -138,59 +196,12 @@ def _cast(measurement: Any, measure: Any, d_mid: Any) -> Any:
     if "ZeroConcentratedDivergence" in have and want == "Approximate<MaxDivergence>" and d_mid:
         curve = _make("make_zCDP_to_approxDP", given)
         return _make("make_fix_delta", {"measurement": curve, "delta": d_mid[1]})
-    return measurement
-
-
-def _compose(space: Any, measure: Any, d_in: Any, d_mids: Sequence[Any]) -> Any:
-    given = {"input": space, "output_measure": measure, "d_in": d_in, "d_mids": list(d_mids)}
-    return _make("make_adaptive_composition", given)
-
-
-def _account(
-    space: Any, measure: Any, d_in: Any, loss: Any, splits: tuple[Any, Any, Any]
-) -> tuple[Any, list[Any] | None]:
-    """Make the measurement that opens a context, and divide its budget."""
-    evenly, weights, d_mids = splits
-    if sum(option is not None for option in splits) > 1:
-        raise of(
-            "Argument",
-            "argument `split_evenly_over`: expected at most one of split_evenly_over, "
-            "split_by_weights, d_mids",
-        )
-    if all(option is None for option in splits):
-        given = {"input": space, "output_measure": measure}
-        odometer = _make("make_fully_adaptive_composition", given)
-        given = {"odometer": odometer, "d_in": d_in, "d_out": loss}
-        return _make("make_privacy_filter", given), None
-    if evenly is not None and not evenly > 0:
-        raise of("Argument", "argument `split_evenly_over`: expected a whole number above 0")
-    if d_mids is None:
-        d_mids = _divide(space, measure, d_in, loss, list(weights or [1.0] * int(evenly or 0)))
-    composed = _compose(space, measure, d_in, d_mids)
-    if not composed.check(d_in, loss):
-        raise of("BudgetExceeded", "the parts are more than the budget")
-    return composed, list(d_mids)
-
-
-def _divide(space: Any, measure: Any, d_in: Any, loss: Any, weights: list[float]) -> list[Any]:
-    """Divide a loss by weights, so that the parts compose to at most the loss."""
-    total = float(sum(weights))
-    if not weights or not all(weight > 0 for weight in weights):
-        raise of("Argument", "argument `split_by_weights`: expected numbers above 0")
-
-    def parts(scale: float) -> list[Any]:
-        shares = [scale * weight / total for weight in weights]
-        if isinstance(loss, tuple):
-            return [tuple(part * share for part in loss) for share in shares]
-        return [loss * share for share in shares]
-
-    def fits(scale: float) -> bool:
-        return bool(_compose(space, measure, d_in, parts(scale)).check(d_in, loss))
-
-    if fits(1.0):
-        return parts(1.0)
-    # The exact sum of the rounded parts can be a little above the loss. Then shrink the parts.
-    return parts(_native.search_float(fits, (0.5, 1.0)))
+    advice = "state the budget in the measure of the query, or append other noise"
+    raise of(
+        "MeasureMismatch",
+        f"argument `query`: the loss of the query is in {measurement.output_measure}, and the "
+        f"budget is in {measure}; {advice}",
+    )
 
 
 def _solve(
@@ -239,7 +250,13 @@ class Query:
         if self._make is not None:
             inner = self._make
             return self._with(lambda value: chain(inner(value), other))
-        return Query(self._context, chain(self._made, other), None, self._d_mid)
+        return Query(self._context, chain(self._left(other), other), None, self._d_mid)
+
+    def _left(self, other: Any) -> Any:
+        """Return what `other` follows: without a cast, if `other` is about rows without a cast."""
+        context = self._context
+        is_plain = getattr(other, "input_space", None) == context._space
+        return context._space if is_plain and self._made is context._start else self._made
 
     def _open(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
         """Return the parameter of noise that is not given, if exactly one is not given."""
@@ -275,18 +292,23 @@ class Query:
         """
         outer = self._context
         loss = outer._share(self._d_mid) if d_out is None else d_out
+        if d_out is not None:
+            check_loss("d_out", outer._measure, d_out)
         if loss is None or self._make is not None:
             reason = "state the share of the query, and no noise before `compositor`"
             raise of("Argument", f"argument `query`: {reason}")
-        step = isinstance(self._made, _native.Transformation)
-        space = self._made.output_space if step else self._made
-        d_in = self._made.map(outer._d_in) if step else outer._d_in
+        made, start = self._made, None
+        if made is outer._start:
+            made, start = outer._space, outer._start
+        step = isinstance(made, _native.Transformation)
+        space = made.output_space if step else made
+        d_in = made.map(outer._d_in) if step else outer._d_in
         splits = (split_evenly_over, split_by_weights, d_mids)
-        made, d_mids = _account(space, outer._measure, d_in, loss, splits)
-        whole = chain(self._made, made)
+        opens, d_mids = account(space, outer._measure, d_in, loss, splits)
+        whole = chain(made, opens)
 
         def wrap(session: Any) -> Context:
-            return Context(session, space, d_in, outer._measure, d_mids)
+            return Context(session, space, d_in, outer._measure, d_mids, start)
 
         return Query(outer, whole, None, self._d_mid, wrap)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import _native
 from ._errors import OpenDPError, in_python, of
 from ._partial import Partial, as_space
+from ._spaces import check_loss
 from ._types import default_types, is_type, type_name
 
 TYPE_CHECKING = False
@@ -246,7 +247,19 @@ def _check_measurement(name: str, value: Any) -> None:
         raise of("Argument", f"argument `{name}`: {found}")
 
 
+def _check_budget(name: str, given: dict[str, Any]) -> None:
+    """Refuse a budget that bounds nothing."""
+    if name == "make_privacy_filter" and isinstance(given.get("odometer"), _native.Odometer):
+        check_loss("d_out", given["odometer"].output_measure, given.get("d_out"))
+    if name == "make_adaptive_composition":
+        measure, d_mids = given.get("output_measure"), given.get("d_mids")
+        if isinstance(measure, _native.Measure) and isinstance(d_mids, (list, tuple)):
+            for i, loss in enumerate(d_mids):
+                check_loss(f"d_mids[{i}]", measure, loss)
+
+
 def _make(name: str, given: dict[str, Any]) -> Any:
+    _check_budget(name, given)
     try:
         return _native.make(name, given)
     except OpenDPError as error:

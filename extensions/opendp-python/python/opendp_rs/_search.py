@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from . import _native
 from ._errors import OpenDPError, of
+from ._spaces import check_loss
 from ._types import type_name
 
 TYPE_CHECKING = False
@@ -93,16 +96,74 @@ def binary_search_param(
     bounds: tuple[Any, Any] | None = None,
     T: Any = None,
 ) -> Any:
-    """Find the boundary parameter at which ``make_chain(parameter)`` meets ``(d_in, d_out)``."""
+    """Find the boundary parameter at which ``make_chain(parameter)`` meets ``(d_in, d_out)``.
+
+    It is an error if there are no neighbours at ``d_in``, if ``d_out`` is infinite, or if every
+    scale meets ``d_out``. In these cases, the search would find a scale without noise.
+    """
+    refused: list[OpenDPError] = []
+
+    def meets(value: Any) -> bool:
+        made = make_chain(value)
+        try:
+            if isinstance(made, _native.Measurement):
+                check_loss("d_out", made.output_measure, d_out)
+            _native.check_distances(made, d_in, d_out)
+        except OpenDPError as error:
+            refused.append(error)
+            raise
+        return bool(made.check(d_in, d_out))
+
     try:
-        return binary_search(lambda value: make_chain(value).check(d_in, d_out), bounds, T)
+        found = binary_search(meets, bounds, T)
     except OpenDPError as error:
+        if refused:
+            raise refused[0] from None
         if error.kind != "Search":
             raise
         # The advice about a condition is replaced by advice about a chain.
         cause = error.message.partition(";")[0]
         reason = f"no parameter was found for the loss `d_out`: {cause}"
+    else:
+        if not _is_end(meets, found):
+            return found
+        high = _above(meets, found)
+        if high is not None:
+            return binary_search(meets, (found, high), T)
+        if abs(found) > 2.2250738585072014e-308:
+            return found
+        every = f"every value meets the loss `d_out`, even {found!r}, which means no noise"
+        raise of("Search", f"{every}; choose the value yourself")
     raise of("Search", f"{reason}; {_ADVICE}")
+
+
+def _is_end(meets: Callable[[Any], bool], found: Any) -> bool:
+    """Return whether a found value is the least valid value, and no boundary of a map.
+
+    Then the next lower value gives an error, and the next higher value does not exceed the loss.
+    """
+    if isinstance(found, float):
+        low, high = math.nextafter(found, -math.inf), math.nextafter(found, math.inf)
+    else:
+        low, high = found - 1, found + 1
+    return _answer(meets, low) is None and _answer(meets, high) is not False
+
+
+def _above(meets: Callable[[Any], bool], found: Any) -> Any:
+    """Return a value above the least valid value at which the loss is exceeded, or None."""
+    for k in range(-20, 63):
+        value = found + (2.0**k if isinstance(found, float) else 2 ** max(k, 0))
+        if _answer(meets, value) is False:
+            return value
+    return None
+
+
+def _answer(meets: Callable[[Any], bool], value: Any) -> bool | None:
+    """Return whether a value meets the loss. If this gives an error, return None."""
+    try:
+        return meets(value)
+    except OpenDPError:
+        return None
 
 
 _ADVICE = "check that the chain uses its parameter, that `d_out` is above 0, or state other `bounds`"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from . import _native
-from ._errors import of
-from ._types import type_name
+from ._errors import OpenDPError, of
+from ._types import is_changed, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
@@ -54,8 +54,13 @@ def _list_of(item: Any) -> Any:
 
 def _type_of(value: Any) -> Any:
     """Return the type of public data."""
+    cell = _cell_of(value)
+    if cell is not None:
+        return _list_of(cell)
     if hasattr(value, "dtype") and getattr(value, "ndim", 0) == 1 and value.dtype.kind in "biuf":
-        return _list_of(value.dtype.type)
+        # The library has no floats of 16 bits.
+        is_half = value.dtype.kind == "f" and value.dtype.itemsize == 2
+        return _list_of("f32" if is_half else value.dtype.type)
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list):
@@ -66,6 +71,60 @@ def _type_of(value: Any) -> Any:
     return type(value)
 
 
+def _cell_of(value: Any) -> str | None:
+    """Return the type of the cells of a column of Polars or pyarrow, or of pandas over pyarrow.
+
+    This type does not depend on the rows. ``None`` means that the value is not such a column, or
+    that its cells are not numbers, texts or booleans.
+    """
+    package = type(value).__module__.partition(".")[0]
+    if package not in ("polars", "pyarrow", "pandas") or not hasattr(value, "__len__"):
+        return None
+    dtype = getattr(value, "type" if package == "pyarrow" else "dtype", None)
+    if package == "pandas":
+        dtype = getattr(dtype, "pyarrow_dtype", None)
+    return _CELLS.get(str(dtype).lower())
+
+
+# The types of cells by the names that Polars and pyarrow give them, in lower case.
+_CELLS = {
+    **{f"int{bits}": f"i{bits}" for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": f"u{bits}" for bits in (8, 16, 32, 64)},
+    **dict.fromkeys(("halffloat", "float16", "float", "float32"), "f32"),
+    **dict.fromkeys(("double", "float64"), "f64"),
+    **dict.fromkeys(("bool", "boolean"), "bool"),
+    **dict.fromkeys(("string", "large_string", "string_view", "utf8"), "String"),
+}
+_NARROW = {**dict.fromkeys("i8 i16 i32 u8 u16 u32".split(), "i64"), "f32": "f64"}
+
+
+def domains_of_data(data: Any, metric: Any) -> tuple[Any, str, str]:
+    """Infer the domain of the data of a context, the type of its rows, and a wide type of rows.
+
+    The sum of rows of a narrow type is cut to the range of this type. So the wide type is ``i64``
+    for integers, and ``f64`` for floats. A changed default of ``int`` or ``float`` is kept. The
+    metrics on other data state the type of the data, so such data keep their type.
+    """
+    try:
+        found = _type_of(data)
+        name = type_name(found)
+    except OpenDPError as error:
+        reason = error.message.partition(":")[0]
+        if not isinstance(data, list) and not hasattr(data, "tolist"):
+            reason = f"cannot infer the domain of a value of type {type(data).__name__}"
+        advice = "pass one column or list of one type, or state `domain`, as in"
+        example = "`domain=dp.vector_domain(dp.atom_domain(T=float))`"
+        raise of("TypeParse", f"argument `data`: {reason}; {advice} {example}") from None
+    head, args = _parts(name)
+    rows = head == "Vec" and metric.type in _ON_ROWS
+    wide = _NARROW.get(args[0], args[0]) if rows else ""
+    if rows and any(is_changed(item) for item in getattr(found, "__args__", ())):
+        wide = args[0]
+    return domain_of(name), args[0] if rows else "", wide
+
+
+# The metrics on rows whose number is not known. Other metrics on rows need a stated domain.
+_ON_ROWS = ("SymmetricDistance", "InsertDeleteDistance")
 _METRICS = {
     "SymmetricDistance": "symmetric_distance",
     "InsertDeleteDistance": "insert_delete_distance",
@@ -142,7 +201,10 @@ def unit_of(
     ordered: bool = False,
     U: Any = None,
 ) -> tuple[Any, Any]:
-    """Describe the unit of privacy: a metric, and the distance that one person can cause."""
+    """Describe the unit of privacy: a metric, and the distance that one person can cause.
+
+    The distance is a finite number.
+    """
     stated = {
         name: value
         for name, value in {
@@ -164,6 +226,13 @@ def unit_of(
     [(name, distance)] = stated.items()
     if ordered and name not in ("contributions", "changes"):
         raise of("Argument", "argument `ordered`: only contributions and changes have an order")
+    number_type = type(distance)
+    if name != "local":
+        distance = _number(name, distance)
+        if name in ("contributions", "changes") and distance != int(distance):
+            raise of("Argument", f"argument `{name}`: expected a whole number, found {distance!r}")
+    elif not distance:
+        raise of("Argument", "argument `local`: expected True, found False; leave it out instead")
     metrics = {
         ("contributions", False): "symmetric_distance",
         ("contributions", True): "insert_delete_distance",
@@ -174,7 +243,7 @@ def unit_of(
         return _make(metrics[name, ordered], {}), distance
     if name == "local":
         return _make("discrete_distance", {}), 1
-    of_type = type_name(U if U is not None else type(distance))
+    of_type = type_name(U if U is not None else number_type)
     return _make(
         {"absolute": "absolute_distance"}.get(name, f"{name}_distance"), {"T": of_type}
     ), distance
@@ -183,12 +252,51 @@ def unit_of(
 def loss_of(
     epsilon: float | None = None, delta: float | None = None, rho: float | None = None
 ) -> tuple[Any, Any]:
-    """Describe a budget: a measure, and the largest loss in this measure."""
+    """Describe a budget: a measure, and the largest loss in this measure.
+
+    An infinite loss gives no protection, and neither does a delta of 1. So both are errors.
+    """
     if (epsilon is None) == (rho is None):
         found = "none of them" if epsilon is None else "both"
         raise of("Argument", f"argument `epsilon`: expected either epsilon or rho, found {found}")
     name = "max_divergence" if rho is None else "zero_concentrated_divergence"
-    measure, loss = _make(name, {}), epsilon if rho is None else rho
+    measure = _make(name, {})
+    loss = _number("epsilon", epsilon) if rho is None else _number("rho", rho)
     if delta is None:
         return measure, loss
-    return _make("approximate", {"measure": measure}), (loss, delta)
+    pair = loss, _number("delta", delta)
+    _check_delta("delta", pair[1])
+    return _make("approximate", {"measure": measure}), pair
+
+
+def check_loss(name: str, measure: Any, loss: Any) -> None:
+    """Refuse a loss that bounds nothing: an infinite loss, or a delta of at least 1."""
+    parts = loss if isinstance(loss, (tuple, list)) else (loss,)
+    # Some losses, such as curves, are not numbers. The library checks them.
+    plain = [isinstance(part, (int, float, str)) or hasattr(part, "dtype") for part in parts]
+    numbers = [_number(name, part) if is_plain else 0 for part, is_plain in zip(parts, plain)]
+    if measure.type.startswith("Approximate<") and len(numbers) == 2:
+        _check_delta(name, numbers[1])
+
+
+def _check_delta(name: str, delta: float) -> None:
+    if delta >= 1:
+        reason = f"expected a delta below 1, found {delta!r}; a delta of 1 gives no protection"
+        raise of("Argument", f"argument `{name}`: {reason}")
+
+
+def _number(name: str, value: Any) -> Any:
+    """Return a finite number of at least 0. A scalar of numpy becomes a number of Python."""
+    if hasattr(value, "dtype") and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        found = f"found a value of type {type(value).__name__}"
+        hint = "; write numbers without quotes" if isinstance(value, str) else ""
+        raise of("Argument", f"argument `{name}`: expected a number, {found}{hint}")
+    if not 0 <= value <= 1.7976931348623157e308:
+        shown = repr(value)
+        if isinstance(value, int) and not -(10**15) < value < 10**15:
+            shown = "a number below 0" if value < 0 else "a number above all floats"
+        reason = f"expected a finite number of at least 0, found {shown}"
+        raise of("Argument", f"argument `{name}`: {reason}")
+    return value

@@ -72,6 +72,11 @@ def type_name(value: Any) -> str:
     )
 
 
+def is_changed(value: Any) -> bool:
+    """Return whether the user changed the type that ``int`` or ``float`` stands for."""
+    return isinstance(value, type) and _ATOMS.get(value) != _DEFAULTS.get(value)
+
+
 def set_default_int_type(T: Any) -> None:
     """Set the type that ``int`` stands for. Without this call it is ``"i32"``.
 

@@ -8,7 +8,7 @@ def make_RDP_to_approxDP(measurement: Measurement, MO: Any = ...) -> Measurement
     """Convert the Renyi divergences of a measurement to a delta for each epsilon."""
 
 def make_adaptive_composition(input_domain: Domain, input_metric: Metric, output_measure: Measure, d_in: Any, d_mids: Sequence[Any]) -> Measurement:
-    """Make a measurement that answers a sequence of questions. The largest loss of each question is"""
+    """Make a measurement that answers a sequence of questions. An upper bound on the loss of each"""
 
 def make_approximate(measurement: Measurement, MO: Any = ...) -> Measurement:
     """Make a measurement that states the loss of `measurement` as an approximate loss with delta = 0."""
@@ -41,7 +41,7 @@ def make_fully_adaptive_composition(input_domain: Domain, input_metric: Metric, 
     """Make an odometer, which answers any number of questions and reports their total loss."""
 
 def make_group_privacy(measurement: Measurement, size: int, MO: Any = ...) -> Measurement:
-    """Make a measurement that states its loss at larger distances than the given measurement. A larger"""
+    """Make a measurement whose map accepts larger distances than the map of the given measurement. The"""
 
 def make_parallel_composition(input_domain: Domain, input_metric: Metric, part: Any, measurements: Sequence[Measurement], E: Any = ..., MO: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that partitions the rows of a data set and makes a release of each part."""
@@ -62,7 +62,7 @@ def make_select_private_candidate(measurement: Measurement, stop_probability: fl
     """Make a measurement that repeats another measurement until the score of its release reaches a"""
 
 def make_sequential_composition(input_domain: Domain, input_metric: Metric, output_measure: Measure, d_in: Any, d_mids: Sequence[Any]) -> Measurement:
-    """Make a measurement that answers a sequence of questions. The largest loss of each question is"""
+    """Make a measurement that answers a sequence of questions. An upper bound on the loss of each"""
 
 def make_zCDP_to_approxDP(measurement: Measurement, MO: Any = ...) -> Measurement:
     """Convert the zero-concentrated loss of a measurement to a delta for each epsilon."""
@@ -71,7 +71,7 @@ def then_RDP_to_approxDP(measurement: Measurement, MO: Any = ...) -> Measurement
     """Convert the Renyi divergences of a measurement to a delta for each epsilon."""
 
 def then_adaptive_composition(output_measure: Measure, d_in: Any, d_mids: Sequence[Any]) -> Partial:
-    """Make a measurement that answers a sequence of questions. The largest loss of each question is"""
+    """Make a measurement that answers a sequence of questions. An upper bound on the loss of each"""
 
 def then_approximate(measurement: Measurement, MO: Any = ...) -> Measurement:
     """Make a measurement that states the loss of `measurement` as an approximate loss with delta = 0."""
@@ -104,7 +104,7 @@ def then_fully_adaptive_composition(output_measure: Measure) -> Partial:
     """Make an odometer, which answers any number of questions and reports their total loss."""
 
 def then_group_privacy(measurement: Measurement, size: int, MO: Any = ...) -> Measurement:
-    """Make a measurement that states its loss at larger distances than the given measurement. A larger"""
+    """Make a measurement whose map accepts larger distances than the map of the given measurement. The"""
 
 def then_parallel_composition(part: Any, measurements: Sequence[Measurement], E: Any = ..., MO: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that partitions the rows of a data set and makes a release of each part."""
@@ -125,7 +125,7 @@ def then_select_private_candidate(measurement: Measurement, stop_probability: fl
     """Make a measurement that repeats another measurement until the score of its release reaches a"""
 
 def then_sequential_composition(output_measure: Measure, d_in: Any, d_mids: Sequence[Any]) -> Partial:
-    """Make a measurement that answers a sequence of questions. The largest loss of each question is"""
+    """Make a measurement that answers a sequence of questions. An upper bound on the loss of each"""
 
 def then_zCDP_to_approxDP(measurement: Measurement, MO: Any = ...) -> Measurement:
     """Convert the zero-concentrated loss of a measurement to a delta for each epsilon."""

@@ -5,7 +5,7 @@ from ._native import Domain as Domain, Function as Function, Measure as Measure,
 from ._partial import Partial
 
 def make_b_ary_tree(input_domain: Domain, input_metric: Metric, leaf_count: int, branching_factor: int, T: Any = ..., M: Any = ...) -> Transformation:
-    """Compute the nodes of a tree from the counts of its leaves. Each node is the sum of its children."""
+    """Compute the nodes of a tree from the counts of its leaves. Each node above the leaves is the sum"""
 
 def make_bounded_float_checked_sum(size_limit: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
     """Add up an unknown number of bounded floats with [`make_sum`]."""
@@ -191,7 +191,7 @@ def make_variance(input_domain: Domain, input_metric: Metric, ddof: int = ..., S
     """Compute the variance of a known number of bounded records."""
 
 def then_b_ary_tree(leaf_count: int, branching_factor: int, T: Any = ..., M: Any = ...) -> Partial:
-    """Compute the nodes of a tree from the counts of its leaves. Each node is the sum of its children."""
+    """Compute the nodes of a tree from the counts of its leaves. Each node above the leaves is the sum"""
 
 def then_bounded_float_checked_sum(size_limit: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
     """Add up an unknown number of bounded floats with [`make_sum`]."""

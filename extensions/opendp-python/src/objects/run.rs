@@ -1,7 +1,10 @@
 //! Releases, maps and checks.
 
+use std::ffi::CString;
+
 use opendp_core::erased::{AnyDistance, AnyDomain, AnyFunction, AnyMetric, AnyValue};
 use opendp_core::{Constructed, Domain as _, PrivacyProfile, Result, Space};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 
 use super::column::Column;
@@ -42,7 +45,7 @@ macro_rules! runs {
             }
             $(#[$map])*
             fn map<'py>(&self, d_in: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-                bound(d_in, self.made.input().metric(), |d_in| self.made.map(d_in))
+                bound(d_in, self.made.input(), |d_in| self.made.map(d_in))
             }
             /// Return whether the map proves the bound `d_out` at the distance `d_in`.
             fn check(&self, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -152,15 +155,19 @@ impl Odometer {
     }
 }
 /// Evaluate a map at a distance that is a Python value. If the result is a curve, as some privacy
-/// losses are, return it as a `Profile`.
+/// losses are, return it as a `Profile`. Warn if there are no neighbours at the distance.
 fn bound<'py>(
     d_in: &Bound<'py, PyAny>,
-    metric: &AnyMetric,
+    space: &Space<AnyDomain, AnyMetric>,
     map: impl Fn(&AnyDistance) -> Result<AnyDistance> + Sync,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = d_in.py();
     let d_in = json::from_python(d_in).or_raise(py)?;
-    let d_out = detached(py, || map(&metric.decode(&d_in).map_err(|error| error.at("d_in"))?))?;
+    let (d_out, neighbours) = detached(py, || {
+        let d_in = space.metric().decode(&d_in).map_err(|error| error.at("d_in"))?;
+        Ok((map(&d_in)?, space.check_neighbours(&d_in)))
+    })?;
+    warn(py, neighbours)?;
     match d_out.downcast_ref::<PrivacyProfile>() {
         Ok(profile) => Ok(Bound::new(py, Profile::new(profile.clone()))?.into_any()),
         Err(_) => json::distance(py, &d_out),
@@ -170,7 +177,40 @@ fn check(made: Constructed, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -
     let py = d_in.py();
     let d_in = json::from_python(d_in).or_raise(py)?;
     let d_out = json::from_python(d_out).or_raise(py)?;
-    detached(py, move || made.check(&d_in, &d_out))
+    let (holds, neighbours) =
+        detached(py, move || Ok((made.check(&d_in, &d_out)?, made.check_neighbours(&d_in))))?;
+    warn(py, neighbours)?;
+    Ok(holds)
+}
+/// Warn if there are no neighbours at a distance, as the command does. Without neighbours, the loss
+/// is 0 even without noise. This loss is correct, but it gives no protection.
+fn warn(py: Python<'_>, neighbours: Result<()>) -> PyResult<()> {
+    let Err(error) = neighbours else { return Ok(()) };
+    let text = CString::new(error.to_string()).unwrap_or_default();
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)
+}
+/// Check the distances of a search for a parameter, as the command does: the distances must be
+/// valid, and there must be neighbours at `d_in`. Accept every object of another kind.
+#[pyfunction]
+pub(crate) fn check_distances(
+    made: &Bound<'_, PyAny>,
+    d_in: &Bound<'_, PyAny>,
+    d_out: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let py = made.py();
+    let made = if let Ok(made) = made.cast::<Measurement>() {
+        Constructed::from(made.get().made.clone())
+    } else if let Ok(made) = made.cast::<Transformation>() {
+        Constructed::from(made.get().made.clone())
+    } else {
+        return Ok(());
+    };
+    let (d_in, d_out) =
+        (json::from_python(d_in).or_raise(py)?, json::from_python(d_out).or_raise(py)?);
+    detached(py, move || {
+        made.check_distances(&d_in, &d_out)?;
+        made.check_neighbours(&d_in)
+    })
 }
 fn shown(space: &Space<AnyDomain, AnyMetric>) -> String {
     format!(

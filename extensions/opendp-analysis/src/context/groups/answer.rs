@@ -17,10 +17,10 @@ use super::keys::label;
 /// from the centre. Here a distance has a sign: it is the number minus the centre.
 ///
 /// The centre is the middle of the bounds, because sums of distances from the middle need the least
-/// noise. A sum of the values themselves is the sum of the distances, plus the noisy count times
-/// the centre. So the noise of the count is multiplied by the centre. The centre is rounded to a
-/// dyadic number, because noise can be multiplied by a dyadic number exactly. Without counts, the
-/// centre is 0.
+/// noise. The sum of the values is then computed as the noisy sum of the distances, plus the noisy
+/// count times the centre. So the noise of the count is multiplied by the centre. The centre is
+/// rounded to a dyadic number, because noise can be multiplied by a dyadic number exactly. Without
+/// counts, or if the middle is too large for this rounding, the centre is 0.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Moments {
     pub(in super::super) of: (f64, f64),
@@ -28,7 +28,7 @@ pub(in super::super) struct Moments {
     weight: Weight,
     /// The bounds of the distances from the centre.
     pub(in super::super) bounds: (f64, f64),
-    /// The largest distance of a value from the centre.
+    /// The largest magnitude of a distance from the centre.
     pub(super) most: f64,
 }
 impl Moments {
@@ -71,13 +71,13 @@ impl Moments {
         }
     }
     /// Find a goal for the noise of the sums, after the counts of the groups were released. With
-    /// this goal, the error of the mean of each group is at most `error`, except with probability
-    /// `alpha`.
+    /// this goal, the error of the mean of each group that has rows is at most `error`, except with
+    /// probability `alpha`.
     ///
-    /// Let a group have `n` rows, and let `N >= 1` be its released count. Let `s` be the sum of the
-    /// distances of its values from the centre. The magnitude of each distance is at most `most`,
-    /// so `|s| <= most n`. The sum is released with noise `z`. Then the error of the mean is
-    /// `|(s + z) / N - s / n| <= (|z| + most |n - N|) / N`. Except with probability `alpha / 2`,
+    /// Let a group have `n >= 1` rows, and let `N >= 1` be its released count. Let `s` be the sum
+    /// of the distances of its values from the centre. The magnitude of each distance is at most
+    /// `most`, so `|s| <= most n`. The sum is released with noise `z`. Then the error of the mean
+    /// is `|(s + z) / N - s / n| <= (|z| + most |n - N|) / N`. Except with probability `alpha / 2`,
     /// `|n - N|` is at most the accuracy `c` of the count. So it is enough that `|z|` is at most
     /// `error N - most c`, except with probability `alpha / 2`.
     ///
@@ -111,8 +111,8 @@ impl Moments {
         }
         Ok(Goal::Within(fewest_rows.neg_inf_div(ratio)?))
     }
-    /// Return half of the square of the largest distance. This number is subtracted from each
-    /// squared distance before the sum of squares is released.
+    /// Return half of the square of `most`, the largest magnitude of a distance. This number is
+    /// subtracted from each squared distance before the sum of squares is released.
     pub(super) fn offset(&self) -> Result<f64> {
         Ok(self.most.inf_mul(self.most)? / 2.0)
     }
@@ -140,8 +140,9 @@ impl Moments {
     /// Return the variance and its interval.
     ///
     /// Let `n` be the number of rows, `s` the sum of distances from the centre, and `q` the sum of
-    /// the squares of these distances. The variance is `(q / n - (s / n)^2) n / (n - 1)`. The
-    /// variance is largest when half of the rows are at each bound.
+    /// the squares of these distances. The variance is `(q / n - (s / n)^2) n / (n - 1)`. Each
+    /// distance has at most the magnitude `most`, so the variance is at most `most^2 n / (n - 1)`.
+    /// For `n >= 2`, this bound is at most `2 most^2`.
     fn variance(
         &self,
         (sum, squares, count): (&Estimate, &Estimate, &Estimate),
@@ -170,7 +171,7 @@ impl Moments {
         Ok((value, Some((low, high))))
     }
 }
-/// A number and an interval that contains the true number.
+/// A number, and an interval for the true number, if an interval is known.
 pub(in super::super) type Interval = (f64, Option<(f64, f64)>);
 /// Divide an interval by an interval of positive numbers.
 fn quotient((low, high): (f64, f64), (fewest, largest): (f64, f64)) -> Result<(f64, f64)> {
@@ -234,7 +235,8 @@ pub struct GroupAnswer {
     pub(super) asked: Vec<What>,
     pub(super) counts: Option<Released>,
     pub(super) columns: Vec<Column>,
-    /// The quantiles of each group, and the scale of their noise.
+    /// For each list of quantiles in the question: the quantiles of each group, and the scale of
+    /// their noise.
     pub(super) quantiles: Vec<(Vec<Vec<f64>>, f64)>,
 }
 impl GroupAnswer {
@@ -341,7 +343,8 @@ impl What {
             What::Quantiles(column, alphas, _) => format!("quantiles {alphas:?} of {column}"),
         }
     }
-    /// Return whether the statistic is computed from sums of the clamped numbers of a column.
+    /// Return whether the statistic is computed from sums of the numbers of `column`, clamped to
+    /// `bounds`.
     pub(super) fn is_about(&self, column: &str, bounds: (f64, f64)) -> bool {
         match self {
             What::Sum(name, of) | What::Mean(name, of) | What::Variance(name, of) => {

@@ -27,8 +27,7 @@ impl<'c, MO: Accounted> SolvedGroups<'c, MO> {
         Ok(SolvedGroups { solved, asked })
     }
     /// Return the known properties of each release. The properties include a bound on the error
-    /// that holds except with probability `alpha`. Counts that were released with their keys are
-    /// not in the list.
+    /// that holds except with probability `alpha`. Counts of an earlier answer are not in the list.
     ///
     /// # Errors
     /// The errors of [`Question::accuracy`](crate::context::Question::accuracy).
@@ -36,9 +35,10 @@ impl<'c, MO: Accounted> SolvedGroups<'c, MO> {
         self.solved.as_ref().map_or(Ok(Vec::new()), |solved| solved.noises(alpha))
     }
     /// Return the known properties of each statistic, in the order of the answer's rows. The
-    /// properties include the scales of all noise in the statistic. If a bound on the error does
-    /// not depend on the number of rows, the properties include this bound. The bound holds except
-    /// with probability `alpha`.
+    /// properties include the scales of all noise in the statistic. They include a bound on the
+    /// error only for quantiles, and for a count or a sum that is computed from one release alone.
+    /// The bound holds except with probability `alpha`. Counts that are found with their keys, and
+    /// counts of an earlier answer, have no such bound.
     ///
     /// # Errors
     /// The errors of [`Question::accuracy`](crate::context::Question::accuracy).
@@ -194,7 +194,8 @@ where
     ///
     /// If the question [finds its keys](Groups::find_keys), the keys are released first, and the
     /// other releases are about these keys. A weight then also applies to the question that finds
-    /// the keys. All releases are charged before the first release is run.
+    /// the keys. A wanted accuracy is then possible only for counts. All releases are charged
+    /// before the first release is run.
     ///
     /// # Errors
     /// The errors of the steps of the query, and of [`ask`](Plan::ask). After an error, the plan

@@ -15,7 +15,8 @@ const MOST_GROUPS: usize = 1 << 20;
 /// The keys of groups: the combinations of values that have a group, in the order of the answers.
 #[derive(Clone, Debug)]
 pub(super) enum Keys {
-    /// All combinations of the values of each column.
+    /// All combinations of one listed value of each column. A column without listed values is
+    /// `None`.
     Product(Vec<Option<Vec<Json>>>),
     /// A list of combinations of values.
     Listed(Vec<Vec<Json>>),
@@ -79,13 +80,14 @@ impl Grouping {
         let (groups, others) = (Arc::new(groups), others.then_some(count));
         Ok(Grouping { columns, groups, others, count })
     }
-    /// Make groups without rows, whose releases cost at least as much as the releases of any other
-    /// number of groups.
+    /// Make a list of groups without rows. A release about these groups costs at least as much as
+    /// the same release about any other number of groups.
     ///
     /// # Proof
     /// If at most `rows` rows change, at most `rows` groups change. So more than `rows` groups do
-    /// not cost more than `rows` groups. By the documentation of `make_parallel_composition`, fewer
-    /// groups do not cost more either, because all groups share one measurement.
+    /// not cost more than `rows` groups. No list of groups has more than `MOST_GROUPS` groups. By
+    /// the documentation of `make_parallel_composition`, fewer groups do not cost more either,
+    /// because all groups share one measurement.
     pub(super) fn of_nothing(rows: u32) -> Self {
         let count = usize::try_from(rows).unwrap_or(MOST_GROUPS).min(MOST_GROUPS);
         Grouping { columns: Vec::new(), groups: Arc::default(), others: None, count }
@@ -115,7 +117,7 @@ impl Grouping {
         Ok(kept.filter_map(|(kept, place)| place.filter(|_| kept)).collect())
     }
     /// Return two numbers for each record that the filters keep: the place of its group, and the
-    /// number that `number` computes from its cell. Leave out records without a group.
+    /// number that `number` computes from its cell in `column`. Leave out records without a group.
     pub(super) fn numbers(
         &self,
         source: &Source,
@@ -204,8 +206,8 @@ pub(super) fn label(key: &[Json]) -> String {
     let words = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     key.iter().map(words).collect::<Vec<_>>().join(", ")
 }
-/// Order keys. Compare integers of any length by their values, and texts by the code points of
-/// their characters.
+/// Order keys. Compare integers of any length by their values, texts by the code points of their
+/// characters, and all other pairs of values by their texts in JSON.
 fn order(left: &[Json], right: &[Json]) -> std::cmp::Ordering {
     let integer = |json: &Json| IBig::from_json(json).ok();
     let both = left.iter().zip(right).map(|(left, right)| {

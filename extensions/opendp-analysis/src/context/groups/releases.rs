@@ -33,7 +33,7 @@ type OfPairs<MO, TO> = Measurement<Pairs, SymmetricDistance, MO, TO>;
 #[derive(Clone)]
 pub(super) struct Numbers {
     pub(super) column: String,
-    /// The number that replaces missing numbers before `number` is applied.
+    /// The number that replaces missing numbers. `number` is applied to this number, too.
     pub(super) missing: Option<f64>,
     /// The function that computes the number from a cell.
     pub(super) number: Arc<dyn Fn(f64) -> f64 + Send + Sync>,
@@ -58,7 +58,7 @@ pub(super) fn counts<'c, MO: Accounted>(
     };
     query.part(what).counts(what.to_owned(), counts())
 }
-/// Sum numbers of the rows of each group.
+/// Sum the numbers of the rows of each group.
 pub(super) fn sums<'c, MO: Accounted>(
     query: Query<'c, MO>,
     grouping: &Grouping,
@@ -165,7 +165,8 @@ where
     let parts = Parts::by(|row: &(usize, f64)| Some(row.0));
     make_parallel_composition(release.input().clone(), parts, vec![release; groups])
 }
-/// Make the transformation from the rows of one group to numbers within bounds.
+/// Make the transformation from the rows of one group to their numbers. If there are bounds, the
+/// numbers are clamped to the bounds.
 fn of_cells<MO: Accounted>(
     query: &Query<'_, MO>,
     numbers: &Numbers,
@@ -193,7 +194,8 @@ fn of_cells<MO: Accounted>(
         None => Ok(cells),
     }
 }
-/// Drop the place of the group from each row, because all rows belong to one group.
+/// Keep only the number of each row. All rows belong to one group, so the place of the group is not
+/// needed.
 fn cells_alone() -> Result<Transformation<Pairs, SymmetricDistance, Column<f64>, SymmetricDistance>>
 {
     let group = PairDomain::new(AtomDomain::default(), AtomDomain::default());

@@ -210,10 +210,11 @@ fn intervals_cover_the_truth_and_not_much_more() {
         }
     }
     assert_eq!(rows, 720);
-    // Of 180 intervals of each kind, at most 18 are expected to miss. 43 misses are six standard
-    // deviations above 18.
+    // For each statistic, at most 18 of the 180 intervals are expected to miss. 43 misses are six
+    // standard deviations above 18.
     assert!(missed.iter().all(|missed| *missed < 43), "{missed:?}");
-    // Control: the intervals of counts and sums are not wider than necessary.
+    // Control: the intervals are not much too wide. Some intervals of counts and sums miss, and
+    // each interval of a mean has at most the width 10.
     assert!(0 < missed[0] && 0 < missed[1] && wide == 0, "{missed:?} {wide}");
 }
 #[test]
@@ -231,8 +232,8 @@ fn a_mean_shares_the_count_and_needs_half_of_the_noise() {
     // Each release gets half of epsilon. The largest distance of a value from the middle of the
     // bounds is 45.
     assert!((alone[0] - 2.0).abs() < 1e-6 && (alone[1] - 90.0).abs() < 1e-4, "{alone:?}");
-    // Without a count, the sum adds up the numbers themselves, not their distances from the middle.
-    // An additional release of a count would increase the cost.
+    // If no count is asked for, the numbers themselves are summed. A sum of distances from the
+    // middle would need an additional release of a count.
     let sum = scales(groups().sum("years", bounds));
     assert!(sum.len() == 1 && (sum[0] - 90.0).abs() < 1e-4, "{sum:?}");
 }

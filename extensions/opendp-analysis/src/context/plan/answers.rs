@@ -15,7 +15,7 @@ pub(super) fn another() -> Error {
     Error::argument("asked", "the question is of another plan, or its answer was already taken")
 }
 
-/// The answer to a question without the type of its value, or the error of the question.
+/// The answer to a question, or the error of the question. The answer is stored without its type.
 pub(super) type AnyAnswer = Result<Box<dyn Any + Send>>;
 
 impl<MO: Accounted> Default for Answers<MO> {

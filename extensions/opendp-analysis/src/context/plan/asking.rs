@@ -23,7 +23,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     ) -> Result<Asked<TO>> {
         self.add(Box::new(question.draft()), goal)
     }
-    /// Add a question whose keys an earlier question finds.
+    /// Add a question about groups. An earlier question of the plan finds the keys of the groups.
     pub(in super::super) fn ask_later<TO: Carrier>(
         &mut self,
         question: Late<'c, MO, TO>,
@@ -31,7 +31,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     ) -> Result<Asked<TO>> {
         self.add(Box::new(question), goal)
     }
-    /// Add several questions by `ask`. If one of them is an error, add none.
+    /// Run `ask`, which adds several questions. If `ask` fails, remove the questions that it added.
     pub(in super::super) fn ask_all_or_none<T>(
         &mut self,
         ask: impl FnOnce(&mut Self) -> Result<T>,

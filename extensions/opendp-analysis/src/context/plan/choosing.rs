@@ -32,8 +32,8 @@ impl<MO: Accounted> Plan<'_, MO> {
         Ok(items)
     }
     /// Return all divisions of delta that the plan tries. A division gives one part to thresholds,
-    /// and the other part to Gaussian noise. Thresholds get a quarter of delta if no question about
-    /// keys has a weight.
+    /// and the other part to Gaussian noise. If there are thresholds, but no question with a
+    /// threshold has a weight, thresholds get a quarter of delta.
     fn divisions(&self) -> Result<Vec<Endowed>> {
         let endowed = self.endowed()?;
         let mut drafts = self.drafts.iter().zip(&self.items);

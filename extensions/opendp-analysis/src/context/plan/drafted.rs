@@ -57,8 +57,8 @@ impl Units {
     }
     /// Return the error of noise at scale 1. If an accuracy is wanted, also return the largest
     /// scale with this accuracy. Noise on floats is a multiple of a step, and the step is at most
-    /// 2^-40 of the scale. Because of this step, the largest scale of continuous noise is divided
-    /// by a number slightly above 1.
+    /// 2^-40 of the scale. Because of this step, the largest scale is divided by a number slightly
+    /// above 1. For discrete Laplace noise, another function finds the scale.
     fn of(&self, noise: Noise, rounded: bool, wanted: Option<f64>) -> Result<(f64, Option<f64>)> {
         let unit_scale = Scale::new(1.0)?;
         let lattice = 1.0 + 1e-11;
@@ -77,7 +77,7 @@ impl Units {
     }
 }
 /// Find a scale at which the error of discrete Laplace noise is at most `error`, except with
-/// probability `alpha`. The scale is close to the largest possible scale, or 0.
+/// probability `alpha`. The scale is close to the largest such scale. If none is found, return 0.
 ///
 /// Let `k` be the whole part of the error and `a = e^(-1 / scale)`. The magnitude of the noise
 /// exceeds `k` with probability `2 a^(k + 1) / (1 + a)`. First try the scale at which this
@@ -111,7 +111,8 @@ pub struct Noised {
     /// The title of the question.
     pub query: String,
     /// The kind of noise: "Laplace", "Gaussian" or "discrete Gaussian". For a choice among
-    /// candidates, this is "selection".
+    /// candidates, this is "selection". For counts of keys that are found, this is "Laplace,
+    /// threshold".
     pub mechanism: &'static str,
     /// The noise scales of the release or of the statistic.
     pub scales: Vec<f64>,

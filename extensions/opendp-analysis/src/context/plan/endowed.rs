@@ -29,7 +29,7 @@ pub(crate) struct Endowed {
     /// The part of delta for thresholds, in sixteenths.
     sixteenths: u32,
 }
-/// The part of delta for thresholds, in sixteenths, if no question determines this part.
+/// The part of delta for thresholds, in sixteenths, if the plan does not search for the best part.
 const QUARTER: u32 = 4;
 /// A way to divide the budget of a plan among losses and kinds of noise.
 pub(super) struct Best {
@@ -114,7 +114,8 @@ impl Endowed {
         Mode::all(items).filter(move |mode| tight || !(mode.gaussian || mode.gumbel || mode.by_mu))
     }
     /// Find the ways to divide the budget that have room for the wanted accuracies. Sort the ways
-    /// from the best to the worst.
+    /// from the best to the worst. If the plan may open a filter of its own, return only the best
+    /// way.
     pub(super) fn ways(&self, items: &[Item]) -> Result<Vec<Best>> {
         let demands = self.demands(items);
         let mut ways: Vec<(f64, f64, Mode, Endowment, Exact)> = Vec::new();
@@ -140,7 +141,8 @@ impl Endowed {
         let mut found: Vec<Best> = Vec::new();
         for (value, part, mode, room, delta) in ways {
             let delta_of_each = self.of_each(&delta)?;
-            // If no question has a weight, the scales do not depend on the room.
+            // If no question has a weight, the scales do not depend on the room. Then one way for
+            // each mode and each delta is enough.
             let same = |other: &Best| {
                 !weighted && (other.mode, &other.delta_of_each) == (mode, &delta_of_each)
             };
@@ -173,7 +175,8 @@ impl Endowed {
             pure: exact(&filter.epsilon),
             square: exact(&filter.mu_squared),
         });
-        // The room was interpolated. The exact room can be a little smaller.
+        // The room was interpolated, so the exact room can be a little smaller. Check again that
+        // the questions fit.
         if mode.demand(items).and_then(|demand| demand.value(room)).is_none() {
             return Ok(None);
         }
@@ -182,7 +185,8 @@ impl Endowed {
         let whole = *part == Exact::from_f64(1.0)?;
         Ok(Some(Best { value, mode, room, delta_of_each, stated, reserved, whole }))
     }
-    /// Return the factor by which all wanted errors must be multiplied so that they fit a room.
+    /// Return about the least factor by which all wanted errors must be multiplied so that their
+    /// losses fit a room.
     pub(super) fn stretch(&self, items: &[Item]) -> Result<f64> {
         let demands = self.demands(items);
         let mut least = f64::INFINITY;
@@ -191,7 +195,7 @@ impl Endowed {
                 least = least.min(demand.stretch(room));
             }
         }
-        // Interpolation can overestimate the room.
+        // Interpolation can overestimate the room by about half a percent.
         Ok(least * if self.open.is_some() { 1.005 } else { 1.0 })
     }
     fn demands(&self, items: &[Item]) -> Vec<(Mode, Demand)> {

@@ -1,4 +1,4 @@
-//! Questions about groups whose keys another question of the same plan finds.
+//! Questions about groups. Another question of the same plan finds the keys of these groups.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ pub(crate) type OfKeys<'c, MO, TO> =
 /// A question about groups whose keys are not known yet.
 ///
 /// The question is charged before the keys are known. Its noise is fixed. By parallel composition,
-/// its cost is at least the cost for any number of groups, and does not depend on the keys.
+/// the charged cost is at least the cost for any number of groups, and does not depend on the keys.
 /// Releases of a plan compose adaptively, so the question may depend on the keys that were released
 /// before.
 pub(crate) struct Late<'c, MO: Accounted, TO: Carrier> {

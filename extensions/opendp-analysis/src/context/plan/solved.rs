@@ -53,8 +53,8 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         let (draft, setting) = self.at(asked.place_in(self.number)?)?;
         Ok(draft.ready(*setting, &self.delta, self.stated)?.threshold())
     }
-    /// Return the factor by which wanted accuracies were multiplied. It is 1 if the wanted
-    /// accuracies fit.
+    /// Return the factor by which wanted accuracies were multiplied. The factor is 1 if no wanted
+    /// accuracy had to be changed.
     pub fn stretched(&self) -> f64 {
         self.stretched
     }

@@ -1,14 +1,15 @@
 //! The scales of several questions, solved jointly.
 //!
-//! Room is the largest total that a plan may spend: a total of pure losses, and a total of `mu^2`.
+//! The room of a plan consists of two limits: the largest total of pure losses, and the largest
+//! total of `mu^2`, that the plan may spend.
 //!
 //! All numbers here are approximate. The account checks the exact losses when it admits releases.
 
 use opendp_core::Result;
 use opendp_measurements::accounting::joined_mu;
 
-/// A mechanism with a pure loss `e` is also `mu`-GDP. The least such `mu` depends on `e`. The
-/// largest ratio of the least `mu` to `e` is `sqrt(pi / 2)`.
+/// A mechanism with a pure loss `e` is also `mu`-GDP. The least such `mu` depends on `e`. The ratio
+/// of this `mu` to `e` is at most `sqrt(pi / 2)`.
 const MU_OF_PURE: f64 = 1.253_314_137_315_500_3;
 /// This factor keeps a small part of each room free, so that losses still fit after they are
 /// rounded up.
@@ -57,10 +58,11 @@ pub(super) struct Mode {
     /// Whether a pure loss is charged to the room for `mu^2`, as the `mu^2` of this loss.
     pub(super) by_mu: bool,
 }
-/// The sums from which the noise is computed. Each sum is over all questions. `pure` and `square`
-/// are the parts of the room that wanted accuracies take. For questions with weights, `pure_weight`
-/// is the sum of the third roots of `c`, and `square_weight` is the sum of the square roots of `c`.
-/// The number `c` is defined in [`value`](Demand::value).
+/// The sums from which the noise is computed. Each question adds to one of these sums. For
+/// questions with wanted accuracies, `pure` is the sum of the pure losses, and `square` is the sum
+/// of the `mu^2`. For questions with weights, `pure_weight` is the sum of the third roots of `c`,
+/// and `square_weight` is the sum of the square roots of `c`. The number `c` is defined in
+/// [`value`](Demand::value).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Demand {
     pub(super) pure: f64,
@@ -126,10 +128,10 @@ impl Mode {
     }
 }
 impl Demand {
-    /// For the room `room`, return two numbers: the weighted sum of squared errors, and the part of
-    /// the room that wanted accuracies take. If wanted accuracies take a part of the room for pure
-    /// losses and a part of the room for `mu^2`, the second number is the larger part. Return
-    /// `None` when the room is too small.
+    /// For the room `room`, return two numbers: the weighted sum of squared errors, and the
+    /// fraction of the room that wanted accuracies take. There are two such fractions: one of the
+    /// room for pure losses, and one of the room for `mu^2`. The second number is the larger
+    /// fraction. Return `None` when the room is too small.
     ///
     /// For each question, let `c` be its weight times `(error * size)^2`, where `error` and `size`
     /// are fields of its [`Way`]. By Lagrange multipliers, for a given sum of the epsilons, the sum
@@ -150,7 +152,8 @@ impl Demand {
         let square = part(self.square, self.square_weight, room.square, 1)?;
         Some((pure.0 + square.0, pure.1.max(square.1)))
     }
-    /// Return the factor by which all wanted errors must be multiplied so that they fit the room.
+    /// Return the least factor by which all wanted errors must be multiplied so that their losses
+    /// fit the room.
     pub(super) fn stretch(&self, room: Endowment) -> f64 {
         let pure = if self.pure == 0.0 { 0.0 } else { self.pure / room.pure };
         let square = if self.square == 0.0 { 0.0 } else { (self.square / room.square).sqrt() };
@@ -168,7 +171,7 @@ fn third(x: f64) -> f64 {
     if !(0.0 < x && x.is_finite()) {
         return x;
     }
-    // A third of the exponent gives a first value within a factor of 2.
+    // A third of the exponent gives a first value within a factor of 2 of the root.
     let mut root = f64::from_bits(x.to_bits() / 3 + (0x3ff << 52) / 3 * 2);
     for _ in 0..40 {
         let next = (2.0 * root + x / (root * root)) / 3.0;

@@ -154,7 +154,8 @@ fn gaussian_sums_and_medians_are_as_good_as_an_independent_optimum() {
             })
         });
         let best = best.fold(f64::INFINITY, f64::min);
-        // It can also be best to use Laplace noise for all questions.
+        // It can also be best if all questions get noise with a pure loss: Laplace noise for
+        // counts, and exponential noise for medians.
         let laplace = |e: f64| squares(&|g| if g { 2.0 * 3.0 / e } else { pure / e });
         let all = (1..1000).map(|k| {
             let counts = f64::from(k) / 1000.0;

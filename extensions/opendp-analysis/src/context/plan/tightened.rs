@@ -1,5 +1,5 @@
-//! Reduces the noise of a plan that takes the whole budget: the distributions of its losses are
-//! composed.
+//! Less noise for a plan that takes the whole budget. The account composes the distributions of the
+//! plan's losses.
 
 use opendp_core::Result;
 use opendp_core::arith::Exact;
@@ -21,20 +21,22 @@ const SLACK: f64 = 1.0 + 1e-9;
 /// The mean square error of rounding to an integer.
 const ROUNDING: f64 = 1.0 / 12.0;
 
-/// Noise for all questions, with the pairs of the releases.
+/// The noise of all questions, and the share of each release: a pair of distributions.
 type Tightened = (Vec<Setting>, Vec<SharePair>);
 
 impl<MO: Accounted> Plan<'_, MO> {
     /// Divide all noise by one factor, so that the pairs of all releases compose to the whole
-    /// budget. Return the new noise and the pairs. Return `None` if the plan does not take the
-    /// whole budget, or if the errors do not become smaller. Also return `None` if a question has a
-    /// wanted accuracy or a threshold, or if there are more than `MOST_PAIRS` different losses.
+    /// budget. Each pair consists of two distributions, and dominates its release. Return the new
+    /// noise and the pairs. Return `None` if the plan does not take the whole budget, or if the
+    /// errors do not become smaller. Also return `None` if a question has a wanted accuracy or a
+    /// threshold, or if there are more than `MOST_PAIRS` different losses.
     ///
     /// The releases of a plan are fixed before the first answer, so their pairs compose. There is
     /// no earlier release that the plan could depend on.
     ///
     /// Gaussian noise on integers can be continuous or discrete. Continuous noise is rounded.
-    /// Discrete noise is not rounded, so its error is smaller, but its loss is a little larger.
+    /// Discrete noise of the same scale is not rounded, so its error is smaller. But its loss is a
+    /// little larger.
     pub(super) fn tightened(&self, best: &Best, settings: &[Setting]) -> Result<Option<Tightened>> {
         let weighted = self.items.iter().all(|item| item.weight != 0.0);
         let hides = self.drafts.iter().any(|draft| draft.takes_delta());
@@ -74,8 +76,8 @@ impl<MO: Accounted> Plan<'_, MO> {
         whole: (&Exact, &Exact),
     ) -> Result<Option<Tightened>> {
         let Some(divided) = self.divided(best, settings, whole)? else { return Ok(None) };
-        // The delta of discrete noise is not monotone in the scale, so more noise can have a larger
-        // delta. So compose the shares again, and check that they fit the budget.
+        // The delta of discrete noise is not monotone in the scale, so noise of a larger scale can
+        // have a larger delta. Compose the shares again, and check that they fit the budget.
         let fits = || SharedAccount::new(whole.0, whole.1, &divided.1).is_ok();
         Ok((self.gains(now, &divided.0)? && fits()).then_some(divided))
     }

@@ -54,7 +54,7 @@ impl<MO: Accounted> Report<MO> {
             };
             let whole = part_of(&self.budget, Exact::to_f64_up);
             let left = part_of(&self.left, Exact::to_f64_down);
-            // If losses compose tightly, the total is not a sum with one part for each release. So
+            // If losses compose tightly, the total is not the sum of the losses of the releases. So
             // show only the amount of all releases together.
             let spent = match MO::TIGHT {
                 true => {

@@ -17,9 +17,9 @@ use super::Rows;
 ///
 /// Suppose that the number of rows is private. Then a mean is a quotient of a noisy sum and a noisy
 /// count. One row changes a sum of numbers from `lower` to `upper` by at most the larger magnitude
-/// of the two bounds. One row changes a sum of distances from the middle by only half of
-/// `upper - lower`. So the noise of the sum of distances is smaller. The middle is public, and is
-/// added to the quotient.
+/// of the two bounds. One row changes a sum of distances from the middle by at most about half of
+/// `upper - lower`. So the noise of the sum of distances is usually smaller. The middle is public,
+/// and is added to the quotient.
 ///
 /// ```
 /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -72,7 +72,8 @@ impl<'c, MO: Accounted> Rows<'c, MO, f64>
 where
     f64: Noisy<MO>,
 {
-    /// Clamp the rows to the bounds of a [`Centre`], and sum their distances from the centre.
+    /// Subtract the middle of a [`Centre`] from each row, clamp these distances to their bounds,
+    /// and sum them.
     pub fn sum_around(self, centre: &Centre) -> Statistic<'c, MO, f64> {
         let Moments { centre, bounds: (lower, upper), .. } = centre.0;
         let rows = self.step(|name, chain| {
@@ -92,8 +93,8 @@ where
 /// Subtract the centre from each row.
 ///
 /// # Proof
-/// The function acts on each row alone, so distances do not grow. The centre is finite, and rows
-/// are not NaN. So differences are not NaN.
+/// The function acts on each row alone, so the distance between two vectors of rows does not grow.
+/// The centre is finite, and rows are not NaN. So differences are not NaN.
 fn distances(rows: ColumnSpace<f64>, centre: f64) -> Result<Step<f64>> {
     let domain = VectorDomain::new(AtomDomain::non_nan());
     let domain = match rows.domain().size() {

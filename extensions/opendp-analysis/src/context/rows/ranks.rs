@@ -41,8 +41,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// rows that its candidate represents. A candidate represents the rows that are equal to it. On
     /// each side, it also represents half of the rows up to the next candidate, or all rows if
     /// there is no other candidate on this side. If values are repeated, each level of choices adds
-    /// at most 1/32 of the rows of one candidate to this distance. If there are more than 1024
-    /// candidates, each level adds at most 1/4 of these rows.
+    /// at most 1/32 of the rows that one candidate represents to the distance in ranks. If there
+    /// are more than 1024 candidates, each level adds at most 1/4 of these rows.
     pub fn quantiles(self, alphas: &[f64], candidates: Vec<T>) -> Choice<'c, MO, Vec<T>>
     where
         T: Number,

@@ -56,8 +56,8 @@ narrow!(i8 i16 i32 u8 u16 u32);
 /// Convert each row to `i64`.
 ///
 /// # Proof
-/// The function acts on each row alone, so distances do not grow. Each row keeps its value, so the
-/// rows stay within their bounds.
+/// The function acts on each row alone, so distances do not grow. Each row and each bound keeps its
+/// value, so the converted rows are between the converted bounds.
 fn widened<T: Atom + Into<i64>>(
     rows: ColumnSpace<T>,
 ) -> Result<OfRows<T, Column<i64>, SymmetricDistance>> {

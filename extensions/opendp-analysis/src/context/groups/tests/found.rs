@@ -9,7 +9,7 @@ type Tight = Approximate<MaxDivergence>;
 
 const BOUNDS: (f64, f64) = (20.0, 90.0);
 
-/// Ask for the keys of two columns, and for all kinds of statistics of their groups.
+/// Ask for the keys of the columns `names`, and for all kinds of statistics of their groups.
 fn everything<'c>(context: &'c Context<Tight>, names: &[&str]) -> Groups<'c, Tight> {
     let groups = context.query().group_by(names.iter().copied()).find_keys().count();
     let groups = groups.sum("years", BOUNDS).mean("years", BOUNDS).variance("years", BOUNDS);
@@ -105,15 +105,18 @@ fn without_a_key_of_many_people_there_are_no_rows_and_the_cost_is_the_same() {
     assert_eq!(spent, same);
 }
 /// The computed loss of several groups can exceed the loss of one group, for two reasons. Losses
-/// are rounded up. If there are too many ways to split a person's rows among the groups, the map
-/// returns an upper bound. The charge covers all numbers of groups.
+/// are rounded up. If there are too many ways to split a person's rows among the groups, the
+/// privacy map returns an upper bound. The charge is at least the computed loss of any number of
+/// groups.
 #[test]
 fn a_person_of_many_rows_is_charged_for_all_numbers_of_groups() {
-    // If the charge were the cost of one group, the answers at 3, 7 and 100 rows would be refused.
+    // If the charge were the cost of one group, the answers would be refused for persons with 3, 7
+    // or 100 rows.
     for (rows, epsilon) in [(3, 0.9e6), (7, 1e6), (100, 1e7), (2_000, 1e8)] {
         let context = open(Budget::epsilon_delta(epsilon, 1e-6), rows);
         let answer = everything(&context, &["educ", "sex"]).release().unwrap();
-        // Each key has 83 rows or more. It is found if the threshold is below this number.
+        // Each key has 83 rows or more, and is found if the threshold is well below this number. If
+        // a person can have more than 83 rows, the threshold can be above this number.
         let found = answer.rows(0.05).unwrap().len();
         assert!(found == 6 * 7 || 83 < rows, "{rows}: {found}");
     }
@@ -129,7 +132,7 @@ fn the_noise_of_many_groups_is_the_noise_of_one() {
     for rows in [1, 3, 100, 1_000] {
         let (single, many) = (scale(1, rows), scale(27, rows));
         assert!((single / f64::from(rows) - 5.0).abs() < 1e-3, "{rows}: {single}");
-        // Above 724 rows, the cost is rounded up by at most 1 in 256.
+        // Above 724 rows of a person, the computed cost is at most 1/256 above the exact cost.
         let factor = if rows < 725 { 1.000_001 } else { 1.004 };
         assert!(single <= many && many <= single * factor, "{rows}: {single} {many}");
     }

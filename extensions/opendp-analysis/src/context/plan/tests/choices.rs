@@ -29,9 +29,9 @@ fn planned(context: &Context<Tight>, medians: usize, counts: usize) -> (Vec<f64>
     (scales, context.report().entries()[0].rho.is_some())
 }
 
-/// Compose the releases of a report. For a choice of range `r`, use the losses `r / 2` and `-r /
-/// 2`, because a mechanism of range `r` can have exactly these losses. Return a lower bound on
-/// delta, and the sum of all `rho`.
+/// Compose the releases of a report. Let a choice by Gumbel noise have the bounded range `r`. For
+/// this choice, use the losses `r / 2` and `-r / 2`, because a mechanism of range `r` can have
+/// exactly these losses. Return a lower bound on delta at epsilon 1, and the sum of all `rho`.
 fn composed(context: &Context<Tight>, medians: usize) -> (f64, f64) {
     let (mut reference, mut rho) = (Reference::new(), 0.0);
     for (place, entry) in context.report().entries().iter().enumerate() {
@@ -62,9 +62,10 @@ fn many_choices_in_a_plan_get_gumbel_noise_and_few_get_exponential_noise() {
         let (delta, rho) = composed(&context, medians);
         assert!(delta <= 1e-6, "{medians} {counts}: {delta}");
         if gumbel {
-            // The sum of all `rho` is at least 0.999 times `limit`. It can exceed `limit`, because
-            // an account that composes the distributions of the losses can admit a sum above
-            // `limit`.
+            // Here `limit` is the largest `rho` that by itself implies epsilon 1 and delta 1e-6.
+            // The sum of all `rho` is at least 0.999 times `limit`. The sum can exceed `limit`,
+            // because an account that composes the distributions of the losses can admit a sum
+            // above `limit`.
             assert!(0.999 * limit < rho, "{rho} {limit}");
         } else {
             assert!(scales[0] < 1.000_1 * medians as f64, "{scales:?}");

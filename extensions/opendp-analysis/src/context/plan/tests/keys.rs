@@ -63,7 +63,7 @@ fn scale_and_threshold_are_solved_together_and_are_as_good_as_an_independent_opt
         let solved = plan.solve().unwrap();
         let reached = value(&solved, &counts, found, weight);
         // A person has two rows, so a count changes by 2. The noise of the keys has the scale
-        // `2 / epsilon`. If two keys change, each of the two changes takes half of the delta.
+        // `2 / epsilon`. If two keys change, each of the two changes takes about half of the delta.
         let rest = f64::from(number);
         let mut best = f64::INFINITY;
         for sixteenths in 1..16 {

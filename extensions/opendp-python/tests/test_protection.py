@@ -1,0 +1,254 @@
+"""A mistake does not lead to a release without protection, or to a wrong answer."""
+
+import json
+import math
+import re
+
+import pytest
+
+import opendp_rs.prelude as dp
+
+ROWS = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+SIZED = dp.vector_domain(dp.atom_domain(bounds=(0.0, 1.0), nan=False), size=1000)
+UNIT = dp.unit_of(contributions=1)
+
+
+MEASURE = dp.max_divergence()
+FREE = dp.c.make_fully_adaptive_composition(*ROWS, MEASURE)
+
+
+def context(data=(1, 2), unit=UNIT, loss=None, **options):
+    data = list(data) if isinstance(data, tuple) else data
+    loss = loss or dp.loss_of(epsilon=1.0)
+    if not {"split_evenly_over", "split_by_weights", "d_mids"} & {*options}:
+        options["split_evenly_over"] = 1
+    return dp.Context.compositor(data, unit, loss, **options)
+
+
+def mean(noise):
+    """Return chains with each scale: the mean of a known number of rows, and noise."""
+    then = {"laplace": dp.m.then_laplace, "gaussian": dp.m.then_gaussian}[noise]
+    return lambda scale: (SIZED, dp.symmetric_distance()) >> dp.t.then_mean() >> then(scale)
+
+
+@pytest.mark.parametrize("find", [dp.binary_search_param, dp.binary_search_chain])
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_a_search_finds_no_scale_without_noise(find, noise):
+    for d_in, d_out, says in (
+        (1, 1.0, "one replaced row is distance 2"),
+        (0, 1.0, "expected a distance above 0"),
+        (2, math.inf, "argument `d_out`: expected a finite number of at least 0, found inf"),
+    ):
+        with pytest.raises(dp.OpenDPError, match=re.escape(says)):
+            find(mean(noise), d_in, d_out)
+    assert dp.binary_search_param(mean(noise), 2, 1.0) > 0.0005
+
+
+def test_a_search_without_a_boundary_is_refused():
+    def nothing(scale):
+        return ROWS >> dp.t.then_clamp((0, 0)) >> dp.t.then_sum() >> dp.m.then_laplace(scale)
+
+    for bounds in (None, (-1, 10), (-1.0, 10.0)):
+        with pytest.raises(dp.SearchError, match="even 0.* means no noise; choose the value"):
+            dp.binary_search_param(nothing, 1, 1.0, bounds)
+
+
+def test_a_map_without_neighbours_warns():
+    for ask in (lambda made: made.map(1), lambda made: made.check(1, 0.0)):
+        for made in (mean("laplace")(0.0), dp.t.make_mean(SIZED, dp.symmetric_distance())):
+            with pytest.warns(UserWarning, match="one replaced row is distance 2"):
+                ask(made)
+
+
+# Unusable arguments, with a part of the message.
+UNUSABLE = {
+    "dp.loss_of(epsilon=math.inf)": "`epsilon`: expected a finite number of at least 0, found inf",
+    "dp.loss_of(rho=math.inf)": "`rho`: expected a finite number of at least 0, found inf",
+    "dp.loss_of(epsilon=10**400)": "`epsilon`: expected a finite number of at least 0, found a",
+    "dp.loss_of(epsilon=-1)": "`epsilon`: expected a finite number of at least 0, found -1",
+    "dp.loss_of(epsilon='1')": "`epsilon`: expected a number, found a value of type str; write",
+    "dp.loss_of(epsilon=1, delta=1.0)": "`delta`: expected a delta below 1, found 1.0",
+    "dp.loss_of(rho=1, delta=2.0)": "`delta`: expected a delta below 1, found 2.0",
+    "context(loss=(dp.max_divergence(), math.inf))": "`privacy_loss`: expected a finite number",
+    "context(loss=(dp.loss_of(1, 0.5)[0], (1.0, 1.0)))": "`privacy_loss`: expected a delta below",
+    "context().query().compositor(d_out=math.inf)": "`d_out`: expected a finite number",
+    "context().query(epsilon=math.inf)": "the shares of the budget are fixed",
+    "dp.unit_of(contributions=math.nan)": "`contributions`: expected a finite number",
+    "dp.unit_of(contributions=1.5)": "`contributions`: expected a whole number, found 1.5",
+    "dp.unit_of(l1=math.inf)": "`l1`: expected a finite number of at least 0, found inf",
+    "dp.unit_of(local=False)": "`local`: expected True, found False; leave it out instead",
+    "context(split_evenly_over=1.5)": "`split_evenly_over`: expected a whole number above 0",
+    "context(split_evenly_over='2')": "`split_evenly_over`: expected a whole number above 0",
+    "context(split_by_weights=[1, math.inf])": "`split_by_weights`: expected numbers above 0, and",
+    "context(split_by_weights=['1'])": "`split_by_weights`: expected numbers above 0",
+    "context(split_by_weights=3)": "`split_by_weights`: expected numbers above 0",
+    "context(d_mids=0.5)": "`d_mids`: expected a list of losses",
+    "dp.c.make_privacy_filter(FREE, 1, math.inf)": "`d_out`: expected a finite number",
+    "dp.c.make_adaptive_composition(*ROWS, MEASURE, 1, [1.0, math.inf])": (
+        "`d_mids[1]`: expected a finite number of at least 0, found inf"
+    ),
+}
+
+
+@pytest.mark.parametrize("code", UNUSABLE)
+def test_an_unusable_number_is_refused_by_the_name_of_its_argument(code):
+    with pytest.raises(dp.ArgumentError, match=re.escape(UNUSABLE[code])) as caught:
+        eval(code, globals())
+    assert len(caught.value.message) < 300
+
+
+def test_numbers_of_numpy_are_numbers():
+    np = pytest.importorskip("numpy")
+    assert dp.loss_of(epsilon=np.float32(1), delta=np.float64(0))[1] == (1.0, 0.0)
+    ours = context(split_by_weights=np.array([1, 3]))
+    assert ours.remaining_privacy_loss() == [0.25, 0.75]
+    assert len(context(split_evenly_over=np.int64(2)).remaining_privacy_loss()) == 2
+
+
+def released(data, unit=UNIT):
+    """Return the sum of rows under a budget with nearly no noise."""
+    ours = context(data, unit, dp.loss_of(epsilon=1e9))
+    return ours.query().clamp((0, 100_000)).sum().laplace().release()
+
+
+@pytest.mark.parametrize("unit", [UNIT, dp.unit_of(contributions=1, ordered=True)])
+def test_a_sum_in_a_context_is_not_cut_to_a_narrow_type(unit):
+    assert released([100_000] * 50_000, unit) == 5_000_000_000
+    np = pytest.importorskip("numpy")
+    for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"):
+        assert released(np.full(1000, 100, dtype=dtype), unit) == 100_000, dtype
+    assert released(np.full(70_000, 100_000, dtype="uint32"), unit) == 7_000_000_000
+
+
+def test_a_context_also_answers_measurements_about_the_narrow_type():
+    count = ROWS >> dp.t.then_count() >> dp.m.then_laplace(10.0)
+    ours = context(split_evenly_over=4)
+    assert isinstance(ours(count), int)
+    assert isinstance((ours.query() >> count).release(), int)
+    inner = ours.query().compositor(split_evenly_over=1).release()
+    assert isinstance((inner.query() >> count).release(), int)
+    resolved = ours.query().clamp((0, 5)).sum().laplace().resolve()
+    assert resolved.input_space == dp.Space(*ROWS)
+    assert dp.deserialize(dp.serialize(resolved)).map(1) == resolved.map(1)
+
+
+def test_a_stated_type_is_kept():
+    narrow = dp.vector_domain(dp.atom_domain(T="i8"))
+    ours = context(domain=narrow)
+    assert ours.query().clamp((0, 5)).sum().laplace().resolve().input_domain == narrow
+    dp.set_default_int_type("i16")
+    try:
+        assert ours._space.domain == narrow and context()._start.domain.carrier_type == "Vec<i16>"
+    finally:
+        dp.set_default_int_type("i32")
+
+
+def test_a_query_about_other_data_is_refused_and_names_both():
+    floats = dp.vector_domain(dp.atom_domain(T=float)), dp.symmetric_distance()
+    count = floats >> dp.t.then_count() >> dp.m.then_laplace(1.0)
+    says = f"data of the context, {dp.Space(*ROWS)}, found {dp.Space(*floats)}; begin it with"
+    with pytest.raises(dp.DomainMismatchError, match=re.escape(says)):
+        context()(count)
+
+
+COLUMNS = {
+    "polars": ["Series([1, 2])", "Series([1, 2], dtype=lib.Int8)", "Series([1.0, 2.0])"],
+    "pyarrow": ["chunked_array([[1], [2]])", "array([1, 2], lib.int8())", "array([1.0, 2.0])"],
+    "pandas": ["Series([1, 2])", "Series([1, 2], dtype='Int8')", "Series([1, 2], dtype='float32')"],
+}
+
+
+@pytest.mark.parametrize("package", COLUMNS)
+def test_the_type_of_a_column_is_inferred_from_its_type(package):
+    lib = pytest.importorskip(package)
+    for code in COLUMNS[package]:
+        column = eval(code, {"lib": lib, "Series": getattr(lib, "Series", None), **vars(lib)})
+        query = context(column, loss=dp.loss_of(epsilon=1e9)).query()
+        assert query.count().laplace().release() == 2, code
+    table = (lib.table if package == "pyarrow" else lib.DataFrame)({"age": [1, 2]})
+    says = "argument `data`: cannot infer the domain of a value of type .* or state `domain`"
+    for data in (table, {"age": [1, 2]}, (1, 2).__iter__()):
+        with pytest.raises(dp.TypeParseError, match=says):
+            context(data)
+
+
+def error(append, loss=None):
+    with pytest.raises(dp.OpenDPError) as caught:
+        append(context(loss=loss).query()).param()
+    return caught.value.message
+
+
+def test_a_search_reports_its_first_error():
+    """The search ends at the least float, and an error about this float helps no one."""
+    chained = error(lambda query: query.count().laplace().laplace())
+    assert "cannot follow a value of type Measurement" in chained
+    assert "cannot follow" in error(lambda query: query.count().laplace().clamp((0, 1)))
+    assert error(lambda query: query.count().laplace(k=3)).startswith("k: expected null or 0")
+    threshold = error(lambda query: query.count_by().laplace_threshold(threshold=5))
+    assert threshold.startswith("argument `query`: the loss of the query is in approximate")
+    with pytest.raises(dp.OpenDPError, match="d_out: cannot cast: .* without a delta"):
+        dp.binary_search_param(mean("laplace"), 2, (1.0, 1e-6))
+
+
+def test_a_search_reports_the_first_error_of_a_condition():
+    def condition(value):
+        raise dp.OpenDPError(repr(value))
+
+    for find in (dp.binary_search, dp.exponential_bounds_search):
+        for T, first in ((float, "0.0"), (int, "0")):
+            with pytest.raises(dp.OpenDPError) as caught:
+                find(condition, T=T)
+            assert caught.value.message == first
+
+
+@pytest.mark.parametrize(
+    "data,append",
+    [
+        (True, lambda query: query.randomized_response_bool()),
+        (1, lambda query: query.randomized_response([1, 2])),
+        ("a", lambda query: query.randomized_response(["a", "b"])),
+    ],
+    ids=["bool", "int", "str"],
+)
+def test_a_local_unit_opens_a_context(data, append):
+    unit, loss = dp.unit_of(local=True), dp.loss_of(epsilon=math.log(3))
+    assert append(context(data, unit, loss).query()).param() == pytest.approx(0.75)
+    assert type(append(context(data, unit, loss).query()).release()) is type(data)
+
+
+def test_laplace_noise_meets_a_concentrated_budget_with_a_delta():
+    ours = context(loss=dp.loss_of(rho=0.5, delta=1e-6))
+    measurement = ours.query().count().laplace().resolve()
+    assert measurement.check(1, (0.5, 1e-6)) and measurement.output_measure == ours._measure
+    rho, delta = measurement.map(1)
+    assert rho == pytest.approx(0.5) and delta == 0.0
+    assert isinstance(ours.query().count().laplace().release(), int)
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt("815"), SystemExit(815)], ids=["key", "exit"])
+def test_a_request_to_stop_passes_the_library_without_data(stop):
+    def stopping(_):
+        raise stop
+
+    fails = dp.m.make_user_measurement(*ROWS, dp.max_divergence(), stopping, lambda d_in: 0.5)
+    unmapped = dp.m.make_user_measurement(*ROWS, dp.max_divergence(), len, stopping)
+    for run in (
+        lambda: fails([815]),
+        lambda: context()(fails),
+        lambda: unmapped.map(1),
+        lambda: dp.binary_search_param(lambda _: unmapped, 1, 1.0),
+    ):
+        with pytest.raises(type(stop)) as caught:
+            run()
+        error = caught.value
+        assert error is not stop and "815" not in repr(error)
+        assert error.__cause__ is None and error.__context__ is None
+        assert stop.__traceback__ is None or error.__traceback__ is not stop.__traceback__
+    # The exit status can contain data, so it is replaced. The program has failed.
+    assert not isinstance(error, SystemExit) or error.code == 1
+
+
+def test_documents_say_nothing_about_the_cast_of_a_stated_domain():
+    ours = context(domain=dp.vector_domain(dp.atom_domain(T="i64")))
+    text = dp.serialize(ours.query().count().laplace().resolve())
+    assert "cast" not in json.dumps(json.loads(text))
