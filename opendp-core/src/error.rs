@@ -53,9 +53,9 @@ pub enum Error {
         shown(found, LONGEST)
     )]
     DomainMismatch {
-        /// The domain that the second step needs.
+        /// The domain that the second step needs, or the domain of a session.
         expected: String,
-        /// The domain that the first step gives.
+        /// The domain that the first step gives, or the domain of a question.
         found: String,
     },
     /// Two metrics that must be equal differ.
@@ -65,9 +65,9 @@ pub enum Error {
         shown(found, LONGEST)
     )]
     MetricMismatch {
-        /// The metric that the second step needs.
+        /// The metric that the second step needs, or the metric of a session.
         expected: String,
-        /// The metric that the first step gives.
+        /// The metric that the first step gives, or the metric of a question.
         found: String,
     },
     /// Two privacy measures that must be equal differ.

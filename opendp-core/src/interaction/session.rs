@@ -93,7 +93,7 @@ impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
     ///   charge remains
     pub fn ask<TO: Carrier>(&self, question: &Measurement<DI, MI, MO, TO>) -> Result<TO> {
         let inner = self.inner()?;
-        question.input().follows(&inner.input)?;
+        question.input().follows(&inner.input).map_err(of_question)?;
         if *question.measure() != inner.measure {
             return Err(Error::MeasureMismatch {
                 expected: inner.measure.to_json().to_string(),
@@ -185,5 +185,20 @@ impl<DI: Domain, MI: Metric, MO: Measure> Carrier for Session<DI, MI, MO> {
     }
     fn append_rows(&mut self, chunk: Whole<'_, Self>) {
         self.clone_from(chunk.0);
+    }
+}
+
+/// Convert the error of a step that does not follow another step to the error of a question: the
+/// session expects its own space, and finds the space of the question.
+#[cold]
+fn of_question(error: Error) -> Error {
+    match error {
+        Error::DomainMismatch { expected: found, found: expected } => {
+            Error::DomainMismatch { expected, found }
+        }
+        Error::MetricMismatch { expected: found, found: expected } => {
+            Error::MetricMismatch { expected, found }
+        }
+        other => other,
     }
 }

@@ -48,9 +48,8 @@ use std::hint::black_box;
 /// constant. The total variation distance between the two distributions is at most `(n + 2) 2^-64`.
 /// For a pair of neighbours at an epsilon, the time adds at most `1 + e^epsilon` times this
 /// distance to delta. The source of random words refills its buffer after a fixed number of words,
-/// for all data. The language does not guarantee any duration. This documentation makes no claim
-/// about durations on a processor. The masks are hidden from the optimiser as far as the language
-/// permits.
+/// for all data. The language does not guarantee any duration, and this documentation makes no
+/// claim about one. The masks are hidden from the optimiser as far as the language permits.
 ///
 /// Cost: a word and a few operations for each coin. At width 10^4, an addition draws 17 words.
 #[derive(Clone, Debug)]
