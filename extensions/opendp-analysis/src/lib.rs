@@ -1,4 +1,5 @@
-//! Ready-made chains. Each chain has one name, and consists of a transformation and a measurement.
+//! Ready-made measurements, under one name each. Most of them are chains of a transformation and a
+//! measurement.
 //!
 //! The catalogues of transformations and of measurements do not depend on each other. Code that
 //! needs both is here.
@@ -8,7 +9,7 @@
 //! - [`statistics`] answers a single question in one call.
 //! - [`make_private_quantile`] releases a quantile, chosen from a list of candidates.
 //! - [`make_private_quantiles`] releases several quantiles at once.
-//! - [`make_truncated_laplace_threshold`] releases the counts of keys that enough people have.
+//! - [`make_truncated_laplace_threshold`] releases noisy counts of keys, and hides rare keys.
 //!
 //! The registry contains these names only if a program links this crate and mentions it in code
 //! (`use opendp_analysis as _;`).

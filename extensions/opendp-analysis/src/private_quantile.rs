@@ -42,7 +42,7 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 /// # Map
 /// Let `d` be the symmetric distance: `d_in`, or twice `d_in` when the metric counts replaced
 /// records. Let `range` be `2 d max(a, b - a)` when the size is unknown, and `2 floor(d / 2) b`
-/// when the size is known. If `alpha` is 0 or 1, halve the range. Let `r = range / (b * scale)`,
+/// when the size is known. If `a / b` is 0 or 1, halve the range. Let `r = range / (b * scale)`,
 /// rounded up. Under the max-divergence, the loss is `r`. Under zero-concentrated divergence, the
 /// loss is `r^2 / 8`, rounded up. For a range of 0 the loss is 0. At scale 0 the loss is infinite
 /// for any other range.
@@ -54,11 +54,12 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 /// Second, [`make_noisy_max`](opendp_measurements::make_noisy_max) bounds the loss of the choice of
 /// an index, for scores that are at most `range` apart. The scale of the noise is exactly the float
 /// `b * scale`. The map divides by the same float. So the noise and the map use the same rounded
-/// product. Third, the candidate at that index is a function of the release and of a public list
+/// product. Third, the released candidate is a function of the chosen index and of a public list
 /// (Dwork, Roth 2014, Proposition 2.1). The candidates are sorted without looking at the data.
 ///
-/// For `alpha` strictly between 0 and 1 the range is at most twice the largest change of a score.
-/// For `alpha` 0 or 1, all scores change in one direction, so the range is half as large.
+/// For `a / b` strictly between 0 and 1, the range is at most twice the largest change of a score.
+/// If `a / b` is 0 or 1, each added, removed or replaced row changes all scores in one direction.
+/// So the range is half as large.
 ///
 /// # Accuracy
 /// The weighted distance in rank of a candidate is its score divided by `b`. Let `n` be the number

@@ -16,8 +16,8 @@ use crate::private_quantile::sorted;
 const UNIT: u64 = 1 << 30;
 /// The largest number of steps into which the rows of one candidate are divided.
 const MOST_STEPS: usize = 16;
-/// The largest number of steps of all candidates together. If there are more than 8192 candidates,
-/// this limit is exceeded, and each candidate has two steps.
+/// The largest number of steps of all candidates together, for up to 8192 candidates. If there are
+/// more candidates, each candidate has two steps.
 const POINTS: usize = 1 << 14;
 
 type Rows<T> = VectorDomain<AtomDomain<T>>;
@@ -85,7 +85,7 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// be its term at a point minus its term at `A`. Then `0 <= v <= w`. The row adds `v - r w` to the
 /// signed distance of the point from the target. So it changes each score by at most
 /// `w max(r, 1 - r)`. The range of the changes of all scores is at most `2 w max(r, 1 - r)`. Scores
-/// are cut at the largest integer. This cut does not increase a change.
+/// are cut off at the largest `u64`. This cut does not increase a change.
 ///
 /// *One choice.* Let `W` be the sum of `w` over the rows that only one of the two members holds.
 /// The ranges for the single rows add up. So the range for all these rows is at most
@@ -119,7 +119,7 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 ///   equal, or records may be NaN
 /// * `Argument` when `alphas` are not in increasing order, or not from 0 to 1
 /// * `Overflow` when a scale exceeds all floats
-/// * from the map: `Overflow` when twice `d_in` exceeds `u32`, or the loss exceeds all floats
+/// * from the map: `Overflow` when `d` does not fit `u32`, or the loss exceeds all floats
 ///
 /// # Example
 /// ```
@@ -211,16 +211,18 @@ impl<MO: SelectionMeasure> Chooser<MO> {
 }
 
 /// Return a bound on the distance in ranks between a quantile and the rows that its released
-/// candidate represents. The bound holds except with probability `alpha` for all quantiles
-/// together. The bound is for scale 1. It does not include the distance between a target and the
+/// candidate represents. With probability at least `1 - alpha`, the bound holds for all quantiles
+/// at once. The bound is for scale 1. It does not include the distance between a target and the
 /// nearest point. On each level of choices, this omitted distance is at most `1 / (2 t)` of the
 /// rows that one candidate represents, where `t` is the number of steps. The omitted distances of
-/// all levels add up. For up to 1024 candidates, `1 / (2 t)` is `1 / 32`.
+/// all levels add up. For up to 1024 candidates, `1 / (2 t)` is `1 / 32`. The bound also omits the
+/// rounding of `r`, which moves the target of a choice by at most `2^-31` of the rows.
 ///
 /// Let `E` be the distance between a chosen point and its quantile. The target of a choice between
-/// `A` and `B` is a mean of `A` and `B`. So the distance between the target and the quantile is at
-/// most the larger `E` of `A` and `B`. The noise adds at most `2 max(r, 1 - r) ln(n / alpha)` on
-/// each level, where `n` is the number of points of all quantiles (union bound).
+/// `A` and `B` is a weighted mean of `A` and `B`. So the distance between the target and its
+/// quantile is at most the larger `E` of `A` and `B`. The noise adds at most
+/// `2 max(r, 1 - r) ln(n / alpha)` on each level, where `n` is the number of points of all
+/// quantiles (union bound).
 pub(crate) fn rank_bound(candidates: usize, alphas: &[f64], alpha: f64) -> Result<f64> {
     let points = candidates.saturating_mul(MOST_STEPS + 1).saturating_mul(alphas.len());
     let logarithm = f64::inf_cast(points)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;

@@ -2,9 +2,9 @@
 //!
 //! The caller states an epsilon, and the loss of the answer is at most this epsilon. A function
 //! returns the number, the loss and, if an interval is known, an interval. The interval contains
-//! the true number in 95 of 100 releases. By default, the number of rows is private, and one of two
-//! neighbouring tables has one more row. With [`PublicSize`], the number of rows is public, and
-//! neighbouring tables differ in the values of one row.
+//! the true number with a probability of at least 95 %. By default, the number of rows is private,
+//! and one of two neighbouring tables has one more row. With [`PublicSize`], the number of rows is
+//! public, and neighbouring tables differ in the values of one row.
 //!
 //! ```
 //! use opendp_analysis::statistics::{PublicSize, count, mean, median};
@@ -67,8 +67,8 @@ impl<'a, T> From<PublicSize<'a, T>> for Data<'a, T> {
 pub struct Private {
     /// The released value of the number.
     pub value: f64,
-    /// An interval that contains the true number in 95 of 100 releases, if an interval is known.
-    /// The interval includes the error of noise, and excludes the error of clamping.
+    /// An interval that contains the true number with a probability of at least 95 %, if such an
+    /// interval is known. It includes the error of noise, and excludes the error of clamping.
     pub interval: Option<(f64, f64)>,
     /// The loss: an epsilon, rounded up.
     pub loss: f64,
@@ -181,7 +181,7 @@ pub fn median<'a, T: Atom>(
 ) -> Result<Private> {
     quantile(rows, epsilon, 0.5, candidates)
 }
-/// Count the rows of each category, and leave out rows without a category. Each count states the
+/// Count the rows of each category, and leave out rows of other categories. Each count states the
 /// loss of all counts together.
 ///
 /// # Errors

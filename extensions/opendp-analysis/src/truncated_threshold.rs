@@ -114,10 +114,10 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// The magnitude of `Z` is stochastically smaller than the magnitude of Laplace noise without
 /// truncation. So the error of the count of each key is bounded as for Laplace noise. This bound
 /// does not hold for the released keys alone, because keys with a large noise are released more
-/// often. Take a sum of several counts with different weights, and the event that the error of this
-/// sum exceeds a given number. Let `P` be the probability of this event for Laplace noise without
-/// truncation. To bound this probability for `Z`, divide `P` by `1 - 2 q^(k + 1) / (1 + q)`, once
-/// for each count.
+/// often. Take a weighted sum of several counts, and the event that the error of this sum exceeds a
+/// given number. Let `P` be the probability of this event for Laplace noise without truncation. To
+/// bound the probability of the same event for the noise `Z`, divide `P` by
+/// `1 - 2 q^(k + 1) / (1 + q)`, once for each count.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the threshold does not meet the precondition
@@ -201,7 +201,7 @@ impl Truncated {
             }
         }
     }
-    /// Return the noisy counts that reach their thresholds, each with its place in `counts`. A
+    /// Return the noisy counts that reach their thresholds, each with its index in `counts`. A
     /// count of 0 stands for an absent key.
     fn kept(&self, counts: &[i128]) -> Result<Vec<(usize, i128)>> {
         with_secure(|source| {
@@ -247,13 +247,15 @@ impl Truncated {
         let each = (1.0.inf_sub(self.more)?.inf_mul(low)?).inf_add(self.more.inf_mul(high)?)?;
         Ok((all.inf_div(self.scale)?, any_of(parts, each.min(1.0))?))
     }
-    /// Bound the probability that noise from `-k` to `k` is at least `k + 1 - change`.
+    /// Return an upper bound on the probability that noise from `-k` to `k` is at least
+    /// `k + 1 - change`.
     fn tail(&self, k: i64, change: i128) -> Result<f64> {
         let Some(change) = i64::try_from(change).ok().filter(|change| *change <= k) else {
             return Ok(1.0);
         };
-        // The closure `above` returns `q^power`, rounded up. Each `power` is at most 2^53, so it is
-        // exactly a float.
+        // The closure `above` returns `q^power`, rounded up. A `power` of at most 2^53 is exactly a
+        // float. The only other `power` is 2^53 + 1. It is rounded down to 2^53, which increases
+        // `q^power`.
         let exponent = |power: i64| (power as f64).neg_inf_div(self.scale).map(|ratio| -ratio);
         let above = |power: i64| exponent(power)?.inf_exp();
         let least = -(1.0.inf_div(self.scale)?);
@@ -270,8 +272,8 @@ impl Truncated {
 fn whole<V: Integer>(number: V) -> Result<i128> {
     number.to_i128().ok_or_else(|| Error::Overflow("a count exceeds i128".into()))
 }
-/// Bound the probability that any of `count` independent events happens, if each has probability
-/// at most `each`.
+/// Return an upper bound on the probability that at least one of `count` independent events
+/// happens, if each event has a probability of at most `each`.
 fn any_of(count: u32, each: f64) -> Result<f64> {
     if count == 1 || each == 1.0 {
         return Ok(each);

@@ -39,7 +39,8 @@ struct Pools {
     two: ThreadPool,
 }
 impl Pools {
-    /// Compare a fold of many rows on two threads with the same fold on one thread.
+    /// Compare a fold on two threads with the same fold on one thread, if there are at least ten
+    /// million rows.
     fn scale<T: Send>(
         &self,
         table: &mut Table,
@@ -115,8 +116,8 @@ fn integers(rows: usize) -> Vec<i64> {
     (0..rows as u64).map(|i| (i.wrapping_mul(2_654_435_761) % 1_000_003) as i64).collect()
 }
 
-/// Measure a fold that clamps and sums floats in memory. Compare a run on one thread with runs on
-/// more threads and with a plain loop.
+/// Measure a fold that clamps and sums floats in memory. Compare the typed fold on one thread with
+/// a plain loop, with the typed fold on two threads, and with the erased fold.
 fn clamp_and_sum(table: &mut Table, rows: usize) -> Result<()> {
     let work = format!("clamp and sum, {rows} f64, against a loop");
     if !table.wants(&work) {
@@ -144,7 +145,7 @@ fn clamp_and_sum(table: &mut Table, rows: usize) -> Result<()> {
     Ok(())
 }
 
-/// Sum floats by a fast plain loop: it uses SIMD, and ignores rounding errors.
+/// Clamp and sum floats by a fast plain loop. The loop uses SIMD, and ignores rounding errors.
 fn plain(data: &[f64]) -> f64 {
     let mut lanes = [0.0; 16];
     let mut chunks = data.chunks_exact(16);

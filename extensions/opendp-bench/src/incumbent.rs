@@ -1,5 +1,5 @@
-//! The work of the benchmarks, done by the crate `opendp` without OpenSSL. Without OpenSSL, the
-//! crate is fastest.
+//! The work of the benchmarks, done by the crate `opendp` without OpenSSL. The crate is faster
+//! without OpenSSL than with it.
 //!
 //! Each function builds the measurement or transformation and returns a closure that runs it.
 
@@ -37,7 +37,7 @@ macro_rules! noise {
                 ours(of::make_gaussian(input.0, input.1, scale, None))?;
             Ok(move |data: &Vec<$t>| made.invoke(data).expect("a release"))
         }
-        /// Add Laplace noise to a number, and evaluate the map.
+        /// Add Laplace noise to a number. A second closure evaluates the map.
         pub fn $laplace(scale: f64) -> Result<(impl FnMut(&$t) -> $t, impl FnMut(&$t) -> f64)> {
             let input = ($atoms, AbsoluteDistance::<$t>::default());
             let made: Measurement<_, _, MaxDivergence, _> =

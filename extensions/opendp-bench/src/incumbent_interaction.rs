@@ -69,7 +69,7 @@ pub fn adaptive(loss: f64, questions: usize) -> Result<impl FnMut() -> i32> {
         (0..questions).map(|_| talk.eval(&question).expect("an answer")).sum()
     })
 }
-/// Compose releases.
+/// Compose measurements, without releases.
 pub fn composition(scale: f64, parts: usize) -> Result<impl FnMut() -> usize> {
     let parts = vec![laplace(scale)?; parts];
     Ok(move || {

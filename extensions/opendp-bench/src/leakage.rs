@@ -15,8 +15,8 @@ struct Line {
     name: &'static str,
     /// The rank correlation between the time of a release and the magnitude of its noise.
     correlation: f64,
-    /// Two median times in nanoseconds: for noise below the median magnitude, and for noise above
-    /// it.
+    /// Two median times in nanoseconds: for noise of at most the median magnitude, and for larger
+    /// noise.
     medians: (f64, f64),
 }
 
@@ -48,8 +48,9 @@ impl Report {
 /// Measure the times of draws, for each mechanism whose name contains the filter.
 ///
 /// The slowest 2 % of the draws are left out, because interrupts slow these draws. An attacker can
-/// recognise interrupts, too, and leave out such draws. The control draws the magnitude by
-/// Bernoulli trials, as slow exact samplers do. The test must find a leak in the control.
+/// recognise interrupts, too, and leave out such draws. The control is a mechanism that draws the
+/// magnitude by Bernoulli trials, as slow exact samplers do. The report must show a leak in the
+/// control.
 pub fn report(filter: &str) -> Result<Report> {
     let integers = Space::new(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new())?;
     let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;

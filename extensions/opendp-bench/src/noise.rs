@@ -8,7 +8,7 @@ use crate::{incumbent, ordinary};
 
 const ITEMS: usize = 100_000;
 /// The number of floats to which the crate `opendp` adds noise. The other contestants add noise to
-/// more floats, for which the crate would take seconds.
+/// `ITEMS` floats. For `ITEMS` floats, the crate `opendp` would take seconds.
 const FEW: usize = 5_000;
 
 /// Measure Laplace and Gaussian noise on integers and floats.

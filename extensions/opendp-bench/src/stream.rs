@@ -1,4 +1,4 @@
-//! Releases of streams that are larger than memory. The report has the time for each row and the
+//! Releases of streams that can be larger than memory. The report has the time for each row and the
 //! peak of memory.
 
 use std::{fs, hint::black_box, time::Instant};
@@ -50,8 +50,8 @@ impl Report {
     }
 }
 
-/// Release sums of streams. The first stream has a million rows. Each next stream has ten times as
-/// many rows, up to `rows`.
+/// Release sums of streams. The numbers of rows are a million, ten million, and so on, as long as
+/// they are below `rows`. The last stream has `rows` rows.
 pub fn report(rows: u64) -> Result<Report> {
     let records = Space::new(VectorDomain::new(AtomDomain::non_nan()), SymmetricDistance)?;
     let release = make_clamp(records, Bounds::new(0.0, 100.0)?)?

@@ -56,8 +56,8 @@ impl<'a> Contest<'_, 'a> {
     pub fn run<T>(self, name: &str, items: usize, run: impl FnMut() -> T + 'a) -> Self {
         self.add(name, items, None, run)
     }
-    /// Add a contestant with a target. The contestant is a peer of our implementation. If the
-    /// target is a fixed time, the contestant can also be our implementation.
+    /// Add a contestant with a target. The target compares our time with the time of this
+    /// contestant. If the target is a fixed time, the contestant can be our implementation itself.
     pub fn against<T>(
         self,
         name: &str,

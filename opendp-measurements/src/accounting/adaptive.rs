@@ -122,14 +122,15 @@ impl Default for Room {
 /// `r_i` is at most `r`, which shows the claim. A bound on the delta of the filter follows from `r`
 /// (Canonne, Kamath, Steinke 2020, Proposition 12). Let `c` be
 /// [`concentrated_rho`](super::concentrated_rho) of the budget's epsilon and the filter's delta.
-/// The order is the best order for normal shifts whose `rho` is `c`. The divergence of such a shift
-/// is `a c`. Up to rounding, `r` is this divergence. The divergence of every release with a `rho`
-/// is at most `a rho`. So this filter admits, up to rounding, each interaction that a
-/// zero-concentrated filter of the same delta admits. One order is enough. A filter with several
-/// orders would have a disadvantage in both of its possible forms. In the first form, it would
-/// refuse a release as soon as the limit of one order is exceeded. Such a filter would admit less
-/// than a filter with one order. In the second form, it would refuse a release only when the limits
-/// of all orders are exceeded. Such a filter would need a part of delta for each order.
+/// The order `a` is the order at which the conversion to delta gives the smallest delta for a
+/// normal shift whose `rho` is `c`. The divergence of this shift is `a c`. Up to rounding, `r` is
+/// this divergence. The divergence of every release with a `rho` is at most `a rho`. So this filter
+/// admits, up to rounding, each interaction that a zero-concentrated filter of the same delta
+/// admits. One order is enough. A filter with several orders would have a disadvantage in both of
+/// its possible forms. In the first form, it would refuse a release as soon as the limit of one
+/// order is exceeded. Such a filter would admit less than a filter with one order. In the second
+/// form, it would refuse a release only when the limits of all orders are exceeded. Such a filter
+/// would need a part of delta for each order.
 ///
 /// *Deltas.* An `(e, d)`-DP release is post-processing of a release that reveals all data with
 /// probability `d` and is `e`-DP otherwise (Kairouz, Oh, Viswanath 2015). So the probability that

@@ -102,8 +102,9 @@ impl IntegerTable {
     }
 
     fn new(weights: Weights) -> Option<Self> {
-        // The last entry represents all units outside of the table. The last entry has the number
-        // `first`, and the magnitude `first` is already in the tail.
+        // The table lists the magnitudes below `first`. The entry after them, with the index
+        // `first`, represents all units outside of the table. So the magnitude `first` is the first
+        // magnitude of the tail.
         let first = |bits: u32| (1_u64 << bits) - 1;
         let enough = |bits: &u32| weights.part(0, first(*bits), FAR);
         let bits = (FEWEST..=MOST)

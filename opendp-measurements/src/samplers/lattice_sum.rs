@@ -95,9 +95,9 @@ struct Fixed {
     width: i64,
     /// The power `2^(k + 52)`.
     far: f64,
-    /// The number `1.5 * 2^(k + 1)`. The unit in its last place is `2^(k - 51)`. Suppose that a
-    /// number of magnitude below `2^k` is added. Then the bits of the sum minus the bits of
-    /// `rounder` are the added number in this unit, rounded to an integer.
+    /// The number `1.5 * 2^(k + 1)`. The unit in its last place is `2^(k - 51)`. Add a number `x`
+    /// with `|x| < 2^k` to `rounder`. Read the sum and `rounder` as integers (`to_bits`). The
+    /// difference of these integers is `x / 2^(k - 51)`, rounded to an integer.
     rounder: f64,
     /// The power `2^k`.
     step: f64,

@@ -19,8 +19,8 @@ enum Kind {
     AsYouGo,
     Fixed(Vec<(ShareKind, f64)>),
 }
-/// The kind of noise for which a share of the budget is fixed in advance. The losses that are
-/// stated here are the losses before all of them are multiplied by one factor: see
+/// The kind of noise for which a share of the budget is fixed in advance. Each kind below states
+/// its loss for a weight. Later, the losses of all shares are multiplied by one common factor: see
 /// [`Split::by_kinds`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShareKind {
@@ -34,11 +34,12 @@ pub enum ShareKind {
     Gaussian,
     /// A number of successive choices among candidates. A quantile needs one choice, and `n`
     /// quantiles in one question need `1 + floor(log2(n))` choices. Let `k` be the number of
-    /// choices. With a weight of `w`, each choice has a range of `2 w / sqrt(k)`. So all choices
-    /// together have a `rho` of `w^2 / 2`. Gaussian noise with a `mu` of `w` has the same `rho`.
+    /// choices. With a weight of `w`, each choice has a bounded range of `2 w / sqrt(k)`. So each
+    /// choice has a `rho` of `w^2 / (2 k)`, and all choices together have a `rho` of `w^2 / 2`.
+    /// Gaussian noise with a `mu` of `w` has the same `rho`.
     Choices(u32),
-    /// Counts by keys that are found. All such shares together get a quarter of delta. With a
-    /// weight of `w`, the loss is an epsilon of `w`.
+    /// Counts by keys that are not public. All shares of this kind together get a quarter of delta.
+    /// With a weight of `w`, the loss is an epsilon of `w`.
     Keys,
 }
 impl Split {
@@ -72,11 +73,11 @@ impl Split {
     /// distribution of the loss of each kind is known, so two kinds of noise can be smaller than
     /// with [`evenly`](Split::evenly): the noise of choices, and Laplace noise on floats. The
     /// shares are computed when the context is opened, and another version of this crate can
-    /// compute slightly different shares. So carry releases over only to a context that the same
-    /// version of this crate opens. See
+    /// compute slightly different shares. So carry earlier releases over (`Context::carry_over`)
+    /// only to a context that the same version of this crate opens. See
     /// [`SharedAccount`](opendp_measurements::accounting::SharedAccount), which also states what is
-    /// proved. The unused part of a share is lost. A query of another kind is an error, unless its
-    /// loss is certainly within the share.
+    /// proved. The unused part of a share is lost. A query of another kind is an error, unless the
+    /// dominating pair of the share also dominates the loss of this query.
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, ShareKind, Split, Table};
@@ -103,8 +104,8 @@ impl Split {
         Split::by_weights(&weights)?;
         Ok(Split(Kind::Fixed(shares.to_vec())))
     }
-    /// Return the pair of each share, if the shares are fixed in advance. `delta` is the delta of
-    /// the budget. The account then multiplies all losses by one factor.
+    /// Return the dominating pair of each share, if the shares are fixed in advance. `delta` is the
+    /// delta of the budget. The account then multiplies all losses by one factor.
     pub(crate) fn pairs(&self, delta: f64) -> Option<Vec<SharePair>> {
         let Kind::Fixed(shares) = &self.0 else { return None };
         let keys = shares.iter().filter(|(kind, _)| *kind == ShareKind::Keys).count();

@@ -75,7 +75,7 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     /// Under an epsilon and a delta, the loss is a `mu` in Gaussian differential privacy. The
     /// budget has room for a sum of `mu^2`, and the share is a part of this room.
     /// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount) states what is proved.
-    /// Integers get continuous Gaussian noise, rounded to an integer.
+    /// With such a budget, integers get continuous Gaussian noise, rounded to an integer.
     ///
     /// # Errors
     /// The errors of [`noise`](Statistic::noise); `BudgetExceeded` when no delta is left.

@@ -41,7 +41,7 @@ struct Column {
 pub(crate) trait Cells: Any + Send + Sync {
     /// Whether cells may be NaN.
     fn nullable(&self) -> bool;
-    /// Return a function that finds the place of each cell in the list `keys`.
+    /// Return a function that finds the index of each cell in the list `keys`.
     fn places(&self, keys: &[Json]) -> Result<Places>;
     /// Return the cell of a row as JSON.
     fn cell(&self, row: usize) -> Json;
@@ -49,8 +49,8 @@ pub(crate) trait Cells: Any + Send + Sync {
     /// Return the cells as floats, if they are numbers.
     fn numbers(&self) -> Option<Vec<f64>>;
 }
-/// A function that finds the cells of a column in a list of keys. It returns the place of each cell
-/// in the list.
+/// A function that finds the cells of a column in a list of keys. For each cell, it returns the
+/// index of the cell in the list, or `None` if the list does not contain the cell.
 pub(crate) type Places = Arc<dyn Fn(&dyn Cells) -> Result<Vec<Option<usize>>> + Send + Sync>;
 impl<T: Atom> Cells for Vec<T> {
     fn nullable(&self) -> bool {
@@ -74,8 +74,8 @@ impl<T: Atom> Cells for Vec<T> {
         numbers_of(self)
     }
 }
-/// Convert cells of any number type to floats. Return `None` for cells that are not numbers. This
-/// function is not generic, so it is compiled only once.
+/// Convert cells to floats, if their type is in the list below. Return `None` for cells of another
+/// type. This function is not generic, so it is compiled only once.
 fn numbers_of(cells: &dyn Any) -> Option<Vec<f64>> {
     macro_rules! of {
         ($($number:ty)*) => {
@@ -87,12 +87,12 @@ fn numbers_of(cells: &dyn Any) -> Option<Vec<f64>> {
     of!(i64 f64 i32 f32 u32 u64 u8 i8 i16 u16);
     None
 }
-/// Return rows as floats, if they are numbers.
+/// Return rows as floats, if `numbers_of` converts their type.
 pub(crate) fn numbers<T: Atom>(rows: Vec<T>) -> Option<Vec<f64>> {
     rows.numbers()
 }
-/// Check that a frame has columns of the same names and types as the first frame. Otherwise,
-/// appending its rows would replace their cells by default values.
+/// Check that a frame has columns of the same names and types as the first frame. If a column of
+/// the first frame were missing, appended rows would get default values in this column.
 fn check_alike(first: &DataFrame<String>, frame: &DataFrame<String>) -> Result<()> {
     let alike = first.columns().len() == frame.columns().len()
         && first.columns().zip(frame.columns()).all(|((name, column), (theirs, other))| {
@@ -208,8 +208,8 @@ impl Table {
     /// Add a column that is computed from another column, row by row.
     ///
     /// # Errors
-    /// `Argument` when there is no such column of this type, and the errors of
-    /// [`with`](Table::with).
+    /// `Argument` when no column has the name `from`, or when the type of this column is not `T`;
+    /// the errors of [`with`](Table::with).
     pub fn with_derived<T: Atom, U: Atom>(
         self,
         name: &str,
@@ -256,7 +256,7 @@ impl fmt::Debug for Table {
         f.debug_struct("Table").field("columns", &self.columns().collect::<Vec<_>>()).finish()
     }
 }
-/// A table cannot be written to documents.
+/// The JSON of a table is only the name of its type. So a table cannot be read from a document.
 impl Codec for Table {
     fn to_json(&self) -> Json {
         json!(Self::type_name().to_string())

@@ -35,7 +35,7 @@ pub(crate) struct Terms<'c, MO: Accounted> {
     pub(crate) error_in: ErrorIn,
     /// Whether the query also needs a threshold for keys.
     pub(crate) threshold: bool,
-    /// The distribution of the noise on each number, if the answer is a number with noise.
+    /// The distribution of the noise on each number, if the answer consists of numbers with noise.
     pub(crate) noise: Option<fn(Scale, bool) -> Noise>,
     /// Whether the noisy number can be [cut off](super::Noisy::is_cut_off) at the ends of its type.
     pub(crate) cut_off: bool,
@@ -128,8 +128,9 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
             show::<MO>(share, Exact::to_f64_down),
         )))
     }
-    /// Return the cost of a release. For Laplace noise on numbers and for discrete Gaussian noise,
-    /// the cost also states a dominating pair.
+    /// Return the cost of a release. At a positive scale, the cost of Laplace noise on numbers also
+    /// states a dominating pair. The cost of discrete Gaussian noise also states a pair, if
+    /// `discrete_of` returns one.
     fn cost(&self, losses: &Losses<MO>, dials: Dials) -> Result<Cost> {
         let cost = losses.cost(&self.context.unit().distance())?;
         let plain = dials.delta.is_none() && !self.threshold && MO::NOISE == "Laplace";
@@ -192,7 +193,8 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
     fn room(&self, kind: Kind) -> Result<Room> {
         self.context.room(self.share.as_ref().map_err(Error::clone)?, kind)
     }
-    /// If the account rounds the loss up, increase the noise a little to compensate.
+    /// The account can refuse the cost, because it rounds the loss up. Then increase the scale to
+    /// the next float, at most 64 times.
     fn admitted(&self, mut dials: Dials, losses: &LossesAt<'_, MO>) -> Result<Dials> {
         let mut trials = 0;
         loop {
@@ -206,7 +208,7 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
     }
 }
 /// Compare the first `parts` parts of a loss with the same parts of a share. Return whether each
-/// part of the loss is at most the part of the share.
+/// part of the loss is at most the same part of the share.
 fn fits(loss: &[Exact], share: &[Exact], parts: usize) -> bool {
     loss.iter().zip(share).take(parts).all(|(loss, share)| loss <= share)
 }
@@ -221,8 +223,9 @@ fn least_threshold(enough: &dyn Fn(f64) -> Result<bool>) -> Result<f64> {
 /// Return a pair that dominates Laplace noise. If `real` is `false`, the noise is on integers.
 ///
 /// # Proof
-/// `epsilon` times the scale is a bound on the L1 distance. The L1 distance of integers is an
-/// integer. So the L1 distance is at most this bound, rounded down to an integer.
+/// `epsilon` times the scale is a bound on the L1 distance between the exact answers. If the
+/// answers are integers, this distance is an integer. So the distance is at most the bound, rounded
+/// down to an integer.
 fn laplace_of(epsilon: &Exact, scale: Scale, real: bool) -> Result<SharePair> {
     if real {
         return Ok(SharePair::Laplace { epsilon: epsilon.to_f64_up() });

@@ -102,7 +102,7 @@ fn the_threshold_is_the_least_that_fits() {
     let question = context.query().column::<String>("city").count_by().laplace().unwrap();
     let (epsilon, delta) = question.loss().unwrap();
     assert!(0.999_999 < epsilon && epsilon <= 1.0);
-    // The threshold can be a fraction, so the release uses all of delta.
+    // The threshold can be a fraction. So the least threshold uses the whole delta, up to rounding.
     assert!(delta <= 1e-6 && 1e-6 < delta * (1.0 + 1e-9), "{delta}");
     let same = context.query().column::<String>("city").count_by();
     let same = same.noise_of_scale(question.scale()).unwrap();
@@ -269,6 +269,7 @@ fn a_public_number_of_rows_needs_no_resizing() {
     let context = Context::new(table(), unit, budget, split).unwrap();
     let question = incomes(&context).mean().gaussian().unwrap();
     // One of a thousand values changes by at most 9900.3, so their mean changes by at most 9.9003.
+    // At a rho of 0.5, the scale of Gaussian noise is equal to this change.
     assert!((question.scale() - 9.9003).abs() < 1e-6, "{}", question.scale());
     // The number of adults is not public.
     let adults = context.query().filter("age", |age: &i64| 18 <= *age).column::<f64>("income");
@@ -276,8 +277,8 @@ fn a_public_number_of_rows_needs_no_resizing() {
     assert!(error.contains("known number of rows"), "{error}");
 }
 
-/// A journal whose first field counts the entries that it gets. The journal records at most as many
-/// entries as its second field states.
+/// A journal. Its first field counts the entries that the journal gets. Its second field is the
+/// largest number of entries that the journal records.
 struct Pages(Arc<AtomicUsize>, usize);
 impl Journal for Pages {
     fn record(&self, entry: &Entry) -> Result<()> {
@@ -321,8 +322,8 @@ fn an_earlier_life_is_carried_over() {
     assert_eq!(later.query().count().gaussian().unwrap_err().kind(), "BudgetExceeded");
     let entry = later.report().entries()[0].clone();
     assert_eq!(later.carry_over(entry.clone()).unwrap_err().kind(), "BudgetExceeded");
-    // A budget of an epsilon refuses an entry whose loss is a rho. If a person can have two rows, a
-    // context refuses an entry that was charged for a person with one row.
+    // A budget of an epsilon refuses an entry whose loss is a rho. A context for a person with two
+    // rows refuses an entry that was charged for a person with four rows.
     let other = context(Budget::epsilon(1.0), Split::evenly(4));
     let error = other.carry_over(entry.clone()).unwrap_err().to_string();
     assert!(error.contains("expected a loss in MaxDivergence"), "{error}");

@@ -58,11 +58,13 @@ fn releases_the_quantiles_themselves_without_noise() {
         assert!(found.iter().zip(wanted).all(|(x, y)| (x - y).abs() <= 1), "{found:?}");
     };
     near(&release.invoke(&data).unwrap(), &[10, 20, 30, 40, 50, 60, 70, 80, 90]);
-    // Half of the rows are equal. Rows beyond the candidates count for the last candidate.
+    // Half of the rows are 7. The other rows are above the last candidate, 100, and count for it.
+    // So every candidate from 7 to 100 is a median.
     let data: Vec<i32> = (0..1000).map(|i| if i < 500 { 7 } else { i }).collect();
     let found = release.invoke(&data).unwrap();
     assert_eq!(found, [7, 7, 7, 7, found[4], 100, 100, 100, 100]);
-    // A row between two candidates belongs to the candidate that is nearer in rank.
+    // A row between two candidates counts half for each of them. So, for 101 rows, candidate 50
+    // represents the ranks from 25.5 to 75.5.
     let coarse = made(MaxDivergence, &[0, 50, 100], &[0.3, 0.5, 0.7], 0.0).unwrap();
     assert_eq!(coarse.invoke(&(0..=100).collect()), Ok(vec![50, 50, 50]));
     assert_eq!(coarse.invoke(&(0..=30).collect()).unwrap()[2], 50);
@@ -157,7 +159,8 @@ fn the_error_is_smaller_than_that_of_one_choice_for_each_quantile() {
     assert!(together.map(&1).unwrap() <= rho * (1.0 + 1e-9));
     let apart = |alpha: f64| {
         let (measure, scale) = (TheMeasure(ZeroConcentratedDivergence), Scale::new(scale(9.0)));
-        // The range of the scores is `2 max(alpha, 1 - alpha)`.
+        // One row changes the scores by a range of at most `2 max(alpha, 1 - alpha)`. With noise of
+        // this multiple of the scale, the `rho` is the same for each `alpha`.
         let scale = scale.unwrap().value() * 2.0 * alpha.max(1.0 - alpha);
         let (alpha, scale) = (Alpha::new(alpha).unwrap(), Scale::new(scale).unwrap());
         make_private_quantile(space(), measure, years.clone(), alpha, scale).unwrap()
@@ -181,7 +184,7 @@ fn the_error_is_smaller_than_that_of_one_choice_for_each_quantile() {
             others += rank(single[place].invoke(&data).unwrap(), *alpha);
         }
     }
-    // The expected ratio of the two errors is 0.47.
+    // The expected ratio of the two sums of squared errors is 0.47.
     assert!(ours < 0.8 * others, "{ours} {others}");
 }
 #[test]

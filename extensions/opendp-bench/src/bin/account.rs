@@ -1,5 +1,5 @@
-//! Measure the times of the compositions in `accounting/compare.py`, and print one JSON line for
-//! each.
+//! Measure the times of the compositions in `accounting/compare.py`, at several tolerances. Print
+//! one JSON line for each composition and each tolerance.
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures time")]
 
 use std::sync::Arc;

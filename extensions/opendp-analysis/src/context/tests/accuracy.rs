@@ -22,7 +22,8 @@ fn accuracy_is_kept_as_often_as_promised() {
     let ranks = question.accuracy(0.1).unwrap();
     let wide = |_: &i32| {
         let age = question.measurement().invoke(context.table()).unwrap();
-        // There are ten rows for each year of age.
+        // There are ten rows for each year of age. So the distance in ranks between an age and the
+        // median is ten times the distance between the age and 50, with an error below ten ranks.
         ranks + 10.0 < ((age - 50).abs() * 10) as f64
     };
     assert!((0..1000).filter(wide).count() < 157);
@@ -32,7 +33,8 @@ fn accuracy_is_kept_as_often_as_promised() {
 }
 #[test]
 fn chosen_categories_are_as_good_as_promised() {
-    // Two categories have ten rows, and the others have none. So a wrong choice misses by ten.
+    // Two categories have ten rows, and the others have none. So the count of a wrong choice is ten
+    // below the best count.
     let categories = || [5, 6].into_iter().chain(100..118).collect::<Vec<i64>>();
     fn look<MO: Accounted>(budget: Budget<MO>, categories: Vec<i64>) -> (f64, usize) {
         let context = context(Ok(budget), Split::evenly(1));
@@ -73,7 +75,8 @@ fn what_is_computed_from_answers_has_an_interval() {
     let single = cells[20].accuracy(0.05).unwrap();
     assert!(adults.accuracy(0.05).unwrap() < 0.3 * 82.0 * single);
     assert_eq!(single, answer.accuracy.unwrap());
-    // The noise of an estimate is the same in every copy of the estimate.
+    // The noise of an estimate is the same in every copy of the estimate. So it cancels in the
+    // difference of two copies.
     let nothing = cells[3].minus(&answer.estimates().unwrap()[3]).unwrap();
     assert_eq!(nothing.accuracy(0.05), Ok(0.0));
     let copy = answer.clone();

@@ -8,7 +8,8 @@ fn several_quantiles_are_one_release_that_costs_what_they_cost_apart() {
     let ages = || context.query().column::<i64>("age");
     let three = ages().quantiles(&[0.25, 0.5, 0.75], (0..100).collect()).choose().unwrap();
     // There are two levels of choices. On each level, each of a person's four rows moves the scores
-    // by at most a half, upwards or downwards. The stated scale is the scale for a median.
+    // by at most a half, upwards or downwards. So the loss of a level is at most `4 / scale`, where
+    // `scale` is the stated scale: the scale for a median.
     let loss = |scale: f64| 4.0 * 2.0 / scale;
     assert!((three.loss().unwrap() / loss(three.scale()) - 1.0).abs() < 1e-9);
     assert!(three.accuracy(0.05).unwrap() > three.scale() * 2.0 * (300.0_f64 / 0.05).ln());

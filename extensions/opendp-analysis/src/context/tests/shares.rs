@@ -32,7 +32,7 @@ fn refusal<TO: Carrier>(question: Result<Question<'_, Loss, TO>>) -> String {
 
 #[test]
 fn tasks_of_a_thread_pool_ask_one_context() {
-    // The account of the context computes on all cores how much is left.
+    // The account of the context computes the remaining budget in parallel, on all cores.
     const QUESTIONS: usize = 60;
     let shares: Vec<_> =
         (0..QUESTIONS).map(|i| (ShareKind::Choices(1), (1 + i % 12) as f64)).collect();
@@ -141,8 +141,8 @@ fn many_choices_and_sums_get_less_noise_than_by_filters() {
 #[test]
 fn noise_whose_loss_is_not_within_the_share_is_refused() {
     let context = open(&[(ShareKind::Laplace, 1.0), (ShareKind::Gaussian, 1.0)]);
-    // A share for Laplace noise refuses noise on integers, Gaussian noise and choices, because
-    // their pairs differ.
+    // A share for Laplace noise on floats admits only Laplace noise on floats. So the share refuses
+    // Laplace noise on integers, Gaussian noise and choices.
     for refused in [
         refusal(context.query().count().laplace()),
         refusal(context.query().count().gaussian()),
@@ -161,7 +161,8 @@ fn noise_whose_loss_is_not_within_the_share_is_refused() {
     // A question that was made for an earlier share is charged to the next share. Here the question
     // does not fit the next share, so the question is refused.
     assert_eq!(noise.release().unwrap_err().kind(), "BudgetExceeded");
-    // Under a share for Gaussian noise, pure losses and choices are charged by their `mu`.
+    // Under a share for Gaussian noise, pure losses and choices are charged by their `mu`. The `mu`
+    // of a small epsilon is about 1.25 times this epsilon.
     let laplace = context.query().count().laplace().unwrap();
     let gaussian = context.query().count().gaussian().unwrap();
     assert!(1.2 < laplace.scale() / gaussian.scale());

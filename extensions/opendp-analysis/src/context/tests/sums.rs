@@ -39,8 +39,8 @@ fn intervals_of_sums_of_unsigned_answers_include_the_errors_at_the_end_of_the_ty
         let (low, high) = Estimate::sum(&sums).unwrap().interval(0.05).unwrap();
         inside += usize::from(low <= 0.0 && 0.0 <= high);
     }
-    // At least 19 of 20 intervals are expected to contain 0. If intervals did not include the
-    // errors at the end of the type, almost no interval would contain 0: the sum is about 500, and
-    // the bound on its error is about 280.
+    // At least 19 of 20 intervals are expected to contain 0. Suppose that intervals did not include
+    // the error of replacing negative sums by 0. Then almost no interval would contain 0: the total
+    // of the 100 sums is about 500, and the bound on its error would be about 280.
     assert!(12 <= inside, "{inside}");
 }

@@ -38,12 +38,14 @@ pub(super) fn least_sigma(count: f64, epsilon: f64, delta: f64) -> f64 {
     }
     high
 }
-/// Compose the releases of a report in an account without filters.
+/// Compose the releases of a report in an account without filters. Return a lower bound on the
+/// delta at `epsilon`.
 fn composed(report: &Report<Loss>, epsilon: f64) -> f64 {
     let (mut account, mut delta) = (Reference::new(), 0.0);
     for entry in report.entries() {
         account = match &entry.mu_squared {
-            // A choice of range `r` can have the losses `r / 2` and `-r / 2`.
+            // A choice of range `r` can have the losses `r / 2` and `-r / 2`, like randomized
+            // response with an epsilon of `r / 2`.
             Some(_) if entry.rho.is_some() => {
                 let rho = entry.rho.as_ref().unwrap().to_f64_up();
                 let epsilon = (8.0 * rho).sqrt() / 2.0;
@@ -146,7 +148,8 @@ fn gaussian_noise_on_numbers_integers_and_vectors_is_exactly_mu_gdp() {
     assert!(0.0 < delta && delta < 3e-6 && 0.0 < epsilon && epsilon < 1.5);
     let answer = cells.release().unwrap();
     assert_eq!(answer.mechanism(), "Gaussian");
-    // The noise of an integer is rounded, and the interval includes the rounding.
+    // Noisy counts are rounded to integers, and the bound on the error includes this rounding. For
+    // `alpha` 1, only the rounding error of at most 0.5 is left.
     let estimates = answer.estimates().unwrap();
     assert_eq!(estimates.len(), 3);
     assert_eq!(estimates[0].accuracy(1.0), Ok(0.5));
@@ -179,8 +182,9 @@ fn amounts_spent_as_one_goes_fit_as_often_as_they_say() {
     for _ in 0..10 {
         ask(&context, 0.1, 1e-7).unwrap();
     }
-    // Each of the ten amounts is a tenth of the budget. So the square of each amount is a hundredth
-    // of the square of the budget. Together, the ten squares are a tenth of that square.
+    // The `mu` of each of the ten amounts is about a tenth of the `mu` of the budget. So its `mu^2`
+    // is about a hundredth of the `mu^2` of the budget. Together, the ten amounts spend about a
+    // tenth of the `mu^2` of the budget.
     let left = context.remaining().unwrap();
     assert!(0.0 < left.0 && left.0 < 0.97, "{left:?}");
     assert!(composed(&context.report(), 1.0) < 1e-6);
@@ -226,8 +230,9 @@ fn the_report_shows_what_each_question_cost_and_the_total_of_all() {
     let mu = json["releases"][0]["mu"].as_f64().unwrap();
     assert!((mu - 1.0 / report.entries()[0].scale).abs() < 1e-9);
     let (spent, left) = (&report.exact_total()[0].to_f64_up(), &report.left[0].to_f64_up());
-    // Half of the budget for the squares of mu is spent. The composed loss is below the sum of the
-    // losses.
+    // Half of the `mu^2` of the budget is spent, and half is left. So the spent `mu` and the left
+    // `mu` are each `sqrt(1 / 2)`, about 0.71, of the `mu` of the budget. Epsilon is almost
+    // proportional to `mu`.
     assert!(0.6 < *spent && *spent < 0.75 && 0.6 < *left && *left < 0.75, "{spent} {left}");
     let pure = open(1.0, 1e-6, Split::evenly(2));
     pure.query().count().laplace().unwrap().release().unwrap();
@@ -266,7 +271,7 @@ fn the_best_noise_is_the_one_with_the_smaller_error() {
     let rho = super::context(Budget::rho(0.1), Split::evenly(1));
     assert_eq!(rho.query().count().best().unwrap().mechanism(), "Gaussian");
     assert_eq!(pure(1.0, 1).query().count().best().unwrap().mechanism(), "Laplace");
-    // A budget without a delta pays for only one kind of noise.
+    // Gaussian noise needs some delta, so a budget without a delta pays only for Laplace noise.
     let none = open(1.0, 0.0, Split::evenly(1));
     assert_eq!(none.query().count().best().unwrap().mechanism(), "Laplace");
 }
@@ -288,8 +293,8 @@ fn a_hundred_medians_add_up_rho_and_get_less_noise_than_by_mu() {
     assert!(report.exact_total()[0].to_f64_up() <= 1.0);
     let one_more = context.query().count().gaussian();
     assert_eq!(one_more.unwrap_err().kind(), "BudgetExceeded");
-    // A journal restores the same charges. Entries of older versions have no `rho`. They are
-    // charged by `mu`, so fewer of them fit the budget.
+    // The entries of a report restore the same charges. Entries of older versions have no `rho`.
+    // They are charged by `mu`, so fewer of them fit the budget.
     let (same, older) = [(); 2].map(|()| open(1.0, 1e-6, Split::evenly(101))).into();
     for entry in report.entries() {
         same.carry_over(entry.clone()).unwrap();
