@@ -13,11 +13,16 @@ use serde_json::Value as Json;
 use self::steps::Search;
 use crate::{Document, Entry, Registry};
 
-/// The goal of a search: the loss that a chain must meet, and the known facts about the data.
+/// The goal of a search: the largest allowed loss of a chain, and the known facts about the data.
 ///
 /// A search uses only stated facts, and never invents bounds, a size or categories. A fact has a
-/// name, such as `bounds`, and states the value of all parameters with this name. A fact with the
+/// name, such as `size`, and states the value of all parameters with this name. A fact with the
 /// name `clamp.bounds` is only for the constructor `make_clamp`.
+///
+/// A fact with the name `bounds` states the numbers to which rows are clamped. So this fact is not
+/// for a constructor on an aggregate, such as `make_geometric` on a sum. It is also not for
+/// `make_filter_bounds`, which drops rows. The bounds of these constructors are facts such as
+/// `geometric.bounds`.
 pub struct Goal<'a> {
     space: Json,
     measure: Json,
@@ -71,8 +76,8 @@ impl fmt::Debug for Goal<'_> {
 pub struct Limits {
     /// The largest number of links in a chain. Conversions of the measure do not count.
     pub links: usize,
-    /// The largest number of calls of constructors. Calls in bisections of the noise do not count.
-    /// The number of bisections is at most four times `results`.
+    /// The largest number of calls of constructors. Calls in the bisections that find the parameter
+    /// of the noise do not count. The number of bisections is at most four times `results`.
     pub calls: usize,
     /// The largest number of suggestions.
     pub results: usize,
@@ -124,7 +129,7 @@ pub struct Suggestions {
     pub obstacles: Vec<Obstacle>,
     /// The number of calls of constructors, without the calls in bisections.
     pub calls: usize,
-    /// Whether the search ended before it reached the limit of calls.
+    /// `false` if the limit of calls prevented a call, and `true` otherwise.
     pub whole: bool,
 }
 
@@ -142,8 +147,10 @@ impl Registry {
     ///
     /// Every suggestion was built, and its loss was checked. If a chain has noise, a search finds
     /// the parameter of the noise. The search uses constructors without a stated proof only if the
-    /// goal allows them. The search does not use older names. If several chains compute the same
-    /// statistic, only the shortest of these chains are suggested.
+    /// goal allows them. The search does not use older names. The search turns rows of
+    /// floats into rows of another type only if the goal names the constructor, or if a fact states
+    /// one of its arguments, as `cast_default.TOA` does. If several chains
+    /// compute the same statistic, only the shortest of these chains are suggested.
     ///
     /// ```
     /// use opendp_measurements as _;

@@ -127,8 +127,8 @@ fn values<T: ArrowAtom>(array: &ArrayRef) -> Result<Vec<Option<T>>> {
         Ok(text.iter().map(|cell| T::from_cell(cell?.trim())).collect::<Vec<_>>())
     };
     match cells(array) {
-        // A cell can have no text, such as a date beyond the calendar. Then read the cells one by
-        // one. So an error depends only on the type, and a cell without a text is `None`.
+        // Some cells have no text, for example a date beyond the calendar. Then read the cells one
+        // by one. So an error depends only on the type, and a cell without a text is `None`.
         Err(_) if can_cast_types(array.data_type(), &DataType::Utf8) => {
             let cell = |row| cells(&array.slice(row, 1)).ok()?.pop()?;
             Ok((0..array.len()).map(cell).collect())
@@ -176,9 +176,9 @@ impl ArrowDomain for AnyDomain {
 /// of a domain of rows.
 ///
 /// The columns of each batch must have the names of the schema, in the same order. Any other batch
-/// is an error. If a batch is an error, the error of the chunk may depend on the records
-/// ([`depends_on_records`](crate::depends_on_records)). If the domain does not
-/// [recombine](Domain::recombines), all rows are one chunk.
+/// is an error. If the stream returns an error in place of a batch, the error of the chunk may
+/// depend on the records ([`depends_on_records`](crate::depends_on_records)). If the domain does
+/// not [recombine](Domain::recombines), all rows are one chunk.
 pub struct ArrowColumn<D> {
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
     names: Vec<String>,
@@ -218,7 +218,7 @@ impl<D: ArrowDomain> ArrowColumn<D> {
         let domain = domain.clone();
         Ok(ArrowColumn { batches, names, place, domain, meter, begun: false, ended: false })
     }
-    /// Call `listener` with the progress, once for each chunk.
+    /// Call `listener` with the progress, once for each batch.
     #[must_use]
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         self.meter.listener = Some(Box::new(listener));
@@ -339,7 +339,7 @@ mod tests {
         let list = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![Some(vec![Some(1)])]);
         let array: ArrayRef = Arc::new(list);
         let domain = VectorDomain::new(AtomDomain::<i32>::default());
-        // A cell of this column is a list. No atomic type parses the text of a list.
+        // An `i32` cannot be read from a list. So the row is 0, or the column is an error.
         match domain.read_array(&array) {
             Ok(rows) => assert_eq!(rows, [0]),
             Err(error) => assert_eq!(error.kind(), "Argument"),

@@ -18,8 +18,8 @@ use crate::{ArrowDomain, Progress};
 pub(crate) fn names(schema: &Schema) -> Vec<String> {
     schema.fields().iter().map(|field| field.name().clone()).collect()
 }
-/// Take a batch whose columns have the given names. Columns are read by their positions in `names`,
-/// so a batch with other columns is an error.
+/// Return the batch if its columns have the given names, in this order. Columns are read by their
+/// positions in `names`, so a batch with other columns is an error.
 pub(crate) fn checked(
     batch: Result<RecordBatch, ArrowError>,
     names: &[String],
@@ -61,7 +61,7 @@ fn read(domain: &ColumnDomain, array: &ArrayRef) -> Result<Column> {
 /// member of a domain of frames with a schema.
 ///
 /// Each row of a batch is one row of a frame. Every cell becomes a member of the domain of its
-/// column, as in [`ArrowColumn`](crate::ArrowColumn). Errors are the same as for such a column.
+/// column, as in [`ArrowColumn`](crate::ArrowColumn). The errors are also the same.
 pub struct ArrowFrame {
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
     names: Vec<String>,

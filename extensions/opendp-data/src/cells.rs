@@ -10,8 +10,14 @@ impl Cells {
         let parser = csv_core::ReaderBuilder::new().delimiter(separator).build();
         Cells { parser, buffer: Vec::new() }
     }
-    /// Return all cells of a line. Spaces around a cell are removed.
+    /// Return all cells of a line. Spaces around a cell are removed. A cell that is not UTF-8 is an
+    /// empty text.
     pub(crate) fn all(&mut self, line: &[u8]) -> Vec<String> {
+        self.all_read(line).into_iter().map(Option::unwrap_or_default).collect()
+    }
+    /// Return all cells of a line. Spaces around a cell are removed. A cell that is not UTF-8 is
+    /// `None`.
+    pub(crate) fn all_read(&mut self, line: &[u8]) -> Vec<Option<String>> {
         let mut cells = Vec::new();
         self.visit(line, |cell| {
             cells.push(cell);
@@ -19,12 +25,13 @@ impl Cells {
         });
         cells
     }
-    /// Return the cell at position `index`, or an empty text if the line has fewer cells.
+    /// Return the cell at position `index`. Return an empty text if the line has fewer cells, or if
+    /// the cell is not UTF-8.
     pub(crate) fn nth(&mut self, line: &[u8], index: usize) -> String {
         let (mut found, mut left) = (String::new(), index);
         self.visit(line, |cell| {
             if left == 0 {
-                found = cell;
+                found = cell.unwrap_or_default();
                 return false;
             }
             left -= 1;
@@ -32,8 +39,9 @@ impl Cells {
         });
         found
     }
-    /// Call `visit` with each cell of a line, until `visit` returns false.
-    fn visit(&mut self, line: &[u8], mut visit: impl FnMut(String) -> bool) {
+    /// Call `visit` with each cell of a line, until `visit` returns false. A cell that is not UTF-8
+    /// is `None`.
+    fn visit(&mut self, line: &[u8], mut visit: impl FnMut(Option<String>) -> bool) {
         self.parser.reset();
         self.buffer.resize(line.len() + 1, 0);
         let (mut rest, mut written) = (line, 0);
@@ -47,8 +55,7 @@ impl Cells {
                 csv_core::ReadFieldResult::InputEmpty => {}
                 csv_core::ReadFieldResult::Field { record_end } => {
                     let cell = self.buffer.get(..written).unwrap_or_default();
-                    // A cell that is not UTF-8 does not parse.
-                    let cell = std::str::from_utf8(cell).unwrap_or_default().trim().to_owned();
+                    let cell = std::str::from_utf8(cell).ok().map(|cell| cell.trim().to_owned());
                     if !visit(cell) || record_end {
                         return;
                     }

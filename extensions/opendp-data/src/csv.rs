@@ -16,7 +16,7 @@ const CHUNK: usize = 1 << 16;
 /// The first line contains the names of the columns. Every later line is one record, whatever its
 /// content. An empty line is also a record. Quotes have an effect only within a line. So a line
 /// cannot change the record of another line, and the number of records is the number of lines after
-/// the header. A cell that is not UTF-8 does not parse.
+/// the header. A cell that is not UTF-8 is read like an empty cell.
 ///
 /// The distance of neighbouring tables assumes a limit on the number of records of each person.
 /// Some programs write a line break within a quoted cell. Such a cell is read as several records.

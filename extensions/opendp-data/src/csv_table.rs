@@ -77,19 +77,30 @@ impl CsvTable {
     pub fn frame(self, domain: &DataFrameDomain<String>) -> Result<CsvFrame> {
         CsvFrame::of(self, domain)
     }
-    /// Read the cells of the next line. Spaces around a cell are removed.
+    /// Read the cells of the next line. Spaces around a cell are removed. A cell that is not UTF-8
+    /// is an empty text.
     ///
     /// # Errors
     /// `Argument` when reading is interrupted.
     pub fn next_row(&mut self) -> Result<Option<Vec<String>>> {
+        let row = self.next_cells()?;
+        Ok(row.map(|cells| cells.into_iter().map(Option::unwrap_or_default).collect()))
+    }
+    /// Read the cells of the next line, like [`next_row`](CsvTable::next_row). A cell that is not
+    /// UTF-8 is `None`. Columns and frames read such a cell like an empty cell.
+    ///
+    /// # Errors
+    /// `Argument` when reading is interrupted.
+    pub fn next_cells(&mut self) -> Result<Option<Vec<Option<String>>>> {
         let mut line = Vec::new();
         let read = self.next_line(&mut line)?;
         let quotes = line.iter().filter(|byte| **byte == b'"').count();
         self.odd_quotes += u64::from(quotes % 2 == 1);
-        Ok((0 < read).then(|| self.cells.all(&line)))
+        Ok((0 < read).then(|| self.cells.all_read(&line)))
     }
     /// Return the number of lines with an odd number of quotes. Only the lines that
-    /// [`next_row`](CsvTable::next_row) has read are counted.
+    /// [`next_row`](CsvTable::next_row) and [`next_cells`](CsvTable::next_cells) have read are
+    /// counted.
     ///
     /// If a program writes a line break within a quoted cell, the first and the last line of this
     /// cell usually have an odd number of quotes. Here each of these lines is one record. The
@@ -158,6 +169,17 @@ mod tests {
         assert_eq!((rows, counts), (3, vec![0, 1, 2]));
     }
     #[test]
+    fn a_cell_that_is_not_utf_8_is_told_from_an_empty_cell() {
+        let mut table = CsvTable::open(&b"city,age\nBesan\xe7on,31\n,\n"[..], None).unwrap();
+        let age = Some("31".to_owned());
+        assert_eq!(table.next_cells().unwrap(), Some(vec![None, age.clone()]));
+        let empty = Some(String::new());
+        assert_eq!(table.next_cells().unwrap(), Some(vec![empty.clone(), empty]));
+        assert_eq!(table.next_cells().unwrap(), None);
+        let mut table = CsvTable::open(&b"city,age\nBesan\xe7on,31\n"[..], None).unwrap();
+        assert_eq!(table.next_row().unwrap(), Some(vec![String::new(), "31".to_owned()]));
+    }
+    #[test]
     fn a_header_with_a_nul_is_refused_and_a_record_with_a_nul_is_read() {
         assert!(refused(b"a\0,\0b\0\n\0").contains("UTF-16"));
         let mut table = CsvTable::open(&b"a\n\0\n"[..], None).unwrap();
@@ -176,7 +198,8 @@ mod tests {
         while table.next_row().unwrap().is_some() {
             rows += 1;
         }
-        // The content of a cell never changes the number of rows.
+        // The CR between 2 and 3 is a part of a cell, and does not end the line. So there are two
+        // rows.
         assert_eq!(rows, 2);
     }
     #[test]

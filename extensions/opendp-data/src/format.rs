@@ -25,7 +25,8 @@ pub enum Compression {
     Zstd,
 }
 impl Compression {
-    /// Detect the compression from the first bytes. Return `None` if the bytes are not compressed.
+    /// Detect the compression from the first bytes. Return `None` if they belong neither to gzip
+    /// nor to zstd.
     pub fn of(start: &[u8]) -> Option<Self> {
         // Skippable frames can precede a zstd frame. The first byte of a skippable frame has one of
         // sixteen values.
@@ -156,7 +157,7 @@ mod tests {
         assert!(refused(b"\xff\xfea\0,\0").contains("UTF-16"));
         assert!(refused(b"\xfe\xff\0a\0,").contains("UTF-16"));
         assert!(text(&b"a,b\n"[..]).is_ok() && text(&b"PKW,b\n"[..]).is_ok());
-        // An error does not depend on the records.
+        // A record with a NUL is no error, because an error must not depend on the records.
         assert!(text(&b"a,b\n1,\0\n"[..]).is_ok());
         assert!(text(&b"[\"a\0\"]"[..]).is_ok());
     }

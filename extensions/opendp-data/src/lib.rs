@@ -28,10 +28,11 @@
 //! With two exceptions, reading can fail only in steps that do not depend on any single record. An
 //! error can occur if the file cannot be opened, if its format is unknown, or if the header or
 //! schema lacks a column. An error can also occur if a read is interrupted. The first exception is
-//! the error [`outside`]: the domain states a size, and the number of records differs from this
-//! size. Or the domain has a condition on all rows together, and the rows do not fulfil it. The
-//! first case is intended for domains whose size is public. The second exception is a Parquet file
-//! or an Arrow batch whose records cannot be decoded, for example because a text is not UTF-8.
+//! the error [`outside`], which has two cases. In the first case, the domain states a size, and the
+//! number of records differs from this size. This case is intended for domains whose size is
+//! public. In the second case, the domain has a condition on all rows together, and the rows do not
+//! fulfil it. The second exception is a Parquet file or an Arrow batch whose records cannot be
+//! decoded, for example because a text is not UTF-8.
 //! [`depends_on_records`] recognizes both errors. No error shows the content of the file or the
 //! names of its columns. If a file has no header, its first record is read as the names of the
 //! columns.

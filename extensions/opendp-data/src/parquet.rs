@@ -30,7 +30,7 @@ impl Table {
         let builder = without_dictionaries(file).map_err(invalid)?;
         let names = names(builder.schema());
         // A column is read by its position in the Parquet schema. The schema of the batches leaves
-        // out groups without columns, so its positions can differ.
+        // out groups without columns. So a column can have another position in that schema.
         let roots = builder.parquet_schema().root_schema().get_fields();
         if !roots.iter().map(|root| root.name()).eq(names.iter().map(String::as_str)) {
             let reason = "the file has a group without columns: write the file without this group";
@@ -53,9 +53,9 @@ impl Table {
 }
 /// Open a file, and read its columns without dictionaries.
 ///
-/// A file can state that a column has a dictionary with keys of a narrow type. The Parquet library
-/// panics if a batch then has more different values than keys, so the panic would depend on the
-/// records.
+/// A file can state that a column has a dictionary with keys of a narrow type, such as `i8`. The
+/// Parquet library panics if a batch of this column has more different values than this type has
+/// keys. So the records would decide whether the library panics.
 fn without_dictionaries(
     file: File,
 ) -> std::result::Result<ParquetRecordBatchReaderBuilder<File>, ParquetError> {
@@ -68,11 +68,11 @@ fn without_dictionaries(
     }
     Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(file, read))
 }
-/// Replace the type of a dictionary by the type of its values, also inside of lists and structs.
+/// Replace the type of a dictionary by the type of its values, also within lists, maps and structs.
 fn plain(field: &FieldRef) -> FieldRef {
     let new = match field.data_type() {
-        // The texts of a dictionary are stored once. Without it, the texts of a batch can need more
-        // than the `2^31` bytes of a `Utf8` array.
+        // A dictionary stores each text once. Without the dictionary, the texts of a batch can need
+        // more than the `2^31` bytes of a `Utf8` array. So use an array with longer offsets.
         DataType::Dictionary(_, values) => match &**values {
             DataType::Utf8 => DataType::LargeUtf8,
             DataType::Binary => DataType::LargeBinary,
@@ -110,7 +110,7 @@ impl<D: ArrowDomain> ParquetColumn<D> {
         let schema = batches.schema();
         ArrowColumn::at(&schema, 0, total_rows, Box::new(batches), domain).map(ParquetColumn)
     }
-    /// Call `listener` with the progress, once for each chunk.
+    /// Call `listener` with the progress, once for each batch of rows that is read.
     #[must_use]
     pub fn on_progress(self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         ParquetColumn(self.0.on_progress(listener))
@@ -166,8 +166,8 @@ mod tests {
         let schema = Arc::new(Schema::new(vec![Field::new("x", kind, true)]));
         let mut file = tempfile::tempfile().unwrap();
         let mut writer = ArrowWriter::try_new(&mut file, schema.clone(), None).unwrap();
-        // Each group has its own dictionary of 100 values, and one batch reads both groups. So the
-        // batch has 200 values, but keys of type `Int8` are at most 127.
+        // Each row group has its own dictionary of 100 values, and one batch contains both row
+        // groups. So the batch has 200 values, but keys of type `Int8` are at most 127.
         for first in [0, 100] {
             let keys = Int8Array::from_iter_values(0..100);
             let values = Arc::new(Int64Array::from_iter_values(first..first + 100));
@@ -215,7 +215,7 @@ mod tests {
         let names = StringArray::from(vec!["Ada", "hostile"]);
         let batch = RecordBatch::try_new(schema.clone(), vec![Arc::new(names)]).unwrap();
         let domain = VectorDomain::new(AtomDomain::<String>::default());
-        // Replace the first byte of a text in the written file.
+        // In the written file, replace the first byte of the text `hostile` by `first`.
         let read = |first: u8| {
             let mut bytes = Vec::new();
             let mut writer = ArrowWriter::try_new(&mut bytes, schema.clone(), None).unwrap();

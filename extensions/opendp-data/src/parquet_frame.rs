@@ -62,8 +62,7 @@ mod tests {
     use opendp_core::{AtomDomain, Bounds, ColumnDomain, Domain, OptionDomain};
     use parquet::arrow::ArrowWriter;
 
-    /// Make a file with the columns `z`, `unused`, `x` and `a`, which are not in the order of their
-    /// names.
+    /// Make a file with the columns `z`, `unused`, `x` and `a`. They are not in alphabetical order.
     fn file(rows: i64) -> File {
         let z = StringArray::from_iter((0..rows).map(|i| (i % 4 != 0).then(|| format!(" {i} "))));
         let x = Float64Array::from_iter((0..rows).map(|i| match i % 3 {

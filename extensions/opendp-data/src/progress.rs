@@ -10,13 +10,14 @@ use serde_json::Value as Json;
 pub struct Progress {
     /// The number of records that were read so far.
     pub rows: u64,
-    /// The number of bytes that were read so far, if the source counts them.
+    /// The number of bytes that were read so far: the bytes of the lines of a CSV table, or the
+    /// bytes of the Arrow arrays in memory.
     pub bytes: u64,
     /// The total number of records, if it is known in advance.
     pub total_rows: Option<u64>,
 }
 
-/// A callback for the progress, which is called once for each chunk.
+/// A callback for the progress, which is called each time rows were read.
 pub(crate) type Listener = Box<dyn FnMut(Progress) + Send>;
 
 /// A counter that reports the number of records, and compares it with the size in the domain.
@@ -31,7 +32,7 @@ impl Meter {
         let size = records.map(wide);
         Meter { progress: Progress { total_rows, ..Progress::default() }, listener: None, size }
     }
-    /// Add the records of a chunk to the progress.
+    /// Add the number of new records and their bytes to the progress, and call the listener.
     pub(crate) fn add(&mut self, rows: usize, bytes: usize) {
         self.progress.rows = self.progress.rows.saturating_add(wide(rows));
         self.progress.bytes = self.progress.bytes.saturating_add(wide(bytes));
@@ -53,8 +54,8 @@ fn wide(count: usize) -> u64 {
 
 /// Find the position of a column by its name, or the position of the only column.
 ///
-/// No error shows a column name of the table. In a table without a header, the names are the first
-/// record.
+/// An error shows only the name that the caller gave, and no other column name of the table. If a
+/// table has no header, its first record is read as the names, so the names can be private data.
 pub(crate) fn place(names: &[String], column: Option<&str>) -> Result<usize> {
     let Some(name) = column else {
         return match names.len() {
@@ -89,8 +90,8 @@ pub(crate) fn absent(argument: &str, columns: usize, name: &str, rule: &str) -> 
 /// Make the error for data that are not a member of the expected domain.
 ///
 /// The error is the same for all data that are not a member. The error reveals that the data are
-/// not a member, but no privacy loss is charged for this information. So show the error only to
-/// people who may see the data.
+/// not a member, but this crate charges no privacy loss for this information. So show the error
+/// only to people who may see the data, or charge it to a budget ([`depends_on_records`]).
 #[cold]
 pub fn outside() -> Error {
     Error::argument(
@@ -104,7 +105,8 @@ pub fn outside() -> Error {
 /// Such an error is [`outside`], or it states that the records of a Parquet file or of an Arrow
 /// batch cannot be decoded. The decoder checks every cell. So a single cell, such as a text that is
 /// not UTF-8, can decide whether there is an error. Charge such an error to a budget, like a
-/// release. Any other error depends only on the file, its format and its columns.
+/// release. Any other error depends only on the format of the file, on its columns, and on whether
+/// the file can be read.
 pub fn depends_on_records(error: &Error) -> bool {
     match error {
         Error::At { source, .. } => depends_on_records(source),
@@ -134,8 +136,8 @@ pub(crate) mod tests {
     use super::*;
     use opendp_core::{AtomDomain, Domain, VectorDomain, named};
 
-    /// The set of all columns in ascending order. A column of records of members can have another
-    /// order, so this domain does not [recombine](Domain::recombines).
+    /// The set of all columns in ascending order. If records of several members are combined, the
+    /// new column can have another order. So this domain does not [recombine](Domain::recombines).
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Ascending;
     named!(Ascending as "Ascending");

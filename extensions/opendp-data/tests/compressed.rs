@@ -82,7 +82,7 @@ fn a_damaged_or_cut_compressed_table_is_an_error_and_never_some_rows() {
         for place in (10..whole.len()).step_by(11) {
             let mut damaged = whole.clone();
             damaged[place] ^= 0x10;
-            // A damaged file can be accepted if all rows are unchanged.
+            // The reader may accept a damaged file only if all rows are unchanged.
             assert!(
                 read(&damaged).map_or(true, |rows| rows.iter().copied().eq(0..2000)),
                 "{place}"

@@ -118,7 +118,8 @@ fn usual_readers_break_the_law() {
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(table);
         reader.byte_records().map(|record| record.unwrap()).collect::<Vec<_>>()
     };
-    // In this reader, quotes can extend beyond their line, and empty lines give no row.
+    // In this reader, a quoted cell can extend beyond its line, and an empty line gives no row. The
+    // first table that breaks the law contains only an empty line.
     let standard =
         |table: &[u8]| Ok(records(table).iter().map(|r| cell(r).unwrap_or(0.5)).collect());
     assert!(law(standard, |_| true).unwrap_err().contains("is read as []"));

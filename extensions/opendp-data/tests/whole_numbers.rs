@@ -1,4 +1,4 @@
-//! Tests that a number without a fraction parses as an integer, in every table format.
+//! Tests that a number without a fraction parses as an integer, in CSV tables and Arrow arrays.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
 use opendp_core::{AtomDomain, ColumnDomain, DataFrameDomain, OptionDomain, Result, VectorDomain};

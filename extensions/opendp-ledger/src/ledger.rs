@@ -59,8 +59,8 @@ impl Ledger {
     ///
     /// If a process was killed or lost power during its last commit, the charges of this commit are
     /// possibly not durable. Such charges are left out until the ledger is opened for writing. So
-    /// the spent amount can be too small by the charges of the last commit. The next writer first
-    /// counts these charges, so the budget is still not exceeded.
+    /// the reported amount can be too small by the charges of the last commit. The next writer
+    /// first counts these charges, so the budget is still not exceeded.
     ///
     /// # Errors
     /// The errors of [`open_existing`](Ledger::open_existing).
@@ -97,8 +97,8 @@ impl Ledger {
     /// the float 1e-5.
     ///
     /// # Errors
-    /// `Argument` when the name is already used, is empty, or is too long. `InvalidDistance` when
-    /// the budget is 0, or when an amount has too many digits.
+    /// `Argument` when the name is already used, is empty, or is too long, or when a delta is 1 or
+    /// more. `InvalidDistance` when the budget is 0, or when an amount has too many digits.
     pub fn create(&self, name: &str, total: &Loss) -> Result<()> {
         self.create_with(name, total, &Terms::new())
     }
@@ -116,15 +116,16 @@ impl Ledger {
     /// of an [`AdaptiveAccount`] keep the total loss within the budget. The documentation of
     /// [`AdaptiveAccount`] states what is proved.
     ///
-    /// This function computes the filters, and stores them with the budget. If there are many small
-    /// losses, the composed loss is less than their sum. Each of these losses must be a pure loss
-    /// or the loss of Gaussian noise ([`Loss::with_mu_squared`]). A single release costs the same
-    /// as in any other budget.
+    /// This function computes the filters, and stores them with the budget. The composed loss of
+    /// many small losses is less than their sum if each of them is a pure loss, or a loss with a
+    /// `mu^2`, such as the loss of Gaussian noise ([`Loss::with_mu_squared`]). A single release
+    /// costs the same as in any other budget.
     ///
     /// # Errors
     /// The errors of [`create`](Ledger::create). `Argument` when the budget is not an epsilon and a
     /// delta, or when its delta is 0.
     pub fn create_tight(&self, name: &str, total: &Loss, terms: &Terms) -> Result<()> {
+        total.check_delta()?;
         self.create_of(name, total, terms, Some(tight::open(total)?))
     }
     fn create_of(
@@ -136,6 +137,7 @@ impl Ledger {
     ) -> Result<()> {
         check_text("name", name)?;
         total.check_text()?;
+        total.check_delta()?;
         if total.is_zero() {
             return Err(Error::InvalidDistance(format!(
                 "budget `{name}`: expected an amount above 0"
@@ -160,9 +162,9 @@ impl Ledger {
         })
     }
     /// Accept requests to a budget again after a correction of the clock. If the clock was ahead at
-    /// an earlier entry and has been corrected since, the budget can refuse requests. The current
-    /// time of the clock is assumed to be right. The history gets an entry of zero loss, which
-    /// records this call and the time.
+    /// the last entry, the corrected clock can be more than a second behind this entry. The budget
+    /// then refuses requests. This function assumes that the clock is right now. The history gets
+    /// an entry of zero loss, which records this call and the time.
     ///
     /// # Errors
     /// `NotFound` when there is no such budget. `Argument` when the clock is not more than a second
@@ -269,8 +271,23 @@ impl Ledger {
     pub fn remaining(&self, budget: &str) -> Result<Loss> {
         Ok(self.account(budget)?.remaining())
     }
-    /// Return all releases that were charged to a budget, in the order of the charges. Check the
-    /// seals of the releases and the sum of their losses.
+    /// Return the entry with this id. Return `None` if the budget has no such entry. Read only this
+    /// entry of the history, and check its seal.
+    ///
+    /// # Errors
+    /// The errors of [`account`](Ledger::account).
+    pub fn entry(&self, budget: &str, id: &str) -> Result<Option<Entry>> {
+        let mut found = None;
+        self.store.read(&mut |tables| {
+            let account = find(tables, budget)?;
+            found = tables.entry(&account, id)?;
+            Ok(())
+        })?;
+        Ok(found)
+    }
+    /// Return the history of a budget: all entries, in the order of their numbers. The entries are
+    /// the charged releases and the calls of [`settle_clock`](Ledger::settle_clock). Check the
+    /// seals of the entries and the sum of their losses.
     ///
     /// # Errors
     /// The errors of [`account`](Ledger::account).

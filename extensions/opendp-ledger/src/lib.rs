@@ -35,54 +35,54 @@
 //!   any time.
 //! - If a crash happens before the transaction is durable, nothing is charged. The release is lost,
 //!   but no caller has received it. If a crash happens later, a retry under the same id returns the
-//!   recorded release. A retry never draws another release: two independent releases for one charge
-//!   would break the privacy guarantee. If several processes use the same id at once, all processes
-//!   return the release of the first process.
+//!   recorded release. Such a retry never returns another release, because two independent releases
+//!   for one charge would break the privacy guarantee. If several processes use the same id at
+//!   once, all processes return the release that was recorded first.
 //! - An id belongs to one distance and loss, to the pipeline that the caller states
 //!   ([`Request::pipeline`]), and to the data that the caller names ([`Request::source`]). A
 //!   request that differs in one of these under the same id is refused. Other differences are not
 //!   noticed.
 //!   So a caller who states no pipeline must not use one id for two measurements: the second
 //!   measurement would get the release of the first.
-//! - The decision to discard a release depends on ids, losses and the state of the ledger. The
-//!   decision never depends on the release, so it reveals nothing.
+//! - The decision to discard a release depends on the request, the clock and the state of the
+//!   ledger. The decision never depends on the release, so it reveals nothing about the release.
 //! - Losses are exact. A decimal number in text is taken exactly as written. A float is taken with
 //!   its exact binary value. Ten charges of `0.1` exhaust a budget of `1`. The limit for each
 //!   amount of a budget is the larger of two numbers: the given amount, and the float nearest to
 //!   it. So a budget of delta `1e-5` has room for a loss whose delta is the float `1e-5`.
 //! - A budget of an epsilon and a delta adds up the losses. Alternatively, such a budget composes
-//!   tightly ([`Ledger::create_tight`]): the budget charges a proved bound on the total loss. If
-//!   the budget composes tightly, the total loss is at most the budget, although the sum of the
-//!   losses can exceed the budget.
+//!   tightly ([`Ledger::create_tight`]): the budget limits a proved bound on the total loss. The
+//!   total loss is then at most the budget, although the sum of the losses can exceed the budget.
 //! - Several releases can be charged in one entry ([`Loss::together`]) if their losses are known.
 //!   Either all are charged or none. The caller can run the releases after the charge. If a
 //!   crash happens after the charge and before the releases, the charge stays and there are no
 //!   releases. The entry shows that the id of the request was used, so the caller does not draw the
 //!   releases again.
-//! - The releases of a plan can use a whole unspent budget that composes tightly. There are two
-//!   ways. With [`Loss::reserving`], the budget gets filters only for the kinds of releases in the
-//!   plan. A filter is a rule that admits or refuses the next release. With [`Loss::sharing`], the
+//! - A plan is a list of releases whose losses are known before the first release. The releases of
+//!   a plan can use a whole unspent budget that composes tightly. There are two ways. With
+//!   [`Loss::reserving`], the budget gets a filter only for the kinds of releases in the plan. A
+//!   filter is a rule that admits or refuses the next release. With [`Loss::sharing`], the
 //!   privacy loss distributions of the planned releases are composed. The filters are stored in the
 //!   entry of the plan. If a release was charged before, the plan is refused and nothing is
 //!   charged.
-//! - A budget can state its unit of privacy and its data ([`Terms`]). Requests for another
-//!   distance are refused. A distance of 0 is always refused.
+//! - A budget can state its unit of privacy and its data ([`Terms`]). Requests for a distance that
+//!   does not protect this unit are refused. A distance of 0 is always refused.
 //! - After any fault, the result is an error, and there is no release. Examples of faults are a
 //!   full disk and a file that is read-only or damaged. A clock that is more than a second behind
 //!   the last entry is also a fault. If a clock was ahead and is corrected,
-//!   [`Ledger::settle_clock`] lets the budget continue. The history of the budget records this
-//!   call.
+//!   [`Ledger::settle_clock`] makes the budget accept requests again. The history of the budget
+//!   records this call.
 //!
 //! # Damage
 //! Each release is a line with a seal. The seal is a hash of two texts: the content of the line,
-//! and the seal of the previous line. Every process that opens the file checks all seals. A mark at
-//! the beginning of the file counts the lines. The mark is written when the lines are durable. So
-//! every changed byte of the written file is noticed, and every byte that was cut off is noticed,
-//! too. After such damage, nothing is released. The file has no index that could be damaged, and it
-//! needs no other file.
+//! and the seal of the previous line. Every process that opens the file checks all seals. A mark in
+//! the file counts the lines. The mark is written when the lines are durable. So every changed byte
+//! of the header, of the mark and of a counted line is noticed. If a part of them is cut off, this
+//! is noticed, too. After such damage, nothing is released. The file has no index that could be
+//! damaged, and it needs no other file.
 //!
-//! Three kinds of damage are not noticed. First, a forgery is not noticed, because seals are not
-//! signatures. Second, the whole file can be replaced by an older copy while no process has it
+//! Three kinds of damage are not noticed. First, a forgery is not noticed, because anyone can
+//! compute a seal. Second, the whole file can be replaced by an older copy while no process has it
 //! open. Third, power can fail after a release and before the mark is on the disk. The mark then
 //! does not count the lines of the last commit. Damage to these lines is not noticed if the damage
 //! happens before the file is opened again. Such damaged lines look like an unfinished write. An

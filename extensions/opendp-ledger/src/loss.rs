@@ -161,8 +161,7 @@ impl Loss {
     /// sum of the losses.
     ///
     /// # Errors
-    /// `MeasureMismatch` when a loss is not an epsilon and a delta. `Argument` when `losses` is
-    /// empty.
+    /// `MeasureMismatch` when a loss is a rho. `Argument` when `losses` is empty.
     pub fn together(losses: Vec<Loss>) -> Result<Self> {
         if losses.is_empty() {
             return Err(Error::argument("losses", "expected at least one loss, found none"));
@@ -179,12 +178,12 @@ impl Loss {
     /// State that this loss is the loss of several releases, and state the loss of each release.
     /// The losses must be known before the first release. A budget that composes tightly charges
     /// each loss to the budget's filters, and admits all losses or none. Any other budget charges
-    /// this loss. So this loss must also bound the loss of all releases together. If one member
-    /// [reserves](Loss::reserving) a budget, this reserve is dropped.
+    /// this loss. So this loss must also bound the loss of all releases together. If a member
+    /// [reserves](Loss::reserving) or [shares](Loss::sharing) a budget, its filters are dropped.
     ///
     /// # Errors
-    /// `MeasureMismatch` when a loss is not an epsilon and a delta. `InvalidDistance` when this
-    /// loss is 0 and a member is not 0.
+    /// `MeasureMismatch` when this loss or the loss of a member is a rho. `InvalidDistance` when
+    /// this loss is 0 and a member is not 0.
     pub fn with_members(self, members: Vec<Loss>) -> Result<Self> {
         let whole = self.within(Notion::Approximate)?;
         let mut all = Vec::new();
@@ -201,7 +200,8 @@ impl Loss {
         }
         Ok(Loss { members: all, ..Loss::of(Notion::Approximate, whole.parts) })
     }
-    /// Return the losses that are charged together, or only this loss.
+    /// Return the losses that are charged together. If this loss has no members, return only this
+    /// loss.
     pub fn members(&self) -> &[Loss] {
         if self.members.is_empty() { std::slice::from_ref(self) } else { &self.members }
     }
@@ -224,8 +224,8 @@ impl Loss {
         let parts = parts.iter().map(|part| Exact::from_f64(*part)).collect::<Result<_>>()?;
         Loss::exact(notion, parts)
     }
-    /// Replace the parts of this loss by `parts`. The old parts are floats that a map computed, and
-    /// they are rounded up. The new parts are the exact loss of the mechanism.
+    /// Replace the parts of this loss by `parts`. The old parts are floats that a map computed and
+    /// rounded up. The new parts are the exact loss of the mechanism.
     pub(crate) fn exactly(self, parts: Vec<Exact>) -> Self {
         let exact = Loss::exact(self.notion, parts).ok();
         exact.map_or(self.clone(), |exact| Loss { parts: exact.parts, ..self })
@@ -246,7 +246,7 @@ impl Loss {
     /// by `rho = epsilon^2 / 2` (Bun, Steinke 2016, Proposition 1.4).
     ///
     /// # Errors
-    /// `MeasureMismatch` when there is no exact bound.
+    /// `MeasureMismatch` when the loss is not pure and `notion` is not the measure of the loss.
     pub fn within(&self, notion: Notion) -> Result<Loss> {
         let parts = match (self.notion, notion, &self.parts[..]) {
             (mine, theirs, parts) if mine == theirs => parts.to_vec(),
@@ -262,7 +262,8 @@ impl Loss {
         };
         Ok(Loss { notion, parts, ..self.clone() })
     }
-    /// Return the sum of two losses in the same measure, part by part.
+    /// Return the sum of two losses in the same measure, part by part. If an exact sum has too many
+    /// digits, the part of `other` is first rounded up.
     pub(crate) fn plus(&self, other: &Loss) -> Loss {
         let parts = self.parts.iter().zip(&other.parts).map(|(x, y)| x.plus_term(y)).collect();
         Loss::of(self.notion, parts)
@@ -282,6 +283,21 @@ impl Loss {
     pub(crate) fn is_zero(&self) -> bool {
         self.parts.iter().all(Exact::is_zero)
     }
+    /// Check that the delta of a new budget is below 1. The promise of a budget can fail with
+    /// probability delta, so a delta of 1 promises nothing.
+    ///
+    /// # Errors
+    /// `Argument` when the delta is 1 or more.
+    pub fn check_delta(&self) -> Result<()> {
+        match (self.notion, self.parts.as_slice()) {
+            (Notion::Approximate, [_, delta]) if Exact::from_f64(1.0)? <= *delta => {
+                let reason = "a delta of 1 protects no one: state a delta far below one divided by \
+                              the number of people, such as 1e-6";
+                Err(Error::argument("delta", reason))
+            }
+            _ => Ok(()),
+        }
+    }
     /// Check that the loss can be read again after it is written. A very long number cannot be
     /// read. This function also checks the numbers in the filters of a plan.
     pub(crate) fn check_text(&self) -> Result<()> {
@@ -299,7 +315,7 @@ impl Loss {
     pub(crate) fn at_most(&self, other: &Loss) -> bool {
         self.notion == other.notion && self.parts.iter().zip(&other.parts).all(|(x, y)| x <= y)
     }
-    /// Write the parts of the loss in the format of the ledger's tables.
+    /// Write the loss, its members and its filters in the format of the ledger's tables.
     pub(crate) fn to_text(&self) -> String {
         let amounts = self.parts.iter().chain(self.others());
         let own = amounts.map(Exact::to_string).collect::<Vec<_>>().join(" ");
@@ -349,8 +365,8 @@ impl Loss {
         let amounts = parts.chain(squared).chain(rho).chain(members);
         Json::Object(amounts.chain(opening).collect::<Map<_, _>>())
     }
-    /// Write the parts of the loss with up to 12 decimals. Round up if `up` is true, and otherwise
-    /// down.
+    /// Write the parts of the loss. A part whose exact text has more than 20 characters is rounded
+    /// to 12 decimals. Round up if `up` is true, and otherwise down.
     pub fn show(&self, up: bool) -> String {
         self.write(|part| part.show(up))
     }

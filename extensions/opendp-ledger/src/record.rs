@@ -19,14 +19,15 @@ pub struct Account {
     pub name: String,
     /// The total loss that the budget allows.
     pub total: Loss,
-    /// The sum of all losses, part by part. See [`loss`](Account::loss) for a tighter bound.
+    /// The sum of all losses, part by part. A term is never rounded down, so the sum is never too
+    /// small. See [`loss`](Account::loss) for a tighter bound.
     pub spent: Loss,
     /// The number of entries in the history of the budget: its charges, and the calls of
     /// [`settle_clock`](crate::Ledger::settle_clock).
     pub releases: i64,
     /// The time at which the budget was created, in milliseconds since 1970.
     pub created: i64,
-    /// The time of the last charge, or the time of creation of the budget if there is no charge.
+    /// The time of the last entry, or the time of creation of the budget if there is no entry.
     pub latest: i64,
     /// The terms of the budget. They can state which unit the budget protects, and which data it is
     /// for.
@@ -58,7 +59,7 @@ impl Account {
     }
     /// Return the filters of a budget that composes tightly
     /// ([`Ledger::create_tight`](crate::Ledger::create_tight)). [`AdaptiveAccount::room`] finds the
-    /// least noise that the filters admit.
+    /// largest losses that the filters admit.
     pub fn filters(&self) -> Option<&AdaptiveAccount> {
         self.filters.as_ref()
     }
@@ -102,7 +103,7 @@ impl Account {
     }
     /// Add the next entry. An entry that the filters do not admit is an error.
     pub(crate) fn follow(&mut self, entry: &Entry) -> Result<()> {
-        // An entry about the clock is not a release, so it is not charged to the filters.
+        // An entry of zero loss, such as an entry about the clock, is not charged to the filters.
         let none = entry.loss.is_zero() && entry.loss.mu_squared().is_none();
         if let Some(filters) = self.filters.as_ref().filter(|_| !none) {
             let mut charged = filters.clone();
@@ -125,8 +126,8 @@ impl Account {
         self.filters.as_ref().map_or(String::new(), |filters| filters.to_json().to_string())
     }
     /// Return the seal of the row. If a budget composes tightly, the seal also covers its filters.
-    /// An older version that does not support filters computes another seal, so it rejects the row.
-    /// So the older version cannot charge the budget without the filters.
+    /// An older version that does not support filters computes another seal, and rejects the row.
+    /// So the older version cannot make a charge that the filters do not count.
     pub(crate) fn seal(&self) -> String {
         let (terms, filters) = (self.terms.to_text(), self.filters_text());
         let (total, spent) = (self.total.to_text(), self.spent.to_text());
@@ -183,7 +184,8 @@ pub(crate) struct AccountRow {
     pub(crate) seal: String,
 }
 
-/// One release, with its request and its privacy loss.
+/// One entry of the history of a budget: a release with its request and its privacy loss, or a call
+/// of [`settle_clock`](crate::Ledger::settle_clock).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The name of the budget.
@@ -195,15 +197,16 @@ pub struct Entry {
     pub id: String,
     /// The person who made the request, as stated by the caller.
     pub by: String,
-    /// The time of the charge, in milliseconds since 1970. An entry has an earlier time than the
-    /// previous entry only after a call of [`settle_clock`](crate::Ledger::settle_clock).
+    /// The time of the entry, in milliseconds since 1970. Only an entry that records a call of
+    /// [`settle_clock`](crate::Ledger::settle_clock) can be earlier than the previous entry.
     pub at: i64,
     /// The pipeline document of the release.
     pub pipeline: String,
     /// The distance of neighbouring inputs, as JSON.
     pub d_in: String,
-    /// The names of the data that were read, and their columns, as JSON. The text is empty if the
-    /// caller did not state the data.
+    /// The data that were read, as JSON, as the caller stated them in
+    /// [`Request::source`](crate::Request::source). The text is empty if the caller did not state
+    /// the data.
     pub source: String,
     /// The exact loss of the release, in the measure of the budget.
     pub loss: Loss,

@@ -29,15 +29,16 @@ impl Request {
     ///
     /// The request records the distance and the loss, but not the measurement. So state the
     /// measurement with [`pipeline`](Request::pipeline), and the data with
-    /// [`source`](Request::source). Without them, another measurement with the same distance and
-    /// loss under the same id gets the recorded release of the first measurement.
+    /// [`source`](Request::source). If neither is stated, the ledger notices no difference between
+    /// two measurements with the same id, distance and loss. A request for the second measurement
+    /// then returns the recorded release of the first measurement.
     ///
     /// # Errors
     /// The errors of the privacy map of the measurement. `InvalidDistance` when the loss is not
     /// finite. `InvalidDistance` also when the distance is 0, because every loss at distance 0 is
-    /// zero. `FailedMap` when no two data sets are at this distance, by
-    /// [`check_neighbours`](opendp_core::Space::check_neighbours). `NotImplemented` when budgets do
-    /// not support the measure.
+    /// zero. `FailedMap` when [`check_neighbours`](opendp_core::Space::check_neighbours) finds that
+    /// no two data sets are at this distance. `NotImplemented` when budgets do not support the
+    /// measure.
     pub fn new<DI: Domain, MI: Metric, MO: Accounted, TO: Carrier>(
         id: &str,
         measurement: &Measurement<DI, MI, MO, TO>,
@@ -103,10 +104,10 @@ fn is_nothing(json: &Json) -> bool {
     }
 }
 
-/// Parse the JSON of a release, which is written without spaces.
+/// Parse JSON that was written without spaces, such as a release.
 ///
-/// If the first key of an object is a private word of `serde_json`, then `serde_json` reads the
-/// object as a number. A category in the data can be this word. So this function reads an object as
+/// If the first key of an object is `$serde_json::private::Number`, then `serde_json` reads the
+/// object as a number. A category in the data can be this text. So this function reads an object as
 /// a map.
 pub(crate) fn parse(text: &str) -> serde_json::Result<Json> {
     match text.starts_with('{') {

@@ -25,7 +25,7 @@ impl Unit {
         }
         Ok(Unit { metric, unit, contributions: None })
     }
-    /// State that a person has at most `contributions` records. Each record adds one unit to the
+    /// State that a person has at most `contributions` records. Each record adds `unit` to the
     /// distance.
     ///
     /// # Errors
@@ -48,11 +48,30 @@ impl Unit {
     pub fn d_in(&self) -> u32 {
         self.unit.saturating_mul(self.contributions.unwrap_or(1))
     }
-    /// Return whether the metric and the distance of a request are the metric and the distance of
-    /// this unit. `d_in` is JSON text.
+    /// Return whether a release that protects the distance `d_in` in `metric` protects this unit.
+    /// `d_in` is JSON text.
+    ///
+    /// The metric and the distance must be the metric and the distance of this unit, with one
+    /// exception: a unit of the change-one distance `k` also admits the symmetric distance `2 k`.
+    ///
+    /// # Proof
+    /// Let two data sets be at change-one distance at most `k`. Then at most `k` replacements of
+    /// rows turn the first into a permutation of the second. Each replacement removes one row and
+    /// adds one row, so it moves a data set by at most 2 in the symmetric distance. By the triangle
+    /// inequality, the data sets are at symmetric distance at most `2 k`. So the loss of the
+    /// release bounds the divergence of the two output distributions.
+    ///
+    /// The reverse is not admitted. Data sets at symmetric distance 2 can have different numbers of
+    /// rows. A loss at a change-one distance then does not bound their divergence.
     pub(crate) fn is_of(&self, metric: &Json, d_in: &str) -> bool {
-        let same = || Some(d_in.parse::<Exact>().ok()? == self.d_in().to_string().parse().ok()?);
-        *metric == self.metric && same() == Some(true)
+        let times = match *metric == self.metric {
+            true => 1,
+            false if self.metric == "change_one_distance" && metric == "symmetric_distance" => 2,
+            false => return false,
+        };
+        let distance = (u64::from(self.d_in()) * times).to_string();
+        let same = || Some(d_in.parse::<Exact>().ok()? == distance.parse().ok()?);
+        same() == Some(true)
     }
     fn to_json(&self) -> Json {
         let mut json = json!({"metric": self.metric, "unit": self.unit});
@@ -94,7 +113,8 @@ impl Terms {
     pub fn new() -> Self {
         Terms::default()
     }
-    /// State the unit that the budget protects. Requests for another distance are refused.
+    /// State the unit that the budget protects. Requests for another distance are refused. A unit
+    /// of the change-one distance `k` also admits requests for the symmetric distance `2 k`.
     #[must_use]
     pub fn with_unit(self, unit: Unit) -> Self {
         Terms { unit: Some(unit), ..self }
@@ -184,6 +204,31 @@ mod tests {
         }
         assert_eq!(Terms::from_text("{}"), None);
         assert!(Terms::new().with_digest("abc").is_err());
+    }
+    #[test]
+    fn a_release_for_twice_the_symmetric_distance_protects_replaced_rows_and_no_other() {
+        let [replaced, symmetric] =
+            ["change_one_distance", "symmetric_distance"].map(|metric| json!(metric));
+        let unit = Unit::new(replaced.clone(), 1).unwrap().contributions(3).unwrap();
+        assert!(unit.is_of(&symmetric, "6") && unit.is_of(&symmetric, "6.0"));
+        assert!(unit.is_of(&replaced, "3"));
+        for (metric, d_in) in [
+            (&symmetric, "3"),
+            (&symmetric, "5"),
+            (&symmetric, "12"),
+            (&symmetric, "null"),
+            (&replaced, "6"),
+            (&json!("hamming_distance"), "6"),
+            (&json!("insert_delete_distance"), "6"),
+        ] {
+            assert!(!unit.is_of(metric, d_in), "{metric} {d_in}");
+        }
+        // The reverse is not admitted, because adding one row is not replacing a row.
+        let unit = Unit::new(symmetric, 6).unwrap();
+        assert!(!unit.is_of(&replaced, "3") && !unit.is_of(&replaced, "6"));
+        // The largest unit does not overflow.
+        let unit = Unit::new(replaced.clone(), u32::MAX).unwrap();
+        assert!(unit.is_of(&json!("symmetric_distance"), "8589934590"));
     }
     #[test]
     fn a_unit_is_a_distance_however_it_is_written() {

@@ -6,8 +6,8 @@ use opendp_core::arith::Exact;
 const DIGITS: usize = 4;
 /// The maximum number of digits of an amount that is not rounded.
 const WHOLE: usize = 6;
-/// If the relative difference of an amount and a short decimal number is at most this number, only
-/// the decimal number is written.
+/// If the relative difference of an amount and a short decimal number is at most `SAME`, only the
+/// decimal number is written.
 const SAME: f64 = 1e-15;
 /// A relative difference above `SAME` and at most this number is written as a second part.
 const NEAR: f64 = 1e-9;
@@ -15,8 +15,8 @@ const NEAR: f64 = 1e-9;
 /// Write an amount in a few digits, such as `0.2` or `3.1e-7`.
 ///
 /// An amount of at most six digits is written completely. Any other amount is rounded to four
-/// digits: a loss is rounded up, and the rest of a budget is rounded down. There are two
-/// exceptions. First, if an amount has a relative difference of at most `10^-15` from a decimal
+/// digits: a loss is rounded up (`up` is true), and the rest of a budget is rounded down. There are
+/// two exceptions. First, if an amount has a relative difference of at most `10^-15` from a decimal
 /// number with at most six digits, this decimal number is written. The rounding error of a float is
 /// about as large as such a difference, so the float 0.2 is written `0.2`. Second, if an amount has
 /// a relative difference of at most `10^-9` from the nearest decimal number with four digits, this

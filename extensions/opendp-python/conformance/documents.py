@@ -5,8 +5,9 @@
     python extensions/opendp-python/conformance/documents.py target/debug/opendp
 
 `opendp convert` writes each document, `deserialize` of OpenDP reads the result, and both maps are
-evaluated. Our values must be equal up to rounding, or smaller. The first documents are the examples
-of the registry. The others combine data, statistics and mechanisms.
+evaluated. Up to rounding, our values must not exceed the values of OpenDP. `REASONS` lists the
+exceptions. The first documents are the examples of the registry. The others combine data,
+statistics and mechanisms.
 """
 
 from __future__ import annotations

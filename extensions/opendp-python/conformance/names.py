@@ -3,9 +3,9 @@
     pip install opendp==0.16.0 numpy ./extensions/opendp-python
     python extensions/opendp-python/conformance/names.py
 
-The program compares the prelude, its three modules of constructors and the methods of objects. If a
-name is missing or a function has other parameters, and there is no reason here, the program ends
-with 1.
+The program compares the prelude, its three modules of constructors and the methods of objects. It
+ends with the exit status 1 if a name is missing or a function has other parameters, and this file
+lists no reason for this difference.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def public(value: Any) -> set[str]:
 
 
 def missing() -> list[tuple[str, str]]:
-    """Return each missing name, after the name of the module or class that lacks it."""
+    """Return pairs: the module or class that lacks a name, and the missing name."""
     found = [("prelude", name) for name in public(theirs) - public(ours)]
     for name, module in MODULES.items():
         listed = {one for one in module.__all__ if not one.startswith("_")}
@@ -91,7 +91,7 @@ OTHER_PARAMETERS = {
 
 
 def parameters() -> list[str]:
-    """Return the functions whose parameters do not begin with those of OpenDP."""
+    """Return the functions whose first parameters differ from those of OpenDP without a reason."""
     described = [opendp.domains, opendp.metrics, opendp.measures]
     places = [(module, getattr(ours, name)) for name, module in MODULES.items()]
     found = []
@@ -108,7 +108,7 @@ def parameters() -> list[str]:
 
 
 def main() -> int:
-    """Print the missing names by reason."""
+    """Print each missing name with its reason, and the functions with other parameters."""
     names, unexplained, counts = missing(), [], Counter[str]()
     for place, name in names:
         why = next((why for pattern, why in REASONS if re.fullmatch(pattern, name)), None)

@@ -51,11 +51,11 @@ impl Callable {
         )
     }
 }
-/// Return an error with the class of an exception. The text of the exception can contain data, so
-/// it is left out.
+/// Return an error that names the class of an exception. The text of the exception can contain
+/// data, so it is left out.
 ///
-/// Some exceptions ask the program to stop. Their errors have texts of their own, which
-/// [`stopped`] recognizes.
+/// `KeyboardInterrupt` and `SystemExit` ask the program to stop. The error for each of these
+/// exceptions has a fixed text. [`stopped`] recognizes these two texts.
 #[cold]
 fn raised(py: Python<'_>, error: &PyErr) -> Error {
     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
@@ -73,10 +73,11 @@ fn raised(py: Python<'_>, error: &PyErr) -> Error {
 const INTERRUPTED: &str = "a Python function was stopped by KeyboardInterrupt";
 const EXITED: &str = "a Python function was stopped by SystemExit";
 
-/// Return the exception that asked the program to stop, if a function or a map of a user raised
-/// one. Python must receive this exception, because code that handles errors of this library would
-/// not stop. It is a new exception: the text and the frames of the raised exception can contain
-/// data, and so can the exit status. The new status is 1, which means a failure.
+/// If a function or a map of a user raised an exception that asks the program to stop, return a new
+/// exception of the same class. Python must receive an exception of this class, because code that
+/// handles errors of this library would catch any other error and continue. The exception is new,
+/// because the text, the frames and the exit status of the raised exception can contain data. The
+/// new exit status is 1, which means a failure.
 #[cold]
 pub(crate) fn stopped(error: &Error) -> Option<PyErr> {
     match error {

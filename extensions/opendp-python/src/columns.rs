@@ -32,9 +32,9 @@ use convert::{Convert, fill};
 use crate::errors::detached;
 use crate::values::outside;
 
-/// The number of rows that are converted at once. These rows take a fifth of the first-level cache
-/// of a core, so they are still in the cache when they are read again. Nine numbers from 384 to
-/// 2,048 were measured, and this number took the least time.
+/// The number of rows that are converted at once. Rows of 8 bytes then take about a fifth of the
+/// first-level cache of a core, so they are still in the cache when they are read again. Nine
+/// numbers of rows from 384 to 2,048 were measured, and this number took the least time.
 const ROWS: usize = 768;
 /// The rows of a column are divided into parts, and a thread takes one part at a time. This
 /// constant is the largest number of rows in a part. It is an odd multiple of `ROWS`, so that the
@@ -44,7 +44,8 @@ const PART_ROWS: usize = 213 * ROWS;
 const PARALLEL_ROWS: usize = 1 << 17;
 
 /// Run a function on a column of numbers, if the domain may contain the column. The column is an
-/// array with one dimension, or several such arrays. Return `None` if `pieces` are not such arrays.
+/// array with one dimension, or several such arrays. Return `None` if `pieces` are not such arrays,
+/// or if a row of the domain cannot be converted from their type of numbers.
 pub(crate) fn run(
     pieces: &[Bound<'_, PyAny>],
     function: &AnyFunction,
@@ -171,10 +172,10 @@ impl<'a, S: Copy> Rows<'a, S> {
     }
     /// Convert two ranges of rows to the rows of a chunk. See [`Convert::fill`].
     ///
-    /// If the column is one array, both ranges are read in the same loop. One loop for both ranges
-    /// is faster than two loops if the ranges are far apart. The reason is that a core fetches rows
-    /// ahead only within a page of memory. If the loop reads two pages, the core fetches rows of
-    /// both pages ahead.
+    /// If the column is one array without gaps, both ranges are read in the same loop. If the
+    /// ranges are far apart, one loop for both ranges is faster than two loops. The reason is that
+    /// a core fetches rows ahead only within a page of memory. If the loop reads two pages, the
+    /// core fetches rows of both pages ahead.
     fn fill_both<T: Convert<S>>(&self, ranges: [Range<usize>; 2], chunk: &mut [T]) -> Option<bool> {
         let [first, second] = ranges;
         let (first_rows, second_rows) = chunk.split_at_mut_checked(first.len())?;
@@ -238,8 +239,8 @@ where
         }));
     }
     // If one thread is slow, the other threads process more parts. The result does not depend on
-    // the thread that processes a part, because partial results are merged exactly and in any
-    // order.
+    // which thread processes a part: partial results are merged exactly, so their order does not
+    // matter.
     let threads = rayon::current_num_threads();
     let part_rows = (rows.len() / (4 * threads)).clamp(ROWS, PART_ROWS);
     let next = AtomicUsize::new(0);
@@ -266,7 +267,7 @@ where
         return fold()?.finish();
     }
     // These threads belong to the pool of this process: see `errors::detached`. If a thread of the
-    // pool gets no processor, this delays nothing, because the other threads do all parts.
+    // pool gets no processor before its first part, the other threads do all parts without it.
     with_threads(|divided| {
         if !divided {
             return fold()?.finish();

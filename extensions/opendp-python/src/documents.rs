@@ -178,7 +178,8 @@ fn recipe(part: &Bound<'_, PyAny>) -> PyResult<Recipe> {
     }
     Ok(Recipe::Unknown)
 }
-/// Check that a document describes an object, and return the text of the document.
+/// Check that a document builds an object that is the same as `made` in the meaning of `same`.
+/// Return the text of the document.
 fn checked(document: Json, made: &Constructed) -> Result<String> {
     let text = document.to_string();
     let again = Document::parse(&text).and_then(|document| document.build(Registry::global()));
@@ -188,7 +189,8 @@ fn checked(document: Json, made: &Constructed) -> Result<String> {
         Err(error) => Err(Error::NotImplemented(format!("the object has no document: {error}"))),
     }
 }
-/// Return whether two objects have the same spaces and the same measure.
+/// Return whether two objects are of the same kind, and have the same spaces and the same measure.
+/// Functions have neither, so any two functions count as the same.
 fn same(left: &Constructed, right: &Constructed) -> bool {
     match (left, right) {
         (Constructed::Domain(a), Constructed::Domain(b)) => a == b,

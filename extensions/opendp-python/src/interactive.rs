@@ -95,8 +95,8 @@ impl OdometerQueryable {
         let (session, charged) = (self.session.clone(), self.charged.clone());
         Ok(OdometerQueryable { session, metric: Some(space.metric().clone()), charged })
     }
-    /// The number of questions that were charged through this object. Objects from `within` share
-    /// this number. A refused question is not charged. A question whose answer failed is charged.
+    /// The number of questions that were charged through this object and through objects from
+    /// `within`. A refused question is not charged. A question whose answer failed is charged.
     #[getter]
     fn charged(&self) -> usize {
         self.charged.load(SeqCst)
@@ -120,8 +120,8 @@ fn counted(question: &AnyMeasurement, charged: &Arc<AtomicUsize>) -> AnyMeasurem
 /// Check that a space is the input space of a session.
 ///
 /// The check asks a question in a measure that no session has. A session first compares the space
-/// of a question with its own space, and then the measure. So the question is always rejected, and
-/// nothing is charged.
+/// of a question with its own space, and then compares the measures. So the question is always
+/// rejected, and nothing is charged. If the error is about the measure, the spaces are the same.
 fn check_space(session: &AnySession, space: &Space<AnyDomain, AnyMetric>) -> Result<()> {
     let rejected = || Error::FailedFunction("this question has no answer".into());
     let measure = AnyMeasure::from(TheMeasure(UserDivergence::new("the space of a session")));

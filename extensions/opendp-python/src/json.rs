@@ -163,7 +163,7 @@ pub(crate) fn to_python<'py>(
     })
 }
 /// Return whether a type is `f32`, possibly in an `Option`. The JSON of an `f32` is the shortest
-/// text that is read as the same `f32`. Read as an `f64`, this text is another number.
+/// text that is read as the same `f32`. Read as an `f64`, this text can be another number.
 fn is_f32(type_name: Option<&TypeName>) -> bool {
     type_name.is_some_and(|name| match name.head() {
         "Option" => is_f32(name.args().first()),

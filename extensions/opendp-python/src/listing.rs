@@ -63,8 +63,9 @@ fn family(name: &str) -> Result<Json> {
         "signatures": entries.iter().map(|entry| entry.to_string()).collect::<Vec<_>>(),
     }))
 }
-/// Return whether a constructor is a combinator. A combinator takes transformations, measurements
-/// or odometers, or makes an interactive mechanism for any kind of data.
+/// Return whether a constructor is a combinator. A constructor is a combinator if it takes a
+/// transformation, measurements or an odometer. It is also a combinator if it makes an odometer, or
+/// if it takes an `AnyMeasure` but no function, as `make_adaptive_composition` does.
 fn combines(entry: &Entry) -> bool {
     let takes = |heads: &[&str]| {
         let mut parameters = entry.parameters().iter();

@@ -101,7 +101,7 @@ pub(crate) struct PySpace {
     pub(crate) arg: Arg,
 }
 
-/// Convert an object that a constructor made to a Python object. `output` is the output type of the
+/// Convert an object that a constructor made to a Python object. `output` is the type of the
 /// object. `recipe` states how the object was made.
 pub(crate) fn to_python(
     py: Python<'_>,

@@ -15,8 +15,9 @@ struct Condition<'py> {
     callable: Bound<'py, PyAny>,
     library_error: Bound<'py, PyAny>,
     mistake: Mutex<Option<PyErr>>,
-    /// The first error of this library. The search starts at an ordinary value and ends at extreme
-    /// values. So the first error is about the chain, and the last error is often about the value.
+    /// The first error of this library. The search starts at an ordinary value and moves to extreme
+    /// values. So the first error is usually about the chain, and later errors are often about an
+    /// extreme value.
     first: Mutex<Option<PyErr>>,
 }
 impl<'py> Condition<'py> {

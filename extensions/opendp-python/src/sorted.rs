@@ -8,8 +8,9 @@ use pyo3::prelude::*;
 use crate::errors::OrRaise;
 use crate::{columns, values};
 
-/// The set of all columns of numbers in ascending order. A column of records of members can have
-/// another order, so this domain does not [recombine](Domain::recombines).
+/// The set of all columns of numbers in ascending order. A column that consists of records from
+/// several members can have another order. So this domain does not
+/// [recombine](Domain::recombines).
 #[derive(Clone, Debug, PartialEq)]
 struct Ascending;
 impl Domain for Ascending {

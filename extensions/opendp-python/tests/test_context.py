@@ -80,7 +80,8 @@ def test_only_a_query_that_was_charged_takes_a_share():
 
 def test_an_interrupted_query_takes_its_share():
     ours = context(dp.loss_of(epsilon=1.0), split_by_weights=[1.0, 3.0])
-    # This function has no Python code. So the interrupt reaches Python only after the release.
+    # Python handles an interrupt only while it runs Python code. This function has no Python code.
+    # So the interrupt is handled only after the release.
     interrupt = functools.partial(next, iter(_thread.interrupt_main, "never"))
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

@@ -216,7 +216,7 @@ def test_a_column_in_chunks_gives_what_its_rows_give(library, rows):
     clamped = dp.t.make_clamp(*space, (0.0, 50.0))
     assert clamped(floats) == numpy.minimum(values, 50.0).tolist()
     assert len(dp.t.make_resize(*space, size=rows + 9, constant=1.0)(floats)) == rows + 9
-    # Rows of another type are read too.
+    # Rows of an optional type are read too.
     options = dp.vector_domain(dp.option_domain(dp.atom_domain(T="i64"))), dp.symmetric_distance()
     assert dp.t.make_impute_constant(*options, constant=7)(whole) == values.tolist()
 

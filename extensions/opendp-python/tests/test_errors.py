@@ -225,7 +225,7 @@ def test_a_loss_of_a_user_is_not_rounded_down():
 
 
 def test_a_cell_in_f32_reaches_python_exactly():
-    """A map has the exact cells in Python, as a list has."""
+    """The cells of a data set that is a map reach Python exactly, as the cells of a list do."""
     tenth, seen = struct.unpack("f", struct.pack("f", 0.1))[0], []
     space = (
         dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T="f32", nan=False)),
@@ -239,7 +239,10 @@ def test_a_cell_in_f32_reaches_python_exactly():
 
 
 def test_a_distance_in_f32_reaches_python_exactly():
-    """The shortest text of a 32-bit float is another 64-bit float, and often a smaller one."""
+    """The shortest text of a 32-bit float can be another number when it is read as a 64-bit float.
+
+    This other number is often smaller.
+    """
     tenth = struct.unpack("f", struct.pack("f", 0.1))[0]
     assert 0.1 < tenth
     for T, number in (("f32", tenth), ("f64", 0.1)):
@@ -253,7 +256,7 @@ def test_a_distance_in_f32_reaches_python_exactly():
             *space, dp.max_divergence(), lambda x: 0, lambda d_in: d_in / 1.0
         )
         assert (same >> loss).map(0.1) == number
-    # A distance of several numbers.
+    # Also test a distance that consists of several numbers.
     domain = dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T="f32", nan=False))
     space = domain, dp.l01inf_distance(dp.absolute_distance(T="f32"))
     same = dp.t.make_user_transformation(*space, *space, lambda x: x, lambda d_in: d_in)

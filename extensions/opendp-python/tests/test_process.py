@@ -20,7 +20,7 @@ def noisy_sum():
 
 
 def test_another_thread_runs_while_a_release_does():
-    """If a release kept the lock of the interpreter, it would wait forever for the other thread."""
+    """If a release kept the lock of the interpreter, the other thread could not run meanwhile."""
     ready, start, turns = threading.Event(), threading.Event(), []
 
     def other():
@@ -126,7 +126,7 @@ def _child(pipe, session):
 
 @pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="no fork")
 def test_a_forked_child_has_noise_of_its_own_and_does_not_wait_for_threads_of_its_parent():
-    # Start the parent's threads, and use its source of randomness.
+    # Before the fork, start the parent's threads, and use the parent's source of randomness.
     whole = dp.c.make_composition([noisy_sum(), noisy_sum()])
     data = numpy.ones(300_000)
     mine = [noisy_sum()(data), *whole([1.0] * 300_000)]
@@ -147,7 +147,7 @@ def test_a_forked_child_has_noise_of_its_own_and_does_not_wait_for_threads_of_it
 
 
 def _ask_in_threads(pipe):
-    """Let three threads ask a queryable that divides many rows while it holds its lock."""
+    """Let three threads ask a queryable that releases a sum of many rows under its lock."""
     data, release, found = numpy.ones(600_000), noisy_sum(), []
     queryable = dp.new_queryable(lambda state, _: (state, release(data)))(0)
 
@@ -169,7 +169,11 @@ def _ask_in_threads(pipe):
 
 @pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="no fork")
 def test_a_forked_child_divides_no_rows_under_a_lock():
-    """If it did, a thread could run the question of another thread while it holds the lock."""
+    """If it did, a deadlock would be possible.
+
+    While a thread holds the lock and waits for the parts of its work, it could run the question of
+    another thread. This question waits for the same lock.
+    """
     fork = multiprocessing.get_context("fork")
     ours, theirs = fork.Pipe(duplex=False)
     child = fork.Process(target=_ask_in_threads, args=(theirs,))
@@ -232,6 +236,6 @@ if {library == "numpy" and not table}:
     assert peak() - before > 24_000_000
 """
     # On Linux, the peak of a new process begins at the peak of the process that starts it. So a
-    # small process starts it.
+    # small process starts the measured process.
     start = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]], check=True)"
     subprocess.run([sys.executable, "-c", start, code], check=True)

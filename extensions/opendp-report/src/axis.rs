@@ -90,6 +90,7 @@ mod tests {
         let axis = Axis::of(&[Point::new("", 10.0).within(-3.0, 23.0)], true);
         assert_eq!(axis.ticks, [-10.0, 0.0, 10.0, 20.0, 30.0]);
         // The lower end is a little below zero, and the upper end is a little above the last mark.
+        // Both differences are less than a fifth of a step, so no mark is added.
         let axis = Axis::of(&[Point::new("", 10.0).within(-1.0, 20.5)], true);
         assert_eq!(axis.ticks, [0.0, 10.0, 20.0]);
         assert_eq!((axis.place(-1.0), axis.place(20.5)), (0.0, 100.0));

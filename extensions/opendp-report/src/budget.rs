@@ -22,8 +22,8 @@ pub struct Account {
     pub whole: f64,
     /// The amount of the budget that is left.
     pub left: f64,
-    /// The releases of this page, in order. If the sum of their amounts is less than the whole
-    /// amount spent, earlier releases have spent the difference.
+    /// The releases of this page, in order. If the sum of their amounts is less than
+    /// `whole - left`, earlier releases have spent the difference.
     pub spent: Vec<Spent>,
 }
 /// Draw one part of a budget as one bar. The bar is divided into the amounts spent and the amount

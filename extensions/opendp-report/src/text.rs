@@ -2,8 +2,8 @@
 
 /// Escape a text for HTML elements and quoted attributes, so that a browser shows the same text.
 ///
-/// A control character becomes `�`. A character that changes the direction of the following text
-/// also becomes `�`.
+/// A control character becomes `�`, unless it is a tab or a line feed. A character that changes the
+/// direction of the following text also becomes `�`.
 ///
 /// ```
 /// assert_eq!(opendp_report::escaped("<b> & \"c\""), "&lt;b&gt; &amp; &quot;c&quot;");

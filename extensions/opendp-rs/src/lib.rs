@@ -1,4 +1,4 @@
-//! Re-exports all crates of OpenDP-rs, so that one import is enough.
+//! Re-exports the crates that most programs with OpenDP-rs need, so that one import is enough.
 //!
 //! ```
 //! use opendp_rs::prelude::*;

@@ -7,15 +7,17 @@ use opendp_core::{Error, Result};
 use serde::Deserialize;
 use serde_json::{Number, Value as Json};
 
+pub(super) use super::json::from_json;
+
 /// The fields of a study document.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with context and questions")]
 pub(super) struct Document {
     pub(super) context: ContextFields,
     pub(super) questions: Vec<QuestionFields>,
 }
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with unit, budget and columns")]
 pub(super) struct ContextFields {
     pub(super) data: Option<String>,
     pub(super) unit: UnitFields,
@@ -26,13 +28,16 @@ pub(super) struct ContextFields {
     pub(super) columns: serde_json::Map<String, Json>,
 }
 #[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", expecting = "{\"person\": n} or {\"answers_of_person\": n}")]
 pub(super) enum UnitFields {
     Person(u32),
     AnswersOfPerson(u32),
 }
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object with epsilon, with epsilon and delta, or with rho"
+)]
 pub(super) struct BudgetFields {
     pub(super) epsilon: Option<f64>,
     pub(super) delta: Option<f64>,
@@ -56,7 +61,7 @@ pub enum CellType {
 }
 /// The public facts about a column.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a type such as \"f64\", or an object with T")]
 pub(super) struct ColumnFields {
     #[serde(rename = "T")]
     pub(super) kind: CellType,
@@ -77,7 +82,7 @@ impl ColumnFields {
 
 /// The fields of a question: one statistic, its noise and its conditions.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with a statistic, such as {\"count\": {}}")]
 pub(super) struct QuestionFields {
     pub(super) name: Option<String>,
     pub(super) noise: Option<NoiseFields>,
@@ -106,22 +111,22 @@ pub(super) enum NoiseFields {
     Gaussian,
 }
 #[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "{}")]
 pub(super) struct NoFields {}
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with column")]
 pub(super) struct ColumnOnly {
     pub(super) column: String,
 }
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with column")]
 pub(super) struct NumberFields {
     pub(super) column: String,
     pub(super) bounds: Option<(f64, f64)>,
     pub(super) rows: Option<usize>,
 }
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with column")]
 pub(super) struct RankFields {
     pub(super) column: String,
     pub(super) alpha: Option<f64>,
@@ -130,13 +135,13 @@ pub(super) struct RankFields {
 }
 /// The numbers from `from` to `to`, where the distance of consecutive numbers is `step`.
 #[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a list of numbers, or {from, to, step}")]
 struct Grid {
     from: f64,
     to: f64,
     step: f64,
 }
-/// The largest number of candidates in a question.
+/// The largest number of candidates that a grid can have.
 const MOST_CANDIDATES: f64 = 1e6;
 impl RankFields {
     /// Return the candidates of a question. Each number of a grid is computed from its position in
@@ -159,7 +164,7 @@ impl RankFields {
     }
 }
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with column")]
 pub(super) struct HistogramFields {
     pub(super) column: String,
     pub(super) categories: Option<Vec<Json>>,
@@ -168,7 +173,7 @@ pub(super) struct HistogramFields {
     pub(super) others: bool,
 }
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with column")]
 pub(super) struct TopFields {
     pub(super) column: String,
     pub(super) k: usize,
@@ -248,6 +253,17 @@ impl QuestionFields {
             Wanted::Histogram(fields) if fields.others && fields.edges.is_some() => {
                 ("others", "every number is in a bin, so there are no others: leave `others` out")
             }
+            Wanted::Histogram(HistogramFields {
+                categories: Some(names), others: false, ..
+            }) if names.is_empty() => {
+                ("categories", "expected at least one category, found none: nothing is counted")
+            }
+            Wanted::Histogram(HistogramFields { edges: Some(edges), .. }) if edges.is_empty() => {
+                ("edges", "expected at least one edge, found none: nothing is counted")
+            }
+            Wanted::TopK(fields) if fields.k == 0 => {
+                ("k", "expected at least 1, found 0: nothing is chosen")
+            }
             Wanted::Median(_)
             | Wanted::Quantile(_)
             | Wanted::Quantiles(_)
@@ -260,10 +276,6 @@ impl QuestionFields {
             _ => return Ok(()),
         };
         Err(Error::argument(field, reason))
-    }
-    /// Return the number of releases that answer the question.
-    pub(super) fn releases(&self) -> usize {
-        if self.mean.as_ref().is_some_and(|mean| mean.rows.is_none()) { 2 } else { 1 }
     }
     /// Return the name of the question. If the question has no name, describe the question.
     pub(super) fn title(&self) -> String {
@@ -299,7 +311,7 @@ impl QuestionFields {
 
 /// A condition on a cell. All stated parts of the condition must hold.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with at_least, below or in")]
 pub(super) struct Condition {
     pub(super) at_least: Option<Number>,
     pub(super) below: Option<Number>,
@@ -331,8 +343,9 @@ impl Condition {
     /// are too large for the precision of a float.
     ///
     /// # Errors
-    /// `Argument` when a number is too large for a float, or when it is neither written as an
-    /// integer nor exact as a float.
+    /// `Argument` when a number is too large for a float. Also `Argument` when a number is not
+    /// written as an integer, and its nearest float is another number that is an integer below 1e20
+    /// in magnitude.
     pub(super) fn integers(&self) -> Result<Range<i128>> {
         let least = |number: Option<&Number>, none: i128| number.map_or(Ok(none), ceiling);
         let lower = least(self.at_least.as_ref(), i128::MIN)?;
@@ -360,7 +373,8 @@ fn ceiling(number: &Number) -> Result<i128> {
         written.is_some() && written == Exact::from_f64(float.abs()).ok()
     };
     // Every cell has a magnitude below 1e20, so a number of magnitude 1e20 or more need not be
-    // exact. If the float is not an integer, no integer is between it and the number.
+    // exact. If the float is not an integer, no integer is between the float and the number. So
+    // both have the same ceiling.
     if float.fract() == 0.0 && float.abs() < 1e20 && !is_written() {
         let reason = format!(
             "the number {text} of the condition is not exact as a float: write an integer without \
@@ -369,9 +383,4 @@ fn ceiling(number: &Number) -> Result<i128> {
         return Err(Error::argument("where", reason));
     }
     Ok(float.ceil() as i128)
-}
-
-/// Read fields from JSON. Errors name the wrong field.
-pub(super) fn from_json<T: for<'a> Deserialize<'a>>(json: Json) -> Result<T> {
-    serde_json::from_value(json).map_err(|error| Error::FailedCast(error.to_string()))
 }

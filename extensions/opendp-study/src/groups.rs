@@ -2,27 +2,17 @@
 
 use opendp_analysis::context::{Groups, Noised, Noisy};
 use opendp_core::{Error, Result};
-use serde::Deserialize;
 use serde_json::Value as Json;
 
-use super::document::{QuestionFields, RankFields, Wanted, from_json};
+use super::document::{QuestionFields, RankFields, Wanted};
+use super::keys::{column_of, with_keys};
 use super::mechanisms::Mechanisms;
 use super::outcome::{Cell, StudyAnswer};
 use super::questions::{Asker, Mode};
 
-/// The largest number of values of a column in a question.
-const MOST_KEYS: i64 = 1_000_000;
-
-/// The whole numbers from `from` to `to`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Range {
-    from: i64,
-    to: i64,
-}
 impl QuestionFields {
     /// Return the statistics that the answer contains for each group.
-    fn of_groups(&self) -> Result<Vec<Wanted<'_>>> {
+    pub(super) fn of_groups(&self) -> Result<Vec<Wanted<'_>>> {
         match &self.statistics {
             None => Ok(vec![self.wanted()?]),
             Some(statistics) => statistics.iter().map(QuestionFields::wanted).collect(),
@@ -55,6 +45,10 @@ impl QuestionFields {
             }
             bare.check().map_err(|error| error.at("statistics"))?;
         }
+        if self.statistics.as_ref().is_some_and(Vec::is_empty) {
+            let reason = "expected at least one statistic, such as {\"count\": {}}, found none";
+            return Err(Error::argument("statistics", reason));
+        }
         if self.others && self.finds_keys() {
             let reason = "a search for keys does not count the rows of all other keys: list the \
                           keys, or leave `others` out";
@@ -64,6 +58,7 @@ impl QuestionFields {
             let reason = "state either a list of statistics, or one statistic beside `group_by`";
             return Err(Error::argument("statistics", reason));
         }
+        self.check_keys()?;
         for statistic in self.of_groups()? {
             match statistic {
                 Wanted::Mean(fields) | Wanted::Variance(fields) if fields.rows.is_some() => {
@@ -110,7 +105,11 @@ where
         }
         let solved = groups.solve()?;
         let known = solved.statistics(self.alpha)?;
-        let mut answers: Vec<_> = known.iter().map(|known| answer_of(asked, known)).collect();
+        let left_out = asked.left_out_of_each(self.columns)?;
+        let left_out = left_out.iter().map(Option::as_deref).chain(std::iter::repeat(None));
+        let answers = known.iter().zip(left_out);
+        let mut answers: Vec<_> =
+            answers.map(|(known, only)| answer_of(asked, only, known)).collect();
         if self.mode == Mode::Rehearse {
             solved.forgo()?;
             return Ok(answers);
@@ -131,8 +130,9 @@ where
         }
         Ok(answers)
     }
-    /// Find the groups and their statistics.
+    /// Make the groups of a question, with their statistics.
     fn of_groups(&self, asked: &QuestionFields) -> Result<Groups<'c, MO>> {
+        asked.check_key_types(self.columns)?;
         let names = asked.group_by.as_deref().unwrap_or_default();
         let statistics = asked.of_groups()?;
         let columns = names.iter().map(String::as_str);
@@ -176,57 +176,13 @@ where
         Ok(statistic(groups.impute(&fields.column, 0.0), &fields.column, bounds))
     }
 }
-fn column_of<'a>(statistic: &Wanted<'a>) -> Option<&'a str> {
-    match statistic {
-        Wanted::Sum(fields) | Wanted::Mean(fields) | Wanted::Variance(fields) => {
-            Some(&fields.column)
-        }
-        Wanted::Median(fields) | Wanted::Quantile(fields) | Wanted::Quantiles(fields) => {
-            Some(&fields.column)
-        }
-        _ => None,
-    }
-}
-fn with_keys<'c, MO: Mechanisms>(
-    mut groups: Groups<'c, MO>,
-    asked: &QuestionFields,
-) -> Result<Groups<'c, MO>> {
-    let expected = "expected {column: [value, ..], ..}, [[value, ..], ..] or \"found\"";
-    match &asked.keys {
-        Some(Json::Object(columns)) => {
-            for (column, values) in columns {
-                let values = values_of(values).map_err(|error| error.at(column.clone()))?;
-                groups = groups.keys(column, values);
-            }
-            Ok(groups)
-        }
-        Some(Json::Array(keys)) => {
-            let keys = keys.iter().map(|key| from_json::<Vec<Json>>(key.clone()));
-            Ok(groups.groups(keys.collect::<Result<Vec<_>>>()?))
-        }
-        Some(Json::String(word)) if word == "found" => Ok(groups),
-        Some(_) => Err(Error::argument("keys", expected)),
-        None => {
-            let reason = format!("say which values have a group: {expected}");
-            Err(Error::argument("keys", reason))
-        }
-    }
-}
-/// Read a list of values, or a range of whole numbers.
-fn values_of(json: &Json) -> Result<Vec<Json>> {
-    let Json::Object(_) = json else { return from_json(json.clone()) };
-    let Range { from, to } = from_json(json.clone())?;
-    if !(from <= to && to.saturating_sub(from) < MOST_KEYS) {
-        let reason = format!("expected `from` <= `to`, and at most {MOST_KEYS} values");
-        return Err(Error::argument("from", reason));
-    }
-    Ok((from..=to).map(Json::from).collect())
-}
-fn answer_of(asked: &QuestionFields, known: &Noised) -> StudyAnswer {
+/// Describe an answer before its release. `left_out` states which rows the answer leaves out.
+fn answer_of(asked: &QuestionFields, left_out: Option<&str>, known: &Noised) -> StudyAnswer {
     let by = asked.group_by.as_deref().unwrap_or_default().join(", ");
+    let left_out = left_out.map(|only| format!(", {only}")).unwrap_or_default();
     let question = match &asked.name {
-        Some(name) => format!("{name}: {}", known.query),
-        None => asked.about(format!("{} by {by}", known.query)),
+        Some(name) => format!("{name}: {}{left_out}", known.query),
+        None => asked.about(format!("{} by {by}{left_out}", known.query)),
     };
     StudyAnswer::before(question, known.clone())
 }

@@ -61,7 +61,7 @@
 //! |---|---|---|
 //! | `count` | none | the number of rows |
 //! | `sum` | `column`, `bounds` | the sum of the clamped cells |
-//! | `mean` | `column`, `bounds`, `rows` | the mean; without a public number of `rows`, a sum divided by a count, which each take half of the share |
+//! | `mean` | `column`, `bounds`, `rows` | the mean; without a public number of rows, a sum divided by a count, which each take half of the share |
 //! | `variance` | `column`, `bounds`, `rows` | the variance of a sample |
 //! | `median`, `quantile` | `column`, `candidates`, `alpha` | the candidate nearest in rank |
 //! | `quantiles` | `column`, `candidates`, `alphas` | a candidate for each quantile, from one release |
@@ -70,7 +70,9 @@
 //! | `top_k` | `column`, `k`, `categories` | the categories with the most rows |
 //!
 //! `bounds` default to the bounds of the column. `candidates` is a list, or
-//! `{"from", "to", "step"}`.
+//! `{"from", "to", "step"}`. `rows` of a mean or a variance defaults to the public number of rows
+//! of the table, if the question has no condition and its column drops no rows. If `rows` is larger
+//! than the public number of rows of the table, this is an error.
 //!
 //! # Groups
 //!
@@ -108,10 +110,11 @@
 //! | `others` | `true` for one more group, of all other rows |
 //! | `statistics` | one or more of `{"count"}`, `{"sum"}`, `{"mean"}`, `{"variance"}`, `{"median"}`, `{"quantile"}` and `{"quantiles"}`; or one of these fields beside `group_by` |
 //!
-//! The values of a column of integers can be written as `{"from", "to"}`. If a column has
-//! `"missing": "drop"`, the whole question leaves out each row that has a missing cell in this
-//! column. [`Groups`](opendp_analysis::context::Groups) describes the releases that statistics
-//! share.
+//! The values of a column of integers can be written as `{"from", "to"}`. If a column of a question
+//! has `"missing": "drop"`, all its statistics leave out each row with a missing cell in this
+//! column. If only other statistics use this column, the title of an answer names the column, as in
+//! "count by city, only rows with age".
+//! [`Groups`](opendp_analysis::context::Groups) describes the releases that statistics share.
 
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
@@ -120,23 +123,25 @@
     allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")
 )]
 
+mod budget;
 mod document;
 mod groups;
+mod json;
+mod keys;
 mod mechanisms;
 mod outcome;
 mod questions;
 mod ranks;
+mod rows;
 mod table;
 
 use opendp_core::erased::AnyMeasurement;
-use opendp_core::{
-    Approximate, Error, Function, MaxDivergence, Measure, Measurement, PrivacyMap, Result,
-    ZeroConcentratedDivergence,
-};
+use opendp_core::{Error, Function, Measure, Measurement, PrivacyMap, Result};
 use serde_json::Value as Json;
 
+use budget::StudyBudget;
 pub use document::CellType;
-use document::{BudgetFields, ColumnFields, Document, QuestionFields, UnitFields, from_json};
+use document::{ColumnFields, Document, QuestionFields, UnitFields, from_json};
 pub use outcome::{Cell, Outcome, StudyAnswer};
 use questions::{Asker, Mode};
 pub use table::Cells;
@@ -155,13 +160,6 @@ pub struct Study {
     weights: Vec<f64>,
     columns: Vec<(String, ColumnFields)>,
     questions: Vec<QuestionFields>,
-}
-/// The budget of a study, with one variant for each measure.
-#[derive(Clone, Debug)]
-enum StudyBudget {
-    Epsilon(Budget<MaxDivergence>),
-    EpsilonDelta(Budget<Approximate<MaxDivergence>>),
-    Rho(Budget<ZeroConcentratedDivergence>),
 }
 /// The largest number of questions of a study.
 const MOST_QUESTIONS: usize = 10_000;
@@ -203,6 +201,14 @@ impl Study {
     pub fn rows(&self) -> Option<usize> {
         self.rows
     }
+    /// State the public number of rows, like the field `rows` of the context.
+    ///
+    /// # Errors
+    /// `Argument` when the number of rows is private, or when a question states more rows.
+    pub fn with_rows(mut self, rows: usize) -> Result<Self> {
+        self.rows = Some(rows);
+        self.check().map(|()| self)
+    }
     /// Return the columns, with the types of their cells.
     pub fn columns(&self) -> impl Iterator<Item = (&str, CellType)> {
         self.columns.iter().map(|(name, column)| (name.as_str(), column.kind))
@@ -231,7 +237,7 @@ impl Study {
     /// The errors of `read` and of the questions; `Argument` when the context names no column.
     pub fn ask(
         &self,
-        read: impl FnMut(&str, CellType) -> Result<Cells>,
+        mut read: impl FnMut(&str, CellType) -> Result<Cells>,
         alpha: f64,
     ) -> Result<Outcome> {
         if self.columns.is_empty() {
@@ -244,9 +250,16 @@ impl Study {
         if !told {
             self.rehearse(alpha)?;
         }
-        let table = load(&self.columns, self.rows, read)?;
+        let mut rows = 0;
+        let table = load(&self.columns, self.rows, |name, kind| {
+            let cells = read(name, kind)?;
+            rows = cells.rows();
+            Ok(cells)
+        })?;
         if told {
-            self.run(table.clone(), alpha, Mode::Rehearse)?;
+            let study = self.clone().with_rows(rows)?;
+            study.run(table.clone(), alpha, Mode::Rehearse)?;
+            return study.run(table, alpha, Mode::Ask);
         }
         self.run(table, alpha, Mode::Ask)
     }
@@ -302,7 +315,8 @@ impl Study {
         macro_rules! with {
             ($budget:expr) => {{
                 let context = Context::new(table, self.unit, $budget.clone(), split)?;
-                let asker = Asker { context: &context, columns: &self.columns, alpha, mode };
+                let (columns, rows) = (self.columns.as_slice(), self.rows);
+                let asker = Asker { context: &context, columns, rows, alpha, mode };
                 let mut answers = Vec::new();
                 for (place, question) in self.questions.iter().enumerate() {
                     let answer = asker.answer(question);
@@ -323,7 +337,7 @@ impl Study {
         let mut steps = Vec::new();
         for (place, (question, weight)) in self.questions.iter().zip(&self.weights).enumerate() {
             let releases = match question.group_by {
-                None => Ok(question.releases()),
+                None => Ok(question.releases(&self.columns, self.rows)),
                 Some(_) => self.releases_of_groups(question),
             };
             let releases = releases.map_err(|error| error.at(place_of(place, question)))?;
@@ -336,8 +350,8 @@ impl Study {
     fn releases_of_groups(&self, question: &QuestionFields) -> Result<usize> {
         let (budget, split) = (Budget::epsilon(1.0)?, Split::as_you_go());
         let context = Context::new(self.blank()?, self.unit, budget, split)?;
-        let (columns, mode) = (self.columns.as_slice(), Mode::Rehearse);
-        Asker { context: &context, columns, alpha: 1.0, mode }.releases_of_groups(question)
+        let (columns, rows, mode) = (self.columns.as_slice(), self.rows, Mode::Rehearse);
+        Asker { context: &context, columns, rows, alpha: 1.0, mode }.releases_of_groups(question)
     }
     fn check(&self) -> Result<()> {
         if self.rows.is_some() && !self.unit.size_is_public() {
@@ -351,7 +365,8 @@ impl Study {
             return Err(Error::argument("questions", reason));
         }
         for (place, question) in self.questions.iter().enumerate() {
-            question.check().map_err(|error| error.at(place_of(place, question)))?;
+            let checked = question.check().and_then(|()| question.check_rows(self.rows));
+            checked.map_err(|error| error.at(place_of(place, question)))?;
         }
         Ok(())
     }
@@ -377,21 +392,6 @@ fn weights(split: Option<&Json>, questions: usize) -> Result<Vec<f64>> {
                 Err(Error::argument("split", reason))
             }
         },
-    }
-}
-impl StudyBudget {
-    fn read(fields: &BudgetFields) -> Result<Self> {
-        match (fields.epsilon, fields.delta, fields.rho) {
-            (Some(epsilon), None, None) => Budget::epsilon(epsilon).map(Self::Epsilon),
-            (Some(epsilon), Some(delta), None) => {
-                Budget::epsilon_delta(epsilon, delta).map(Self::EpsilonDelta)
-            }
-            (None, None, Some(rho)) => Budget::rho(rho).map(Self::Rho),
-            _ => Err(Error::argument(
-                "budget",
-                "expected {\"epsilon\"}, {\"epsilon\", \"delta\"} or {\"rho\"}",
-            )),
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use opendp_transformations::Key;
 use super::document::NoiseFields;
 use opendp_analysis::context::{Accounted, Groups, Question, Rows, Statistic};
 
-/// The mechanisms of a budget's measure.
+/// The mechanisms that are available under the measure of a budget.
 pub(super) trait Mechanisms: Accounted {
     /// Find the least noise of kind `noise` that fits the question's share of the budget. If
     /// `noise` is `None`, choose the kind with the smallest error.
@@ -25,8 +25,8 @@ pub(super) trait Mechanisms: Accounted {
              {\"histogram\": {\"column\", \"categories\"}}",
         ))
     }
-    /// Find the keys of groups to which enough people belong. One plan releases the keys and the
-    /// statistics of these groups.
+    /// Find the keys of groups to which enough people belong. One search finds the noise of the
+    /// keys and of all statistics of these groups.
     fn find_keys<'c>(groups: Groups<'c, Self>) -> Result<Groups<'c, Self>> {
         let _ = groups;
         Err(Error::argument(

@@ -16,7 +16,8 @@ pub struct Cell {
     /// The key of the group, if the question has groups. The key has a value for each column that
     /// defines the groups.
     pub key: Option<Json>,
-    /// The category or bin of the value, if the answer has a value for each category or bin.
+    /// The label of the value, if the answer can have several values. The label is a category, a
+    /// bin, a key, the alpha of a quantile, or the position in a list of chosen categories.
     pub label: Option<String>,
     /// The released number, category or candidate.
     pub value: Json,
@@ -39,8 +40,8 @@ pub struct StudyAnswer {
     pub mechanism: String,
     /// The scales of the noise, one for each release.
     pub scales: Vec<f64>,
-    /// A bound on the error of a number, if the bound is known before the release. The bound holds
-    /// with the stated probability.
+    /// A bound on the error of the answer, if this bound is known before the release. The bound
+    /// holds with the stated probability.
     pub error: Option<f64>,
     /// The unit of `error`.
     pub error_in: ErrorIn,
@@ -73,7 +74,8 @@ impl Outcome {
         &self.answers
     }
     /// Convert to JSON, with the budget and the remaining budget. If the budget is an epsilon and a
-    /// delta, the field `spent_holds` states when `spent` is a bound.
+    /// delta, the field `spent_holds` states the condition under which `spent` bounds the total
+    /// loss.
     pub fn to_json(&self) -> Json {
         let answers: Vec<Json> = self.answers.iter().map(StudyAnswer::to_json).collect();
         let mut json = json!({
@@ -256,7 +258,8 @@ fn plain(json: &Json) -> String {
 fn join(scales: &[f64]) -> String {
     scales.iter().map(|scale| short(*scale)).collect::<Vec<_>>().join(" and ")
 }
-/// Write lines of cells as aligned columns. Numbers are aligned at the right.
+/// Write lines of cells as aligned columns. The second column, which contains the answers, is
+/// aligned at the right.
 fn aligned(head: &[String; 4], lines: &[[String; 4]]) -> String {
     let width = |column: usize| {
         let cells = lines.iter().chain([head]).map(|line| line[column].chars().count());

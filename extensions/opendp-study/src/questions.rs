@@ -15,7 +15,7 @@ use super::mechanisms::Mechanisms;
 use super::outcome::{Cell, StudyAnswer};
 use super::table::{as_float, known};
 use opendp_analysis::Context;
-use opendp_analysis::context::{Accounted, Answer, Centre, Noisy, Query, Question, Rows};
+use opendp_analysis::context::{Accounted, Answer, Noisy, Query, Question, Rows};
 
 /// The mode of a run: make the releases, or only find the costs and the errors of the releases.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,6 +29,8 @@ pub(super) enum Mode {
 pub(super) struct Asker<'c, MO: Accounted> {
     pub(super) context: &'c Context<MO>,
     pub(super) columns: &'c [(String, ColumnFields)],
+    /// The number of rows of the table, if it is public.
+    pub(super) rows: Option<usize>,
     pub(super) alpha: f64,
     pub(super) mode: Mode,
 }
@@ -68,49 +70,16 @@ where
         let (lower, upper) = self.bounds(sum)?;
         let whole = |bound: f64| {
             let fits = bound.fract() == 0.0 && bound.abs() < 9e18;
-            let reason = || format!("expected whole numbers for a column of i64, found {bound}");
+            let reason = || {
+                format!(
+                    "expected whole numbers between -9e18 and 9e18 for a column of i64, found {bound}"
+                )
+            };
             if fits { Ok(bound as i64) } else { Err(Error::argument("bounds", reason())) }
         };
         let (lower, upper) = (whole(lower)?, whole(upper)?);
         let cells = self.query(asked, &[&sum.column])?.column::<i64>(&sum.column);
         self.number(MO::add_noise(cells.clamp(lower, upper).sum(), asked.noise)?, asked)
-    }
-    fn mean(&self, asked: &QuestionFields, mean: &NumberFields) -> Result<StudyAnswer> {
-        let Some(rows) = mean.rows else { return self.quotient(asked, mean) };
-        let mean = self.clamped(asked, mean)?.resize(rows).mean();
-        self.number(MO::add_noise(mean, asked.noise)?, asked)
-    }
-    fn variance(&self, asked: &QuestionFields, variance: &NumberFields) -> Result<StudyAnswer> {
-        let missing = "a variance needs a public number of rows: add \"rows\"";
-        let rows = variance.rows.ok_or_else(|| Error::argument("rows", missing))?;
-        let variance = self.clamped(asked, variance)?.resize(rows).variance();
-        self.number(MO::add_noise(variance, asked.noise)?, asked)
-    }
-    /// Answer a mean. First compute a noisy sum of differences: the cells minus the middle of the
-    /// bounds. Divide this sum by a noisy count. Then add the middle of the bounds.
-    fn quotient(&self, asked: &QuestionFields, mean: &NumberFields) -> Result<StudyAnswer> {
-        let (lower, upper) = self.bounds(mean)?;
-        let centre = Centre::of(lower, upper)?;
-        let cells = self.numbers(asked, &mean.column)?;
-        let sum = MO::add_noise(cells.sum_around(&centre), asked.noise)?;
-        let mut answer = StudyAnswer::before(asked.title(), sum.noised(self.alpha));
-        let sum = self.spend(sum)?;
-        let rows = self.query(asked, &[&mean.column])?;
-        let count = MO::add_noise(rows.count(), asked.noise)?;
-        answer.scales.push(count.scale());
-        // The error of the mean depends on the released count, so it is not known before the
-        // release.
-        answer.error = None;
-        if let (Some(sum), Some(count)) = (sum, self.spend(count)?) {
-            let (value, interval) =
-                centre.mean(&sum.estimate()?, &count.estimate()?, self.alpha)?;
-            answer.cells.push(Cell {
-                value: value.to_json(),
-                interval: Some(interval),
-                ..Cell::default()
-            });
-        }
-        Ok(answer)
     }
     fn histogram(&self, asked: &QuestionFields, fields: &HistogramFields) -> Result<StudyAnswer> {
         let (column, kind) = (&fields.column, self.column(&fields.column)?.kind);
@@ -145,8 +114,8 @@ where
         };
         self.counts(MO::add_noise(counts, asked.noise)?, asked, &labels)
     }
-    /// Count the rows of each key that enough people have. See [`Cell::interval`] for the keys that
-    /// the probability of the intervals is about.
+    /// Count the rows of each key that enough people have. [`Cell::interval`] states for which keys
+    /// the probability of the intervals holds.
     fn counts_by(&self, asked: &QuestionFields, column: &str) -> Result<StudyAnswer> {
         match self.column(column)?.kind {
             CellType::Integer => self.keys::<i64>(asked, column),
@@ -197,7 +166,7 @@ where
     }
 
     /// Release a number with noise.
-    fn number<TO>(
+    pub(super) fn number<TO>(
         &self,
         question: Question<'c, MO, TO>,
         asked: &QuestionFields,
@@ -252,7 +221,9 @@ where
             Mode::Rehearse => question.forgo().map(|()| None),
         }
     }
-    /// Begin a query about the rows that fit all conditions and have known cells in `columns`.
+    /// Begin a query about the rows that fit all conditions. Leave out a row if its cell is missing
+    /// in a column that drops such rows. Check the cells of `columns` and of the columns of the
+    /// conditions.
     pub(super) fn query(&self, asked: &QuestionFields, columns: &[&str]) -> Result<Query<'c, MO>> {
         let mut query = self.context.query().named(asked.title());
         for (name, condition) in &asked.keep {
@@ -260,12 +231,8 @@ where
             let condition = Condition::read(condition).map_err(located)?;
             query = self.keep(query, name, condition).map_err(located)?;
         }
-        let drops = |name: &str| -> Result<bool> {
-            let missing = self.column(name)?.missing.as_ref();
-            Ok(missing.and_then(Json::as_str) == Some("drop"))
-        };
         for name in columns.iter().copied().chain(asked.keep.keys().map(String::as_str)) {
-            if drops(name)? {
+            if self.column(name)?.drops() {
                 query = query.filter(&known(name), |known: &bool| *known);
             }
         }
@@ -309,8 +276,8 @@ where
         let query = self.query(asked, &[name])?;
         match self.column(name)?.kind {
             CellType::Integer => Ok(query.column::<f64>(&as_float(name)).impute(0.0)),
-            // The table has no missing cells, because `load` replaced them. So `impute` changes
-            // nothing.
+            // `impute` is called because statistics need rows without NaN. `load` already replaced
+            // the missing cells. So `impute` changes a cell only if this cell was read as NaN.
             CellType::Float => Ok(query.column::<f64>(name).impute(0.0)),
             CellType::Bool | CellType::Text => {
                 Err(Error::argument(name, "expected a column of numbers: i64 or f64"))
@@ -319,8 +286,9 @@ where
     }
     /// Check that the comparisons of these numbers with the cells of a column are exact. A column
     /// of integers is compared as floats. A cell that is not exact as a float is rounded to a float
-    /// of magnitude [`EXACT_FLOATS`] or more. So the numbers must be closer to 0 than
-    /// [`EXACT_FLOATS`].
+    /// of magnitude [`EXACT_FLOATS`] or more. If a number is closer to 0 than [`EXACT_FLOATS`],
+    /// this rounding does not change the result of the comparison. So all numbers must be closer to
+    /// 0.
     pub(super) fn check_exact(&self, field: &str, name: &str, numbers: &[f64]) -> Result<()> {
         let large = numbers.iter().find(|number| EXACT_FLOATS <= number.abs());
         match (large, self.column(name)?.kind) {
@@ -335,7 +303,11 @@ where
             _ => Ok(()),
         }
     }
-    fn clamped(&self, asked: &QuestionFields, fields: &NumberFields) -> Result<Rows<'c, MO, f64>> {
+    pub(super) fn clamped(
+        &self,
+        asked: &QuestionFields,
+        fields: &NumberFields,
+    ) -> Result<Rows<'c, MO, f64>> {
         let (lower, upper) = self.bounds(fields)?;
         Ok(self.numbers(asked, &fields.column)?.clamp(lower, upper))
     }
@@ -379,7 +351,7 @@ fn no_keys(column: &str) -> Error {
 fn label(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)
 }
-/// Return the names of the bins between edges.
+/// Return the names of the bins that the edges define.
 fn bins(edges: &[f64]) -> Vec<String> {
     let first = edges.first().map(|edge| format!("below {edge}"));
     let between = edges.windows(2).map(|edge| match edge {

@@ -29,7 +29,8 @@ impl Cells {
             CellType::Text => Cells::Text(vec![None; rows]),
         }
     }
-    fn rows(&self) -> usize {
+    /// Return the number of cells.
+    pub fn rows(&self) -> usize {
         match self {
             Cells::Integer(cells) => cells.len(),
             Cells::Float(cells) => cells.len(),
@@ -47,9 +48,10 @@ impl Cells {
     }
 }
 
-/// Build the table, with a public number of rows if one is stated. Each column has its own name. A
-/// column of integers is also available as [floats](as_float). If missing cells are dropped,
-/// another column marks the cells that are [known](known).
+/// Build the table. If a public number of rows is stated, check that each column has this number of
+/// cells. Each column has its name in the document. The table also contains a copy of each column
+/// of integers [as floats](as_float). If a column drops rows with missing cells, a further column
+/// marks its [known](known) cells.
 pub(super) fn load(
     columns: &[(String, ColumnFields)],
     rows: Option<usize>,
@@ -70,9 +72,9 @@ pub(super) fn load(
         table = match cells {
             Cells::Integer(cells) => {
                 let table = with(table, name, cells, &filler)?;
-                // Every integer up to 2^53 is a float. A larger integer is rounded, row by row. The
-                // magnitude of the rounded cell is at least 2^53, so comparisons with numbers
-                // closer to 0 stay exact.
+                // Every integer of magnitude at most 2^53 is a float. Any other integer is rounded.
+                // The magnitude of the rounded cell is at least 2^53. So comparisons of this cell
+                // with numbers of a smaller magnitude than 2^53 stay exact.
                 table.with_derived(&as_float(name), name, |cell: &i64| *cell as f64)?
             }
             Cells::Float(cells) => with(table, name, cells, &filler)?,
@@ -82,7 +84,8 @@ pub(super) fn load(
     }
     Ok(table)
 }
-/// Build a table in which all cells are missing, with a public number of rows if one is stated.
+/// Build a table in which all cells are missing. It has the public number of rows. If this number
+/// is not stated, the table has no rows.
 ///
 /// # Errors
 /// `Argument` when there is not enough memory for the stated number of rows.
@@ -103,8 +106,8 @@ fn check_memory(columns: &[(String, ColumnFields)], rows: usize) -> Result<()> {
         Error::argument("rows", reason)
     })
 }
-/// Return the number of bytes that one row of a column takes in the table: its cell, its copy as a
-/// float, and its mark.
+/// Return the number of bytes that one row of a column takes in the table: the bytes of the cell,
+/// of the copy of an integer as a float, and of the mark of a known cell.
 fn bytes_of(column: &ColumnFields) -> usize {
     let text = column.missing.as_ref().and_then(Json::as_str).map_or(0, str::len);
     let cell = match column.kind {

@@ -10,7 +10,7 @@ thread_local! {
 pub(super) fn note(mode: Mode) {
     RUNS.set([RUNS.take(), vec![mode]].concat());
 }
-/// A table of three columns, in which some cells are missing.
+/// Read a column of a table. The table has three columns, and some of its cells are missing.
 fn read(name: &str, kind: CellType) -> Result<Cells> {
     Ok(match (name, kind) {
         ("age", CellType::Integer) => {
@@ -39,7 +39,7 @@ fn study(budget: Json, questions: Json) -> Result<Study> {
         "questions": questions,
     }))
 }
-/// The budget is large, so the noise is far below 1.
+/// Return a large budget, so that the noise is too small to change the result of a test.
 fn large() -> Json {
     json!({"epsilon": 1e6})
 }
@@ -105,17 +105,19 @@ fn the_sum_of_a_mean_without_groups_is_centred() {
     for _ in 0..times {
         let outcome = study.ask(read, 0.05).unwrap();
         let answer = &outcome.answers()[0];
-        // The bounds are 0 and 100, so an age differs from their middle by at most 50. Half of
-        // epsilon pays for the sum of these differences. So the scale of the noise on this sum is
-        // 100. For a sum of the ages themselves, the scale would be 200.
+        // The bounds are 0 and 100, so an age differs from the middle of the bounds by at most 50.
+        // Half of epsilon pays for the sum of these differences. So the scale of the noise on this
+        // sum is 100. For a sum of the ages themselves, the scale would be 200. The other half of
+        // epsilon pays for the count, so the scale of the noise on the count is 2.
         assert_eq!(answer.scales, [100.0, 2.0]);
         let (value, (low, high)) =
             (answer.cells[0].value.as_f64().unwrap(), answer.cells[0].interval.unwrap());
         squares += (value - mean).powi(2);
         inside += i32::from(low <= mean && mean <= high);
     }
-    // The expected error of a mean. The mean is computed from the differences between the ages and
-    // `centre`. The magnitude of each difference is at most `largest`.
+    // Return the root of the expected squared error of a mean. The mean is computed from the
+    // differences between the ages and `centre`. The magnitude of each difference is at most
+    // `largest`.
     let expected = |largest: f64, centre: f64| {
         (2.0 * (2.0 * largest).powi(2) + 8.0 * (mean - centre).powi(2)).sqrt() / ages.len() as f64
     };
@@ -216,7 +218,7 @@ fn a_public_number_of_rows_is_stated_or_read() {
     assert!(parse(public.clone(), None).unwrap().rehearse(0.05).is_err());
     assert!(parse(public.clone(), None).unwrap().ask(read, 0.05).is_ok());
     assert!(parse(public.clone(), Some(1000)).unwrap().rehearse(0.05).is_ok());
-    assert!(parse(public, Some(999)).unwrap().ask(read, 0.05).is_err());
+    assert!(parse(public, Some(1001)).unwrap().ask(read, 0.05).is_err());
     let private = parse(json!({"person": 1}), Some(1000)).unwrap_err().to_string();
     assert!(private.contains("the number of rows is private"), "{private}");
 }
@@ -349,3 +351,4 @@ fn what_a_statistic_does_not_use_is_refused_and_not_ignored() {
 
 mod groups;
 mod integers;
+mod slips;

@@ -74,8 +74,8 @@ impl Default for Room {
 ///
 /// The account has several filters at once. Each filter `j` except the Renyi filter has room for
 /// pure losses that add up to `S_j`, and for Gaussian noise whose `mu^2` add up to `B_j^2`. Each
-/// release is charged to all filters. A release is admitted if at least one filter has room for it
-/// and for all earlier releases. The filters are:
+/// release is charged to all filters. A release is admitted only if at least one filter has room
+/// for it and for all earlier releases, and the deltas fit (see *Deltas*). The filters are:
 ///
 /// | filter | pure loss epsilon | Gaussian noise of `mu` |
 /// |---|---|---|

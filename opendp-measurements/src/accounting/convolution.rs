@@ -3,8 +3,8 @@
 //! Plain convolution by Fourier transform has an *absolute* error of about `10^-16`, which hides a
 //! small delta. Here each measure is first tilted: the mass at `x` is multiplied by `e^(t x)` and
 //! the result is normalised. Usually, `t` is chosen so that the mean of the tilted sum of losses is
-//! the requested epsilon. The tilt commutes with convolution. Removing it scales the result and its
-//! error by one factor. So the error is small even relative to a very small delta.
+//! the requested epsilon. The tilt commutes with convolution. Removing it multiplies the mass at a
+//! loss and the error by one factor. So at this epsilon, the error is small even relative to delta.
 
 use opendp_core::{Error, Result};
 use opendp_fourier::{Complex, Failed, Transform};

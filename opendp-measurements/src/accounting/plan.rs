@@ -187,9 +187,10 @@ impl Plan {
     ) -> Plan {
         let count = releases(parts);
         // With a step h, the method "connect the dots" (see `DiscreteLoss::above`) increases the
-        // variance of each loss by at most h^2 / 6. The logarithm of delta grows by half the added
-        // variance times t (t + 1), where t is the tilt. If t is small, the factor is 1 / variance
-        // instead of t (t + 1).
+        // variance of each loss by about h^2 / 6 if the losses are spread evenly over the buckets,
+        // and by at most about h^2 / 4. The logarithm of delta grows by half the added variance
+        // times t (t + 1), where t is the tilt. If t is small, the factor is 1 / variance instead
+        // of t (t + 1).
         let variance = found.variance.max(1e-300);
         let estimated = (found.tilt * (found.tilt + 1.0) / 2.0).max(0.5 / variance);
         let sharpness = estimated.max(sharpness);

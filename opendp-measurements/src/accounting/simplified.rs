@@ -22,18 +22,18 @@ pub(super) struct Simplified {
     /// To get the upper bound on delta, multiply the delta of the parts by this factor, and add
     /// `failure`.
     pub(super) factor: f64,
-    /// The variance that the replacements add to the loss, divided by the whole variance of the
-    /// loss (with the added variance).
+    /// The variance that smoothing adds, divided by the variance of the normal loss that replaces
+    /// all discrete Gaussian noise (with the added variance). It is 0 without smoothing.
     share: f64,
 }
 
-/// A bound adds some variance to the loss. If this added variance, divided by the whole variance,
-/// is below a limit, no other bound is needed. The first number is the limit for fewer than
-/// `MANY` different pairs. The second number is the limit for at least `MANY` different pairs. The
-/// second limit is larger, because other bounds for many pairs take long to compute.
+/// A bound adds some variance to the loss. If this added variance, as a share of the variance of
+/// the normal loss, is below a limit, no other bound is needed. The first number is the limit for
+/// fewer than `MANY` different pairs. The second number is the limit for at least `MANY` different
+/// pairs. The second limit is larger, because other bounds for many pairs take long to compute.
 const SMALL_SHARE: (f64, f64) = (2e-5, 2e-4);
-/// If the variance that a bound adds, divided by the whole variance, is above this limit, the bound
-/// is not used.
+/// If the variance that a bound adds, as a share of the variance of the normal loss, is above this
+/// limit, the bound is not used.
 const LARGE_SHARE: f64 = 0.2;
 /// The maximum number of times that a pair is replaced.
 const MOST: u32 = 8;

@@ -327,8 +327,7 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// # Errors
 /// * `MakeMeasurement` when the members of the domain, such as texts, do not consist of records
 /// * `MakeMeasurement` when the domain does not fix the size of the sample
-/// * `MakeMeasurement` when the data is smaller than the sample, or when the size of the data is
-///   not an exact float
+/// * `MakeMeasurement` when the data is smaller than the sample, or larger than 2^53
 /// * `MakeMeasurement` when the metric does not count replaced records
 /// * from the map: the errors of the measurement's map
 ///

@@ -10,10 +10,9 @@ use opendp_core::{
     MetricOn, OfAnyNumber, Result, Space, VectorDomain,
 };
 
-use crate::accuracy::laplace_accuracy::discrete_accuracy;
 use crate::noise::{Numbers, map_of};
 use crate::samplers::CensoredLaplace;
-use crate::{Laplace, NoiseLoss, NoiseNumber, Scale, accuracy, make_laplace};
+use crate::{Laplace, NoiseLoss, NoiseNumber, Scale, make_laplace};
 
 /// An integer type whose numbers can be converted to their distances from the lower end of an
 /// interval. Such a distance can be converted back to the number.
@@ -28,9 +27,9 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
 /// in a given interval.
 ///
 /// The noise has the value `z` with a probability proportional to `exp(-|z| / scale)`. With bounds,
-/// each number is clamped to the bounds, noise is added, and the sum is clamped again. The steps
-/// and the number of random bits are then the same for all data and all noise, except with a
-/// probability below `2^-56` for each number.
+/// each number is clamped to the bounds, noise is added, and the sum is clamped again. The
+/// instructions and the number of random words are then the same for all data and all noise, except
+/// with a probability below `2^-56` for each number.
 ///
 /// # Arguments
 /// * `input` - an integer under the absolute distance, or a vector of integers under the L1
@@ -69,12 +68,14 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
 /// the release and the count of drawn words. Compare this law with the joint law of the same
 /// release and a constant. The total variation distance between the two laws is at most
 /// `(n + 2) 2^-64`, less than `2^-56`. *Constant time* means this bound, and nothing more. A
-/// compiler and a processor do not guarantee how long the steps take, and the running time reveals
-/// the length of a vector. If the two bounds are equal, nothing is drawn.
+/// compiler and a processor do not guarantee how long the instructions take. The running time
+/// reveals the length of a vector. If the two bounds are equal, nothing is drawn.
 ///
 /// # Accuracy
-/// Let `Z` be the noise. The least integer `a` with `P[|Z| > a] <= alpha` bounds the distance
-/// between a release and the clamped number.
+/// Without bounds, the accuracy is the accuracy of [`make_laplace`]. With bounds, no accuracy is
+/// stated: a number out of the bounds is clamped, so no bound on its error holds for all members.
+/// Let `Z` be the noise, and `a` the least integer with `P[|Z| > a] <= alpha`. The distance between
+/// a release and the *clamped* number is at most `a`, except with probability `alpha`.
 ///
 /// # Errors
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when the loss
@@ -101,18 +102,10 @@ where
     M: MetricOn<D> + NoiseLoss<Laplace, MaxDivergence>,
 {
     let Some(bounds) = bounds else { return make_laplace(input, scale, None) };
-    let (lower, count) = (bounds.lower(), input.domain().count());
-    let noise = CensoredLaplace::new(scale.value(), bounds.upper().above(lower));
+    let noise = CensoredLaplace::new(scale.value(), bounds.upper().above(bounds.lower()));
     let function = adding::<D>(noise, bounds);
     let map = map_of::<Laplace, _, _>(scale, true);
-    let bound = accuracy_of(scale, count);
-    Ok(Measurement::new(input, MaxDivergence, function, map).with_accuracy(bound))
-}
-fn accuracy_of(scale: Scale, count: Option<usize>) -> impl Fn(f64) -> Result<Vec<Option<f64>>> {
-    move |alpha| {
-        accuracy::check(alpha)?;
-        Ok(accuracy::each(discrete_accuracy(scale, alpha)?, count))
-    }
+    Ok(Measurement::new(input, MaxDivergence, function, map))
 }
 
 /// Build the function that adds the noise. This function does not depend on the distance type.
@@ -185,7 +178,8 @@ macro_rules! numbers {
             fn above(self, lower: Self) -> u128 {
                 // A difference that is not negative fits the unsigned type of the same size. For a
                 // negative difference, the mask is 0, so the result is 0. The mask replaces a
-                // branch. `black_box` hides the mask from the compiler.
+                // branch. `black_box` hides the comparison from the compiler, so that the compiler
+                // does not make a branch.
                 let count = (self as $unsigned).wrapping_sub(lower as $unsigned) as u128;
                 count & black_box(u128::from(lower <= self)).wrapping_neg()
             }

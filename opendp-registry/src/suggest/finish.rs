@@ -54,7 +54,8 @@ impl Search<'_> {
         let mut alike: BTreeMap<Vec<String>, Vec<(String, Vec<Option<f64>>)>> = BTreeMap::new();
         found.retain(|(statistic, suggestion)| {
             let alike = alike.entry(statistic.clone()).or_default();
-            // If two chains have the same noise under different names, suggest only one.
+            // Two chains with the same loss and the same error bounds can have the same noise under
+            // different names. For each statistic, suggest only one of these chains.
             let noise = (suggestion.loss.to_string(), suggestion.accuracy.clone());
             let same = noise.1.iter().any(Option::is_some) && alike.contains(&noise);
             alike.push(noise);
@@ -157,8 +158,8 @@ impl Search<'_> {
 /// A solved float is rounded to its first digit and this number of further digits.
 const DIGITS: i32 = 5;
 /// Return three roundings of a solved float to a few digits: the nearest number, and the next
-/// numbers above and below this number. The solved float is at the boundary of the values within
-/// the budget, so one of the rounded numbers is within the budget, too.
+/// numbers above and below this number. The values within the budget are on one side of the solved
+/// float. At least one of the rounded numbers is on this side, so this number is within the budget.
 fn roundings(value: &Json) -> Vec<Json> {
     let number = value.as_number().filter(|number| number.is_f64()).and_then(Number::as_f64);
     let Some(number) = number.filter(|number| *number != 0.0) else { return Vec::new() };

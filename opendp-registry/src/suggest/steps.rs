@@ -1,5 +1,7 @@
 //! The search for chains. Chains grow by one link at a time, so shorter chains are found first.
 
+mod facts;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -12,7 +14,8 @@ use crate::{Entry, Registry};
 
 /// The parameters of noise. The search finds their values.
 const SOLVED: [&str; 2] = ["scale", "prob"];
-/// The types to try for a type parameter, if the space and the facts do not determine its type.
+/// The types to try for a type parameter with more than two possible types, if the space and the
+/// facts do not determine its type.
 const USUAL: [&str; 2] = ["f64", "i64"];
 /// The largest number of choices of types for one link.
 const CHOICES: usize = 6;
@@ -166,6 +169,11 @@ impl<'a> Search<'a> {
         made: Constructed,
         next: &mut Vec<Chain>,
     ) {
+        if let Constructed::Transformation(made) = &made
+            && self.rounds(name, about, &way, made)
+        {
+            return;
+        }
         let before = chain.made.clone();
         let mut grown = chain.clone();
         grown.links.push(written(name, way.written));
@@ -207,35 +215,6 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Find the values of the parameters among the facts. If some parameters have no value, return
-    /// the names of these parameters as an error.
-    fn given(&self, entry: &Entry, chain: &Chain) -> Result<Map<String, Json>, Vec<String>> {
-        let (mut given, mut missing) = (Map::new(), Vec::new());
-        let losses = chain.made.as_ref().is_some_and(|made| made.output().lowest_is_best());
-        for parameter in entry.parameters().iter().filter(|p| p.name != "input") {
-            let name = &*parameter.name;
-            let stated = self.fact(entry.name(), name);
-            if let (true, Some(least)) = (losses && stated.is_none(), least(name)) {
-                given.insert(name.to_owned(), least);
-            } else if let Some(value) = stated {
-                given.insert(name.to_owned(), value.clone());
-            } else if SOLVED.contains(&name) && entry.kind() == Kind::Measurement {
-                given.insert(name.to_owned(), json!({"param": name}));
-            } else if parameter.default.is_none() && parameter.accepts(&Arg::Json(json!(0))) {
-                missing.push(name.to_owned());
-            } else if parameter.default.is_none() && entry.measure_parameter() != Some(name) {
-                // This argument is not JSON, so no fact can state it. An example is the argument
-                // that contains the members of a composition.
-                return Err(Vec::new());
-            }
-        }
-        if missing.is_empty() { Ok(given) } else { Err(missing) }
-    }
-    pub(super) fn fact(&self, constructor: &str, parameter: &str) -> Option<&Json> {
-        let short = constructor.strip_prefix("make_").unwrap_or(constructor);
-        let facts = &self.aim.facts;
-        facts.get(&format!("{short}.{parameter}")).or_else(|| facts.get(parameter))
-    }
     /// List the ways to call a constructor. The ways differ in the measure, and in the types that
     /// the space and the facts do not determine.
     fn ways(&self, fits: &[Arc<Entry>], given: Map<String, Json>) -> Vec<Way> {
@@ -309,8 +288,8 @@ impl<'a> Search<'a> {
         }
     }
     fn refused(&mut self, name: &str, about: bool, chain: &Chain, error: &Error) {
-        // If the goal has no condition on constructors, record only constructors that refuse the
-        // data. Constructors that refuse the output of a chain are not recorded.
+        // If the goal has no condition `about`, record only constructors that return an error for
+        // the space of the data. Do not record errors for the output space of a chain.
         if about && (self.aim.goal.about.is_some() || chain.links.is_empty()) {
             let reason = Some(error.to_string());
             let obstacle = Obstacle { name: name.to_owned(), missing: Vec::new(), reason };
@@ -350,15 +329,6 @@ impl Entry {
         let name = self.measure_type()?;
         let found = self.parameters().iter().find(|p| p.type_name == *name);
         found.map(|parameter| &*parameter.name)
-    }
-}
-/// Return the value of a parameter with which a selection chooses the lowest score. Return `None`
-/// if the parameter does not decide between the lowest and the highest score.
-fn least(parameter: &str) -> Option<Json> {
-    match parameter {
-        "negate" => Some(json!(true)),
-        "optimize" => Some(json!("min")),
-        _ => None,
     }
 }
 fn with(object: &Map<String, Json>, name: &str, value: Json) -> Map<String, Json> {

@@ -91,7 +91,8 @@ fn a_mean_of_a_public_size_is_one_clamp_away() {
     // The least scale that meets the budget is a little above 0.1. The search rounds this scale
     // upward to six digits.
     assert!(name == "scale" && *scale == json!(0.100001), "{scale}");
-    // The tail of the Laplace distribution gives the error ln(1 / 0.05) * 0.1.
+    // With probability 0.05, Laplace noise of scale 0.1 is larger in absolute value than the error
+    // ln(1 / 0.05) * 0.1.
     let error = first.accuracy[0].unwrap();
     assert!((0.299..0.31).contains(&error), "{error}");
 }
@@ -125,6 +126,54 @@ fn bounds_that_are_missing_are_named() {
     assert!(found.found.is_empty());
     let clamp = found.obstacles.iter().find(|it| it.name == "make_clamp");
     assert_eq!(clamp.map(|it| &it.missing[..]), Some(&["bounds".to_owned()][..]), "{found:?}");
+}
+#[test]
+fn bounds_of_rows_are_not_bounds_of_their_statistic() {
+    let space = rows(json!({"T": "i64"}), json!(null), "symmetric_distance");
+    let pure = (json!(PURE), json!(1));
+    for word in ["sum", "count", "geometric"] {
+        for suggestion in suggest(&space, &pure, word, &[("bounds", json!([0, 100]))]).found {
+            let text = suggestion.document.json()["chain"].to_string();
+            let noise = text.split("geometric").nth(1).unwrap_or_default();
+            assert!(!noise.contains("bounds"), "{text}");
+        }
+    }
+    // A fact with the name of the constructor is used.
+    let facts = [("clamp.bounds", json!([0, 100])), ("geometric.bounds", json!([0, 9999]))];
+    let found = suggest(&space, &pure, "geometric", &facts).found;
+    let text = found.iter().map(|it| it.document.json().to_string()).collect::<String>();
+    assert!(text.contains("\"bounds\":[0,9999]"), "{text}");
+}
+#[test]
+fn bounds_clamp_rows_and_do_not_drop_rows() {
+    let space = rows(json!({"T": "f64"}), json!(null), "symmetric_distance");
+    let pure = (json!(PURE), json!(1));
+    let found = suggest(&space, &pure, "sum", &[("bounds", json!([0, 1]))]);
+    assert!(!found.found.is_empty());
+    for suggestion in &found.found {
+        let names = &suggestion.names;
+        assert!(names.contains(&"make_clamp".to_owned()), "{names:?}");
+        assert!(!names.contains(&"make_filter_bounds".to_owned()), "{names:?}");
+    }
+    let found = suggest(&space, &pure, "filter_bounds", &[("bounds", json!([0, 1]))]);
+    let missing = found.obstacles.iter().find(|it| it.name == "make_filter_bounds");
+    assert_eq!(missing.map(|it| &it.missing[..]), Some(&["filter_bounds.bounds".to_owned()][..]));
+    let own = [("filter_bounds.bounds", json!([0, 1]))];
+    assert!(!suggest(&space, &pure, "filter_bounds", &own).found.is_empty());
+}
+#[test]
+fn floats_are_rounded_to_integers_only_if_a_fact_or_the_goal_says_so() {
+    let space = rows(json!({"T": "f64"}), json!(null), "symmetric_distance");
+    let pure = (json!(PURE), json!(1));
+    let casts = |word, facts: &[(&str, Json)]| {
+        let found = suggest(&space, &pure, word, facts).found;
+        found.iter().any(|it| it.names.contains(&"make_cast_default".to_owned()))
+    };
+    let candidates = ("candidates", json!([0, 1, 2]));
+    assert!(!casts("quantile", &[candidates, ("alpha", json!(0.5))]));
+    assert!(!casts("count_distinct", &[]));
+    assert!(casts("count_distinct", &[("cast_default.TOA", json!("i64"))]));
+    assert!(casts("cast_default", &[]));
 }
 #[test]
 fn noise_that_lacks_a_fact_is_named_if_nothing_else_is_found() {

@@ -28,7 +28,8 @@ use opendp_core::{
 /// `b^(layers - 1) >= leaf_count`. The tree has `layers` layers and `b^(layers - 1)` leaves. The
 /// input counts are the first leaves. Counts beyond `leaf_count` are dropped, and the remaining
 /// leaves are zero. Each node above the leaves is the exact sum of the leaves below it. If the sum
-/// does not fit the type of the counts, the node is the nearest value of this type.
+/// does not fit the type of the counts, the node is the nearest value of this type. For counts of
+/// 128 bits, each addition saturates at the ends of `i128`, so a node can depend on the order.
 ///
 /// # Postcondition
 /// The output contains the layers from the root down, and each layer from left to right. The output
@@ -56,10 +57,11 @@ use opendp_core::{
 /// `1 + b + ... + b^(layers - 1) = (b^layers - 1) / (b - 1)`. If all leaves change by the same
 /// amount, the bound is attained.
 ///
-/// Saturation is applied to each exact sum separately. Saturation does not increase the distance
-/// between two numbers. So the absolute value of each entry of the difference does not increase,
-/// and the norm does not increase. (It would also be correct to compute each node from its
-/// saturated children. It would not be correct to let the sums wrap around.)
+/// For counts of at most 64 bits, each sum is exact, and only the result saturates. For counts of
+/// 128 bits, each addition saturates. Saturation does not increase the distance between two
+/// numbers. So the difference of two nodes is still at most the sum of the absolute values of the
+/// `k` entries of `v` below the node. The square of this sum is at most `k` times the sum of their
+/// squares. So both bounds hold. (It would not be correct to let the sums wrap around.)
 ///
 /// # Errors
 /// `MakeTransformation` when `leaf_count` is 0, or when `branching_factor` is below 2.
@@ -229,8 +231,8 @@ impl Shape {
         while 1 < width {
             width /= self.branching_factor;
             start -= width;
-            // Only sums of counts of 128 bits can saturate. Saturation does not increase the
-            // distance between two sums.
+            // Only sums of counts of 128 bits saturate, and then each addition saturates. Such an
+            // addition changes its result by at most the sum of the changes of its two terms.
             let layer = match &sums {
                 None => {
                     each_sum(leaves, self.branching_factor, |x| x.to_i128().unwrap_or(i128::MAX))

@@ -51,8 +51,9 @@ impl PrivacyUnit {
     }
     fn checked(self) -> Result<Self> {
         if self.rows == 0 || u32::MAX / 2 < self.rows {
+            let name = if self.replaced { "answers_of_person" } else { "person" };
             let reason = format!("expected from 1 to {} rows, found {}", u32::MAX / 2, self.rows);
-            return Err(Error::argument("rows", reason));
+            return Err(Error::argument(name, reason));
         }
         Ok(self)
     }

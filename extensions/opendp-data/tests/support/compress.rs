@@ -1,4 +1,4 @@
-//! Compresses bytes for the tests of this package and of the command.
+//! Compresses bytes for the tests of this package and of the command `opendp`.
 
 use std::io::Write;
 

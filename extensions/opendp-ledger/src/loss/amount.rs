@@ -1,4 +1,4 @@
-//! Exact amounts: how they are read, and the floats near them.
+//! Reads exact amounts, and compares an amount with its nearest float.
 
 use opendp_core::Result;
 use opendp_core::arith::Exact;

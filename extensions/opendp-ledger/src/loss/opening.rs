@@ -47,7 +47,7 @@ impl Loss {
     /// When a budget that composes tightly admits this loss, the budget gets one filter instead of
     /// filters for all kinds of releases ([`AdaptiveAccount::reserving`]). So the releases need
     /// less noise. The budget refuses the loss if any release was charged before. Later releases
-    /// are charged to the same filter. Any other budget ignores the reserve.
+    /// are charged to the same filter. A budget that does not compose tightly ignores the reserve.
     ///
     /// # Errors
     /// `Argument` when the budget is not an epsilon and a delta, or when its delta is 0;
@@ -61,9 +61,9 @@ impl Loss {
     /// these releases [together](Loss::together), and `total` is the budget. Pair `i` of `pairs`
     /// dominates release `i`.
     ///
-    /// The composition of the pairs must be at most the budget ([`SharedAccount`]). A budget that
+    /// The loss of the composed pairs must be at most the budget ([`SharedAccount`]). A budget that
     /// composes tightly refuses the loss if any release was charged before, and admits no release
-    /// afterwards. Any other budget ignores the pairs.
+    /// afterwards. A budget that does not compose tightly ignores the pairs.
     ///
     /// # Errors
     /// `Argument` when the budget is not an epsilon and a delta, when its delta is 0, or when there

@@ -106,7 +106,7 @@ fn a_plan_whose_filters_cannot_be_read_again_is_not_charged() {
         both.reserving(&total, pure, &exact("1e-9")).and_then(|plan| plan.check_text())
     };
     plan(&exact("0.1")).unwrap();
-    // The product of two short numbers has more digits than a number that can be read.
+    // The product of these two numbers has more digits than the parser accepts.
     plan(&exact("1e-3000").times(&exact("1e-3000"))).unwrap_err();
 }
 #[test]

@@ -1,9 +1,9 @@
 //! A ledger in one file of sealed lines, without any other file.
 //!
 //! A charge is a line that is appended and synced. All data are in one inode, and all locks are
-//! locks of this inode. A file can have two names through a hard link, or because it is mounted at
-//! two places. The two names then lead to one ledger, also after a crash, because the ledger has no
-//! separate log file.
+//! locks of this inode. A file can have two names, for example because it is mounted at two places.
+//! The two names then lead to one ledger, also after a crash, because the ledger has no separate
+//! log file.
 //!
 //! | what happens | what the next process finds |
 //! |---|---|
@@ -13,8 +13,9 @@
 //! | the file cannot be written when it is created | no file: the creation removes it |
 //!
 //! A process that only reads leaves out the lines after the mark, because it cannot make them
-//! durable. After a failed sync, the operating system can treat unwritten data as written. So only
-//! a writer, which writes these lines again, can return them.
+//! durable. After a failed sync, the operating system can treat unwritten data as written, so a
+//! second sync is not enough. Only a writer can write these lines again, and then return their
+//! releases.
 
 mod disk;
 mod layout;

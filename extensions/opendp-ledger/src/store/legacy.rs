@@ -1,4 +1,4 @@
-//! The tables of version 1, in SQLite. This version reads the tables, but does not write them.
+//! The tables of a ledger of version 1, in SQLite. This program only reads these tables.
 
 use std::{
     path::{Path, PathBuf},

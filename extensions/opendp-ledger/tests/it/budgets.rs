@@ -50,6 +50,18 @@ fn an_amount_that_cannot_be_read_back_is_refused() {
     assert_eq!(read.export().unwrap(), ledger.export().unwrap());
 }
 #[test]
+fn a_budget_with_a_delta_of_one_is_refused() {
+    let (ledger, _folder) = ledger();
+    let total = Loss::epsilon_delta("1", "1").unwrap();
+    let tight = ledger.create_tight("b", &total, &Terms::new());
+    for error in [ledger.create("b", &total).unwrap_err(), tight.unwrap_err()] {
+        assert!(error.to_string().contains("a delta of 1"), "{error}");
+    }
+    // The control: a smaller delta, and an epsilon of 1.
+    ledger.create("b", &Loss::epsilon_delta("1", "0.99").unwrap()).unwrap();
+    ledger.create("c", &Loss::epsilon("1").unwrap()).unwrap();
+}
+#[test]
 fn a_budget_of_nothing_is_refused() {
     let (ledger, _folder) = ledger();
     for nothing in [epsilon("0"), Loss::epsilon_delta("0", "0").unwrap(), Loss::rho("0.0").unwrap()]

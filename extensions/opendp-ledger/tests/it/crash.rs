@@ -23,20 +23,20 @@ const KILLS: usize = 200;
 /// In the tests with kills, the budget has room for this many releases at first. So the processes
 /// cannot exhaust the budget before the last kill.
 const AMPLE: usize = 1_000_000;
-/// The number of releases for which the budget has room at the end of a test. After the last kill,
-/// one large charge leaves only this room, so that the processes can exhaust the budget.
+/// After the last kill in a test of a correct ledger, one large charge leaves room for only this
+/// number of releases. So the processes can exhaust the budget.
 const REST: usize = 300;
 /// The number of ids in a test without kills. The budget has room for all these ids.
 const CALM_IDS: usize = 200;
-/// A restarted process begins `AGAIN * PROCESSES` ids before the last id that it reported. So the
-/// process requests again the last ids that it requested before the kill.
+/// A process that replaces a killed process begins `AGAIN * PROCESSES` ids before the last id that
+/// the killed process reported. So it requests the last ids of the killed process again.
 const AGAIN: usize = 10;
 /// A process ends after this number of refused requests. All its requests after the first refused
 /// request must also be refused.
 const IN_VAIN: usize = 25;
 
-/// Run a process that requests releases, and reports the releases that it gets. The function is a
-/// helper of other tests.
+/// Request releases, and print the releases that the ledger grants. The other tests run this helper
+/// as a separate process.
 #[test]
 fn helper_spender() {
     let Ok(path) = std::env::var("LEDGER_SPENDER") else { return };
@@ -44,9 +44,10 @@ fn helper_spender() {
     let (lane, broken) = (number("LEDGER_LANE"), number("LEDGER_BROKEN") == 1);
     let ids = number("LEDGER_IDS");
     let ledger = Ledger::open_existing(&path).unwrap();
-    // Each list of ids is shared by two processes. After a restart, a process requests its last ids
-    // again. The control test uses a broken ledger, which returns releases before it charges them.
-    // In the control test, each process has its own list, so only a kill can show the fault.
+    // With a correct ledger, two processes share each list of ids. The control test uses a broken
+    // ledger, which returns releases before it charges them. With this ledger, two processes would
+    // report different values for a shared id, even without a kill. So in the control test, each
+    // process has its own list. Then only a kill can show the fault.
     let (first, step) = match broken {
         true => (lane, PROCESSES),
         false => (lane / 2, PROCESSES / 2),
@@ -55,7 +56,7 @@ fn helper_spender() {
     let mut refused = 0;
     for i in (first..ids).step_by(step) {
         let id = format!("r{i}");
-        // Every process computes a different value for each release.
+        // The value contains the id of the process. So no two processes compute the same value.
         let value = (std::process::id() as u64) << 20 | i as u64;
         let say = |value: u64, age: &str| {
             let mut out = std::io::stdout().lock();
@@ -85,8 +86,8 @@ fn helper_spender() {
     println!("\ndone");
 }
 
-/// The reports of the processes: all releases that were reported, and the highest id of each
-/// process.
+/// The reports of the processes: all releases that were reported, and the last id that each process
+/// reported.
 type Told = Arc<Mutex<(Vec<(String, u64)>, [usize; PROCESSES])>>;
 
 /// A process that charges releases, and a thread that reads the output of the process.
@@ -138,7 +139,7 @@ impl Spender {
     }
 }
 /// Make one large charge. After this charge, the budget has room for only `places` releases. Other
-/// processes also charge at this time.
+/// processes make charges at the same time.
 fn take_all_but(places: usize, ledger: &Ledger) {
     let rest: Exact = format!("{}", places as f64 / 10.0).parse().unwrap();
     for attempt in 0..100 {
@@ -166,7 +167,8 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
     let told = Told::default();
     let start = |lane| Spender::start(&path, lane, (broken, ids), &told);
     let mut running: Vec<Spender> = (0..PROCESSES).map(start).collect();
-    // The random numbers choose the times of the kills. A simple generator is sufficient.
+    // The random numbers choose which process is killed, and when. A simple generator is
+    // sufficient.
     let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ u64::from(std::process::id());
     let mut random = |below: u64| {
         state ^= state << 13;
@@ -197,7 +199,7 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
             );
             take_all_but(REST, &ledger);
         }
-        // Let the other processes finish all their requests.
+        // Let the processes that still run come to their end.
         for mut spender in running {
             assert!(spender.child.wait().unwrap().success());
             assert!(

@@ -121,7 +121,8 @@ fn the_part_of_a_line_that_a_crash_leaves_is_cut_off_and_a_whole_line_counts() {
         std::fs::read(&path).unwrap()[before.len()..].to_vec()
     };
     for kept in [0, 1, 64, 65, line.len() - 1, line.len()] {
-        // The mark does not count the new line.
+        // The mark at the beginning of the file counts the durable lines. It does not count the new
+        // line.
         let torn = [&before[..], &line[..kept]].concat();
         std::fs::write(&path, torn).unwrap();
         let whole = kept == line.len();

@@ -68,7 +68,8 @@ fn damage_is_noticed_wherever_it_is() {
         for beside in ["damaged-wal", "damaged-shm"] {
             let _ = std::fs::remove_file(folder.path().join(beside));
         }
-        // Any damage must be noticed, or must leave the rest of the budget as it is.
+        // Either the damage is noticed, or the rest of the budget is right. After two releases, the
+        // rest is 0.98.
         let outcome = Ledger::open_existing(&damaged).and_then(|ledger| {
             ledger.export()?;
             spend(&ledger, "second")?;
@@ -109,7 +110,8 @@ fn what_is_no_ledger_is_left_alone() {
     assert_eq!(missing.kind(), "NotFound");
     assert!(Ledger::open(folder.path().join("no/folder")).is_err());
 }
-/// The test `a_read_only_file_releases_nothing` runs this helper as another user.
+/// The test `a_read_only_file_releases_nothing` runs this helper as a user who cannot write the
+/// file.
 #[test]
 fn helper_read_only() {
     let Ok(path) = std::env::var("LEDGER_READ_ONLY") else { return };
@@ -133,7 +135,8 @@ fn a_read_only_file_releases_nothing() {
     allow(&path, 0o444);
     for folder_mode in [0o555, 0o777] {
         allow(folder.path(), folder_mode);
-        // The superuser can write every file, so the test runs as another user.
+        // The superuser can write every file. So if the test runs as the superuser, the helper runs
+        // as another user.
         let program = folder.path().with_extension("program");
         std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
         allow(&program, 0o755);

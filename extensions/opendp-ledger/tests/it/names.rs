@@ -14,8 +14,8 @@ use tempfile::TempDir;
 fn request(id: &str) -> Request {
     Request::of_loss(id, Loss::epsilon("0.01").unwrap())
 }
-/// Open the ledger and make a release. A release by a separate process would give the same result,
-/// because each open file has its own lock.
+/// Open the ledger and make a release. Return whether the release is new. Each open file has its
+/// own lock, even within one process. So this function tests the same as a separate process would.
 fn spend(path: &Path, id: &str) -> Result<bool> {
     let ledger = Ledger::open(path)?;
     Ok(!ledger.release("b", &request(id), || Ok(7))?.repeated())
@@ -103,8 +103,8 @@ fn a_file_mounted_at_two_places_never_overspends() {
         }
     }
 }
-/// Run a process that opens the file by one name, and charges releases until the process is killed.
-/// The function is a helper of another test.
+/// Open the file under one name, and charge releases without end. Another test runs this helper as
+/// a separate process, and kills this process.
 #[test]
 fn helper_endless_spender() {
     let Ok(path) = std::env::var("LEDGER_ENDLESS") else { return };
@@ -171,8 +171,8 @@ fn the_control_a_database_has_another_log_for_each_name_and_drops_what_was_damag
     first.pragma_update_and_check(None, "wal_checkpoint", "TRUNCATE", |_| Ok(())).unwrap();
     first.execute_batch("INSERT INTO spend VALUES (1)").unwrap();
     assert_eq!(spent(&first), 1);
-    // Copy the file without its log. The test opens this copy, and not a second name of the same
-    // file. Two connections of one process to the same file would share memory.
+    // Copy the file without its log. The test opens this copy instead of a second name of the same
+    // file, because two connections of one process to the same file would share memory.
     std::fs::copy(&path, &other).unwrap();
     assert_eq!(spent(&open(&other)), 0, "a spend under the first name is not seen");
     // If a byte of the log is changed, the charge is lost.

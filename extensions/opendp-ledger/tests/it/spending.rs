@@ -69,8 +69,8 @@ fn ten_tenths_exhaust_one_and_the_eleventh_is_refused() {
     // A release with a loss of zero does not change the rest of the budget.
     ledger.release("b", &Request::of_loss("r12", epsilon("0")), || Ok(0)).unwrap();
     assert_eq!(ledger.history("b").unwrap().len(), 11);
-    // The charge for a release of a mechanism is the exact loss of 0.1, and not the float 0.1,
-    // which is larger.
+    // The charge for a release of this mechanism is exactly the decimal 0.1. The float 0.1 would be
+    // a larger charge.
     let (mechanism, _folder) = self::ledger(epsilon("1"));
     let release = |i: i32| {
         let request = Request::new(&format!("r{i}"), &laplace(10.0), &1).unwrap();
@@ -95,8 +95,8 @@ fn the_same_id_is_one_charge_and_one_release() {
     let first = ledger.release("b", &request, || laplace.invoke(&1_000_000)).unwrap();
     assert!(!first.repeated());
     let value: i64 = first.value().unwrap();
-    // A retry returns the same release, even if another caller makes the retry, if the ledger was
-    // opened again, or if the budget is exhausted.
+    // A retry returns the same release. This is also so if another person makes the retry, if the
+    // ledger was opened again, and if the budget is exhausted.
     ledger.release("b", &Request::of_loss("rest", epsilon("0.5")), || Ok(0)).unwrap();
     let again = Ledger::open_existing(folder.path().join("test.ledger")).unwrap();
     for ledger in [&ledger, &again] {
@@ -136,7 +136,8 @@ fn every_measure_has_its_budget() {
     ledger.release("b", &pair("1", "0.5", "1e-6"), || Ok(0)).unwrap();
     assert_eq!(refused(ledger.release("b", &pair("2", "0.1", "1e-9"), || Ok(0))), "BudgetExceeded");
     assert_eq!(refused(ledger.release("b", &pair("3", "0.6", "0"), || Ok(0))), "BudgetExceeded");
-    // A pure loss costs no delta, so it fits a budget whose delta is exhausted.
+    // A pure loss costs no delta. So it fits a budget whose delta is exhausted, if there is enough
+    // epsilon left.
     ledger.release("b", &Request::new("4", &laplace(4.0), &1).unwrap(), || Ok(0)).unwrap();
     assert_eq!(ledger.remaining("b").unwrap(), Loss::epsilon_delta("0.25", "0").unwrap());
 

@@ -174,7 +174,7 @@ fn choices_add_up_rho_after_each_restart() {
     assert_eq!(spent(&loss, &path), 50);
     let history = Ledger::open(&path).unwrap().history("b").unwrap();
     assert!(history.iter().all(|entry| entry.loss == loss));
-    // Without the rho, fewer choices fit.
+    // If the losses do not state rho, fewer choices fit the budget.
     let (_folder, path, first) = opened();
     drop(first);
     assert!((30..45).contains(&spent(&by_mu, &path)));
@@ -216,8 +216,8 @@ pub(crate) fn reserve_an_unspent_budget(open: &dyn Fn() -> Ledger) {
     let mu_squared = reserved().over(&exact("100"));
     let share = Loss::epsilon_delta("0.2", DELTA).unwrap().with_mu_squared(mu_squared).unwrap();
     let plan = Loss::together(vec![share.clone(); 100]).unwrap();
-    // The control: without the reserve, the budget has filters for all kinds of releases. These
-    // filters do not admit this noise.
+    // The control: if the plan reserves nothing, the budget has filters for all kinds of releases.
+    // These filters do not admit so little noise.
     assert_eq!(spend(&open(), "open", &plan).unwrap_err().kind(), "BudgetExceeded");
     let plan = plan.reserving(&total(), &exact("0"), &exact("0")).unwrap();
     spend(&open(), "plan", &plan).unwrap();

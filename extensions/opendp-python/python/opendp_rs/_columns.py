@@ -63,7 +63,10 @@ def _is_plain(nulls: int, dtype: Any) -> bool:
 
 
 def _of_buffer(value: Any) -> tuple[bool, Any]:
-    """Return an array over the buffer of a value. If numpy is not installed, return a list."""
+    """Return an array over the buffer of a value.
+
+    If numpy is not installed, return a list. If the value has no buffer, return the value itself.
+    """
     try:
         view = memoryview(value)
     except TypeError:

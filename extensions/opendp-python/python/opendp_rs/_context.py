@@ -32,7 +32,7 @@ class Context:
         self, session: Any, space: Any, d_in: Any, measure: Any, d_mids: Any, start: Any = None
     ) -> None:
         self._session, self._space, self._d_in = session, space, d_in
-        # Queries begin here: with the space, or with a cast of its rows to a wide type.
+        # Queries begin with this object: the space, or a cast of its rows to `i64` or `f64`.
         self._start = space if start is None else start
         self._measure, self._d_mids = measure, d_mids
         if d_mids is None:
@@ -51,11 +51,11 @@ class Context:
         """Open a context: a data set, the unit of privacy, and the budget with its division.
 
         Without ``domain``, the Python type of the data gives the domain. This discloses the type.
-        Queries then see integers as ``i64`` and floats as ``f64``, because a sum is cut to the
-        range of the type of its rows.
-        For a list, it also discloses more: an empty list is an error, and so is a list whose first
-        1000 items have several types, such as numbers and ``None``. So pass ``domain`` for lists of
-        private rows.
+        A sum is cut to the range of the type of its rows, so a wide type cuts fewer sums. So
+        queries then read integers of up to 32 bits as ``i64``, and floats as ``f64``.
+        Without ``domain``, a list discloses more than its type: an empty list is an error, and so
+        is a list whose first 1000 items have several types, such as numbers and ``None``. So pass
+        ``domain`` for lists of private rows.
         """
         metric, d_in = _pair("privacy_unit", privacy_unit, _native.Metric, "dp.unit_of(...)")
         measure, loss = _pair("privacy_loss", privacy_loss, _native.Measure, "dp.loss_of(...)")
@@ -93,7 +93,7 @@ class Context:
         return Query(self, self._start)
 
     def __call__(self, query: Any) -> Any:
-        """Spend the next part of the budget on a measurement, and return its release."""
+        """Charge the loss of a measurement to the budget, and return its release."""
         try:
             return self._session(query)
         except OpenDPError as error:
@@ -115,19 +115,19 @@ class Context:
         return int(self._session.charged)
 
     def current_privacy_loss(self) -> Any:
-        """Return the budgets of the past queries, or the loss of all past queries together."""
+        """Return the shares of the past queries. If shares are not fixed, return the total loss."""
         if self._d_mids is None:
             return self._session.privacy_loss(self._d_in)
         return self._d_mids[: self._asked]
 
     def remaining_privacy_loss(self) -> Any:
-        """Return the budgets of the remaining queries, or the rest of the budget."""
+        """Return the remaining shares. If shares are not fixed, return the rest of the budget."""
         if self._d_mids is None:
             return self._session.remaining_budget()
         return self._d_mids[self._asked :]
 
     def _share(self, stated: Any) -> Any:
-        """Return the budget of the next query."""
+        """Return the share of the next query. If shares are not fixed, it is the stated share."""
         if self._d_mids is None:
             return stated
         if self._asked == len(self._d_mids):
@@ -136,7 +136,7 @@ class Context:
 
 
 def _pair(name: str, value: Any, first: Any, maker: str) -> tuple[Any, Any]:
-    """Return the parts of a unit of privacy or of a budget."""
+    """Check that a unit of privacy or a budget is a valid pair, and return the pair."""
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], first):
         return value
     found = f"a value of type {type(value).__name__}"
@@ -146,10 +146,11 @@ def _pair(name: str, value: Any, first: Any, maker: str) -> tuple[Any, Any]:
 
 
 def _inferred(data: Any, metric: Any) -> tuple[Any, Any]:
-    """Return the space of data without a stated domain, and where queries on the data begin.
+    """Return the space of data without a stated domain, and the object with which queries begin.
 
-    If the registry has a cast from the type of the rows to the wide type, the space keeps the type
-    of the rows. So the context also answers measurements about rows of this type.
+    The wide type is ``i64`` or ``f64``. If the registry has a cast from the type of the rows to the
+    wide type, the space keeps the type of the rows. So the context also answers measurements about
+    rows of this type.
     """
     domain, T, wide = domains_of_data(data, metric)
     if T == wide:
@@ -165,8 +166,9 @@ def _inferred(data: Any, metric: Any) -> tuple[Any, Any]:
 def _space(domain: Any, metric: Any) -> Any:
     """Return the space of the data of a context.
 
-    A space is known if a registered function takes it. But no function takes a space of one value
-    and the discrete distance. Randomized response has such an input space, so it gives the space.
+    The library accepts a domain and a metric as a space only if a registered function takes spaces
+    of this type. No function takes a space of single values with the discrete distance. But
+    ``make_randomized_response`` makes a measurement with such an input space, so use this space.
     """
     if metric.type == "DiscreteDistance" and domain.type.startswith("AtomDomain<"):
         T = domain.carrier_type
@@ -253,13 +255,17 @@ class Query:
         return Query(self._context, chain(self._left(other), other), None, self._d_mid)
 
     def _left(self, other: Any) -> Any:
-        """Return what `other` follows: without a cast, if `other` is about rows without a cast."""
+        """Return the object that `other` follows.
+
+        If `other` takes the rows without a cast, and no step came after the cast, leave out the
+        cast.
+        """
         context = self._context
         is_plain = getattr(other, "input_space", None) == context._space
         return context._space if is_plain and self._made is context._start else self._made
 
     def _open(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-        """Return the parameter of noise that is not given, if exactly one is not given."""
+        """Return the name of the missing parameter of a measurement, if exactly one is missing."""
         family = _registry.describe(_registry.find(f"then_{name}") or "")
         if family["kind"] != "measurement":
             return None
@@ -338,6 +344,6 @@ class Query:
         return _solve(self._candidate(d_mid), self._context._d_in, d_mid, bounds, T)
 
     def release(self, bounds: tuple[Any, Any] | None = None, T: Any = None) -> Any:
-        """Spend the query's part of the budget, and return the release."""
+        """Spend the query's share of the budget, and return the release."""
         answer = self._context(self.resolve(bounds, T))
         return answer if self._wrap is None else self._wrap(answer)

@@ -51,7 +51,7 @@ _SPELLINGS = (
 
 
 def in_python(error: OpenDPError) -> OpenDPError:
-    """Convert the advice of an error to Python syntax. Errors about documents keep their syntax."""
+    """Convert the advice of an error to Python syntax. Do not call this for errors of documents."""
     import re
 
     for pattern, spelling in _SPELLINGS:

@@ -32,8 +32,8 @@ class Partial:
     ) -> None:
         self._name = name
         self._make = make
-        # An entry for each part of the chain. For a constructor, it has the name and the arguments.
-        # For an object, it has None and the object.
+        # An entry for each part of the chain. The entry of a constructor has the name and the
+        # arguments. The entry of an object has None and the object.
         self._parts = parts
 
     def __call__(self, input_domain: Any, input_metric: Any) -> Any:
@@ -53,7 +53,10 @@ class Partial:
 
 
 def chain(left: Any, right: Any) -> Any:
-    """Append `right` to `left`: an object, or a constructor without an input space."""
+    """Append `right` to `left`.
+
+    `right` is an object, a constructor without an input space, or a Python function.
+    """
     space = as_space(left)
     if isinstance(right, Partial):
         if space is not None:

@@ -19,7 +19,7 @@ _NAMES = _native.names()
 KINDS: dict[str, str] = {name: kind for name, kind, _ in _NAMES}
 """The kind of object that each name makes."""
 COMBINATORS: set[str] = {name for name, _, combines in _NAMES if combines}
-"""The names that make measurements of measurements, or conversations about any data."""
+"""The names of all combinators. The combinators without a prefix are in ``dp.c``."""
 
 
 def _last(name: str) -> str:
@@ -122,8 +122,8 @@ def _signature(family: dict[str, Any], partial: bool) -> inspect.Signature:
 
 
 _REQUIRED = object()
-# The type arguments that the input space determines. They follow the others, so that the first type
-# argument can be given by its place, as in `then_cast_default(float)`.
+# The type arguments that the input space determines. They follow the other type arguments. So the
+# first of the others can be given by its position, as in `then_cast_default(float)`.
 _DETERMINED = set("T TIA D DI M MI K V Q".split())
 # The constructors whose type arguments have another order.
 _ORDER = {"make_df_cast_default": ["TIA", "TOA"], "make_df_is_equal": ["TIA"]}
@@ -138,7 +138,7 @@ def _place(family: dict[str, Any], generic: str) -> int:
 
 
 def _argument(parameter: dict[str, Any] | None, value: Any, given: dict[str, Any]) -> Any:
-    """Convert arguments that only Python has: types and functions."""
+    """Convert an argument if it is a Python type, a Python function, or a pair that is a space."""
     if is_type(value):
         return type_name(value)
     if isinstance(value, (list, tuple)) and any(is_type(item) for item in value):

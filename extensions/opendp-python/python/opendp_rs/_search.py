@@ -96,7 +96,7 @@ def binary_search_param(
     bounds: tuple[Any, Any] | None = None,
     T: Any = None,
 ) -> Any:
-    """Find the boundary parameter at which ``make_chain(parameter)`` meets ``(d_in, d_out)``.
+    """Find the parameter at the boundary where ``make_chain(parameter)`` meets ``(d_in, d_out)``.
 
     It is an error if there are no neighbours at ``d_in``, if ``d_out`` is infinite, or if every
     scale meets ``d_out``. In these cases, the search would find a scale without noise.
@@ -138,9 +138,10 @@ def binary_search_param(
 
 
 def _is_end(meets: Callable[[Any], bool], found: Any) -> bool:
-    """Return whether a found value is the least valid value, and no boundary of a map.
+    """Return whether a found value is the least valid value, and not a boundary of the loss.
 
-    Then the next lower value gives an error, and the next higher value does not exceed the loss.
+    This is so if the next lower value gives an error, and the next higher value gives an error or a
+    loss that is not too large.
     """
     if isinstance(found, float):
         low, high = math.nextafter(found, -math.inf), math.nextafter(found, math.inf)
@@ -150,7 +151,10 @@ def _is_end(meets: Callable[[Any], bool], found: Any) -> bool:
 
 
 def _above(meets: Callable[[Any], bool], found: Any) -> Any:
-    """Return a value above the least valid value at which the loss is exceeded, or None."""
+    """Search above the least valid value for a value with a loss that is too large.
+
+    Return this value, or None.
+    """
     for k in range(-20, 63):
         value = found + (2.0**k if isinstance(found, float) else 2 ** max(k, 0))
         if _answer(meets, value) is False:

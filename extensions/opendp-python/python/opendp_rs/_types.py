@@ -29,7 +29,7 @@ class TypeHead:
 
 
 def is_type(value: Any) -> bool:
-    """Return whether a value is a Python type that has a name here."""
+    """Return whether a value is a type: of Python, of ``typing``, or a :class:`TypeHead`."""
     if isinstance(value, (type, types.GenericAlias, types.UnionType, TypeHead)):
         return True
     return type(value).__module__ == "typing"

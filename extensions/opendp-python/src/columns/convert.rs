@@ -111,9 +111,9 @@ macro_rules! same {
                 // split the loop into a copy and a second loop. The second loop would read all rows
                 // again.
                 let zero = black_box(0);
-                // The copy uses the widest vector instructions of this processor. If the copy used
-                // only the instructions that every processor has, a noisy sum would take a third
-                // longer.
+                // The copy uses wide vector instructions, such as AVX2, if this processor has them.
+                // If the copy used only the instructions that every processor has, a noisy sum
+                // would take a third longer.
                 let copied = pulp::Arch::new().dispatch(
                     #[inline(always)]
                     || copy_both(numbers, rows, zero),

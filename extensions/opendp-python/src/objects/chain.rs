@@ -28,7 +28,7 @@ macro_rules! inputs {
                 let space: &Space<AnyDomain, AnyMetric> = self.made.input();
                 PySpace::of(space)
             }
-            /// The name of the type of inputs of the object.
+            /// The name of the type of the object's inputs.
             #[getter]
             fn input_carrier_type(&self) -> String {
                 self.made.input().domain().carrier().to_string()

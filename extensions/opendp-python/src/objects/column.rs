@@ -7,7 +7,8 @@ use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString};
 use crate::errors::exception;
 use crate::values;
 
-/// A value from Python. Columns of other libraries, and anything with a buffer, are arrays here.
+/// A value from Python. If the domain contains vectors, a column of numbers or booleans without
+/// nulls is an array here, and so is any value with a buffer.
 pub(super) enum Column<'py> {
     /// A list, a number or another value that is not an array.
     Other(Bound<'py, PyAny>),

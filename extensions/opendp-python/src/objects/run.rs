@@ -182,15 +182,16 @@ fn check(made: Constructed, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -
     warn(py, neighbours)?;
     Ok(holds)
 }
-/// Warn if there are no neighbours at a distance, as the command does. Without neighbours, the loss
-/// is 0 even without noise. This loss is correct, but it gives no protection.
+/// Warn if there are no neighbours at a distance, as the command `opendp` does. Without neighbours,
+/// the loss is 0 even without noise. This loss is correct, but it gives no protection.
 fn warn(py: Python<'_>, neighbours: Result<()>) -> PyResult<()> {
     let Err(error) = neighbours else { return Ok(()) };
     let text = CString::new(error.to_string()).unwrap_or_default();
     PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)
 }
-/// Check the distances of a search for a parameter, as the command does: the distances must be
-/// valid, and there must be neighbours at `d_in`. Accept every object of another kind.
+/// Check the distances of a search for a parameter, as the command `opendp` does: the distances
+/// must be valid, and there must be neighbours at `d_in`. If `made` is neither a measurement nor a
+/// transformation, check nothing.
 #[pyfunction]
 pub(crate) fn check_distances(
     made: &Bound<'_, PyAny>,

@@ -10,7 +10,7 @@ fn schema<T: Atom>(names: [&str; 2]) -> DataFrameDomain<String> {
     DataFrameDomain::with_schema(names.map(|name| (name.to_owned(), cells.clone()))).unwrap()
 }
 /// For each of the keys 9 and 12, count the rows, and compute the mean income. Incomes are clamped
-/// to 0 and 100. The answers have almost no noise.
+/// to the range from 0 to 100. The answers have almost no noise.
 fn answers(table: Table) -> Vec<f64> {
     let (unit, budget) = (PrivacyUnit::person(1).unwrap(), Budget::epsilon(1e9).unwrap());
     let context = Context::new(table, unit, budget, Split::as_you_go()).unwrap();

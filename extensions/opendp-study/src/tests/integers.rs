@@ -3,8 +3,8 @@ use super::*;
 /// The number 2^53. Beyond this number, not every integer is a float.
 const LARGE: i64 = 1 << 53;
 
-/// Ask questions about two columns of the integers `LARGE - 1`, `LARGE`, `LARGE + 1` and
-/// `i64::MAX`. Return the released numbers.
+/// Ask questions about the columns `x` and `y`. Both columns contain the integers `LARGE - 1`,
+/// `LARGE`, `LARGE + 1` and `i64::MAX`. Return the released numbers.
 fn ask(kind: &str, questions: Json) -> Result<Vec<f64>> {
     let study = Study::parse(&json!({
         "context": {
@@ -45,7 +45,8 @@ fn conditions_on_integers_are_exact() {
     ] {
         assert_eq!(count(condition).unwrap(), wanted, "{condition}");
     }
-    // Except for `1e400`, which is above all floats, these numbers lie between two floats.
+    // None of these numbers is exact as a float, so all of them are refused. `1e400` is above all
+    // floats. Each of the other numbers lies between two neighbouring floats.
     for condition in [
         r#"{"at_least": 9007199254740993.0}"#,
         r#"{"at_least": 2251799813685248.1}"#,

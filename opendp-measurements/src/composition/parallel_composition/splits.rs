@@ -54,7 +54,7 @@ impl Splits<'_> {
     /// changed rows.
     ///
     /// If the search over all splits takes at most `MOST_STEPS` steps, the bound is the maximum
-    /// over all splits, with each composition rounded up.
+    /// over all splits of at most `d_in` rows, with each composition rounded up.
     pub(super) fn worst(&self, d_in: u32) -> Result<f64> {
         let (rows, parts) = (u64::from(d_in), self.parts as u64);
         let pairs = rows.saturating_mul(rows) / 2;
@@ -89,8 +89,8 @@ impl Splits<'_> {
             .reduce(|left, right| Ok(left?.max(right?)))
             .unwrap_or_else(|| self.measure.compose(&[]))
     }
-    /// Compute the maximum over all splits, part by part. For `k` parts and `d` changed rows, the
-    /// cost is `k d^2 / 2` compositions.
+    /// Compute the maximum over all splits of at most `d_in` rows, part by part. For `k` parts and
+    /// `d` changed rows, the cost is `k d^2 / 2` compositions.
     fn over_these_parts(&self, d_in: u32) -> Result<f64> {
         let nothing = self.measure.compose(&[])?;
         let rows = usize::try_from(d_in).unwrap_or(usize::MAX);

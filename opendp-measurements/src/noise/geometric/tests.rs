@@ -82,6 +82,14 @@ fn without_bounds_it_is_discrete_laplace_noise() {
     assert_eq!(release.accuracy(0.05).unwrap(), same.accuracy(0.05).unwrap());
 }
 #[test]
+fn no_bound_on_the_error_is_stated_for_numbers_that_may_be_clamped() {
+    let release: Measurement<_, _, MaxDivergence, _> =
+        make_geometric(vectors(), scale(4.0), bounds(0, 100)).unwrap();
+    // The error of a release of 300 is at least 200, so a bound on the noise would be wrong.
+    assert!(release.invoke(&vec![300]).unwrap()[0] <= 100);
+    assert!(!release.accuracy(0.05).is_ok_and(|bounds| bounds.iter().any(Option::is_some)));
+}
+#[test]
 fn bounds_hold_whatever_the_type_and_the_data() {
     fn stays<T: GeometricNumber + std::fmt::Debug>(numbers: &[T], ends: (T, T))
     where

@@ -9,12 +9,12 @@ use std::{
 
 use opendp_core::{Error, Result};
 
-/// The number of attempts to get the lock. All attempts and pauses together take 60 seconds.
+/// The number of attempts to get the lock. All attempts and pauses together take about 60 seconds.
 const ATTEMPTS: u32 = 120_000;
 const PAUSE: Duration = Duration::from_micros(500);
 /// After each of the first attempts to get the lock, the pause is short. This constant limits the
-/// number of attempts with a short pause. If the disk is fast, one of the attempts with a short
-/// pause gets the lock.
+/// number of attempts with a short pause. If the disk is fast, one of these attempts usually gets
+/// the lock.
 const SOON: u32 = 200;
 const SHORT_PAUSE: Duration = Duration::from_micros(50);
 

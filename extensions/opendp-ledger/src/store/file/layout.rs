@@ -14,7 +14,7 @@ use crate::record::hexadecimal;
 pub(super) const SECTOR: usize = 512;
 /// The length of a seal in characters.
 pub(super) const SEAL: usize = 64;
-/// The first bytes of each ledger.
+/// The first bytes of a ledger of version 2 or later.
 const MAGIC: &str = "opendp-ledger ";
 /// The first bytes of a ledger of version 1, which is an SQLite database.
 pub(super) const LEGACY: &[u8] = b"SQLite format 3\0";

@@ -18,7 +18,7 @@ pub(super) struct View {
     disk: Disk,
     header: Header,
     state: State,
-    /// The error of an earlier read that found damage, or of an earlier repair that failed.
+    /// The error of an earlier read of the lines, or of an earlier repair, if it failed.
     failed: Option<Error>,
 }
 impl View {
@@ -75,8 +75,8 @@ impl View {
         let what = format!("line {} was changed or cut off", self.state.mark.lines + 1);
         Err(damaged(self.disk.path(), &what))
     }
-    /// Apply complete lines, and stop at the first line that does not follow the previous line.
-    /// Return the length of the applied lines.
+    /// Apply lines, and stop at the first line that is incomplete or has a wrong seal. Return the
+    /// length of the applied lines.
     fn take(&mut self, bytes: &[u8]) -> Result<usize> {
         let mut taken = 0;
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {

@@ -39,7 +39,7 @@ impl State {
     pub(super) fn after(mark: Mark) -> Self {
         State { mark, budgets: BTreeMap::new() }
     }
-    /// Apply the next line. Return `None` when the line does not follow the current state.
+    /// Apply the next line. Return `None` when the line cannot be applied to the current state.
     pub(super) fn apply(&mut self, text: &str, seal: &str, length: usize) -> Option<()> {
         let json: Json = serde_json::from_str(text).ok()?;
         if let Some(json) = json.get("budget") {

@@ -28,8 +28,8 @@ const SCHEMA: &str = "CREATE TABLE budget (
         digest TEXT NOT NULL, previous TEXT NOT NULL, seal TEXT NOT NULL,
         PRIMARY KEY (budget, number), UNIQUE (budget, id));";
 
-/// Make a ledger in the format of version 1, with two releases. The second release is in the log
-/// file.
+/// Make a ledger in the format of version 1, with two releases. The file states `version` as its
+/// version. While the connection is open, both releases are in the log file.
 fn old(version: i32) -> (TempDir, PathBuf, Connection) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("l");
@@ -188,7 +188,8 @@ fn a_damaged_page_of_the_older_kind_releases_nothing() {
         bytes[page * 4096..(page + 1) * 4096].fill(0);
         std::fs::write(&path, bytes).unwrap();
         match Ledger::open_existing(&path) {
-            // The damaged page belongs to an index. This version does not use the index.
+            // The damaged page belongs to an index that the conversion does not read. So the
+            // recorded release is still found, and is not charged again.
             Ok(ledger) => assert!(!spend(&ledger, "1").unwrap(), "page {page}"),
             Err(_) => refused += 1,
         }

@@ -1,0 +1,129 @@
+//! Means and variances, and the number of rows by which they divide.
+
+use opendp_analysis::context::{Centre, Noisy};
+use opendp_core::{Codec, Error, Result};
+use serde_json::Value as Json;
+
+use super::document::{ColumnFields, NumberFields, QuestionFields, Wanted};
+use super::mechanisms::Mechanisms;
+use super::outcome::{Cell, StudyAnswer};
+use super::questions::Asker;
+
+/// The number of rows by which a statistic divides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Divisor {
+    /// The statistic is about all rows of the table, and their number is public.
+    Whole,
+    /// Before the statistic is computed, rows are dropped or added to reach this public number.
+    Stated(usize),
+    /// The number of rows is private.
+    Private,
+}
+impl ColumnFields {
+    /// Return whether questions about this column leave out rows with a missing cell in it.
+    pub(super) fn drops(&self) -> bool {
+        self.missing.as_ref().and_then(Json::as_str) == Some("drop")
+    }
+}
+impl QuestionFields {
+    /// Return the number of rows by which a mean or a variance divides. `rows` is the number of
+    /// rows of the table, if this number is public. The statistic is about all rows of the table if
+    /// the question has no condition and its column drops no rows.
+    pub(super) fn divisor(
+        &self,
+        fields: &NumberFields,
+        columns: &[(String, ColumnFields)],
+        rows: Option<usize>,
+    ) -> Divisor {
+        let column = columns.iter().find(|(name, _)| *name == fields.column);
+        let drops = column.is_some_and(|(_, column)| column.drops());
+        let all = rows.filter(|rows| self.keep.is_empty() && !drops && 0 < *rows);
+        match fields.rows {
+            None if all.is_some() => Divisor::Whole,
+            None => Divisor::Private,
+            stated if stated == all => Divisor::Whole,
+            Some(stated) => Divisor::Stated(stated),
+        }
+    }
+    /// Return the number of releases that answer the question. See [`divisor`](Self::divisor).
+    pub(super) fn releases(
+        &self,
+        columns: &[(String, ColumnFields)],
+        rows: Option<usize>,
+    ) -> usize {
+        let mean = self.mean.as_ref();
+        let private = |mean| self.divisor(mean, columns, rows) == Divisor::Private;
+        if mean.is_some_and(private) { 2 } else { 1 }
+    }
+    /// Check that a mean or a variance states at most the public number of rows of the table. For a
+    /// larger number, the statistic would add rows that belong to no person.
+    pub(super) fn check_rows(&self, rows: Option<usize>) -> Result<()> {
+        let stated = match self.wanted() {
+            Ok(Wanted::Mean(fields) | Wanted::Variance(fields)) => fields.rows,
+            _ => None,
+        };
+        match (stated, rows) {
+            (Some(stated), Some(rows)) if rows < stated => {
+                let reason = format!(
+                    "expected at most the number of rows of the table, {rows}, found {stated}: a \
+                     larger number adds rows that no one has. Leave `rows` out"
+                );
+                Err(Error::argument("rows", reason))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+impl<MO: Mechanisms> Asker<'_, MO>
+where
+    i64: Noisy<MO>,
+    f64: Noisy<MO>,
+{
+    pub(super) fn mean(&self, asked: &QuestionFields, mean: &NumberFields) -> Result<StudyAnswer> {
+        let mean = match asked.divisor(mean, self.columns, self.rows) {
+            Divisor::Private => return self.quotient(asked, mean),
+            Divisor::Whole => self.clamped(asked, mean)?.mean(),
+            Divisor::Stated(rows) => self.clamped(asked, mean)?.resize(rows).mean(),
+        };
+        self.number(MO::add_noise(mean, asked.noise)?, asked)
+    }
+    pub(super) fn variance(
+        &self,
+        asked: &QuestionFields,
+        variance: &NumberFields,
+    ) -> Result<StudyAnswer> {
+        let missing = "a variance needs a public number of rows: add \"rows\"";
+        let variance = match asked.divisor(variance, self.columns, self.rows) {
+            Divisor::Private => return Err(Error::argument("rows", missing)),
+            Divisor::Whole => self.clamped(asked, variance)?.variance(),
+            Divisor::Stated(rows) => self.clamped(asked, variance)?.resize(rows).variance(),
+        };
+        self.number(MO::add_noise(variance, asked.noise)?, asked)
+    }
+    /// Answer a mean. First compute a noisy sum of differences: the cells minus the middle of the
+    /// bounds. Divide this sum by a noisy count. Then add the middle of the bounds.
+    fn quotient(&self, asked: &QuestionFields, mean: &NumberFields) -> Result<StudyAnswer> {
+        let (lower, upper) = self.bounds(mean)?;
+        let centre = Centre::of(lower, upper)?;
+        let cells = self.numbers(asked, &mean.column)?;
+        let sum = MO::add_noise(cells.sum_around(&centre), asked.noise)?;
+        let mut answer = StudyAnswer::before(asked.title(), sum.noised(self.alpha));
+        let sum = self.spend(sum)?;
+        let rows = self.query(asked, &[&mean.column])?;
+        let count = MO::add_noise(rows.count(), asked.noise)?;
+        answer.scales.push(count.scale());
+        // The error of the mean depends on the released count, so it is not known before the
+        // release.
+        answer.error = None;
+        if let (Some(sum), Some(count)) = (sum, self.spend(count)?) {
+            let (value, interval) =
+                centre.mean(&sum.estimate()?, &count.estimate()?, self.alpha)?;
+            answer.cells.push(Cell {
+                value: value.to_json(),
+                interval: Some(interval),
+                ..Cell::default()
+            });
+        }
+        Ok(answer)
+    }
+}

@@ -1,0 +1,192 @@
+//! Tests that a slip in a study is an error that names its place, or is visible in the answer.
+
+use super::*;
+
+/// The values of `study`, with a new value at a pointer such as `/context/unit`.
+fn with(pointer: &str, value: Json) -> Json {
+    let mut study = json!({
+        "context": {
+            "unit": {"person": 1}, "budget": {"epsilon": 1},
+            "columns": {"age": {"T": "i64", "bounds": [0, 100], "missing": 0}},
+        },
+        "questions": [{"count": {}}, {"mean": {"column": "age"}}],
+    });
+    *study.pointer_mut(pointer).unwrap() = value;
+    study
+}
+fn titles(questions: Json) -> Vec<String> {
+    let outcome = study(large(), questions).unwrap().ask(read, 0.05).unwrap();
+    let read = Outcome::parse(&outcome.to_json()).unwrap();
+    read.answers().iter().map(|answer| answer.question.clone()).collect()
+}
+/// A study of the incomes under a public number of rows.
+fn of_public_rows(rows: Option<usize>, missing: Json, question: Json) -> Result<Study> {
+    let mut context = json!({
+        "unit": {"answers_of_person": 1}, "budget": {"epsilon": 1},
+        "columns": {
+            "income": {"T": "f64", "bounds": [0, 10000], "missing": missing}, "city": "String",
+        },
+    });
+    if let Some(rows) = rows {
+        context["rows"] = rows.into();
+    }
+    Study::parse(&json!({"context": context, "questions": [question]}))
+}
+
+#[test]
+fn a_statistic_that_leaves_out_rows_because_of_another_column_says_so() {
+    let columns = json!({
+        "age": {"T": "i64", "bounds": [0, 100], "missing": "drop"},
+        "income": {"T": "f64", "bounds": [0, 10000], "missing": "drop"},
+        "city": "String",
+    });
+    let titles = |question: Json| -> Vec<String> {
+        let study = Study::parse(&json!({
+            "context": {"unit": {"person": 1}, "budget": large(), "columns": columns},
+            "questions": [question],
+        }));
+        let outcome = study.unwrap().ask(read, 0.05).unwrap();
+        assert!(outcome.to_text().contains(&outcome.answers()[0].question));
+        let read = Outcome::parse(&outcome.to_json()).unwrap();
+        read.answers().iter().map(|answer| answer.question.clone()).collect()
+    };
+    let question = |statistics: Json| json!({"group_by": ["city"], "keys": {"city": ["Lyon"]}, "statistics": statistics});
+    let all = json!([{"count": {}}, {"sum": {"column": "age"}}, {"mean": {"column": "income"}}]);
+    let wanted = [
+        "count by city, only rows with age and income",
+        "sum of age by city, only rows with income",
+        "mean of income by city, only rows with age",
+    ];
+    assert_eq!(titles(question(all.clone())), wanted);
+    let mut named = question(all);
+    named["name"] = json!("ages");
+    assert_eq!(titles(named)[0], "ages: count, only rows with age and income");
+    assert_eq!(titles(question(json!([{"count": {}}]))), ["count by city"]);
+    let quantiles = json!({"column": "income", "alphas": [0.1, 0.9], "candidates": [0, 5000]});
+    let wanted = [
+        "quantile 0.1 of income by city, only rows with age",
+        "quantile 0.9 of income by city, only rows with age",
+        "mean of age by city, only rows with income",
+    ];
+    let several = json!([{"quantiles": quantiles}, {"mean": {"column": "age"}}]);
+    assert_eq!(titles(question(several)), wanted);
+    // Conditions and keys are in the title already.
+    let by_age = json!({
+        "group_by": ["age"], "keys": {"age": [1]}, "where": {"income": {"at_least": 0}},
+        "statistics": [{"count": {}}, {"sum": {"column": "income"}}],
+    });
+    let wanted = [
+        "count by age, where income {\"at_least\":0}",
+        "sum of income by age, where income {\"at_least\":0}",
+    ];
+    assert_eq!(titles(by_age), wanted);
+}
+#[test]
+fn a_replaced_cell_leaves_out_no_row() {
+    let statistics = json!([{"count": {}}, {"mean": {"column": "income"}}]);
+    let question =
+        json!([{"group_by": ["city"], "keys": {"city": ["Lyon"]}, "statistics": statistics}]);
+    assert_eq!(titles(question), ["count by city", "mean of income by city"]);
+}
+#[test]
+fn a_public_number_of_rows_is_the_divisor_of_a_mean_of_all_rows() {
+    let scales = |rows, missing: Json, question: Json| {
+        let study = of_public_rows(Some(rows), missing, question).unwrap();
+        study.rehearse(0.05).unwrap().answers()[0].scales.clone()
+    };
+    let mean = json!({"mean": {"column": "income"}});
+    let stated = json!({"mean": {"column": "income", "rows": 1000}});
+    let filtered = json!({"mean": {"column": "income"}, "where": {"city": "Lyon"}});
+    // One replaced row moves the mean of 1000 rows by at most 10.
+    for question in [mean.clone(), stated] {
+        let scales = scales(1000, json!(0), question);
+        assert!(scales.len() == 1 && (10.0..10.001).contains(&scales[0]), "{scales:?}");
+    }
+    // If rows can be left out, their number is private.
+    assert_eq!(scales(1000, json!("drop"), mean.clone()).len(), 2);
+    assert_eq!(scales(1000, json!(0), filtered).len(), 2);
+    // The number of rows can also come from the table, and is the same for a variance.
+    let truth = (0..1000).filter(|i| i % 4 != 0).map(|i| f64::from(i) * 10.0).sum::<f64>() / 1e3;
+    for rows in [None, Some(1000)] {
+        let study = of_public_rows(rows, json!(0), mean.clone()).unwrap();
+        let outcome = study.ask(read, 1e-9).unwrap();
+        assert_eq!(outcome.answers()[0].scales.len(), 1);
+        let (low, high) = outcome.answers()[0].cells[0].interval.unwrap();
+        assert!(low <= truth && truth <= high, "{low} to {high} for {truth}");
+        let variance = json!({"variance": {"column": "income"}});
+        assert!(of_public_rows(rows, json!(0), variance).unwrap().ask(read, 0.05).is_ok());
+    }
+}
+#[test]
+fn a_mean_of_more_rows_than_the_table_has_is_refused() {
+    for statistic in ["mean", "variance"] {
+        let more = |rows| {
+            let question = json!({statistic: {"column": "income", "rows": 1001}});
+            of_public_rows(rows, json!(0), question).and_then(|study| study.ask(read, 0.05))
+        };
+        for rows in [Some(1000), None] {
+            let error = more(rows).map(drop).unwrap_err().to_string();
+            assert!(error.contains("question 1") && error.contains("at most"), "{error}");
+        }
+    }
+    let fewer = json!({"mean": {"column": "income", "rows": 999}});
+    assert!(of_public_rows(Some(1000), json!(0), fewer).unwrap().ask(read, 0.05).is_ok());
+}
+#[test]
+fn a_value_of_a_wrong_type_is_named_by_its_place() {
+    for (pointer, value, place) in [
+        ("/context/budget/epsilon", json!("1"), "context: budget: epsilon: "),
+        ("/context/budget", json!(1), "context: budget: "),
+        ("/context/unit", json!({"person": -1}), "context: unit: person: "),
+        ("/context/unit", json!({"person": 1.5}), "context: unit: person: "),
+        ("/context/unit", json!(1), "context: unit: "),
+        ("/context/unit", json!({"person": 0}), "context: argument `person`: "),
+        ("/context/unit", json!({"answers_of_person": 0}), "argument `answers_of_person`: "),
+        ("/context/columns/age", json!({"T": "i65"}), "context: column `age`: T: "),
+        ("/questions/1/mean", json!({"column": 3}), "questions: item 2: mean: column: "),
+        ("/questions/1/mean", json!({"column": "age", "bounds": [0]}), "item 2: mean: bounds: "),
+        ("/questions/1", json!(7), "questions: item 2: "),
+    ] {
+        let error = Study::parse(&with(pointer, value.clone())).unwrap_err().to_string();
+        assert!(error.contains(place), "{value}: {error}");
+        assert!(!error.contains("struct ") && !error.contains(" at line "), "{error}");
+    }
+}
+#[test]
+fn a_question_that_would_answer_nothing_is_refused_before_it_costs_something() {
+    for (question, field) in [
+        (json!({"histogram": {"column": "city", "categories": []}}), "categories"),
+        (json!({"histogram": {"column": "age", "edges": []}}), "edges"),
+        (json!({"top_k": {"column": "city", "k": 0, "categories": ["Lyon"]}}), "k"),
+        (json!({"group_by": ["city"], "keys": {"city": ["Lyon"]}, "statistics": []}), "statistics"),
+    ] {
+        let error = study(large(), json!([question])).unwrap_err().to_string();
+        assert!(error.contains(&format!("`{field}`: expected at least")), "{error}");
+    }
+    let others = json!([{"histogram": {"column": "city", "categories": [], "others": true}}]);
+    near(&numbers(others), &[1000.0]);
+}
+#[test]
+fn wrong_keys_are_answered_with_fields_of_a_study() {
+    for (question, wanted) in [
+        (
+            json!({"group_by": ["city", "city"], "keys": {"city": ["Lyon"]}, "count": {}}),
+            "`city` occurs twice",
+        ),
+        (
+            json!({"group_by": ["city", "age"], "keys": {"city": ["Lyon"]}, "count": {}}),
+            "\"keys\": {\"age\": [value, ..]}",
+        ),
+        (
+            json!({"group_by": ["income"], "keys": {"income": [1]}, "count": {}}),
+            "read it as i64 or String",
+        ),
+        (
+            json!({"sum": {"column": "age", "bounds": [0, 9_223_372_036_854_775_807_i64]}}),
+            "between -9e18 and 9e18",
+        ),
+    ] {
+        let error = refusal(large(), json!([question]));
+        assert!(error.contains(wanted) && !error.contains("`."), "{error}");
+    }
+}

@@ -1,0 +1,112 @@
+//! The values that facts state for the parameters of a constructor.
+
+use opendp_core::erased::{AnyMetric, AnyTransformation};
+use opendp_core::{Arg, Kind, TypeName};
+use serde_json::{Map, Value as Json, json};
+
+use super::{Chain, OF_DATA, SOLVED, Search, Way};
+use crate::Entry;
+
+/// The constructors that drop the rows outside of their bounds. A fact with the name `bounds`
+/// states the numbers to which rows are clamped, so this fact is not for these constructors.
+const DROPPING: [&str; 1] = ["make_filter_bounds"];
+
+impl Search<'_> {
+    /// Find the values of the parameters among the facts. If some parameters have no value, return
+    /// the names of the missing facts as an error.
+    pub(super) fn given(
+        &self,
+        entry: &Entry,
+        chain: &Chain,
+    ) -> Result<Map<String, Json>, Vec<String>> {
+        let (mut given, mut missing) = (Map::new(), Vec::new());
+        let losses = chain.made.as_ref().is_some_and(|made| made.output().lowest_is_best());
+        for parameter in entry.parameters().iter().filter(|p| p.name != "input") {
+            let name = &*parameter.name;
+            let own = name == "bounds" && !self.clamps(entry, chain);
+            let stated = match own {
+                true => self.own_fact(entry.name(), name),
+                false => self.fact(entry.name(), name),
+            };
+            if let (true, Some(least)) = (losses && stated.is_none(), least(name)) {
+                given.insert(name.to_owned(), least);
+            } else if let Some(value) = stated {
+                given.insert(name.to_owned(), value.clone());
+            } else if SOLVED.contains(&name) && entry.kind() == Kind::Measurement {
+                given.insert(name.to_owned(), json!({"param": name}));
+            } else if parameter.default.is_none() && parameter.accepts(&Arg::Json(json!(0))) {
+                missing.push(if own { own_name(entry.name(), name) } else { name.to_owned() });
+            } else if parameter.default.is_none() && entry.measure_parameter() != Some(name) {
+                // This argument is not JSON, so no fact can state it. An example is the argument
+                // that contains the members of a composition.
+                return Err(Vec::new());
+            }
+        }
+        if missing.is_empty() { Ok(given) } else { Err(missing) }
+    }
+    /// Return whether the fact `bounds`, which states the bounds of the rows, may state the bounds
+    /// of this constructor. This holds if the output of the chain consists of rows, and if the
+    /// constructor does not drop rows. After an aggregation, the output has another range than the
+    /// rows. With the bounds of the rows, a noisy sum or count would be clamped to the wrong range.
+    fn clamps(&self, entry: &Entry, chain: &Chain) -> bool {
+        let of_rows = |metric: &AnyMetric| OF_DATA.contains(&metric.inner_type().head());
+        let rows = match (&chain.made, &self.aim.start) {
+            (Some(made), _) => of_rows(made.output().metric()),
+            (None, Arg::Space(space)) => of_rows(space.metric()),
+            (None, Arg::Pair(_, metric)) => of_rows(metric),
+            (None, _) => false,
+        };
+        rows && !DROPPING.contains(&entry.name())
+    }
+    /// Return the fact for this parameter of this constructor, or else the fact for all parameters
+    /// with this name.
+    pub(in super::super) fn fact(&self, constructor: &str, parameter: &str) -> Option<&Json> {
+        let own = self.own_fact(constructor, parameter);
+        own.or_else(|| self.aim.facts.get(parameter))
+    }
+    fn own_fact(&self, constructor: &str, parameter: &str) -> Option<&Json> {
+        self.aim.facts.get(&own_name(constructor, parameter))
+    }
+    /// Return whether a transformation turns rows of floats into rows of another type without being
+    /// requested. Rounded rows have other medians and other sums. A transformation is requested if
+    /// a fact states one of its arguments, or if the condition `about` of the goal holds for it.
+    pub(super) fn rounds(
+        &self,
+        name: &str,
+        about: bool,
+        way: &Way,
+        made: &AnyTransformation,
+    ) -> bool {
+        let is_float = |atom: &str| matches!(atom, "f32" | "f64");
+        let (from, to) =
+            (atom(&made.input().domain().carrier()), atom(&made.output().domain().carrier()));
+        let rounds =
+            from.is_some_and(|from| is_float(&from)) && to.is_some_and(|to| !is_float(&to));
+        let rows = OF_DATA.contains(&made.output().metric().inner_type().head());
+        let stated = |argument: &String| self.fact(name, argument).is_some();
+        let named = about && self.aim.goal.about.is_some();
+        rounds && rows && !named && !way.written.keys().any(stated)
+    }
+}
+/// Return the name of the type of the atoms in rows.
+fn atom(carrier: &TypeName) -> Option<String> {
+    match carrier.args() {
+        [] => Some(carrier.head().to_owned()),
+        [inner] => atom(inner),
+        _ => None,
+    }
+}
+/// Return the name of the fact for a parameter of one constructor.
+fn own_name(constructor: &str, parameter: &str) -> String {
+    let short = constructor.strip_prefix("make_").unwrap_or(constructor);
+    format!("{short}.{parameter}")
+}
+/// Return the value of a parameter that makes a selection choose the lowest score. Return `None` if
+/// the parameter does not decide between the lowest and the highest score.
+fn least(parameter: &str) -> Option<Json> {
+    match parameter {
+        "negate" => Some(json!(true)),
+        "optimize" => Some(json!("min")),
+        _ => None,
+    }
+}
