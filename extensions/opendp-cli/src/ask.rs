@@ -1,5 +1,6 @@
 //! Answers to all questions of a study, from a table in a file.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use opendp_analysis::context::Entry;
@@ -131,23 +132,35 @@ impl Asking<'_> {
     fn source(&self) -> Source<'_> {
         Source { path: &self.file, column: None, separator: self.arguments.separator }
     }
+    /// Read the file, and answer the study.
+    ///
+    /// The study checks its questions before it reads the first column. So an error of this check
+    /// does not depend on the records, and is a `Failure::OfFile`. The check needs the number of
+    /// rows if this number is public. If the document does not state this number, read the file
+    /// first, and state the number of its rows.
     fn ask(&self) -> Result<Outcome, Failure> {
-        // The study checks its questions before it reads the first column.
-        let mut columns: Option<Columns> = None;
+        let columns = || columns::of_file(&self.source(), self.study, !self.as_json);
+        let (mut read, mut study) = (None, Cow::Borrowed(self.study));
+        if study.unit().size_is_public() && study.rows().is_none() {
+            let columns = read.insert(columns()?);
+            if let Some(cells) = columns.values().next() {
+                let stated = self.study.clone().with_rows(cells.rows());
+                study = Cow::Owned(stated.map_err(Failure::OfFile)?);
+            }
+        }
         let (mut begun, mut of_file) = (false, false);
-        let read = |name: &str, _| {
-            let columns = match &mut columns {
-                Some(columns) => columns,
-                None => {
-                    begun = true;
-                    let read = columns::of_file(&self.source(), self.study, !self.as_json);
-                    of_file = matches!(read, Err(Failure::OfFile(_)));
-                    columns.insert(read.map_err(Failure::told)?)
+        let outcome = study.ask(
+            |name, _| {
+                begun = true;
+                if read.is_none() {
+                    let found = columns();
+                    of_file = matches!(found, Err(Failure::OfFile(_)));
+                    read = Some(found.map_err(Failure::told)?);
                 }
-            };
-            take(columns, name)
-        };
-        let outcome = self.study.ask(read, self.arguments.alpha);
+                take(read.get_or_insert_default(), name)
+            },
+            self.arguments.alpha,
+        );
         // An error before the first read cannot depend on the records.
         outcome.map_err(|error| match !begun || of_file || no_entropy(&error) {
             true => Failure::OfFile(error),
@@ -172,6 +185,22 @@ impl Asking<'_> {
     fn planned(&self) -> Option<Planned> {
         Planned::of(&self.study.rehearse(self.arguments.alpha).ok()?)
     }
+    /// Check that earlier answers with the same id have the same `alpha`. Without this check, the
+    /// ledger reports only that the id belongs to something else.
+    fn check_alpha(&self, name: &str, past: &opendp_ledger::Entry, document: &Json) -> Result<()> {
+        let asked: Json = serde_json::from_str(&past.pipeline).unwrap_or_default();
+        match asked["alpha"].as_f64() {
+            Some(alpha) if alpha != self.arguments.alpha && asked["study"] == *document => {
+                let reason = format!(
+                    "budget `{name}` already has the answers `{}` of this study with --alpha \
+                     {alpha}: state this probability again, or use another id",
+                    past.id
+                );
+                Err(Error::argument("alpha", reason))
+            }
+            _ => Ok(()),
+        }
+    }
     /// Charge the budget of the study, and answer. The same id gives the same answers.
     fn charged(&self, place: &budget::Place, document: &Json) -> Result<(Outcome, Json)> {
         let (ledger, name) = (Ledger::open_existing(&place.file)?, &place.name);
@@ -182,12 +211,13 @@ impl Asking<'_> {
         let d_in = unit(self.study, &measurement)?;
         let id = self.arguments.id.as_deref().unwrap_or_default();
         let whole = Request::new(id, &measurement, &d_in)?;
-        // A budget that composes tightly charges each release of the study. The losses are found
-        // without the data.
-        let past = ledger.history(name)?.into_iter().find(|entry| entry.id == id);
+        // A budget that composes tightly is charged for each release of the study separately. The
+        // losses are found without the data.
+        let past = ledger.entry(name, id)?;
+        past.as_ref().map_or(Ok(()), |past| self.check_alpha(name, past, document))?;
         let past = past.map(|entry| entry.loss);
         // Find wrong questions without the data, so that they are not charged. If the number of
-        // rows is public and is not stated, this check would need the data, so skip the check.
+        // rows is public and is not stated, the release does this check after it reads the file.
         let known = !self.study.unit().size_is_public() || self.study.rows().is_some();
         if past.is_none() && known {
             self.study.rehearse(self.arguments.alpha)?;

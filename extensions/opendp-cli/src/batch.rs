@@ -35,8 +35,8 @@ const FIELDS: [(&str, &[&str]); 10] = [
 
 /// Answer every line until the input ends, and return whether all requests succeeded.
 ///
-/// The answer to a bad line is an error. The next lines are still answered. At most `longest` bytes
-/// of a line are kept.
+/// The answer to a bad line is an error. The next lines are still answered. At most `longest + 1`
+/// bytes of a line are kept.
 pub(crate) fn serve(
     registry: &Registry,
     mut input: impl BufRead,
@@ -69,7 +69,7 @@ enum Line {
     /// The input has no more lines.
     End,
 }
-/// Read the next line. Bytes beyond `longest` are skipped.
+/// Read the next line. If the line has more than `longest` bytes, skip the end of the line.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>, longest: usize) -> io::Result<Line> {
     line.clear();
     let limit = u64::try_from(longest).unwrap_or(u64::MAX).saturating_add(1);

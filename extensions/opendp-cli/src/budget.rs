@@ -109,17 +109,7 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
     let either = |json: Json, text: String| if as_json { json.to_string() } else { text };
     match command {
         Command::Create { place, epsilon, delta, rho, tight, .. } => {
-            let total = match (epsilon, delta, rho) {
-                (Some(epsilon), None, None) => Loss::epsilon(epsilon)?,
-                (Some(epsilon), Some(delta), None) => Loss::epsilon_delta(epsilon, delta)?,
-                (None, None, Some(rho)) => Loss::rho(rho)?,
-                _ => {
-                    return Err(Error::argument(
-                        "epsilon",
-                        "state one budget: --epsilon, --epsilon with --delta, or --rho",
-                    ));
-                }
-            };
+            let total = total(epsilon.as_deref(), delta.as_deref(), rho.as_deref())?;
             let terms = terms(command)?;
             let ledger = Ledger::open(&place.file)?;
             match tight {
@@ -168,6 +158,20 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
     }
 }
 
+/// Read the amount of a new budget.
+fn total(epsilon: Option<&str>, delta: Option<&str>, rho: Option<&str>) -> Result<Loss> {
+    let total = match (epsilon, delta, rho) {
+        (Some(epsilon), None, None) => Loss::epsilon(epsilon),
+        (Some(epsilon), Some(delta), None) => Loss::epsilon_delta(epsilon, delta),
+        (None, None, Some(rho)) => Loss::rho(rho),
+        _ => Err(Error::argument(
+            "epsilon",
+            "state one budget: --epsilon, --epsilon with --delta, or --rho",
+        )),
+    }?;
+    // A budget that is refused creates no file.
+    total.check_delta().map(|()| total)
+}
 /// Read the unit, the SHA-256 and the size of a budget from the arguments of the command.
 fn terms(command: &Command) -> Result<Terms> {
     let Command::Create { unit, metric, contributions, digest, size, .. } = command else {

@@ -40,7 +40,8 @@ pub(crate) struct Arguments {
     /// Do not use the network
     #[arg(long)]
     offline: bool,
-    /// Write the files and print the commands that build them
+    /// Write the files, and do not build them. Print the commands that build the program and the
+    /// wheel
     #[arg(long)]
     no_build: bool,
 }
@@ -62,7 +63,8 @@ struct Built {
     wheel: Option<String>,
 }
 
-/// Write the packages, build them, and check that each crate registers a constructor.
+/// Write the packages. Unless `--no-build` is given, also build the packages, and check that each
+/// crate registers a constructor.
 pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
     let name = name_or_folder(arguments.name.as_deref(), &arguments.out)?;
     let framework = framework(arguments)?;
@@ -244,6 +246,7 @@ fn maturin(folder: &Path, wheels: &Path, arguments: &Arguments) -> Command {
     command
 }
 /// Build the wheel with maturin. If maturin is not installed, use pip, which downloads maturin.
+/// With `--offline` or `--debug`, maturin must be installed.
 fn run_maturin(folder: &Path, wheels: &Path, arguments: &Arguments) -> Result<()> {
     let mut found = Command::new("maturin");
     found.arg("--version");

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use opendp_core::{Error, Result};
 use serde_json::Value as Json;
 
-/// The advice in an error about two copies of the framework.
+/// The advice in an error about several copies of the framework.
 const ONE_FRAMEWORK: &str = "State the same framework in each Cargo.toml, and with --framework";
 
 /// Return the program `cargo`. If `cargo` has started this program, return the same `cargo`.

@@ -100,8 +100,9 @@ fn functions(signatures: &[std::sync::Arc<Entry>]) -> Vec<&Entry> {
     one_each
 }
 
-/// Return the signature whose package documents the function. A package can also register a
-/// function of another package for its own types. Such a signature has no documentation.
+/// Return the first signature that has documentation, or the first signature if no signature has
+/// documentation. A package can register, for its own types, a function of another package. Such a
+/// signature has no documentation.
 fn documented(signatures: &[std::sync::Arc<Entry>]) -> Option<&Entry> {
     let functions = functions(signatures);
     let with = functions.iter().find(|entry| !entry.documentation().is_empty());
@@ -109,8 +110,8 @@ fn documented(signatures: &[std::sync::Arc<Entry>]) -> Option<&Entry> {
 }
 
 /// Return whether the claims of all signatures with one name are proved. A signature without
-/// documentation is not checked: it comes from a package that registers the documented function of
-/// another package for its own types.
+/// documentation is not checked: it comes from a package that registers, for its own types, the
+/// documented function of another package.
 fn proved(first: &Entry, signatures: &[std::sync::Arc<Entry>]) -> bool {
     let undocumented = |entry: &Entry| entry.documentation().is_empty();
     let functions = functions(signatures);

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use crate::words;
 
 /// A loss above this value gives a warning. At an epsilon of 10, one person can change the
-/// probability of an answer by a factor of `e^10`.
+/// probability of an answer by a factor of up to `e^10`.
 const LARGE: f64 = 10.0;
 
 /// The known facts about a loss.
@@ -69,8 +69,8 @@ impl Caution {
         warnings
     }
 }
-/// Return the number that bounds a loss. For a privacy profile or a Renyi curve, find only whether
-/// the release gives no protection. Then the number is infinity.
+/// Return the number that bounds a loss. For a privacy profile or a Renyi curve, return infinity if
+/// the release gives no protection, and `None` otherwise.
 fn bound(loss: &Json) -> Option<f64> {
     let Json::Object(curve) = loss else { return number(loss) };
     let nothing = |key: &str, bound: f64| {

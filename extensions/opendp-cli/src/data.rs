@@ -70,7 +70,8 @@ impl Source<'_> {
         };
         (kind, compression)
     }
-    /// Open the file, and check that its content matches its name.
+    /// Open the file. If its name states a compression, check that the content has this
+    /// compression.
     pub(crate) fn file(&self) -> Result<(File, Kind)> {
         let unreadable = |error| unreadable(self.path, &error);
         let (kind, compression) = self.kind();
@@ -79,6 +80,10 @@ impl Source<'_> {
             return Err(Error::argument("separator", reason));
         }
         let mut file = File::open(self.path).map_err(unreadable)?;
+        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            let reason = "this is a folder: name a file of data in it";
+            return Err(Error::argument(self.path.display().to_string(), reason));
+        }
         if let Some(compression) = compression {
             let mut start = Vec::new();
             (&mut file).take(16).read_to_end(&mut start).map_err(unreadable)?;
@@ -160,7 +165,7 @@ pub(crate) fn parse_separator(text: &str) -> Result<u8, String> {
 /// The rows of a table, in chunks.
 pub(crate) type Rows = Box<dyn Iterator<Item = Result<AnyValue>>>;
 
-/// Opened data. Errors that concern the whole file were returned when the file was opened.
+/// Opened data. Most errors that concern the whole file occur before, when the file is opened.
 pub(crate) enum Data {
     Rows(Rows),
     /// The parsed JSON, or the error of parsing. This error can depend on a single record.
@@ -188,7 +193,7 @@ pub(crate) fn open(source: &Source<'_>, domain: &AnyDomain, progress: bool) -> R
     }
     let what = what(source.column, domain)?;
     let length = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
-    // Show a progress bar for large files. The bar is hidden if the output is not a terminal.
+    // Show a progress bar for large files. The bar is hidden if standard error is not a terminal.
     let progress = progress && (1 << 24) < length;
     if kind == Kind::Parquet {
         return parquet(file, what, progress).map(Data::Rows);
@@ -266,15 +271,16 @@ fn json(path: &Path, file: File) -> Result<Result<Json>> {
     let parsed = text.and_then(|text| opendp_registry::json::parse(&text));
     Ok(parsed.map_err(located))
 }
-/// Convert JSON to a member of a domain: the whole value, or one column of an array of objects.
+/// Convert JSON to a member of a domain: the whole value, or one column. A column is a field of an
+/// object, or the same field of all objects in an array.
 ///
 /// Rows of atoms are read from their text, like cells of a table. Every text of a cell gives an
 /// atom of the domain. A missing field of an object is an empty cell.
 ///
 /// # Errors
-/// [`outside`] in two cases. In the first case, the domain does not have rows of atoms, and the
-/// value is not a member. In the second case, the number of rows differs from the number that the
-/// domain states. In both cases, the error is the same for all data. `Argument` when no row has the
+/// [`outside`] when the value is not a member of the domain. For a domain with rows of atoms, this
+/// happens only if the value is not an array, or if the number of rows differs from the number that
+/// the domain states. This error is the same for all data. `Argument` when the data do not have the
 /// column.
 pub(crate) fn member(json: Json, column: Option<&str>, domain: &AnyDomain) -> Result<AnyValue> {
     let json = match column {
@@ -282,12 +288,13 @@ pub(crate) fn member(json: Json, column: Option<&str>, domain: &AnyDomain) -> Re
         Some(name) => pick(json, name)?,
     };
     let value = match domain.read_cells(&[]) {
-        // Members of this domain have no rows, so the JSON is a single value.
+        // The domain cannot read rows of texts. Read an atom as a single cell, and decode any other
+        // value below.
         None => match json {
             Json::Array(_) | Json::Object(_) => None,
             ref atom => domain.read_cells(&[&cell(atom)]),
         },
-        // Only rows of atoms have a text.
+        // A row that is a list cannot be read from the text of a cell.
         Some(_) if nested(domain) => None,
         Some(_) => match items(&json, "an array of rows") {
             Err(_) => None,
@@ -305,8 +312,8 @@ fn nested(domain: &AnyDomain) -> bool {
     let carrier = domain.carrier();
     matches!(carrier.args(), [row] if row.head() == "Vec")
 }
-/// Return the text of an atom in a table. A null or nested value has the empty text, like an empty
-/// cell.
+/// Convert an atom to the text of a cell. A null or nested value becomes the empty text, like an
+/// empty cell.
 fn cell(json: &Json) -> String {
     match json {
         Json::String(text) => text.clone(),

@@ -1,5 +1,5 @@
-//! Commands that run another program. The programs are separate, because building them takes a long
-//! time.
+//! Commands that run another program, `opendp-sql`. This program is separate, because building it
+//! takes a long time.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! Groups of signatures that differ only in their types. A group is one signature with lists of
-//! types.
+//! Groups of signatures that differ only in their types. A group is shown as one signature with
+//! lists of types.
 
 use opendp_core::TypeName;
 use serde_json::Value as Json;
@@ -28,9 +28,11 @@ const MANY: usize = 4;
 
 /// Group signatures by their shapes. Each signature has the form in which `list` writes it.
 ///
-/// Some signatures name a whole domain, such as `VectorDomain<AtomDomain<i32>>`, and also its
-/// element, such as `i32`. Then there can be many groups. If there are many groups, and a type
-/// parameter `T` for the element gives fewer groups, `T` stands for the element.
+/// Some signatures have a type parameter for a whole domain, such as
+/// `VectorDomain<AtomDomain<i32>>`, and also contain the element type, here `i32`. Signatures with
+/// different element types then have different shapes, so there can be many groups. In this case,
+/// add a type parameter `T` for the element type, if no signature has a type parameter `T` and if
+/// this gives fewer groups.
 pub(crate) fn of(signatures: &[Json]) -> Vec<Family> {
     let families =
         grouped(signatures.iter().map(|signature| (types(signature), signature)).collect(), None);
@@ -57,9 +59,9 @@ fn element(signature: &Json) -> Option<&str> {
 /// Group signatures by their shapes. If `element` is the name of a type parameter, this name
 /// replaces the type of elements in the lists of types.
 fn grouped(mut all: Vec<(Vec<(&str, &str)>, &Json)>, element: Option<&str>) -> Vec<Family> {
-    // If the types of a signature all differ from each other, it is unambiguous which type
-    // parameter stands for a type in the parameters. So the signatures with more different types
-    // come first.
+    // The first signature of a group determines which type parameter stands for each type in the
+    // parameters. This is unambiguous if the types of the signature all differ from each other. So
+    // the signatures with the largest number of distinct types come first.
     let different = |types: &[(&str, &str)]| {
         let mut names: Vec<&str> = types.iter().map(|(_, type_name)| *type_name).collect();
         names.sort_unstable();

@@ -19,7 +19,7 @@ const PRIVATE: &str = "PRIVATE: exact facts of the data, without noise, for the 
 /// The arguments of `inspect`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The table, CSV with a header or Parquet; `-` is CSV from standard input
+    /// The table: CSV with a header, or Parquet; `-` is a CSV table from standard input
     #[arg(long)]
     pub(crate) data: PathBuf,
     /// Inspect only this column
@@ -55,7 +55,11 @@ pub(crate) fn answer(arguments: &Arguments) -> Result<Json> {
         rows += 1;
         uneven += u64::from(row.len() != names.len());
         for (place, tally) in places.iter().zip(&mut tallies) {
-            tally.add(row.get(*place).map(String::as_str).unwrap_or_default());
+            match row.get(*place) {
+                Some(None) => tally.add_unreadable(),
+                Some(Some(cell)) => tally.add(cell),
+                None => tally.add(""),
+            }
         }
     }
     let columns = places.iter().zip(&tallies).map(|(place, tally)| {
@@ -70,6 +74,10 @@ pub(crate) fn answer(arguments: &Arguments) -> Result<Json> {
         "private": PRIVATE, "data": source.path.to_string_lossy(), "rows": rows,
         "uneven_rows": uneven, "odd_quotes": table.odd_quotes(), "columns": columns,
     });
+    let not_utf8: u64 = tallies.iter().map(Tally::not_utf8).sum();
+    if 0 < not_utf8 {
+        report["not_utf8"] = not_utf8.into();
+    }
     if source.kind().0 == Kind::Csv && !tally::may_be_header(&names) {
         report["warning"] =
             "the first line may be a record and not a header: one of its cells is a \
@@ -79,7 +87,7 @@ pub(crate) fn answer(arguments: &Arguments) -> Result<Json> {
     Ok(report)
 }
 
-/// An open table. Each cell is read as its text, unchanged.
+/// An open table. Each cell is read as its text, without the spaces around it.
 enum Table {
     Csv(Box<CsvTable>),
     #[cfg(feature = "parquet")]
@@ -93,11 +101,14 @@ impl Table {
             Table::Parquet(table) => table.names(),
         }
     }
-    fn next_row(&mut self) -> Result<Option<Vec<String>>> {
+    /// Read the cells of the next row. A cell that is not UTF-8 is `None`.
+    fn next_row(&mut self) -> Result<Option<Vec<Option<String>>>> {
         match self {
-            Table::Csv(table) => table.next_row(),
+            Table::Csv(table) => table.next_cells(),
             #[cfg(feature = "parquet")]
-            Table::Parquet(table) => table.next_row(),
+            Table::Parquet(table) => {
+                Ok(table.next_row()?.map(|row| row.into_iter().map(Some).collect()))
+            }
         }
     }
     /// Return the number of lines that have an odd number of quotes.
@@ -145,6 +156,11 @@ pub(crate) fn text(report: &Json) -> String {
         lines.push(format!(
             "warning: {odd} of them have an odd number of quotes, so a cell may have a line break. \
              Each line is one record: remove line breaks from the cells"
+        ));
+    }
+    if let Some(cells) = report.get("not_utf8") {
+        lines.push(format!(
+            "warning: {cells} cells are not UTF-8, and are read as missing: save the table in UTF-8"
         ));
     }
     if let Some(warning) = report.get("warning") {

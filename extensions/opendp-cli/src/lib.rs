@@ -1,8 +1,8 @@
 //! The command `opendp`: build pipelines from documents, evaluate their maps, and release.
 //!
-//! This crate is a library, so a command with your own constructors is a program of three lines.
-//! The program names the crates of these constructors. Then `list` shows the constructors, and
-//! documents can use them.
+//! This crate is a library. A short program that calls `opendp_cli::main` is a command with your
+//! own constructors. The program names the crates of these constructors. Then `list` shows the
+//! constructors, and documents can use them.
 //!
 //! ```no_run
 //! # use opendp_transformations as my_mechanisms;
@@ -66,7 +66,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// List every registered constructor, its origin, and its signatures
+    /// List the registered constructors, with the origin and the number of signatures of each
     List {
         /// List only constructors of this kind: domain, metric, measure, transformation,
         /// measurement or function
@@ -81,7 +81,7 @@ enum Command {
         /// List only constructors that take this space. Its JSON is {"domain": ..., "metric": ...}
         #[arg(long, value_name = "SPACE", value_parser = suggest::parse_object)]
         takes: Option<Json>,
-        /// List only measurements that take the space and state their loss in this measure
+        /// With --takes, list only the measurements that state their loss in this measure
         #[arg(long, value_name = "MEASURE", requires = "takes")]
         leads_to: Option<String>,
     },
@@ -111,7 +111,7 @@ enum Command {
         /// The folder for the pages
         folder: PathBuf,
     },
-    /// Print the map of a pipeline at a distance
+    /// Evaluate the map of a pipeline at a distance, and print the result
     Map {
         #[command(flatten)]
         pipeline: Pipeline,
@@ -149,24 +149,24 @@ enum Command {
     },
     /// Release: run a measurement on data, and print its loss and its accuracy
     Run(run::Arguments),
-    /// Answer all questions of a study: a budget, and questions about a table, in one document
+    /// Answer all questions of a study, a document with a budget and questions about a table
     ///
     /// First ask with --dry-run: it prints the accuracy of the answers before anything is spent.
     /// Each run without --dry-run spends the study's budget again.
     Ask(ask::Arguments),
     /// Count the kinds of cells in a table: the exact counts are PRIVATE, only for the curator
     ///
-    /// The report has a part for each column. A part contains the type, stated or guessed, the
-    /// minimum, the maximum and a suitable domain. A part also counts the cells that are missing,
-    /// unreadable, or out of the range of the type. No noise is added. Show the report only to
-    /// people who may see the data.
+    /// The report has a part for each column. A part contains the type (stated or guessed) and a
+    /// suitable domain. For a number type, it also contains the minimum and the maximum. A part
+    /// counts the cells that are missing, unreadable, or out of the range of the type. No noise is
+    /// added. Show the report only to people who may see the data.
     Inspect(inspect::Arguments),
     /// Manage budgets in a file that several processes may share
     Budget {
         #[command(subcommand)]
         command: budget::Command,
     },
-    /// Ask private tables in SQL, by the program `opendp-sql`
+    /// Query private tables in SQL with the program `opendp-sql`
     ///
     /// The command searches for the program in the folder of the command, and then on the PATH. The
     /// program gets all arguments; `opendp sql --help` shows them.
@@ -177,14 +177,14 @@ enum Command {
     /// This is `opendp-sql explain`. Nothing is read or spent.
     #[command(disable_help_flag = true)]
     Explain(Passed),
-    /// Make a crate of mechanisms to start from: types, constructors, laws, and a program
+    /// Make a crate of mechanisms to start from: types, constructors, tests, and a program
     New(template::Arguments),
     /// Make a command and a Python package that also have the constructors of other crates
     ///
     /// A compiled crate can't be loaded at run time, because Rust has no stable binary interface.
     /// So this command writes a program that names the crates, and builds the program with `cargo`.
     Bundle(Box<bundle::Arguments>),
-    /// Answer requests: JSON lines in, JSON lines out. The exit code is 1 when a request failed
+    /// Answer requests: read and write JSON lines. The exit code is 1 if a request fails
     Batch,
     /// Print a script that completes this command in a shell
     Completions {

@@ -33,7 +33,7 @@ pub(crate) fn make(made: &Constructed) -> Json {
     }
 }
 
-/// Run the function on a value, once or `repeat` times.
+/// Run a transformation or a measurement on a value, once or `repeat` times.
 pub(crate) fn invoke(made: &Constructed, arg: &Json, repeat: Option<usize>) -> Result<Json> {
     let once = |arg: &AnyValue| match made {
         Constructed::Transformation(t) => t.invoke(arg).map(|out| out.to_json()),

@@ -10,10 +10,10 @@ use serde_json::Value as Json;
 
 use crate::{catalogue, families};
 
-/// Documents that together name every constructor of this workspace.
+/// Documents with examples of the constructors of this workspace.
 const EXAMPLES: &str = include_str!("../../../opendp-registry/examples.json");
-/// The sections that a page leaves out. The arguments are in a table instead. The proofs are only
-/// in the source code.
+/// The sections that a page leaves out. The arguments are in a table instead. The proofs are in the
+/// source code, and in the output of `opendp describe`.
 const LEFT_OUT: [&str; 4] = ["Arguments", "Proof", "Example", "Examples"];
 
 /// Write all pages into a folder, and return a message about the pages.

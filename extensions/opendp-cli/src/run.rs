@@ -20,11 +20,12 @@ const ALPHA: f64 = 0.05;
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) pipeline: crate::Pipeline,
-    /// The data: a table, CSV with a header or Parquet, or a value in a JSON file; `-` is CSV
-    /// from standard input
+    /// The data: a table (CSV with a header, or Parquet), or a value in a JSON file; `-` is a CSV
+    /// table from standard input
     ///
     /// CSV and JSON may be compressed by gzip or zstd. A pipeline that begins with a
-    /// `dataframe_domain` reads the columns that it names; any other pipeline reads one column.
+    /// `dataframe_domain` reads the columns that this domain names; any other pipeline reads one
+    /// column.
     ///
     /// Every cell becomes a value of the pipeline's domain, because an error would reveal the cell.
     /// An integer may be written as 47.0. A cell that is empty or unreadable becomes 0, `false` or

@@ -1,7 +1,7 @@
 //! The words with which users search for constructors.
 
-/// Common words. Each word has a list: the parts of constructor names that have the same meaning as
-/// the word.
+/// Common words. Each word has a list of parts of constructor names. A search for the word also
+/// finds the constructors whose names contain one of these parts.
 const USAGE: &[(&str, &[&str])] = &[
     ("average", &["mean"]),
     ("bin", &["find_bin"]),
@@ -36,7 +36,7 @@ const USAGE: &[(&str, &[&str])] = &[
 ];
 
 /// Return whether a constructor matches a word. The constructor matches if one of its names or its
-/// summary contains the word, or if a name contains a part that has the same meaning as the word.
+/// summary contains the word, or if a name contains a part that `USAGE` lists for the word.
 pub(crate) fn matches<'a>(
     word: &str,
     mut names: impl Iterator<Item = &'a str>,

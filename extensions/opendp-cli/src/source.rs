@@ -128,7 +128,8 @@ fn utf8(path: &Path) -> Result<String> {
 /// Write the settings for builds with little optimisation. The packages in `unoptimised` get no
 /// optimisation.
 ///
-/// The settings are the same for all generated packages, so the packages can share compiled crates.
+/// A crate of the framework has the same settings in all generated packages, so the packages can
+/// share compiled crates.
 pub(crate) fn trial_profile(unoptimised: &[&str]) -> String {
     let lines = unoptimised.iter().map(|name| opt_level("dev", name, "0"));
     format!(

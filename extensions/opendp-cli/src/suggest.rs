@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LOWER,UPPER", allow_hyphen_values = true, value_parser = parse_bounds)]
     bounds: Option<Json>,
     /// The value of a parameter, as JSON, such as categories=["a","b"] or resize.size=1000
-    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_fact)]
     fact: Vec<(String, Json)>,
     /// The distance of neighbouring inputs, as JSON
     #[arg(long, allow_hyphen_values = true, value_parser = parse_json, default_value = "1")]
@@ -49,10 +49,10 @@ pub(crate) struct Arguments {
     /// The budget: rho
     #[arg(long, allow_hyphen_values = true, value_parser = parse_amount)]
     rho: Option<Json>,
-    /// Another measure of the budget, as in a document
+    /// The budget: another measure, written as in a document
     #[arg(long, requires = "d_out")]
     measure: Option<String>,
-    /// The largest loss in this measure, as JSON
+    /// The budget: the largest loss in the measure of --measure, as JSON
     #[arg(long, requires = "measure", allow_hyphen_values = true, value_parser = parse_json)]
     d_out: Option<Json>,
     /// The largest number of suggestions
@@ -73,12 +73,13 @@ pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) 
             return Err(Error::NotFound(reason));
         }
     }
+    check_amounts(arguments)?;
     let (measure, d_out) = budget(arguments)?;
     let limits = Limits { results: arguments.count.into(), ..Limits::default() };
     let goal = Goal::new(space(arguments)?, measure, arguments.d_in.clone(), d_out).limits(limits);
     let mut goal = if word.is_some() { goal.about(&about) } else { goal };
     if word.is_some_and(|word| word.to_lowercase().contains("median")) {
-        // The word `median` means an `alpha` of 0.5.
+        // The median is the quantile with an `alpha` of 0.5.
         goal = goal.fact("alpha", 0.5);
     }
     if let Some(bounds) = &arguments.bounds {
@@ -135,7 +136,46 @@ fn parse_amount(text: &str) -> Result<Json, String> {
 fn parse_bounds(text: &str) -> Result<Json, String> {
     let bounds = parse_json(&format!("[{text}]")).ok();
     let pair = |bounds: &Json| bounds.as_array().is_some_and(|both| both.len() == 2);
-    bounds.filter(pair).ok_or_else(|| "expected LOWER,UPPER, such as 0,100".to_owned())
+    let bounds =
+        bounds.filter(pair).ok_or_else(|| "expected LOWER,UPPER, such as 0,100".to_owned())?;
+    check_order(&bounds).map(|()| bounds)
+}
+/// Check that the lower bound is at most the upper bound, if both are numbers.
+fn check_order(bounds: &Json) -> Result<(), String> {
+    match bounds.as_array().map(Vec::as_slice) {
+        Some([lower, upper]) if upper.as_f64().zip(lower.as_f64()).is_some_and(|(u, l)| u < l) => {
+            Err(format!("the lower bound {lower} is above the upper bound {upper}: swap them"))
+        }
+        _ => Ok(()),
+    }
+}
+/// Read a fact. Bounds in the wrong order fit no constructor, so they are an error.
+fn parse_fact(text: &str) -> Result<(String, Json), String> {
+    let (name, value) = parse_setting(text)?;
+    if name == "bounds" || name.ends_with(".bounds") {
+        check_order(&value)?;
+    }
+    Ok((name, value))
+}
+/// Check that the distance, a rho, and an epsilon without a delta are not 0. A chain with noise has
+/// a loss above 0 for neighbours that differ. Neighbours at distance 0 do not differ.
+fn check_amounts(arguments: &Arguments) -> Result<()> {
+    let Arguments { epsilon, delta, rho, d_in, .. } = arguments;
+    let zero = |amount: &Json| amount.as_f64() == Some(0.0);
+    for (name, amount) in
+        [("epsilon", epsilon.as_ref().filter(|_| delta.is_none())), ("rho", rho.as_ref())]
+    {
+        if amount.is_some_and(zero) {
+            let reason = "no release about the data has a loss of 0: state a number above 0";
+            return Err(Error::argument(name, reason));
+        }
+    }
+    if zero(d_in) {
+        let reason = "data at distance 0 do not differ, so the loss would protect no one: state \
+                      the distance of neighbours, such as 1";
+        return Err(Error::argument("d_in", reason));
+    }
+    Ok(())
 }
 pub(crate) fn parse_object(text: &str) -> Result<Json, String> {
     json::parse_request(text).map_err(|error| error.to_string())

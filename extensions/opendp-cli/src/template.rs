@@ -13,8 +13,8 @@ macro_rules! template {
         [$(($file, include_str!(concat!("../../../examples/custom-mechanism/", $file)))),*]
     };
 }
-/// The files of the template. Cargo.toml is not copied, because the new crate has other
-/// dependencies.
+/// The files of the template. Cargo.toml is not copied, because the new crate states the places of
+/// its dependencies in another way.
 const FILES: [(&str, &str); 20] = template! {
     "README.md"
     "documents/edge_count.json"
@@ -44,7 +44,7 @@ const USED_BY_TESTS: [&str; 1] = ["opendp-registry"];
 /// The arguments of the command that writes a new crate.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The folder of the new crate. Its name is the name of the crate
+    /// The folder of the new crate
     folder: PathBuf,
     /// The place of the framework: a folder with a clone, or a git URL, or URL#REVISION
     #[arg(long, value_name = "WHERE", value_parser = Source::parse)]

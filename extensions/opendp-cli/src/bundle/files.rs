@@ -4,7 +4,8 @@ use opendp_core::Result;
 
 use crate::source::{Source, opt_level, quoted, trial_profile};
 
-/// The first line of a file that a later run is allowed to replace.
+/// The first line of each TOML file that this command writes. If the `Cargo.toml` of a folder
+/// begins with this line, a later run may replace the files in the folder.
 pub(super) const MARK: &str = "# Written by `opendp bundle`, which may write it again.";
 
 /// A crate in a bundle: its name and its place.
@@ -74,8 +75,9 @@ pub(super) fn wheel_library(crates: &[Listed]) -> String {
 }
 /// Write pyproject.toml.
 ///
-/// The package replaces the package of the framework and has the same name, because both are
-/// imported as `opendp_rs`. The version contains the name of the command.
+/// This package and the package of the framework are both imported as `opendp_rs`, so only one of
+/// them can be installed. This package has the same name as the package of the framework. So pip
+/// replaces one package by the other. The version contains the name of the command.
 pub(super) fn wheel_project(name: &str) -> String {
     let crates: String = name.chars().map(|c| if c.is_alphanumeric() { c } else { '.' }).collect();
     let local = crates.split('.').filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".");
@@ -123,8 +125,8 @@ fn uses(crates: &[Listed]) -> String {
     let why = "// The linker drops a crate that no code names, and its constructors with it.\n";
     format!("{why}{}", lines.collect::<String>())
 }
-/// Write settings that optimise the size of some packages in release builds: the catalogues, and
-/// the packages in `others`.
+/// Write settings that optimise some packages for size in release builds. These are the packages of
+/// the framework that contain constructors, and the packages in `others`.
 fn for_size(others: &[&str]) -> String {
     let catalogues = ["opendp-analysis", "opendp-measurements", "opendp-transformations"];
     catalogues.iter().chain(others).map(|name| opt_level("release", name, "\"s\"")).collect()

@@ -93,7 +93,8 @@ pub(crate) fn parse_type(name: &str) -> Result<Type, String> {
     })
 }
 
-/// Return whether the first line of a table can be its header: distinct names that are not numbers.
+/// Return whether the first line of a table can be its header: distinct names that are neither
+/// empty nor numbers.
 pub(super) fn may_be_header(names: &[String]) -> bool {
     let name = |(place, name): (usize, &String)| {
         let before = names.get(..place).unwrap_or_default();
@@ -117,6 +118,7 @@ pub(super) struct Tally {
     counts: Vec<Count>,
     rows: u64,
     missing: u64,
+    not_utf8: u64,
     /// The number of cells that contain a truth value as a word, such as `true`.
     words: u64,
     whole: Option<(IBig, IBig)>,
@@ -134,6 +136,7 @@ impl Tally {
             counts: types.into_iter().map(count).collect(),
             rows: 0,
             missing: 0,
+            not_utf8: 0,
             words: 0,
             whole: None,
             real: None,
@@ -168,8 +171,20 @@ impl Tally {
             self.real = Some((least.min(number), greatest.max(number)));
         }
     }
+    /// Count a cell that is not UTF-8. Such a cell is unreadable for every type.
+    pub(super) fn add_unreadable(&mut self) {
+        self.rows += 1;
+        self.not_utf8 += 1;
+        for count in &mut self.counts {
+            count.unreadable += 1;
+        }
+    }
+    /// Return the number of cells that are not UTF-8.
+    pub(super) fn not_utf8(&self) -> u64 {
+        self.not_utf8
+    }
     /// If a type was stated, return its counts. Otherwise return the counts for a type that fits at
-    /// least nine in ten cells.
+    /// least nine in ten of the cells that are not missing.
     fn count(&self) -> Option<&Count> {
         let [truth, integer, float, text] = &self.counts[..] else { return self.counts.first() };
         let cells = self.rows - self.missing;

@@ -107,6 +107,28 @@ fn a_wrong_study_is_not_charged() {
     desk.says(&[&["ask", "study.json"], &to[..]].concat());
 }
 #[test]
+fn a_wrong_study_of_an_unstated_public_number_of_rows_is_not_charged() {
+    let desk = Desk::new();
+    desk.file("people.csv", "age\n1\n2\n");
+    let study = |column: &str| {
+        json!({
+            "context": {
+                "unit": {"answers_of_person": 1}, "budget": {"epsilon": 1}, "data": "people.csv",
+                "columns": {"age": {"T": "i64", "bounds": [0, 100], "missing": 0}},
+            },
+            "questions": [{"mean": {"column": column}}],
+        })
+    };
+    desk.file("wrong.json", study("aeg").to_string());
+    desk.file("study.json", study("age").to_string());
+    desk.says(&["budget", "create", "b.ledger:survey", "--epsilon", "1"]);
+    let to = ["--budget", "b.ledger:survey", "--id", "one"];
+    let error = desk.fails(&[&["ask", "wrong.json"], &to[..]].concat(), 1);
+    assert!(error.contains("aeg"), "{error}");
+    // The control: the whole budget is left for the right study.
+    desk.says(&[&["ask", "study.json"], &to[..]].concat());
+}
+#[test]
 fn the_readme_study_is_answered() {
     let readme = include_str!("../../../../README.md");
     let blocks = readme.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next());
@@ -192,10 +214,11 @@ fn a_failure_on_data_is_charged_and_kept() {
     let said = ask("people.json");
     assert!(said.contains("no release is possible"), "{said}");
     assert!(desk.says(&["budget", "show", "b.ledger:survey"]).contains("1 release"));
-    // The answer is kept, also if the data change.
+    // The budget keeps this answer, even if the data change.
     desk.file("people.json", "[{\"age\": 3, \"income\": 1, \"city\": \"Lyon\"}]");
     assert_eq!(ask("people.json"), said);
-    // Whether a file is JSON and UTF-8 depends on its records, too.
+    // Whether a file is valid JSON in UTF-8 also depends on its records. So these failures are also
+    // charged.
     let texts =
         [("two", &b"[{\"age\": 3, \"income\": 1"[..]), ("three", b"[{\"city\": \"\xff\"}]")];
     for (id, text) in texts {
@@ -219,7 +242,8 @@ fn a_budget_that_protects_little_is_warned_of_before_it_is_spent() {
     assert!(warns(json!({"rho": 10.5}), &["--dry-run"]).contains("warning: rho is 10.5"));
     let json = warns(json!({"epsilon": 11}), &["--json"]);
     assert!(json.contains("{\"warning\":\"epsilon is 11"), "{json}");
-    // A budget in a ledger can state the number of people.
+    // A budget in a ledger can state the number of people. The command warns, because the delta is
+    // above one divided by this number.
     let charged = ["--budget", "b.ledger:x", "--id", "a"];
     let delta = warns(json!({"epsilon": 1, "delta": 0.01}), &charged);
     assert!(delta.contains("warning: delta is 0.01, which is above 1 in 300"), "{delta}");
@@ -285,8 +309,8 @@ fn a_table_is_read_once_for_all_columns() {
     assert!(csv.contains("people,,300,"), "{csv}");
 }
 /// Each of two studies has an epsilon of 1. If their losses are added, the studies cost an epsilon
-/// of 2. If the losses of their Gaussian noise are composed, the studies cost an epsilon of about
-/// 1.5.
+/// of 2. If the losses of their Gaussian releases are composed tightly, the studies cost an epsilon
+/// of about 1.5.
 #[test]
 fn a_tight_budget_charges_each_release_of_a_study() {
     let rows = |upper: i32| json!({"where": {"age": {"below": upper}}, "count": {}});
@@ -314,7 +338,7 @@ fn a_tight_budget_charges_each_release_of_a_study() {
     assert_eq!(answers("b.ledger:tight", "one")["answers"], first["answers"]);
     let history = desk.says(&["budget", "history", "b.ledger:tight"]);
     assert!(history.contains("epsilon 1, delta 1e-6") && !history.contains("["), "{history}");
-    // The control: without `--tight`, each study costs its whole budget.
+    // The control: without `--tight`, each study costs an epsilon of 1, and two studies exceed 1.6.
     let sum = answers("b.ledger:sum", "one");
     assert!(sum["charge"]["charged"]["members"].is_null(), "{sum}");
     assert!(desk.fails(&ask("b.ledger:sum", "two"), 1).contains("BudgetExceeded"));
@@ -334,8 +358,9 @@ fn found_keys_of_a_study_are_charged_to_a_tight_budget_with_their_delta() {
     assert!(members.iter().any(|member| member["delta"] != "0"), "{answers}");
 }
 /// A study of one question is one plan. The scale of the noise of this plan is the least scale that
-/// the whole budget allows. If the budget also had filters for later releases of other kinds, a
-/// plan with such a small scale would not fit.
+/// the whole budget allows. The usual filters of a tight budget keep room for later releases of
+/// other kinds, so they can refuse this plan. The loss of the plan then states other filters. They
+/// replace the filters of the budget, if nothing was charged to the budget before.
 #[test]
 fn a_study_of_one_plan_reserves_an_unspent_tight_budget_of_its_size() {
     let sums: Vec<Json> =

@@ -66,6 +66,17 @@ fn says_what_is_missing() {
     desk.fails(&["budget", "create", "l.db", "--epsilon", "1"], 2);
     let bad = desk.fails(&["budget", "create", "l.db:b", "--epsilon=-1"], 1);
     assert!(bad.contains("epsilon: invalid distance"), "{bad}");
+    for delta in ["1", "1.0", "7/7", "3/2"] {
+        let create = ["budget", "create", "l.db:b", "--epsilon", "1", "--delta", delta];
+        for create in [&create[..], &[&create[..], &["--tight"]].concat()] {
+            let bad = desk.fails(create, 1);
+            assert!(bad.contains("delta"), "{bad}");
+            assert!(delta == "3/2" || bad.contains("protects no one"), "{bad}");
+        }
+    }
+    // A refused budget creates no file.
+    assert!(!desk.0.path().join("l.db").exists());
+    desk.says(&["budget", "create", "l.db:large", "--epsilon", "1", "--delta", "0.999"]);
     desk.says(&["budget", "create", "l.db:b", "--epsilon", "1", "--delta", "1e-6"]);
     desk.says(&["budget", "create", "l.db:c", "--rho", "1/2"]);
     assert!(desk.says(&["budget", "show", "l.db"]).contains("c: rho 0.5 left of rho 0.5"));

@@ -38,7 +38,7 @@ fn given(desk: &Desk, arguments: &[&str], input: &[u8]) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // If the arguments are wrong, the command does not read its input.
+    // If the arguments are wrong, the command does not read its input, so this write can fail.
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
@@ -186,7 +186,8 @@ fn a_json_file_that_is_not_text_is_charged_like_other_data_without_a_release() {
     desk.file("sum.json", sum(20.0).to_string());
     desk.says(&["budget", "create", "l.db:b", "--epsilon", "2"]);
     let mut told = Vec::new();
-    // A single record can make the file invalid JSON, invalid UTF-8, or a text with a NUL.
+    // A single record can make the file invalid JSON, invalid UTF-8, or a text with a NUL. So each
+    // of these failures is charged, and all of them have the same message.
     for (place, text) in
         [&b"[\"1\", 2"[..], b"[\"1\", \"\xff\"]", b"[\"1\", \"\0\"]"].iter().enumerate()
     {
@@ -242,7 +243,7 @@ fn the_maximum_of_a_json_column_cannot_be_found_by_bounds() {
         let charge = ["--column", "age", "--d-in", "1", "--budget", "l.db:b", "--id", &id];
         let report = read(&desk.says(&run("sum.json", "x.json", &charge)));
         assert!(report["release"].is_number());
-        // Run the same release without a budget.
+        // The same release without a budget also succeeds.
         desk.says(&run("sum.json", "x.json", &["--column", "age"]));
     }
     let shown = read(&desk.says(&["budget", "show", "l.db:b", "--json"]));

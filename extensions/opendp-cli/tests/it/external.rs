@@ -16,14 +16,14 @@ use super::Desk;
 fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg(from).arg(to).status().unwrap().success(), "cp {to:?}");
 }
-/// Write a program that prints its name and its arguments, and ends with code 3.
+/// Write a program `opendp-sql` that prints `name` and its arguments, and ends with code 3.
 fn place(folder: &Path, name: &str) {
     let text = folder.join("text");
     std::fs::write(&text, format!("#!/bin/sh\necho {name} \"$@\"\nexit 3\n")).unwrap();
     std::fs::set_permissions(&text, std::fs::Permissions::from_mode(0o755)).unwrap();
     copy(&text, &folder.join("opendp-sql"));
 }
-/// Copy the command to a folder without other programs, and return its path.
+/// Copy the command to a folder without other programs, and return the path of this folder.
 fn alone(desk: &Desk) -> PathBuf {
     let folder = desk.0.path().join("bin");
     std::fs::create_dir(&folder).unwrap();

@@ -21,7 +21,7 @@ pub(crate) fn table(rows: u64) -> String {
 fn atom(t: &str) -> Json {
     json!({"atom_domain": {"T": t}})
 }
-/// A pipeline over a frame of the columns age, region and income.
+/// Return a pipeline that applies a chain to frames. `frame` describes the domain of the frames.
 pub(crate) fn pipeline(frame: Json, chain: Json) -> String {
     json!({
         "space": {"domain": {"dataframe_domain": frame}, "metric": "symmetric_distance"},
@@ -37,7 +37,7 @@ pub(crate) fn people() -> Json {
         ],
     })
 }
-/// A pipeline that sums the incomes of the region "north".
+/// Return a chain that sums the incomes of the region "north".
 pub(crate) fn incomes() -> Json {
     json!([
         {"df_is_equal": {"column_name": "region", "value": "north"}},
@@ -80,10 +80,10 @@ fn a_frame_reads_the_columns_that_it_names() {
 #[test]
 fn a_cell_is_read_by_the_rule_of_its_column() {
     let desk = Desk::new();
-    // If the domain of the ages contains numbers, a cell that does not parse is read as 0. If the
-    // domain contains texts, which are cast to numbers later, the cast gives 0 for such a cell. If
-    // the domain has bounds, a cell that does not parse is read as the lower bound, and a value
-    // above the bounds is read as the upper bound.
+    // If the domain of the ages contains numbers without bounds, a cell that does not parse is read
+    // as 0. If the domain contains texts, which are cast to numbers later, the cast gives 0 for
+    // such a cell. If the domain has the bounds 18 and 65, such a cell is read as 18, the bound
+    // that is nearest to 0. Then each age out of these bounds is also read as the nearest bound.
     let ages = |cells: Json, rest: Json| {
         let mut chain = vec![json!({"select_column": {"key": "age", "TOA": "i64"}})];
         chain.extend(rest.as_array().unwrap().clone());
@@ -166,7 +166,8 @@ fn errors_name_the_column_and_how_its_cells_are_read() {
         text.contains("bool") && text.contains("`age`, the name of a column of type i64"),
         "{text}"
     );
-    // If the domain lists no columns, the columns to read are unknown.
+    // If the domain lists no columns, the columns to read are unknown. So the error asks for
+    // `col_names`.
     desk.file("open.json", pipeline(json!({}), json!([
         {"select_column": {"key": "age", "TOA": "i64"}}, "count", {"laplace": {"scale": 1.0}},
     ])));

@@ -1,4 +1,4 @@
-//! Tests of the guide for authors of mechanisms. Each block of code is compiled or is a quote.
+//! Tests of the guide for authors of mechanisms. Each block of code is a test or a quote.
 
 use std::path::Path;
 

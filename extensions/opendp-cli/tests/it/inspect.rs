@@ -46,8 +46,8 @@ fn counts_what_the_cells_of_each_column_are() {
     let report = inspect(&desk, &["people.csv"]);
     let types: Vec<&Json> =
         report["columns"].as_array().unwrap().iter().map(|column| &column["type"]).collect();
-    // In the columns of ages and flags, one cell in five does not parse. These are too many cells
-    // for the command to guess a type other than `String`.
+    // In the columns of ages and flags, five cells are not missing, and one of them does not parse.
+    // To guess a type other than `String`, at least nine in ten such cells must parse.
     assert_eq!(types, ["String", "f64", "String", "String"]);
     assert!(report.get("warning").is_none());
 }
@@ -97,6 +97,21 @@ fn lines_of_a_cell_with_a_line_break_are_counted_with_a_warning() {
     }
 }
 #[test]
+fn cells_that_are_not_utf_8_are_unreadable_and_not_missing() {
+    let desk = Desk::new();
+    desk.file("people.csv", b"city,age\nBesan\xe7on,31\nLyon,x\xe9\n,4\n");
+    let report = inspect(&desk, &["people.csv"]);
+    for (column, missing) in report["columns"].as_array().unwrap().iter().zip([1, 0]) {
+        let found = (&column["missing"], &column["unreadable"]);
+        assert_eq!(found, (&json!(missing), &json!(1)), "{column}");
+    }
+    assert_eq!(report["not_utf8"], json!(2));
+    let text = desk.says(&["inspect", "--data", "people.csv"]);
+    assert!(text.contains("warning: 2 cells are not UTF-8"), "{text}");
+    desk.file("people.csv", "city,age\nBesançon,31\n");
+    assert!(inspect(&desk, &["people.csv"]).get("not_utf8").is_none());
+}
+#[test]
 fn refuses_what_is_no_table_and_unknown_columns_and_types() {
     let desk = Desk::new();
     desk.file("people.csv", TABLE);
@@ -105,6 +120,8 @@ fn refuses_what_is_no_table_and_unknown_columns_and_types() {
     desk.fails(&["inspect", "--data", "people.csv", "--column", "height"], 1);
     desk.fails(&["inspect", "--data", "people.csv", "--as", "i33"], 2);
     desk.fails(&["inspect", "--data", "absent.csv"], 1);
+    let folder = desk.fails(&["inspect", "--data", "."], 1);
+    assert!(folder.contains("this is a folder"), "{folder}");
     desk.fails(&["inspect"], 2);
     let help = desk.says(&["run", "--help"]);
     assert!(help.contains("option_domain") && help.contains("unreadable becomes 0"), "{help}");

@@ -71,7 +71,7 @@ fn losses_and_budgets_are_written_as_people_say_them() {
     let run = ["run", "-p", "sum.json", "--data", "x.csv", "--d-in", "1"];
     let charged = [&run[..], &["--budget", "b.ledger:x", "--id", "a"]].concat();
     let text = desk.says(&charged);
-    // A loss of a third is rounded up. A remaining budget of a third is rounded down.
+    // The loss of one third is rounded up. The remaining budget of two thirds is rounded down.
     assert!(text.contains("loss      epsilon 0.3334, when"), "{text}");
     assert!(text.contains("epsilon 0.3334, delta 0 charged"), "{text}");
     assert!(text.contains("epsilon 0.6666, delta 1e-6 left"), "{text}");

@@ -37,7 +37,7 @@ fn a_frame_of_a_parquet_file_releases_what_the_same_table_as_text_does() {
         desk.file("people.csv", table(rows));
         let north = (0..rows).filter(|i| i % 3 == 0);
         let income = |i| person(i)[3].parse().unwrap_or(1000.0_f64).clamp(0.0, 50_000.0);
-        // The sum of an empty list of numbers is -0.0.
+        // In Rust, the sum of no floats is -0.0. The release is 0.0, so add 0.0 to the sum.
         let expected = json!(0.0 + north.map(income).sum::<f64>());
         assert_eq!(release(&desk, "incomes.json", "people.parquet"), expected);
         assert_eq!(release(&desk, "incomes.json", "people.csv"), expected);
@@ -61,7 +61,8 @@ fn a_column_of_a_parquet_file_is_read_by_the_rule_of_its_type() {
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     let sum: i64 = (0..1000).map(|i| person(i)[1].parse().unwrap_or(0)).sum();
     assert_eq!(report["release"], json!(sum));
-    // For an unknown column and for a file that is not Parquet, the error names the argument.
+    // For an unknown column, the error names the argument. For a file that is not Parquet, the
+    // error names the format, and does not show the content of the file.
     let error = desk.fails(&[&run[..], &["--column", "height"]].concat(), 1);
     assert!(error.contains("argument `column`") && error.contains("4 columns"), "{error}");
     desk.file("people.parquet", table(3));
@@ -93,7 +94,7 @@ fn a_text_in_a_parquet_file_that_is_not_utf_8_is_charged_like_a_release() {
     assert!(error.contains("no release is possible"), "{error}");
     assert!(desk.says(&["budget", "show", "l.db:b"]).contains("1 release"));
     desk.says(&run("people.parquet"));
-    // A study reads the same file.
+    // A study of the same file is also charged.
     let study = json!({
         "context": {
             "unit": {"person": 1}, "budget": {"epsilon": 0.5}, "columns": {"region": "String"},

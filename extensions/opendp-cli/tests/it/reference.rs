@@ -1,5 +1,5 @@
-//! Tests that all examples of the pages in `docs/` run, and that the reference names all known
-//! fields.
+//! Tests that the examples in `docs/documents.md` and `docs/data-scientists.md` run, and that
+//! `docs/documents.md` names all known fields.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ fn run_examples(page: &str) -> usize {
         }
     }
     for command in &commands {
-        // Words in quotes contain no spaces.
+        // Words in quotes contain no spaces, so split the command at all spaces.
         let words = command.split_whitespace().map(|word| word.trim_matches('\''));
         let words: Vec<&str> = words.collect();
         assert_eq!(words[0], "opendp", "{command}");
@@ -71,7 +71,8 @@ fn known(message: &str, word: &str) -> BTreeSet<String> {
 fn message(request: Json) -> String {
     requests(&[request])[0]["error"]["message"].as_str().unwrap().to_owned()
 }
-/// Parse a document as a study, and return the error.
+/// Ask a study that has the given question, and in which the given fields of the context are
+/// replaced. Return the error.
 fn of_study(context: Json, question: Json) -> String {
     let mut whole = json!({
         "unit": {"person": 1}, "budget": {"epsilon": 1}, "columns": {"x": {"T": "i64", "missing": 0}},
@@ -110,7 +111,8 @@ fn the_reference_names_each_field_of_a_pipeline_and_no_other() {
     let mut both = known(&found, "expected one of");
     both.insert("repeat".into());
     assert_eq!(fields("A repeated member"), both, "{found}");
-    // A parameter in a document has exactly one field, `param`.
+    // An object is a parameter only if `param` is its only field. So only the object without the
+    // field `zzz` gives the error that a parameter has no value.
     let two = answer_to(
         json!({"space": space, "chain": [{"laplace": {"scale": {"param": "s", "zzz": 1}}}]}),
     );

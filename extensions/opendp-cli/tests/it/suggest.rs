@@ -101,6 +101,36 @@ fn what_is_missing_is_named_with_the_flag_that_states_it() {
     }
 }
 #[test]
+fn bounds_a_budget_and_a_distance_that_fit_nothing_are_errors_with_a_reason() {
+    let desk = Desk::new();
+    let start = ["suggest", "sum", "--column-type", "i64"];
+    for (rest, code, reason) in [
+        (&["--bounds", "100,0", "--epsilon", "1"][..], 2, "100 is above the upper bound 0"),
+        (&["--fact", "clamp.bounds=[5,-5]", "--epsilon", "1"], 2, "5 is above the upper bound -5"),
+        (&["--bounds", "0,100", "--epsilon", "0"], 1, "`epsilon`: no release"),
+        (&["--bounds", "0,100", "--rho", "0.0"], 1, "`rho`: no release"),
+        (&["--bounds", "0,100", "--epsilon", "1", "--d-in", "0"], 1, "`d_in`: data at distance 0"),
+    ] {
+        let message = desk.fails(&[&start[..], rest].concat(), code);
+        assert!(message.contains(reason), "{message}");
+    }
+    let equal = ["--bounds", "5,5", "--epsilon", "0", "--delta", "1e-6"];
+    desk.says(&[&start[..], &equal].concat());
+}
+#[test]
+fn a_suggested_sum_is_released_beyond_the_bounds_of_its_rows() {
+    let desk = Desk::new();
+    let suggest = ["suggest", "sum", "--column-type", "i64", "--bounds", "0,100"];
+    let found = desk.says(&[&suggest[..], &["--epsilon", "1000", "--json"]].concat());
+    let found: Json = serde_json::from_str(&found).unwrap();
+    desk.file("sum.json", found["suggestions"][0]["document"].to_string());
+    desk.file("x.csv", "age\n".to_owned() + &"90\n".repeat(50));
+    let run = ["run", "-p", "sum.json", "--data", "x.csv", "--d-in", "1", "--json"];
+    let report: Json = serde_json::from_str(&desk.says(&run)).unwrap();
+    let release = report["release"].as_f64().unwrap();
+    assert!((release - 4500.0).abs() < 100.0, "{report}");
+}
+#[test]
 fn a_list_names_what_takes_a_space_and_what_leads_to_a_measure() {
     let desk = Desk::new();
     let space = r#"{"domain": {"atom_domain": {"T": "i64"}}, "metric": "absolute_distance"}"#;

@@ -1,0 +1,57 @@
+//! Studies under durable budgets, and slips in their use.
+
+use serde_json::{Value as Json, json};
+
+use crate::Desk;
+
+fn desk(unit: Json) -> Desk {
+    let desk = Desk::new();
+    desk.file("people.csv", "income\n10\n20\n30\n40\n50\n");
+    let study = json!({
+        "context": {
+            "data": "people.csv", "unit": unit, "budget": {"epsilon": 1},
+            "columns": {"income": {"T": "f64", "bounds": [0, 100], "missing": 0}},
+        },
+        "questions": [{"mean": {"column": "income"}}],
+    });
+    desk.file("study.json", study.to_string());
+    desk
+}
+const CREATE: [&str; 6] = ["budget", "create", "b.ledger:x", "--epsilon", "3", "--metric"];
+const ASK: [&str; 6] = ["ask", "study.json", "--budget", "b.ledger:x", "--id", "a"];
+
+#[test]
+fn a_budget_for_replaced_rows_pays_for_a_study_of_answers() {
+    for (rows, unit) in [(1, "1"), (3, "3")] {
+        let desk = desk(json!({"answers_of_person": rows}));
+        desk.says(&[&CREATE[..], &["change_one_distance", "--unit", unit, "--size", "5"]].concat());
+        let text = desk.says(&ASK);
+        assert!(text.contains("mean of income"), "{text}");
+        assert_eq!(desk.says(&ASK), text);
+    }
+    // The budget does not protect fewer rows than the study, and not a row that is added.
+    for (unit, metric) in [("2", "change_one_distance"), ("1", "symmetric_distance")] {
+        let desk = desk(json!({"answers_of_person": 1}));
+        desk.says(&[&CREATE[..], &[metric, "--unit", unit]].concat());
+        let message = desk.fails(&ASK, 1);
+        assert!(message.contains("the release is for distance 2"), "{message}");
+    }
+    let desk = desk(json!({"person": 1}));
+    desk.says(&[&CREATE[..], &["change_one_distance", "--unit", "1"]].concat());
+    assert!(desk.fails(&ASK, 1).contains("the release is for distance 1"));
+}
+#[test]
+fn an_id_with_another_probability_is_answered_by_the_earlier_probability() {
+    let desk = desk(json!({"person": 1}));
+    desk.says(&[&CREATE[..], &["symmetric_distance", "--unit", "1"]].concat());
+    let text = desk.says(&[&ASK[..], &["--alpha", "0.1"]].concat());
+    let message = desk.fails(&ASK, 1);
+    assert!(message.contains("argument `alpha`") && message.contains("--alpha 0.1"), "{message}");
+    assert_eq!(desk.says(&[&ASK[..], &["--alpha", "0.1"]].concat()), text);
+}
+#[test]
+fn a_folder_is_no_table() {
+    let desk = desk(json!({"person": 1}));
+    let message = desk.fails(&["ask", "study.json", "--data", "."], 1);
+    assert!(message.contains("this is a folder"), "{message}");
+}
