@@ -48,14 +48,36 @@ pub(crate) struct Shown {
 }
 impl std::fmt::Display for Answer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let print = |batch: &RecordBatch| pretty_format_batches(std::slice::from_ref(batch));
-        let table = print(&self.table).map_err(|_| std::fmt::Error)?;
-        let values = print(&self.values).map_err(|_| std::fmt::Error)?;
+        let values = printed(&self.values).map_err(|_| std::fmt::Error)?;
         if let Some(warning) = self.document["warning"].as_str() {
             return write!(f, "warning: {warning}\n\n{values}");
         }
-        write!(f, "{table}\n\n{values}")
+        match printed(&self.table) {
+            Ok(table) => write!(f, "{table}\n\n{values}"),
+            Err(error) => write!(f, "warning: {}\n\n{values}", instead(&error)),
+        }
     }
+}
+/// Print a table.
+///
+/// # Errors
+/// `FailedFunction` when a cell cannot be printed, such as a time in an unknown time zone.
+pub(crate) fn printed(batch: &RecordBatch) -> Result<String> {
+    let table = pretty_format_batches(std::slice::from_ref(batch)).map_err(arrow)?;
+    Ok(table.to_string())
+}
+/// Return a table unchanged if it can be printed. Whether a column can be printed depends on its
+/// type, so only the first row is printed.
+///
+/// # Errors
+/// The errors of [`printed`].
+pub(crate) fn printable(batch: RecordBatch) -> Result<RecordBatch> {
+    printed(&batch.slice(0, batch.num_rows().min(1))).map(|_| batch)
+}
+/// Return the warning for an error after the charge. The answer then has the released values, so
+/// the release is not lost.
+pub(crate) fn instead(error: &Error) -> String {
+    format!("{error}\nThe budget is charged, so the answer has the released values instead.")
 }
 
 fn arrow(error: ArrowError) -> Error {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
-use opendp_ledger::{Ledger, Loss, Notion, Request, Terms};
+use opendp_ledger::{Account as Found, Ledger, Loss, Notion, Request, Terms};
 use opendp_measurements::accounting::{AdaptiveAccount, AdaptiveLoss, Kind, Share};
 
 use crate::metadata::{BudgetText, Table};
@@ -131,39 +131,14 @@ impl Account {
         composition: Composition,
         tables: &BTreeMap<String, Table>,
     ) -> Result<Self> {
-        let tight = composition == Composition::Tight;
-        match ledger.account(name) {
-            Ok(account) if !protects(&account.terms, tables) => {
-                let terms = account.terms.to_json();
-                let reason = format!(
-                    "budget `{name}` of the ledger is for other data or for another unit: {terms}.\n\
-                     A budget for tables may state only a unit in `symmetric_distance`, and the \
-                     unit of each private table must be this number of rows. Name a new budget"
-                );
-                return Err(Error::argument("budget", reason));
+        let found = match ledger.account(name) {
+            Err(error) if error.kind() == "NotFound" => {
+                created(&ledger, name, budget, composition)?
             }
-            Ok(account) if account.total != budget.0 => {
-                let total = account.total;
-                let reason = format!(
-                    "budget `{name}` is {total} in the ledger, but {} in the metadata",
-                    budget.0
-                );
-                return Err(Error::argument("budget", reason));
-            }
-            Ok(account) if account.filters().is_some() != tight => {
-                let (theirs, ours) = if tight { ("sum", "tight") } else { ("tight", "sum") };
-                let reason = format!(
-                    "budget `{name}` composes as `{theirs}` in the ledger, but as `{ours}` in the \
-                     metadata.\nWrite `composition = \"{theirs}\"`, or name a new budget"
-                );
-                return Err(Error::argument("composition", reason));
-            }
-            Ok(_) => {}
-            Err(error) if error.kind() == "NotFound" && tight => {
-                ledger.create_tight(name, &budget.0, &Terms::new())?;
-            }
-            Err(error) if error.kind() == "NotFound" => ledger.create(name, &budget.0)?,
-            Err(error) => return Err(error),
+            found => Some(found?),
+        };
+        if let Some(found) = found {
+            check_terms(&found, name, budget, composition, tables)?;
         }
         let (name, notion) = (name.to_owned(), budget.0.notion());
         Ok(Account::Durable { ledger, name, notion, composition })
@@ -229,6 +204,58 @@ impl Account {
         }
     }
 }
+/// Create a budget in a ledger. If another process creates a budget of this name at the same time,
+/// return that budget.
+fn created(
+    ledger: &Ledger,
+    name: &str,
+    budget: &Budget,
+    composition: Composition,
+) -> Result<Option<Found>> {
+    let made = match composition {
+        Composition::Sum => ledger.create(name, &budget.0),
+        Composition::Tight => ledger.create_tight(name, &budget.0, &Terms::new()),
+    };
+    match made {
+        Ok(()) => Ok(None),
+        Err(error) => ledger.account(name).map(Some).map_err(|_| error),
+    }
+}
+/// Check that a budget of a ledger is the budget of the metadata.
+fn check_terms(
+    found: &Found,
+    name: &str,
+    budget: &Budget,
+    composition: Composition,
+    tables: &BTreeMap<String, Table>,
+) -> Result<()> {
+    let tight = composition == Composition::Tight;
+    if !protects(&found.terms, tables) {
+        let terms = found.terms.to_json();
+        let reason = format!(
+            "budget `{name}` of the ledger is for other data or for another unit: {terms}.\n\
+             The terms of a budget for tables may state a unit in `symmetric_distance`, but no size \
+             and no digest. Then each private table must have the unit `rows = k`, where `k` is the \
+             distance of the budget. Change the unit of the tables, or name a new budget"
+        );
+        return Err(Error::argument("budget", reason));
+    }
+    if found.total != budget.0 {
+        let total = &found.total;
+        let reason =
+            format!("budget `{name}` is {total} in the ledger, but {} in the metadata", budget.0);
+        return Err(Error::argument("budget", reason));
+    }
+    if found.filters().is_some() != tight {
+        let (theirs, ours) = if tight { ("sum", "tight") } else { ("tight", "sum") };
+        let reason = format!(
+            "budget `{name}` composes as `{theirs}` in the ledger, but as `{ours}` in the \
+             metadata.\nWrite `composition = \"{theirs}\"`, or name a new budget"
+        );
+        return Err(Error::argument("composition", reason));
+    }
+    Ok(())
+}
 /// Compute the filters of a budget of an epsilon and a delta.
 fn filters(budget: &Loss) -> Result<AdaptiveAccount> {
     match budget.parts() {
@@ -290,4 +317,29 @@ pub(crate) fn total(notion: Notion, losses: &[Loss]) -> Result<Loss> {
 pub(crate) fn share(loss: &Loss, shares: u32) -> Result<Loss> {
     let by = Exact::from_f64(f64::from(shares.max(1)))?;
     Loss::exact(loss.notion(), loss.parts().iter().map(|part| part.over(&by)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_that_another_process_creates_at_the_same_time_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(folder.path().join("budget.ledger")).unwrap();
+        let (small, large) = (Budget::epsilon(1.0).unwrap(), Budget::epsilon(2.0).unwrap());
+        let tables = BTreeMap::new();
+        let make = |budget| created(&ledger, "survey", budget, Composition::Sum).unwrap();
+        assert!(make(&small).is_none());
+        // A second process has not found the budget either.
+        let found = make(&small).unwrap();
+        let check = |budget, composition| {
+            check_terms(&found, "survey", budget, composition, &tables).is_ok()
+        };
+        assert!(check(&small, Composition::Sum));
+        // The controls: budgets that differ from the budget in the ledger.
+        assert!(!check(&large, Composition::Sum) && !check(&small, Composition::Tight));
+        let bad = created(&ledger, "", &small, Composition::Sum);
+        assert_eq!(bad.unwrap_err().kind(), "Argument");
+    }
 }

@@ -5,8 +5,9 @@
 //! leads to an error. The error contains the name of this node, function or type.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
-use datafusion::logical_expr::{Aggregate, LogicalPlan};
+use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
 use opendp_core::{Error, Result};
 
 use crate::ir::{Bounding, Branch, Plan, Row};
@@ -25,6 +26,15 @@ pub(crate) use weights::named;
 
 /// The largest number of nodes in the expressions of a query.
 const MOST_NODES: usize = 20_000;
+/// The largest number of levels of an expression. Expressions are processed by recursion, so more
+/// levels could need more than the stack. A level of an expression is at most ten levels of the
+/// printed statement, and [`PRINTED`](crate::engine::parse::PRINTED) bounds those levels.
+const MOST_LEVELS: usize = 200;
+/// The largest number of [steps](Row::steps) of all expressions together. An engine needs about a
+/// second for them.
+const MOST_STEPS: usize = 4_000_000;
+/// The largest number of characters of an expression that an error shows.
+const SHOWN: usize = 60;
 
 /// A query that can be made private.
 #[derive(Clone, Debug)]
@@ -165,25 +175,53 @@ impl<'a> Picked<'a> {
         Ok(Plan { branches, bounding, keys, sums, buckets })
     }
 }
-/// Check that the expressions of a query together have at most [`MOST_NODES`] nodes.
+/// Check that the expressions of a query together have at most [`MOST_NODES`] nodes, and that an
+/// engine reads them in at most [`MOST_STEPS`] steps.
 fn check_nodes<'a>(mut rows: impl Iterator<Item = &'a Row>) -> Result<()> {
-    // Stop at the first expression that exceeds the limit.
-    rows.try_fold(0, |sum, row| {
-        let sum = row.size().saturating_add(sum);
-        check_count(sum).map(|()| sum)
-    })
-    .map(|_| ())
+    // Stop at the first expression that exceeds a limit.
+    let add = |(nodes, steps): (usize, usize), row: &Row| {
+        let (nodes, steps) = (nodes + row.size(), steps.saturating_add(row.steps()));
+        match nodes <= MOST_NODES && steps <= MOST_STEPS {
+            true => Ok((nodes, steps)),
+            false => Err(nested("in all parts of the query together")),
+        }
+    };
+    rows.try_fold((0, 0), add).map(|_| ())
 }
-fn check_count(nodes: usize) -> Result<()> {
+/// Check a number of nodes. `what` is the expression that has these nodes.
+fn check_count(nodes: usize, what: &dyn Display) -> Result<()> {
     if nodes <= MOST_NODES {
         return Ok(());
     }
-    Err(Error::argument("query", "its expressions are nested too deeply"))
+    Err(deep(what))
+}
+/// Check the nodes, the levels and the steps of an expression.
+fn check_levels(row: Row, what: &Expr) -> Result<Row> {
+    check_count(row.size(), what)?;
+    match row.levels() <= MOST_LEVELS && row.steps() <= MOST_STEPS {
+        true => Ok(row),
+        false => Err(deep(what)),
+    }
+}
+/// Return the error for an expression with too many levels or nodes. The error shows only the
+/// beginning of a long expression.
+pub(crate) fn deep(what: &dyn Display) -> Error {
+    let text = what.to_string();
+    let start: String = text.chars().take(SHOWN).collect();
+    let more = if start.len() < text.len() { " ..." } else { "" };
+    nested(&format!("at `{start}{more}`"))
+}
+fn nested(place: &str) -> Error {
+    let reason = format!(
+        "expressions are nested too deeply, or are too long, {place}.\n\
+         Compute a part of the expressions beforehand, and read it as a column of the table"
+    );
+    Error::argument("query", reason)
 }
 /// Check that an expression can be copied this many times. A nested expression that is copied at
 /// each level would fill the memory before the whole query is checked.
-fn copied(row: Row, copies: usize) -> Result<Row> {
-    check_count(row.size().saturating_mul(copies)).map(|()| row)
+fn copied(row: Row, copies: usize, what: &Expr) -> Result<Row> {
+    check_count(row.size().saturating_mul(copies), what).map(|()| row)
 }
 /// Find the unit of privacy of a union of branches, and the limits on the rows of one individual.
 fn bounding(branches: &[Branch], tables: &Tables) -> Result<Bounding> {

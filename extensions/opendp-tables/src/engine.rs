@@ -7,6 +7,8 @@ use crate::metadata::Table;
 
 mod background;
 mod embedded;
+mod files;
+pub(crate) mod parse;
 mod source;
 
 pub use embedded::{DataFusion, cells};

@@ -6,6 +6,8 @@
 
 use crate::{Type, Value};
 
+mod sizes;
+
 /// A row-wise expression. The value of the expression depends only on one row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Row {
@@ -94,25 +96,6 @@ impl Row {
             }
             Row::Coalesce(all) => all.iter().find_map(Row::kind),
             Row::NullIf(value, _) => value.kind(),
-        }
-    }
-    /// Bound the number of printed nodes. Some operands are printed twice.
-    pub(crate) fn size(&self) -> usize {
-        let add = usize::saturating_add;
-        1 + match self {
-            Row::Column { .. } | Row::Literal(_) => 0,
-            Row::In(row, values) => row.size() + values.len(),
-            Row::Negative(x) | Row::Rounded(_, x) | Row::Not(x) | Row::IsNull(x) => x.size(),
-            Row::Float(x) => x.size(),
-            Row::Clamp(x, ..) => x.size().saturating_mul(2).min(1 << 40),
-            Row::Arithmetic(_, x, y) => add(x.size(), y.size()).saturating_mul(2).min(1 << 40),
-            Row::Compare(_, x, y) => x.size() + y.size(),
-            Row::And(x, y) | Row::Or(x, y) | Row::NullIf(x, y) => x.size() + y.size(),
-            Row::Coalesce(all) => all.iter().map(Row::size).sum(),
-            Row::Case(cases, otherwise) => {
-                let cases: usize = cases.iter().map(|(x, y)| x.size() + y.size()).sum();
-                cases + otherwise.as_ref().map_or(0, |row| row.size())
-            }
         }
     }
 }

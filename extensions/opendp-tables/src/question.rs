@@ -8,7 +8,7 @@ use opendp_report::{Account, Spent};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
-use crate::answer::{Answer, Named, Shown, value_table};
+use crate::answer::{Answer, Named, Shown, instead, printable, value_table};
 use crate::budget::{Budget, Composition, share, tight_share};
 use crate::check::{Checked, Output};
 use crate::columns::columns;
@@ -198,7 +198,6 @@ impl<'a> Question<'a> {
     /// document has a `warning`.
     pub fn release(self) -> Result<Answer> {
         let mechanisms = self.mechanisms()?;
-        self.check_public_keys()?;
         let id = self.id.clone().map_or_else(|| self.usual_id(), Ok)?;
         let tables = self.checked.plan.branches.iter().flat_map(|branch| {
             let joined = branch.joins.iter().map(|join| &join.table);
@@ -215,8 +214,8 @@ impl<'a> Question<'a> {
                 &json!({"query": self.text, "plan": self.digest(), "noise": scales(&mechanisms)}),
             )
             .source(&source);
-        let rehearse = || self.rehearse(&mechanisms);
-        let text = self.session.account.release(&request, rehearse, || {
+        let check = || self.rehearse(&mechanisms).and_then(|()| self.check_public_keys());
+        let text = self.session.account.release(&request, check, || {
             let exact = Exact::run(&self.checked.plan, &*self.session.engine, &seed()?);
             if exact.as_ref().is_err_and(|error| *error == undecoded()) {
                 return Ok(REFUSAL.to_owned());
@@ -263,6 +262,8 @@ impl<'a> Question<'a> {
         let columns = columns(&self.checked, mechanisms, noisy)?;
         let plan = &self.checked.plan;
         let table = self.post_processed(noisy, &columns);
+        // A table that cannot be printed is an error like a step that fails.
+        let table = table.and_then(printable);
         let notion = mechanisms.loss.notion();
         let named = self.names()?.into_iter().zip(columns).zip(&self.checked.outputs);
         let named: Vec<Named> = named
@@ -275,7 +276,7 @@ impl<'a> Question<'a> {
         let values = value_table(plan, noisy, &named, notion.parts())?;
         let mut document = self.document(mechanisms, noisy)?;
         let table = table.unwrap_or_else(|error| {
-            document["warning"] = steps::warning(&error).into();
+            document["warning"] = instead(&error).into();
             values.clone()
         });
         let cells = named.iter().flat_map(|(_, column, _)| &column.cells);

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::empty::EmptyTable;
 use datafusion::error::DataFusionError;
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use opendp_core::{Error, Result};
 use opendp_ledger::{Ledger, Loss};
@@ -18,11 +19,13 @@ use serde_json::{Value as Json, json};
 use crate::Type;
 use crate::budget::{Account, Budget, Composition};
 use crate::check::{Checked, Tables, check};
-use crate::engine::{DataFusion, Engine, Source};
+use crate::engine::{DataFusion, Engine, Source, parse};
 use crate::functions::{clamp_function, quantile_function, weight_function};
 use crate::metadata::{Metadata, check_name};
 use crate::question::Question;
 use crate::sql::quoted;
+
+mod deep;
 
 /// Tables with public metadata, a budget, and an engine that reads them.
 pub struct Session {
@@ -167,6 +170,7 @@ impl Session {
     /// The errors of [`query`](Session::query).
     pub fn ask(&self, frame: DataFrame) -> Result<Question<'_>> {
         let plan = frame.into_unoptimized_plan();
+        let plan = self.waiter.wait(async { without_depth(plan) }).map_err(unreadable)?;
         let text = plan.display_indent().to_string();
         Question::new(self, &text, check(plan, &self.metadata.tables)?)
     }
@@ -208,73 +212,44 @@ impl Session {
         // Make the plan on a thread with a large stack. If the plan is nested too deeply, it is
         // refused, and its memory is freed on this thread too.
         let planned = self.waiter.wait(async {
-            let plan = state.create_logical_plan(sql).await?;
-            if is_deep(&plan)? {
-                return Err(DataFusionError::Plan("the query is nested too deeply".into()));
-            }
-            Ok(plan)
+            let plan = parse::planned(&state, sql, parse::WRITTEN).await?;
+            without_depth(plan)
         });
-        planned.map_err(|error| {
-            let text = error.strip_backtrace();
-            Error::argument("query", text.lines().next().unwrap_or("it cannot be read").to_owned())
-        })
+        planned.map_err(unreadable)
     }
     /// Run a plan that computes only with released values.
     pub(crate) fn computed(&self, plan: LogicalPlan) -> Result<Vec<RecordBatch>, DataFusionError> {
-        self.waiter.wait(async { self.planner.execute_logical_plan(plan).await?.collect().await })
+        let plan = self.arranged(plan)?;
+        self.waiter.wait(collect(plan, self.planner.task_ctx()))
+    }
+    /// Make the physical plan of a plan that computes only with released values. If this takes too
+    /// long, it is an error, because a release that is charged must have an answer.
+    pub(crate) fn arranged(
+        &self,
+        plan: LogicalPlan,
+    ) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
+        let planner = self.planner.clone();
+        self.waiter.within(PLANNING, async move {
+            planner.execute_logical_plan(plan).await?.create_physical_plan().await
+        })
     }
 }
-/// The limit on the levels of an expression, and also on the nodes of a plan.
-const MOST_LEVELS: usize = 200;
-/// The limit on the nodes that an engine adds to an expression when it copies operands.
-const MOST_COPIES: usize = 4000;
-/// Return whether a plan has more than [`MOST_LEVELS`] nodes, or an expression with more than
-/// [`MOST_LEVELS`] levels or [`MOST_COPIES`] copied nodes. The thread that makes plans has a large
-/// stack. A thread with a smaller stack could run out of stack when it processes a plan with more
-/// than [`MOST_LEVELS`] nodes or levels.
-fn is_deep(plan: &LogicalPlan) -> Result<bool, DataFusionError> {
-    let (mut nodes, mut levels, mut copies) = (0, 0, 0);
-    plan.apply_with_subqueries(|node| {
-        nodes += 1;
-        for expr in node.expressions() {
-            levels = levels.max(depth(&expr)?);
-            if levels <= MOST_LEVELS {
-                let [stated, copied] = size(&expr)?;
-                copies = copies.max(copied - stated);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    Ok(MOST_LEVELS < levels || MOST_LEVELS < nodes || MOST_COPIES < copies)
+/// The longest time to plan the steps after a release. Usual steps take some milliseconds.
+const PLANNING: Duration = Duration::from_secs(60);
+/// Return a plan unchanged, or an error if it is nested too deeply.
+fn without_depth(plan: LogicalPlan) -> Result<LogicalPlan, DataFusionError> {
+    match deep::is_deep(&plan)? {
+        true => Err(DataFusionError::Plan(deep::DEEP.into())),
+        false => Ok(plan),
+    }
 }
-/// Count the nodes of an expression as it is stated, and with the copies that an engine makes. The
-/// engine copies the operand of BETWEEN, and the operand of CASE for each WHEN.
-fn size(expr: &Expr) -> Result<[usize; 2], DataFusionError> {
-    let mut sum = [1_usize, 1];
-    let operand = match expr {
-        Expr::Between(between) => Some((&*between.expr, 2)),
-        Expr::Case(case) => {
-            case.expr.as_deref().map(|operand| (operand, case.when_then_expr.len()))
-        }
-        _ => None,
+/// Return the error for a query that cannot be planned.
+fn unreadable(error: DataFusionError) -> Error {
+    let text = match parse::too_deep(&error) {
+        true => deep::DEEP.to_owned(),
+        false => error.strip_backtrace(),
     };
-    expr.apply_children(|child| {
-        let [stated, copied] = size(child)?;
-        let times = operand.filter(|(operand, _)| std::ptr::eq(*operand, child));
-        let times = times.map_or(1, |(_, times)| times.max(1));
-        sum[0] = sum[0].saturating_add(stated);
-        sum[1] = sum[1].saturating_add(copied.saturating_mul(times));
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    Ok(sum)
-}
-fn depth(expr: &Expr) -> Result<usize, DataFusionError> {
-    let mut below = 0;
-    expr.apply_children(|child| {
-        below = below.max(depth(child)?);
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    Ok(below + 1)
+    Error::argument("query", text.lines().next().unwrap_or("it cannot be read").to_owned())
 }
 /// Make a context that has all tables with their columns, but without rows.
 fn planner(tables: &Tables) -> Result<SessionContext> {

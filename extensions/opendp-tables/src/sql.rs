@@ -17,7 +17,7 @@ mod limits;
 mod rows;
 
 pub(crate) use limits::seeded;
-pub(crate) use rows::quoted;
+pub(crate) use rows::{is_safe, quoted};
 
 /// The SQL dialect that an engine reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

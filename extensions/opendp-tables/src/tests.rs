@@ -7,6 +7,7 @@ mod exchanges;
 mod files;
 mod gaussian;
 mod ledgers;
+mod nesting;
 mod pages;
 mod postgres;
 mod queries;

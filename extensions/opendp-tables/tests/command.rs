@@ -24,10 +24,7 @@ fn text(output: &Output) -> String {
 }
 #[test]
 fn explains_spends_once_and_refuses() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("study.toml"), METADATA).unwrap();
-    let rows: String = (0..500).map(|k| format!("{},{}\n", k % 90, ["f", "m"][k % 2])).collect();
-    std::fs::write(folder.path().join("people.csv"), format!("age,sex\n{rows}")).unwrap();
+    let folder = study();
     let config = ["--config", "study.toml"];
     let sql = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex ORDER BY sex";
     let ask = |first: &[&str], more: &[&str]| {
@@ -65,4 +62,53 @@ fn explains_spends_once_and_refuses() {
     let refused = run(folder.path(), &["--config", "study.toml", "SELECT age FROM people"]);
     assert_eq!(refused.status.code(), Some(1));
     assert_eq!(run(folder.path(), &[]).status.code(), Some(2));
+}
+/// Open a folder with a ledger and 500 rows.
+fn study() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("study.toml"), METADATA).unwrap();
+    let rows: String = (0..500).map(|k| format!("{},{}\n", k % 90, ["f", "m"][k % 2])).collect();
+    std::fs::write(folder.path().join("people.csv"), format!("age,sex\n{rows}")).unwrap();
+    folder
+}
+#[test]
+fn an_answer_is_printed_although_a_file_cannot_be_written() {
+    let folder = study();
+    let ask = |more: &[&str]| {
+        let sql = "SELECT COUNT(*) AS n FROM people";
+        let all = ["--config", "study.toml", sql, "--epsilon", "0.25", "--id", "first"];
+        run(folder.path(), &[&all, more].concat())
+    };
+    let missing = ["--document", "missing/x.json", "--html", "missing/x.html"];
+    let answer = ask(&missing);
+    assert_eq!(answer.status.code(), Some(1));
+    let error = String::from_utf8_lossy(&answer.stderr).into_owned();
+    assert!(error.contains("release document") && error.contains("page"), "{error}");
+    assert!(error.contains("the answer is printed"), "{error}");
+    // The control: the same answer with files that can be written.
+    let written = ask(&["--document", "x.json", "--html", "x.html"]);
+    assert!(written.status.success() && text(&written).contains("| n "), "{written:?}");
+    assert_eq!(text(&written), text(&answer));
+    assert!(folder.path().join("x.json").exists() && folder.path().join("x.html").exists());
+}
+/// Several first questions on a new ledger can create its budget at the same time.
+#[test]
+fn first_questions_in_parallel_share_a_budget() {
+    for _ in 0..4 {
+        let folder = study();
+        let ask = |k: usize| {
+            let id = k.to_string();
+            let sql = "SELECT COUNT(*) FROM people";
+            let all = ["--config", "study.toml", sql, "--epsilon", "0.0625", "--id", &id];
+            run(folder.path(), &all)
+        };
+        let answers: Vec<Output> = std::thread::scope(|scope| {
+            let ask = &ask;
+            let all: Vec<_> = (0..8).map(|k| scope.spawn(move || ask(k))).collect();
+            all.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(answers.iter().all(|answer| answer.status.success()), "{answers:?}");
+        let left = run(folder.path(), &["budget", "--config", "study.toml"]);
+        assert_eq!(text(&left), "epsilon 0.5 is left\n");
+    }
 }

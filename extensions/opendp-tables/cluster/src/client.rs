@@ -79,8 +79,7 @@ impl Cluster {
     /// statement.
     async fn ask(&self, statement: &str) -> Result<Vec<RecordBatch>, Failure> {
         let context = self.local.context();
-        let planned = async { context.sql(statement).await?.create_physical_plan().await };
-        let plan = planned.await.map_err(Failure::Engine)?;
+        let plan = self.local.plan(statement).await.map_err(Failure::Engine)?;
         let asked = timeout(self.limit, collect(plan.clone(), context.task_ctx())).await;
         let answer = match asked {
             Ok(answer) => answer.map_err(Failure::Engine),

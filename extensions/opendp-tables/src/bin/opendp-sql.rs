@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -131,13 +131,24 @@ fn query(ask: &Ask) -> Result<String> {
     let answer = watched(&session, || question.release());
     let answer = answer?;
     let document = format!("{:#}", answer.document);
-    if let Some(path) = &ask.document {
-        write(path, &document, "release document")?;
+    let files = [
+        ask.document.as_ref().map(|path| write(path, &document, "release document")),
+        ask.html.as_ref().map(|path| write(path, &answer.to_html(), "page")),
+    ];
+    let text = if ask.json { document } else { answer.to_string() };
+    let mut failures = files.into_iter().flatten().filter_map(Result::err).peekable();
+    if failures.peek().is_none() {
+        return Ok(text);
     }
-    if let Some(path) = &ask.html {
-        write(path, &answer.to_html(), "page")?;
-    }
-    Ok(if ask.json { document } else { answer.to_string() })
+    // The answer is paid for, so it is printed although a file is missing.
+    let printed = writeln!(std::io::stdout(), "{text}");
+    let place = if printed.is_ok() { ", and the answer is printed" } else { "" };
+    let all: Vec<String> = failures.collect();
+    Err(Error::FailedFunction(format!(
+        "{}.\nThe budget is spent{place}. With a ledger and `--id`, ask again with the same id to \
+         write the file: it costs nothing.",
+        all.join(".\n")
+    )))
 }
 /// Show the number of read rows on a terminal. This is allowed, because the person who runs this
 /// command can read the files.
@@ -163,14 +174,10 @@ fn watched<T>(session: &Session, release: impl FnOnce() -> T) -> T {
         released
     })
 }
-fn write(path: &PathBuf, text: &str, what: &str) -> Result<()> {
-    std::fs::write(path, text).map_err(|error| {
-        let file = path.display();
-        Error::FailedFunction(format!(
-            "the {what} cannot be written to {file}: {error}.\n\
-             The budget is spent. With a ledger and `--id`, ask again with the same id: it costs nothing."
-        ))
-    })
+/// Write a file, or return the reason why it cannot be written.
+fn write(path: &Path, text: &str, what: &str) -> Result<(), String> {
+    let reason = |error| format!("the {what} cannot be written to {}: {error}", path.display());
+    std::fs::write(path, text).map_err(reason)
 }
 fn explain(ask: &Ask) -> Result<String> {
     let session = Session::open(&ask.config)?;

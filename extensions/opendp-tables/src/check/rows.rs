@@ -8,7 +8,7 @@ use datafusion::logical_expr::expr::{Case, InList, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator as Sign};
 use opendp_core::{Error, Result};
 
-use super::{check_count, copied, refused};
+use super::{check_count, check_levels, copied, deep, refused};
 use crate::ir::{Comparison, Operator, Rounding, Row};
 use crate::metadata::check_bounds;
 use crate::{Type, Value};
@@ -16,7 +16,8 @@ use crate::{Type, Value};
 /// Read an expression over the columns of `schema`. For each of these columns, `columns` has an
 /// expression over the columns of a table.
 pub(crate) fn row(expr: &Expr, schema: &DFSchema, columns: &[Row]) -> Result<Row> {
-    Reader { schema, columns, copied: Cell::new(0) }.row(expr, 0)
+    let row = Reader { schema, columns, copied: Cell::new(0) }.row(expr, 0)?;
+    check_levels(row, expr)
 }
 /// Read a number that the query states.
 pub(crate) fn public_number(expr: &Expr) -> Option<f64> {
@@ -60,7 +61,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn row(&self, expr: &Expr, depth: usize) -> Result<Row> {
         if depth > 100 {
-            return Err(Error::argument("query", "its expressions are nested too deeply"));
+            return Err(deep(expr));
         }
         let read = |expr: &Expr| self.row(expr, depth + 1);
         let condition = |expr: &Expr| self.typed(expr, Type::Boolean, depth);
@@ -73,7 +74,7 @@ impl Reader<'_> {
                     .ok_or_else(|| Error::NotFound(format!("there is no column `{column}`")))?;
                 // A query with many names of a long expression would fill the memory.
                 self.copied.set(self.copied.get().saturating_add(found.size()));
-                check_count(self.copied.get())?;
+                check_count(self.copied.get(), column)?;
                 Ok(found.clone())
             }
             Expr::Literal(value, _) => literal(value).map(Row::Literal).ok_or_else(|| {
@@ -91,7 +92,7 @@ impl Reader<'_> {
             },
             Expr::BinaryExpr(binary) => self.binary(binary, depth),
             Expr::Between(between) => {
-                let value = copied(read(&between.expr)?, 2)?;
+                let value = copied(read(&between.expr)?, 2, &between.expr)?;
                 let low = compare(Comparison::AtLeast, value.clone(), read(&between.low)?)?;
                 let high = compare(Comparison::AtMost, value, read(&between.high)?)?;
                 let inside = Row::And(low.into(), high.into());
@@ -185,7 +186,7 @@ impl Reader<'_> {
     }
     fn case(&self, case: &Case, depth: usize) -> Result<Row> {
         let copies = case.when_then_expr.len();
-        let subject = |expr: &Expr| copied(self.row(expr, depth + 1)?, copies);
+        let subject = |expr: &Expr| copied(self.row(expr, depth + 1)?, copies, expr);
         let subject = case.expr.as_deref().map(subject).transpose()?;
         let (mut conditions, mut values) = (Vec::new(), Vec::new());
         for (when, then) in &case.when_then_expr {

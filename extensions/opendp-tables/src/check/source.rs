@@ -88,10 +88,10 @@ pub(crate) fn relation(plan: &LogicalPlan, tables: &Tables) -> Result<Relation> 
 /// projection below it. So count the nodes after each expression.
 fn projected(exprs: &[Expr], schema: &DFSchema, columns: &[Row]) -> Result<Vec<Row>> {
     let mut nodes = 0_usize;
-    let read = |expr| {
+    let read = |expr: &Expr| {
         let row = row(expr, schema, columns)?;
         nodes = nodes.saturating_add(row.size());
-        check_count(nodes).map(|()| row)
+        check_count(nodes, expr).map(|()| row)
     };
     exprs.iter().map(read).collect()
 }

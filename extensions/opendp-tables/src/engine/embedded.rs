@@ -1,23 +1,23 @@
 //! DataFusion in this process.
 
+use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::MemTable;
-use datafusion::datasource::file_format::FileFormat;
-use datafusion::datasource::file_format::csv::CsvFormat;
-use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::error::DataFusionError;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, collect};
 use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionContext};
-use futures::{StreamExt, TryStreamExt};
+use futures::StreamExt;
 use opendp_core::{Error, Result};
 use tokio::runtime::{Builder, Handle};
 
 use super::background::Background;
+use super::files::{HEADER_ONLY, MOST_FOLDERS, cannot_open, check_files, reason, same_headers};
 use super::source::{Source, same_columns};
-use super::{Cells, Engine, failed, undecoded};
+use super::{Cells, Engine, failed, parse, undecoded};
 use crate::metadata::{Column, Table};
 use crate::sql::quoted;
 use crate::{Dialect, Type};
@@ -93,10 +93,19 @@ impl DataFusion {
     pub fn context(&self) -> &SessionContext {
         &self.context
     }
+    /// Make the plan of a statement of an exact plan. In contrast to the context of the engine,
+    /// this function also reads statements that nest deeply. The time to read a statement grows
+    /// only in proportion to its length.
+    ///
+    /// # Errors
+    /// The errors of the engine.
+    pub async fn plan(&self, statement: &str) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
+        let plan = parse::planned(&self.context.state(), statement, parse::PRINTED).await?;
+        self.context.execute_logical_plan(plan).await?.create_physical_plan().await
+    }
     /// Make the plan of a statement, and store it as the running plan.
     fn planned(&self, statement: &str) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
-        let plan = async { self.context.sql(statement).await?.create_physical_plan().await };
-        let plan = self.wait(plan)?;
+        let plan = self.wait(self.plan(statement))?;
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(plan.clone());
         Ok(plan)
     }
@@ -136,9 +145,11 @@ impl DataFusion {
     /// a folder have different headers. The errors show no cell and no undescribed column.
     pub fn register(&self, name: &str, table: &Table, source: Source) -> Result<()> {
         let raw = format!("__raw {name}");
-        let closed = |error: DataFusionError| cannot_open(name, &reason(&error));
+        check_files(name, &source)?;
+        let known = source.clone();
+        let closed = |error: DataFusionError| cannot_open(name, &reason(&error, &known));
         let uniform = match &source {
-            Source::Csv(path) => self.wait(self.same_headers(path)).map_err(closed)?,
+            Source::Csv(path) => self.wait(same_headers(&self.context, path)).map_err(closed)?,
             Source::Batches(batches) => same_columns(batches),
             Source::Parquet(_) | Source::Provider(_) => true,
         };
@@ -162,30 +173,11 @@ impl DataFusion {
         let columns = table.columns.iter().map(read).collect::<Result<Vec<_>>>()?;
         let view = format!("SELECT {} FROM {}", columns.join(", "), quoted(&raw));
         let made = self.wait(async {
-            let view = self.context.sql(&view).await?.into_view();
+            let view = parse::planned(&self.context.state(), &view, parse::PRINTED).await?;
+            let view = self.context.execute_logical_plan(view).await?.into_view();
             self.context.register_table(quoted(name), view)
         });
         made.map(|_| ()).map_err(closed)
-    }
-    /// Return whether all CSV files at a path have the same header. The engine reads the header of
-    /// one file, and reads the columns of all files by their positions.
-    async fn same_headers(&self, path: &str) -> Result<bool, DataFusionError> {
-        let url = ListingTableUrl::parse(path)?;
-        let (state, store) = (self.context.state(), self.context.runtime_env());
-        let store = store.object_store(&url)?;
-        let files = url.list_all_files(&state, store.as_ref(), ".csv").await?;
-        let files: Vec<_> = files.try_collect().await?;
-        let format = CsvFormat::default().with_has_header(true);
-        let format = format.with_schema_infer_max_rec(HEADER_ONLY);
-        let mut first: Option<Vec<String>> = None;
-        for file in files.iter().filter(|file| 0 < file.size && 1 < files.len()) {
-            let schema = format.infer_schema(&state, &store, std::slice::from_ref(file)).await?;
-            let names = schema.fields().iter().map(|field| field.name().clone()).collect();
-            if *first.get_or_insert_with(|| Vec::clone(&names)) != names {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
     async fn open(&self, name: &str, source: Source) -> Result<(), DataFusionError> {
         let name = quoted(name);
@@ -239,10 +231,31 @@ impl DataFusion {
             waiting.unwrap_or_else(|_| Err(DataFusionError::Internal("a thread stopped".into())))
         })
     }
+    /// Wait for a future on a separate thread, but not longer than `limit`. If the time is over,
+    /// the thread continues, because nothing can stop it.
+    ///
+    /// # Errors
+    /// The errors of the future, and an error when the time is over or the thread cannot be
+    /// started.
+    pub(crate) fn within<T: Send + 'static>(
+        &self,
+        limit: Duration,
+        future: impl Future<Output = Result<T, DataFusionError>> + Send + 'static,
+    ) -> Result<T, DataFusionError> {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let runtime = self.handle.clone();
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        // After the limit, the result is dropped.
+        thread.spawn(move || drop(sender.send(runtime.block_on(future))))?;
+        receiver.recv_timeout(limit).unwrap_or_else(|error| {
+            let reason = match error {
+                RecvTimeoutError::Timeout => format!("no plan was found in {limit:?}"),
+                RecvTimeoutError::Disconnected => "a thread stopped".to_owned(),
+            };
+            Err(DataFusionError::Execution(reason))
+        })
+    }
 }
-/// The number of records that are decoded to open a CSV file. An error of a record would depend on
-/// the data, and would be free. So only the header is read.
-const HEADER_ONLY: usize = 0;
 impl Engine for DataFusion {
     fn name(&self) -> String {
         format!("DataFusion {}", datafusion::DATAFUSION_VERSION)
@@ -299,8 +312,7 @@ fn scanned(plan: &Arc<dyn ExecutionPlan>) -> u64 {
 fn partitions(path: &str) -> Vec<(String, DataType)> {
     let mut folder = std::path::PathBuf::from(path);
     let mut columns = Vec::new();
-    // The number of levels is bounded, because a link can lead back to a parent folder.
-    for _ in 0..32 {
+    for _ in 0..MOST_FOLDERS {
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
         let named = |entry: std::fs::DirEntry| {
             let name = entry.file_name().into_string().ok()?;
@@ -367,15 +379,6 @@ fn read_as(column: &str, found: &DataType, kind: Type) -> String {
         None => format!("{cast} AS {column}"),
     }
 }
-/// Return a reason for an error. The reason shows no cell. Other texts of the engine can contain
-/// cells, for example the first record of a file without a header.
-fn reason(error: &DataFusionError) -> String {
-    match error.find_root() {
-        DataFusionError::ObjectStore(error) => error.to_string(),
-        DataFusionError::IoError(error) => error.to_string(),
-        _ => "the engine cannot read it; check that it is CSV with a header, or Parquet".into(),
-    }
-}
 /// Return the error for a failure while records are read. If the file itself can be read, a single
 /// record can cause the failure. So the error is `undecoded`.
 fn unread(error: &DataFusionError) -> Error {
@@ -392,7 +395,4 @@ fn of_system(error: &DataFusionError) -> bool {
     std::iter::successors(Some(first), |error| error.source())
         .filter_map(|error| error.downcast_ref::<std::io::Error>())
         .any(|error| error.raw_os_error().is_some())
-}
-fn cannot_open(name: &str, reason: &str) -> Error {
-    Error::FailedFunction(format!("table `{name}` cannot be opened: {reason}"))
 }

@@ -14,7 +14,7 @@ use opendp_core::{Error, Result};
 
 use super::Question;
 use crate::Value;
-use crate::answer::aggregate_table;
+use crate::answer::{aggregate_table, printable};
 use crate::check::replaced;
 use crate::columns::{ReleasedColumn, columns};
 use crate::ir::{Key, Plan};
@@ -26,27 +26,40 @@ impl Question<'_> {
     /// numbers and on large numbers, they would probably fail on the released numbers, too.
     ///
     /// Private keys and choices such as MAX cannot be made up, because steps such as a CAST of a
-    /// key can need realistic values. So queries with them are not tried.
+    /// key can need realistic values. So the steps of queries with them are planned, but not run.
     ///
     /// # Errors
-    /// `Argument` when the steps fail.
+    /// `Argument` when the steps fail, or when their result cannot be printed.
     pub(super) fn rehearse(&self, mechanisms: &Mechanisms) -> Result<()> {
-        let private = self.checked.plan.keys.iter().any(|key| key.public.is_none());
-        if private || !mechanisms.choices.is_empty() {
-            return Ok(());
-        }
+        let plan = &self.checked.plan;
+        let private = plan.keys.iter().any(|key| key.public.is_none());
         let attempt = |first: usize, step: usize| {
-            let noisy = made_up(&self.checked.plan, first, step);
+            let noisy = made_up(plan, first, step);
             let columns = columns(&self.checked, mechanisms, &noisy)?;
-            self.post_processed(&noisy, &columns).map(|_| ())
+            printable(self.post_processed(&noisy, &columns)?).map(|_| ())
         };
-        attempt(2, 1).or_else(|_| attempt(1_000_003, 7)).map_err(|error| {
+        let tried = match private || !mechanisms.choices.is_empty() {
+            true => self.arranged(mechanisms),
+            false => attempt(2, 1).or_else(|_| attempt(1_000_003, 7)),
+        };
+        tried.map_err(|error| {
             let reason = format!(
                 "{error}\nThe numbers were made up before the release, and nothing was charged. \
                  Change the expressions after the aggregates, such as `a / b` or CAST, and ask again."
             );
             Error::argument("query", reason)
         })
+    }
+    /// Plan the steps after the release on a table without rows, and print their empty result.
+    fn arranged(&self, mechanisms: &Mechanisms) -> Result<()> {
+        let sums = vec![Vec::new(); self.checked.plan.sums.len()];
+        let choices = vec![Vec::new(); mechanisms.choices.len()];
+        let noisy = Noisy { groups: Vec::new(), sums, choices };
+        let columns = columns(&self.checked, mechanisms, &noisy)?;
+        let plan = self.steps(&noisy, &columns)?;
+        let schema = plan.schema().inner().clone();
+        self.session.arranged(plan).map_err(failed)?;
+        printable(RecordBatch::new_empty(schema)).map(|_| ())
     }
     /// Compute the steps of the query that come after its aggregates: HAVING, ORDER BY, LIMIT and
     /// expressions. These steps use only the released values.
@@ -55,6 +68,14 @@ impl Question<'_> {
         noisy: &Noisy,
         columns: &[ReleasedColumn],
     ) -> Result<RecordBatch> {
+        let plan = self.steps(noisy, columns)?;
+        let schema = plan.schema().inner().clone();
+        let batches = self.session.computed(plan).map_err(failed)?;
+        let schema = batches.first().map_or(schema, RecordBatch::schema);
+        concat_batches(&schema, &batches).map_err(|error| failed(error.into()))
+    }
+    /// Return the plan of the steps that come after the aggregates.
+    fn steps(&self, noisy: &Noisy, columns: &[ReleasedColumn]) -> Result<LogicalPlan> {
         let schema = crate::check::aggregate_schema(&self.checked.query)?;
         let types: Vec<DataType> =
             schema.fields().iter().map(|field| field.data_type().clone()).collect();
@@ -72,21 +93,12 @@ impl Question<'_> {
             let released = scan.project(schema.iter().enumerate().map(column))?.build()?;
             replaced(&self.checked.query, released)
         };
-        let failed = |error: DataFusionError| {
-            let reason = error.strip_backtrace();
-            Error::FailedFunction(format!("computing with released values failed: {reason}"))
-        };
-        let plan = place().map_err(failed)?;
-        let schema = plan.schema().inner().clone();
-        let batches = self.session.computed(plan).map_err(failed)?;
-        let schema = batches.first().map_or(schema, RecordBatch::schema);
-        concat_batches(&schema, &batches).map_err(|error| failed(error.into()))
+        place().map_err(failed)
     }
 }
-/// Return the warning for steps that failed after the charge. The answer then has the released
-/// values, so the release is not lost.
-pub(super) fn warning(error: &Error) -> String {
-    format!("{error}\nThe budget is charged, so the answer has the released values instead.")
+fn failed(error: DataFusionError) -> Error {
+    let reason = error.strip_backtrace();
+    Error::FailedFunction(format!("computing with released values failed: {reason}"))
 }
 /// Make up noisy results of a plan whose keys are public. If the plan has no keys, make up one
 /// group. Otherwise make up two groups. All sums are different, so that a difference of two sums is

@@ -90,7 +90,7 @@ fn clamped(value: &str, low: f64, high: f64) -> String {
 /// product or a quotient can be negative zero, which becomes zero, as in [`column`]. A sum or a
 /// difference is never negative zero, because its operands are not negative zero.
 fn arithmetic(operator: Operator, x: &Row, y: &Row, dialect: Dialect) -> String {
-    let safe = Magnitude::of(operator, Magnitude::of_row(x), Magnitude::of_row(y)).is_safe();
+    let safe = is_safe(operator, x, y);
     let operand = |row: &Row| match safe {
         true => print(row, dialect),
         false => moderate(&print(row, dialect)),
@@ -102,6 +102,11 @@ fn arithmetic(operator: Operator, x: &Row, y: &Row, dialect: Dialect) -> String 
         Operator::Multiply => format!("({x} * {y} + {})", float(0.0)),
         Operator::Divide => format!("({x} / NULLIF({y}, {zero}) + {zero})", zero = float(0.0)),
     }
+}
+/// Return whether an operation on floats cannot overflow or underflow. If it is not safe, each
+/// operand is printed twice.
+pub(crate) fn is_safe(operator: Operator, x: &Row, y: &Row) -> bool {
+    Magnitude::of(operator, Magnitude::of_row(x), Magnitude::of_row(y)).is_safe()
 }
 /// Move a float to a moderate magnitude, as `unchecked_moderate` does. Null stays null.
 fn moderate(value: &str) -> String {

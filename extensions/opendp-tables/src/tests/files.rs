@@ -197,3 +197,67 @@ fn a_fraction_is_no_integer_in_any_layout_of_a_column() {
         assert_eq!(found, expected, "{} {nullable}", column.data_type());
     }
 }
+/// The reason why the metadata in a folder cannot be opened.
+fn refused(path: &str, format: &str, folder: &std::path::Path) -> String {
+    let metadata = METADATA.replace("PATH", path);
+    let metadata = metadata.replace("unit", &format!("format = \"{format}\"\nunit"));
+    std::fs::write(folder.join("study.toml"), metadata).unwrap();
+    Session::open(folder.join("study.toml"))
+        .map_or_else(|error| error.to_string(), |_| String::new())
+}
+#[test]
+fn files_of_a_folder_that_would_be_left_out_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = "age,income,sex,employed\n1,1,f,true\n";
+    let write = |name: &str| {
+        let path = folder.path().join("people").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, rows).unwrap();
+    };
+    let open = || refused("people", "csv", folder.path());
+    // The control: names that begin with `_` or `.` are left out without an error.
+    for name in ["b.csv", "_SUCCESS", ".b.csv.crc", "_old/a.txt"] {
+        write(name);
+    }
+    assert_eq!(open(), "");
+    for name in ["c.CSV", "d.txt", "e.csv.gz", "older/f.csv"] {
+        write(name);
+        let error = open();
+        let shown = name.split_inclusive('/').next().unwrap();
+        assert!(error.contains(&format!("`{shown}`")) && error.contains("`.csv`"), "{error}");
+        let path = folder.path().join("people").join(shown);
+        if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) }
+            .unwrap();
+    }
+    for k in 0..8 {
+        write(&format!("{k}.txt"));
+    }
+    assert!(open().contains("`4.txt` and 3 more would be left out"), "{}", open());
+}
+#[test]
+fn files_of_folders_that_are_columns_are_checked_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = folder.path().join("people/sex=f");
+    std::fs::create_dir_all(&part).unwrap();
+    std::fs::write(part.join("rows.csv"), "age,income,employed\n1,1,true\n").unwrap();
+    assert_eq!(refused("people", "csv", folder.path()), "");
+    std::fs::write(part.join("more.CSV"), "age,income,employed\n1,1,true\n").unwrap();
+    let error = refused("people", "csv", folder.path());
+    assert!(error.contains("`more.CSV`"), "{error}");
+}
+#[test]
+fn the_error_for_a_file_names_the_path_and_the_required_ending() {
+    let folder = tempfile::tempdir().unwrap();
+    for format in ["csv", "parquet"] {
+        let error = refused("nobody.csv", format, folder.path());
+        assert!(error.contains("nobody.csv` does not exist"), "{error}");
+        for name in ["people.txt", "people.CSV", "people.csv.gz"] {
+            std::fs::write(folder.path().join(name), "age,income,sex,employed\n").unwrap();
+            let error = refused(name, format, folder.path());
+            assert!(error.contains(&format!("{name}` does not end in `.{format}`")), "{error}");
+        }
+    }
+    // The control: a file with the required ending.
+    std::fs::write(folder.path().join("people.csv"), "age,income,sex,employed\n").unwrap();
+    assert_eq!(refused("people.csv", "csv", folder.path()), "");
+}

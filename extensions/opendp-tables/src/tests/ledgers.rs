@@ -71,6 +71,10 @@ fn a_budget_of_a_ledger_for_another_unit_is_refused() {
         let error = open(terms).unwrap_err();
         assert_eq!(error.kind(), "Argument");
         assert!(error.to_string().contains("for another unit"), "{error}");
+        assert!(
+            error.to_string().contains("must have the unit `rows = k`, where `k` is"),
+            "{error}"
+        );
     }
     // The controls: terms that state the unit of the table, and empty terms.
     assert!(open(Terms::new().with_unit(unit("symmetric_distance", 1))).is_ok());
@@ -151,4 +155,36 @@ fn records_that_cannot_be_decoded_are_charged() {
     std::fs::write(&path, rows).unwrap();
     let (answer, rest) = ask("whole", false);
     assert!(answer.is_ok() && rest == "epsilon 0", "{rest}");
+}
+/// A release that is paid for is returned, although the public table has changed.
+#[test]
+fn a_release_is_returned_although_a_key_of_a_public_table_is_no_longer_unique() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, lines: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, lines).unwrap();
+        Source::Csv(path.to_string_lossy().into_owned())
+    };
+    let people = write("people.csv", "pid,sex,town,age,income,employed\n1,m,a,30,2.5,true\n");
+    let ask = |zones: &str, id: &str| {
+        let mut metadata = metadata(described(PrivacyUnit::rows(1)));
+        let ledger = folder.path().join("budget.ledger");
+        metadata.budget.ledger = Some(ledger.to_string_lossy().into_owned());
+        metadata.budget.name = Some("survey".into());
+        metadata.tables.insert("zones".into(), super::sensitivity::zone_table());
+        let zones = write("zones.csv", zones);
+        let sources = vec![("people".into(), people.clone()), ("zones".into(), zones)];
+        let session = Session::new(metadata, sources).unwrap();
+        let sql = "SELECT COUNT(*) FROM people JOIN zones ON town = name";
+        let question = session.query(sql).unwrap();
+        let answer = question.spending(Budget::epsilon(0.1).unwrap()).id(id).release();
+        (answer, session.remaining().unwrap())
+    };
+    let (first, left) = ask("name\na\nb\n", "week 1");
+    let (again, after) = ask("name\na\na\n", "week 1");
+    assert_eq!((again.unwrap().values, &after), (first.unwrap().values, &left));
+    // The control: a new release with this table is refused, and nothing is charged.
+    let (other, after) = ask("name\na\na\n", "week 2");
+    assert!(other.unwrap_err().to_string().contains("has a value of `name` twice"));
+    assert_eq!(after, left);
 }

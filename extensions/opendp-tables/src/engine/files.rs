@@ -1,0 +1,130 @@
+//! Files and folders: which of their files are read, and why a file cannot be read.
+
+use std::path::Path;
+
+use datafusion::datasource::file_format::FileFormat;
+use datafusion::datasource::file_format::csv::CsvFormat;
+use datafusion::datasource::listing::ListingTableUrl;
+use datafusion::error::DataFusionError;
+use datafusion::prelude::SessionContext;
+use futures::TryStreamExt;
+use opendp_core::{Error, Result};
+
+use super::Source;
+
+/// The number of records that are decoded to open a CSV file. An error of a record would depend on
+/// the data, and would be free. So only the header is read.
+pub(super) const HEADER_ONLY: usize = 0;
+/// The limit on the levels of folders, because a link can lead back to a parent folder.
+pub(super) const MOST_FOLDERS: usize = 32;
+/// The largest number of files that an error names.
+const SHOWN: usize = 5;
+
+/// Return whether all CSV files at a path have the same header. The engine reads the header of one
+/// file, and reads the columns of all files by their positions.
+pub(super) async fn same_headers(
+    context: &SessionContext,
+    path: &str,
+) -> Result<bool, DataFusionError> {
+    let url = ListingTableUrl::parse(path)?;
+    let (state, store) = (context.state(), context.runtime_env());
+    let store = store.object_store(&url)?;
+    let files = url.list_all_files(&state, store.as_ref(), ".csv").await?;
+    let files: Vec<_> = files.try_collect().await?;
+    let format = CsvFormat::default().with_has_header(true);
+    let format = format.with_schema_infer_max_rec(HEADER_ONLY);
+    let mut first: Option<Vec<String>> = None;
+    for file in files.iter().filter(|file| 0 < file.size && 1 < files.len()) {
+        let schema = format.infer_schema(&state, &store, std::slice::from_ref(file)).await?;
+        let names = schema.fields().iter().map(|field| field.name().clone()).collect();
+        if *first.get_or_insert_with(|| Vec::clone(&names)) != names {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+/// Return the local path of a source, and the ending that the engine requires of its files. URLs
+/// and patterns such as `*.csv` have no local path.
+fn local(source: &Source) -> Option<(&Path, &'static str)> {
+    let (text, ending) = match source {
+        Source::Csv(path) => (path, ".csv"),
+        Source::Parquet(path) => (path, ".parquet"),
+        Source::Batches(_) | Source::Provider(_) => return None,
+    };
+    let path = Path::new(text);
+    let pattern = text.contains("://") || text.contains(['*', '?', '[']);
+    (path.exists() || !pattern).then_some((path, ending))
+}
+/// Check that the file or folder of a source exists, and that the engine reads all files of the
+/// folder.
+///
+/// # Errors
+/// `FailedFunction` when the path does not exist, or when the engine would leave out files without
+/// a word. Names that begin with `_` or `.` may be left out.
+pub(super) fn check_files(name: &str, source: &Source) -> Result<()> {
+    let Some((path, ending)) = local(source) else { return Ok(()) };
+    if !path.exists() {
+        let reason = format!("the path `{}` does not exist", path.display());
+        return Err(cannot_open(name, &reason));
+    }
+    let mut others = Vec::new();
+    left_out(path, ending, MOST_FOLDERS, &mut others);
+    if others.is_empty() {
+        return Ok(());
+    }
+    others.sort();
+    let more = others.len().saturating_sub(SHOWN);
+    others.truncate(SHOWN);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let reason = format!(
+        "only files whose names end in `{ending}` are read, so `{}`{more} would be left out.\n\
+         Rename them or move them to another folder; names that begin with `_` or `.` are left out \
+         without an error",
+        others.join("`, `")
+    );
+    Err(cannot_open(name, &reason))
+}
+/// List the files and folders in a folder that the engine does not read. It reads the files with
+/// this ending, also in folders such as `column=value`.
+fn left_out(folder: &Path, ending: &str, levels: usize, others: &mut Vec<String>) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for path in entries.map(|entry| entry.path()) {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = name.unwrap_or_default();
+        match path.is_dir() {
+            _ if name.starts_with(['_', '.']) => {}
+            true if name.contains('=') && 0 < levels => {
+                left_out(&path, ending, levels - 1, others);
+            }
+            true => others.push(format!("{name}/")),
+            false if name.ends_with(ending) => {}
+            false => others.push(name),
+        }
+    }
+}
+/// Return a reason for an error. The reason shows no cell. Other texts of the engine can contain
+/// cells, for example the first record of a file without a header.
+pub(super) fn reason(error: &DataFusionError, source: &Source) -> String {
+    match (error.find_root(), local(source)) {
+        (DataFusionError::ObjectStore(error), _) => error.to_string(),
+        (DataFusionError::IoError(error), _) => error.to_string(),
+        (_, Some((path, ending)))
+            if path.is_file() && !path.to_string_lossy().ends_with(ending) =>
+        {
+            format!(
+                "the name of the file `{}` does not end in `{ending}`.\n\
+                 Write it as a file that is not compressed, and rename it: small letters matter",
+                path.display()
+            )
+        }
+        (_, Some((path, ending))) => format!(
+            "the engine cannot read `{}`; check that it is {}",
+            path.display(),
+            if ending == ".csv" { "CSV with a header" } else { "Parquet" }
+        ),
+        _ => "the engine cannot read it; check that it is CSV with a header, or Parquet".into(),
+    }
+}
+pub(super) fn cannot_open(name: &str, reason: &str) -> Error {
+    Error::FailedFunction(format!("table `{name}` cannot be opened: {reason}"))
+}

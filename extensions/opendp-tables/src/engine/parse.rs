@@ -1,0 +1,133 @@
+//! Read statements, in a time that grows only in proportion to their lengths.
+
+use std::any::TypeId;
+use std::cell::Cell;
+
+use datafusion::error::DataFusionError;
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::sql::parser::DFParserBuilder;
+use datafusion::sql::sqlparser::ast::Expr;
+use datafusion::sql::sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+
+/// The limit on the levels of a statement that a person writes.
+pub(crate) const WRITTEN: usize = 50;
+/// The limit on the levels of a printed statement. The checker bounds the levels of the printed
+/// expressions by a smaller number, so no printed statement reaches this limit.
+pub(crate) const PRINTED: usize = 10_000;
+
+/// Return the plan of a statement. `levels` is the limit on its levels.
+///
+/// # Errors
+/// The errors of the engine, such as `RecursionLimitExceeded` when the statement has more levels,
+/// or when the parser needs too many steps.
+pub(crate) async fn planned(
+    state: &SessionState,
+    statement: &str,
+    levels: usize,
+) -> Result<LogicalPlan, DataFusionError> {
+    let parsed = {
+        let dialect = Postgres::new(statement);
+        let parser = DFParserBuilder::new(statement).with_dialect(&dialect);
+        parser.with_recursion_limit(levels).build()?.parse_statements()?
+    };
+    match <[_; 1]>::try_from(Vec::from(parsed)) {
+        Ok([statement]) => state.statement_to_plan(statement).await,
+        Err(_) => Err(DataFusionError::Plan("expected one statement".into())),
+    }
+}
+/// Return whether the parser found too many levels, or needed too many steps.
+pub(crate) fn too_deep(error: &DataFusionError) -> bool {
+    match error.find_root() {
+        DataFusionError::SQL(error, _) => matches!(**error, ParserError::RecursionLimitExceeded),
+        _ => false,
+    }
+}
+
+/// The number of steps that the parser may need for each byte of a statement.
+const STEPS: usize = 20;
+
+/// The dialect of PostgreSQL, with two differences.
+///
+/// The parser reads each argument `f(a)` of a function twice in the dialect of PostgreSQL, because
+/// `a` could be an expression that names the argument. So `d` nested functions would take `2^d`
+/// steps. In this dialect, only a word can name an argument, so the parser reads an argument once.
+///
+/// The parser also reads parts of some wrong statements twice. So the steps are counted, and the
+/// parser stops after [`STEPS`] for each byte.
+#[derive(Debug)]
+struct Postgres {
+    base: PostgreSqlDialect,
+    steps: Cell<usize>,
+}
+impl Postgres {
+    fn new(statement: &str) -> Self {
+        let steps = statement.len().saturating_mul(STEPS);
+        Postgres { base: PostgreSqlDialect {}, steps: Cell::new(steps) }
+    }
+}
+/// Define methods that call the methods of `base`.
+macro_rules! of_base {
+    ($($method:ident($($name:ident: $kind:ty),*) -> $result:ty;)*) => {
+        $(fn $method(&self, $($name: $kind),*) -> $result {
+            self.base.$method($($name),*)
+        })*
+    };
+}
+impl Dialect for Postgres {
+    fn dialect(&self) -> TypeId {
+        self.base.dialect()
+    }
+    fn supports_named_fn_args_with_expr_name(&self) -> bool {
+        false
+    }
+    /// Count a step. The parser calls this function at the start of each expression.
+    fn parse_prefix(&self, _: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+        let left = self.steps.get().checked_sub(1);
+        self.steps.set(left.unwrap_or(0));
+        // The parser tries no other way to read a part after this error.
+        left.is_none().then_some(Err(ParserError::RecursionLimitExceeded))
+    }
+    // All other methods that `PostgreSqlDialect` defines.
+    of_base! {
+        identifier_quote_style(name: &str) -> Option<char>;
+        is_delimited_identifier_start(ch: char) -> bool;
+        is_identifier_start(ch: char) -> bool;
+        is_identifier_part(ch: char) -> bool;
+        is_reserved_for_identifier(keyword: Keyword) -> bool;
+        is_custom_operator_part(ch: char) -> bool;
+        get_next_precedence(parser: &Parser<'_>) -> Option<Result<u8, ParserError>>;
+        prec_value(precedence: Precedence) -> u8;
+        supports_unicode_string_literal() -> bool;
+        supports_filter_during_aggregation() -> bool;
+        supports_group_by_expr() -> bool;
+        allow_extract_custom() -> bool;
+        allow_extract_single_quotes() -> bool;
+        supports_create_index_with_clause() -> bool;
+        supports_explain_with_utility_options() -> bool;
+        supports_listen_notify() -> bool;
+        supports_factorial_operator() -> bool;
+        supports_bitwise_shift_operators() -> bool;
+        supports_comment_on() -> bool;
+        supports_load_extension() -> bool;
+        supports_named_fn_args_with_colon_operator() -> bool;
+        supports_empty_projections() -> bool;
+        supports_nested_comments() -> bool;
+        supports_string_escape_constant() -> bool;
+        supports_numeric_literal_underscores() -> bool;
+        supports_array_typedef_with_brackets() -> bool;
+        supports_geometric_types() -> bool;
+        supports_set_names() -> bool;
+        supports_alter_column_type_using() -> bool;
+        supports_notnull_operator() -> bool;
+        supports_interval_options() -> bool;
+        supports_insert_table_alias() -> bool;
+        supports_create_table_like_parenthesized() -> bool;
+        supports_select_wildcard_with_alias() -> bool;
+        supports_comma_separated_trim() -> bool;
+        supports_xml_expressions() -> bool;
+        supports_comment_optimizer_hint() -> bool;
+    }
+}

@@ -1,0 +1,113 @@
+//! The sizes of expressions. They bound the time and the stack that an engine needs for a plan.
+
+use super::{Rounding, Row};
+use crate::Type;
+use crate::sql::is_safe;
+
+/// The form in which a node is printed. It decides how an engine finds the type of the node.
+enum Form {
+    /// The engine finds the types of the operands.
+    Operator,
+    /// The engine makes the fields of the operands. The name of a field contains the names of all
+    /// nodes below.
+    Function,
+    /// The engine finds the types of the operands twice to make the field of the node.
+    Case,
+    /// As `Case`, with a function in `CASE`. So functions inside of one another double the steps at
+    /// each level.
+    CaseOfFunction,
+}
+/// Bounds on the cost of a printed expression.
+struct Cost {
+    /// The number of nodes.
+    nodes: usize,
+    /// The steps in which an engine finds the type.
+    kind: usize,
+    /// The steps in which an engine makes the field: a type with a name.
+    field: usize,
+    /// The steps in which an engine finds the types of all nodes.
+    steps: usize,
+}
+impl Row {
+    /// Bound the number of printed nodes. Some operands are printed twice, and an engine copies all
+    /// operands of `COALESCE` except the last.
+    pub(crate) fn size(&self) -> usize {
+        let sizes = self.operands().into_iter().map(|(row, copies)| row.size() * copies);
+        // The sum is limited, so that no product overflows.
+        sizes.fold(1 + self.values(), usize::saturating_add).min(1 << 40)
+    }
+    /// Return the number of values in the list of the node.
+    fn values(&self) -> usize {
+        if let Row::In(_, values) = self { values.len() } else { 0 }
+    }
+    /// Return the number of levels.
+    pub(crate) fn levels(&self) -> usize {
+        1 + self.operands().into_iter().map(|(row, _)| row.levels()).max().unwrap_or(0)
+    }
+    /// Bound the steps in which an engine finds the types of the printed expression.
+    pub(crate) fn steps(&self) -> usize {
+        self.cost().steps
+    }
+    /// Bound the cost of the printed expression.
+    fn cost(&self) -> Cost {
+        let add = |sum: usize, more: usize| sum.saturating_add(more).min(1 << 40);
+        let (own, form) = self.own();
+        let (mut nodes, mut kinds, mut fields, mut steps) = (own + self.values(), own, own, 0);
+        for (row, copies) in self.operands() {
+            let cost = row.cost();
+            nodes = add(nodes, cost.nodes.saturating_mul(copies));
+            kinds = add(kinds, cost.kind);
+            fields = add(fields, cost.field);
+            steps = add(steps, cost.steps.saturating_mul(copies));
+        }
+        let (kind, field) = match form {
+            Form::Operator => (kinds, add(nodes, fields)),
+            Form::Function => (add(nodes, fields), add(nodes, fields)),
+            Form::Case => (kinds, add(nodes, 2 * kinds)),
+            Form::CaseOfFunction => (add(nodes, fields), add(nodes, 2 * fields)),
+        };
+        Cost { nodes, kind, field, steps: add(steps, own.saturating_mul(kind)) }
+    }
+    /// Bound the number of nodes that are printed for this node without its operands. Also return
+    /// the form in which the node is printed.
+    fn own(&self) -> (usize, Form) {
+        match self {
+            Row::Column { kind: Type::Float, .. } => (14, Form::Operator),
+            Row::Column { .. } | Row::Literal(_) | Row::Float(_) => (1, Form::Operator),
+            Row::In(..) | Row::Compare(..) | Row::And(..) | Row::Or(..) => (1, Form::Operator),
+            Row::Not(_) | Row::IsNull(_) => (1, Form::Operator),
+            Row::Negative(_) => (3, Form::Operator),
+            Row::Case(..) => (1, Form::Case),
+            Row::Coalesce(_) | Row::NullIf(..) => (1, Form::Function),
+            Row::Rounded(Rounding::Absolute, _) => (1, Form::Function),
+            Row::Rounded(..) => (3, Form::Function),
+            Row::Clamp(..) => (7, Form::CaseOfFunction),
+            Row::Arithmetic(operator, x, y) if is_safe(*operator, x, y) => (4, Form::Operator),
+            Row::Arithmetic(..) => (24, Form::CaseOfFunction),
+        }
+    }
+    /// Return the operands, and how many times each of them is written.
+    fn operands(&self) -> Vec<(&Row, usize)> {
+        match self {
+            Row::Column { .. } | Row::Literal(_) => Vec::new(),
+            Row::In(x, _) | Row::Negative(x) | Row::Rounded(_, x) | Row::Not(x) => vec![(x, 1)],
+            Row::IsNull(x) | Row::Float(x) => vec![(x, 1)],
+            Row::Clamp(x, ..) => vec![(x, 2)],
+            Row::Arithmetic(operator, x, y) => {
+                let copies = if is_safe(*operator, x, y) { 1 } else { 2 };
+                vec![(x, copies), (y, copies)]
+            }
+            Row::Compare(_, x, y) | Row::And(x, y) => vec![(x, 1), (y, 1)],
+            Row::Or(x, y) | Row::NullIf(x, y) => vec![(x, 1), (y, 1)],
+            Row::Coalesce(all) => {
+                let last = all.len().saturating_sub(1);
+                let copies = |place| if place < last { 2 } else { 1 };
+                all.iter().enumerate().map(|(place, row)| (row, copies(place))).collect()
+            }
+            Row::Case(cases, otherwise) => {
+                let cases = cases.iter().flat_map(|(x, y)| [x, y]);
+                cases.chain(otherwise.as_deref()).map(|row| (row, 1)).collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Limits on the sizes of plans, so that an engine makes each plan in a short time.
+
+use datafusion::common::DFSchema;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::error::DataFusionError;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+
+/// The limit on the levels of an expression, and also on the nodes of a plan.
+const MOST_LEVELS: usize = 200;
+/// The limit on the nodes that an engine adds to an expression when it copies operands.
+const MOST_COPIES: usize = 4000;
+/// The limit on the nodes of all conditions after the aggregate together.
+const MOST_CONDITIONS: usize = 20_000;
+/// The error for a query that exceeds a limit.
+pub(super) const DEEP: &str = "the query is nested too deeply: use fewer levels of expressions and \
+                               subqueries, or compute a part of it beforehand";
+
+/// Return whether a plan has more than [`MOST_LEVELS`] nodes, or an expression with more than
+/// [`MOST_LEVELS`] levels or [`MOST_COPIES`] copied nodes, or too large conditions. The thread that
+/// makes plans has a large stack. A thread with a smaller stack could run out of stack when it
+/// processes a plan with more than [`MOST_LEVELS`] nodes or levels.
+pub(super) fn is_deep(plan: &LogicalPlan) -> Result<bool, DataFusionError> {
+    let (mut nodes, mut levels, mut copies) = (0, 0, 0);
+    plan.apply_with_subqueries(|node| {
+        nodes += 1;
+        for expr in node.expressions() {
+            levels = levels.max(depth(&expr)?);
+            if levels <= MOST_LEVELS {
+                let [stated, copied] = size(&expr, None)?;
+                copies = copies.max(copied - stated);
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    if MOST_LEVELS < levels || MOST_LEVELS < nodes || MOST_COPIES < copies {
+        return Ok(true);
+    }
+    let mut conditions = 0;
+    sizes(plan, &mut conditions)?;
+    Ok(MOST_CONDITIONS < conditions)
+}
+/// Return the size of each column of a plan when all expressions above the aggregate are put into
+/// one another. Add the sizes of all conditions to `conditions`.
+///
+/// The optimizer moves a condition below a projection, and replaces the columns of the projection
+/// by their expressions. If `k` projections use a column twice, a condition above them has `2^k`
+/// copies of the column.
+fn sizes(plan: &LogicalPlan, conditions: &mut usize) -> Result<Vec<usize>, DataFusionError> {
+    let columns = plan.schema().fields().len();
+    let inputs = plan.inputs();
+    let ([input], false) = (inputs.as_slice(), matches!(plan, LogicalPlan::Aggregate(_))) else {
+        return Ok(vec![1; columns]);
+    };
+    let below = sizes(input, conditions)?;
+    let known = Some((input.schema().as_ref(), below.as_slice()));
+    match plan {
+        LogicalPlan::Projection(projection) => {
+            projection.expr.iter().map(|expr| Ok(size(expr, known)?[1])).collect()
+        }
+        LogicalPlan::Filter(filter) => {
+            *conditions = conditions.saturating_add(size(&filter.predicate, known)?[1]);
+            Ok(below)
+        }
+        // The columns of the input are the first columns. Other nodes make the other columns.
+        _ if below.len() <= columns => {
+            Ok(below.into_iter().chain(std::iter::repeat(1)).take(columns).collect())
+        }
+        _ => Ok(vec![below.into_iter().max().unwrap_or(1); columns]),
+    }
+}
+/// Count the nodes of an expression as it is stated, and with the copies that an engine makes. The
+/// engine copies the operand of BETWEEN, the operand of CASE for each WHEN, and all arguments of
+/// `coalesce` except the last. `known` has the columns of the expression, and their sizes. Without
+/// it, a column has the size 1.
+fn size(expr: &Expr, known: Option<(&DFSchema, &[usize])>) -> Result<[usize; 2], DataFusionError> {
+    if let (Expr::Column(column), Some((schema, sizes))) = (expr, known) {
+        let place = schema.maybe_index_of_column(column);
+        return Ok([1, place.and_then(|place| sizes.get(place)).copied().unwrap_or(1)]);
+    }
+    let mut sum = [1_usize, 1];
+    expr.apply_children(|child| {
+        let [stated, copied] = size(child, known)?;
+        sum[0] = sum[0].saturating_add(stated);
+        sum[1] = sum[1].saturating_add(copied.saturating_mul(copies(expr, child)));
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(sum)
+}
+/// Return how many times an engine writes an operand of an expression.
+fn copies(expr: &Expr, child: &Expr) -> usize {
+    let is = |operand: &Expr| std::ptr::eq(operand, child);
+    match expr {
+        Expr::Between(between) if is(&between.expr) => 2,
+        Expr::Case(case) if case.expr.as_deref().is_some_and(is) => {
+            case.when_then_expr.len().max(1)
+        }
+        Expr::ScalarFunction(call) if matches!(call.func.name(), "coalesce" | "nvl") => {
+            if call.args.last().is_some_and(is) { 1 } else { 2 }
+        }
+        _ => 1,
+    }
+}
+fn depth(expr: &Expr) -> Result<usize, DataFusionError> {
+    let mut below = 0;
+    expr.apply_children(|child| {
+        below = below.max(depth(child)?);
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(below + 1)
+}
