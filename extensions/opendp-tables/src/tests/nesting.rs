@@ -10,6 +10,7 @@ fn nested(levels: usize, innermost: &str, level: impl Fn(String) -> String) -> S
     (0..levels).fold(innermost.to_owned(), |inner, _| level(inner))
 }
 /// Ask a query. Return the text of its error, or nothing if there is an answer.
+#[allow(clippy::disallowed_methods, reason = "the test measures the time, and nothing is released")]
 fn asked(session: &Session, sql: &str) -> String {
     let start = std::time::Instant::now();
     let budget = Budget::epsilon_delta(1e6, 1e-9).unwrap();
