@@ -145,13 +145,14 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// this bound and `W` is less than `2^-400`.
 ///
 /// *Above `s = 256`.* By the formula of Euler and Maclaurin, the sum of `w(z)` over `z >= m` is
-/// `integral_m^inf w + w(m) / 2 - w'(m) / 12 + R`. Here
-/// `|R| <= max |B_3| / 6 integral_m^inf |w'''|` and `max |B_3| = sqrt(3) / 36`. With `x = m / s`,
-/// `-w'(m) = x w(m) / s`. The integral of `|w'''|` is the variation of `w''(z) = ((z / s)^2 - 1)
-/// w(z) / s^2`. The function `w''` increases from `-1 / s^2` at 0 to its maximum
-/// `2 exp(-3/2) / s^2` at `sqrt(3) s`, and then decreases to 0. So the variation over all `z >= 0`
-/// is `(1 + 4 exp(-3/2)) / s^2`. For `m >= sqrt(3) s`, the variation over all `z >= m` is `w''(m)`.
-/// The whole sum is divided by `s sqrt(2 pi)`, so the first term becomes the Gaussian tail.
+/// `integral_m^inf w + w(m) / 2 - w'(m) / 12 + R`. Let `B_3` be the third Bernoulli polynomial on
+/// `[0, 1]`, with `max |B_3| = sqrt(3) / 36`. Then `|R| <= (max |B_3| / 6) * integral_m^inf
+/// |w'''|`. With `x = m / s`, `-w'(m) = x w(m) / s`. The integral of `|w'''|` is the variation of
+/// `w''(z) = ((z / s)^2 - 1) w(z) / s^2`. The function `w''` increases from `-1 / s^2` at 0 to its
+/// maximum `2 exp(-3/2) / s^2` at `sqrt(3) s`, and then decreases to 0. So the variation over all
+/// `z >= 0` is `(1 + 4 exp(-3/2)) / s^2`. For `m >= sqrt(3) s`, the variation over all `z >= m` is
+/// `w''(m)`. The whole sum is divided by `s sqrt(2 pi)`, so the first term becomes the Gaussian
+/// tail.
 ///
 /// *For `x = m / s >= 40`*, the tail is below all positive floats. Indeed,
 /// `w(z) <= w(m) exp(-(z - m) m / s^2)` for `z >= m`. So the tail is at most

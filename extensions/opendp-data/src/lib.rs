@@ -20,7 +20,8 @@
 //! | is out of the domain's bounds | the nearest bound | `None` |
 //!
 //! An integer can be written as any number without a fraction, such as `47.0`. The default of a
-//! type is 0, `false` or the empty text.
+//! type is 0, `false` or the empty text. If the default is out of the domain's bounds, the row is
+//! the nearest bound.
 //!
 //! In a CSV table, each line after the header is one record. So remove line breaks from cells
 //! before the table is written ([`CsvColumn`]).

@@ -321,7 +321,7 @@ impl Convolution {
     pub(crate) fn delta_below(&self, epsilon: f64) -> f64 {
         let epsilon = epsilon + self.shift * (1.0 + 1e-9);
         let (sum, rounding, weights) = self.sums(epsilon);
-        // Aliased mass can be at any loss. The weight of this mass is at most 1.
+        // The transform is cyclic: it adds the mass outside the window to any losses inside.
         let inside = sum - rounding - self.error * weights - self.outside;
         (self.factor(epsilon, -1.0) * inside).clamp(0.0, 1.0) * (1.0 - 8.0 * U)
     }

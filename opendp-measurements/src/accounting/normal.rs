@@ -110,9 +110,10 @@ fn mills_at(x: &IBig, bits: usize) -> Enclosure {
 fn mills_series(x: &IBig, bits: usize) -> Enclosure {
     let w = bits + 64;
     let x = x << 64usize;
-    // Every term is rounded down. Let `d` be the error of the previous term. The error of a term is
-    // at most `d x^2 / (2n + 1) + 1`. The product of any consecutive factors `x^2 / (2n + 1)` is at
-    // most 2 e^8.
+    // `square` and every term are rounded down. Count errors in units of `2^-w`. Let `t` be the
+    // previous term, and `d` its error. The error of a term is at most `(d x^2 + t) / n + 1`. For
+    // `x < 4`, `t / n` is below 34, and the product of any consecutive factors `x^2 / n` is below
+    // 133. There are at most `n / 2` terms, so the error of the sum is at most `35 133 n^2 / 8`.
     let square = (&x * &x) >> w;
     let mut term = x.clone();
     let mut sum = x.clone();

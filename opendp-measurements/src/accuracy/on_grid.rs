@@ -74,8 +74,8 @@ impl OnGrid {
         }
         Ok(Some(OnGrid { placed, unit, exact: false }))
     }
-    /// If real noises replace integer noises, a number must be added to the sum of the real noises.
-    /// Return this number in units of the grid, rounded up.
+    /// Some integer noises are bounded by real noises plus 1 (see `is_bounded_by_reals`). Return
+    /// the weighted sum of these ones in units of the grid, rounded up.
     pub(super) fn shift(&self) -> Result<f64> {
         self.placed.iter().filter(|(placed, _)| placed.is_bounded_by_reals()).try_fold(
             0.0,

@@ -5,13 +5,12 @@ use dashu_int::{IBig, UBig};
 use opendp_core::arith::fixed::ln;
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// An exponential variable `E` with `P[E > t] = e^-t`. Only the digits that are drawn so far are
-/// known.
+/// An exponential variable `E` with `P[E > t] = e^-t`.
 ///
-/// `E = -ln(U)` for a lazily drawn uniform variable `U`. This method is the inversion of the
-/// distribution function (Devroye 1986, "Non-Uniform Random Variate Generation", II.2). Each new
-/// digit narrows the interval that contains `E`. So decisions that use this interval agree with the
-/// exact `E`.
+/// `E = -ln(U)` for a lazily drawn uniform variable `U`: only the digits of `U` that have been
+/// drawn so far are known. This method is the inversion of the distribution function (Devroye 1986,
+/// "Non-Uniform Random Variate Generation", II.2). Each new digit narrows the interval that
+/// contains `E`. So decisions that use this interval agree with the exact `E`.
 #[derive(Clone, Debug)]
 pub struct LazyExponential {
     uniform: LazyUniform,

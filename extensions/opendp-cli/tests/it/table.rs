@@ -1,8 +1,8 @@
 //! Tests of the mistakes in the table `mistakes.json`. The table states the answer of the command
 //! to each mistake. The tests of the Python package read the same table.
 //!
-//! A row of the table contains an input space and a chain, or the text of an invalid document. If
-//! the row states no command, the command is `map`.
+//! A row of the table can contain an input space and a chain, or the text of an invalid document.
+//! If such a row states no command, the command is `map`.
 
 use serde_json::{Value as Json, json};
 

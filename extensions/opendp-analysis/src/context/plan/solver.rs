@@ -129,9 +129,9 @@ impl Mode {
 }
 impl Demand {
     /// For the room `room`, return two numbers: the weighted sum of squared errors, and the
-    /// fraction of the room that wanted accuracies take. There are two such fractions: one of the
-    /// room for pure losses, and one of the room for `mu^2`. The second number is the larger
-    /// fraction. Return `None` when the room is too small.
+    /// fraction of the room that the questions with a wanted accuracy use. There are two such
+    /// fractions: one of the room for pure losses, and one of the room for `mu^2`. The second
+    /// number is the larger fraction. Return `None` when the room is too small.
     ///
     /// For each question, let `c` be its weight times `(error * size)^2`, where `error` and `size`
     /// are fields of its [`Way`]. By Lagrange multipliers, for a given sum of the epsilons, the sum

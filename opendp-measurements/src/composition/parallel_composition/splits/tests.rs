@@ -56,8 +56,9 @@ proptest! {
             prop_assert!(bounds.iter().all(|bound| exact <= *bound.as_ref().unwrap()));
         }
     }
-    /// If the number of parts is not known yet, a caller can charge the loss of `d` copies. Check
-    /// that this charge is large enough for any number of parts.
+    /// Let `d` be the number of changed rows. If the number of parts is not known yet, a caller can
+    /// charge the worst loss of `d` parts with the same map. Check that this charge is large enough
+    /// for any number of parts.
     #[test]
     fn copies_lose_at_most_as_much_as_one_copy_for_each_row(
         parts in 1_usize..2_000,
