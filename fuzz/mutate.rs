@@ -1,5 +1,5 @@
-//! Random changes of a JSON document. The result is JSON, so a fuzzer also tests the code that runs
-//! after the parser.
+//! Random changes of a JSON document. Most results are JSON, so a fuzzer also tests the code that
+//! runs after the parser.
 
 use libfuzzer_sys::fuzzer_mutate;
 use opendp_registry::Registry;
@@ -175,7 +175,7 @@ fn change_object(object: &mut Map<String, Json>, donor: Json, rng: &mut ChaCha8R
         (0, Some(chosen)) => drop(object.remove(chosen)),
         (1, Some(chosen)) => {
             // Replace a key, and keep its value. In the descriptor of a domain, for example, the
-            // key is the name, and the value has the arguments.
+            // key is the name of the domain, and the value contains its arguments.
             let value = object.remove(chosen).unwrap_or_default();
             object.insert(key(rng), value);
         }

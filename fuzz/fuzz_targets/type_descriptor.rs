@@ -1,4 +1,5 @@
-//! Reads any text as the name of a type.
+//! Reads any text as the name of a type. Also reads documents in which the text replaces the name
+//! or the description of a type.
 #![no_main]
 
 #[allow(dead_code, reason = "each program calls one of its functions")]

@@ -24,9 +24,8 @@ pub enum Arg {
     Json(Json),
     /// A metric space.
     Space(Space<AnyDomain, AnyMetric>),
-    /// A domain and a metric from a document. The type of the parameter states the types of the
-    /// domain and the metric. So code that knows the type of the parameter can check that the
-    /// domain and the metric form a space.
+    /// A domain and a metric from a document. It is not yet checked that they form a space.
+    /// [`Argument::from_arg`] of the parameter type makes this check.
     Pair(AnyDomain, AnyMetric),
     /// An object that a registered function made.
     Made(Constructed),
@@ -180,8 +179,8 @@ impl fmt::Debug for Args {
 pub trait Argument: Sized + 'static {
     /// Return the name of the parameter type.
     fn type_name() -> TypeName;
-    /// Return whether an argument of the same kind as `arg` can be decoded as this type. If `arg`
-    /// is JSON, its content is not examined.
+    /// Return whether an argument of the same kind as `arg` can be decoded as this type. A type
+    /// with a [`Codec`] accepts every JSON value, without examining it.
     fn accepts(arg: &Arg) -> bool;
     /// Decode an argument as this type.
     ///

@@ -5,8 +5,9 @@ use std::{collections::HashMap, hash::Hash, ops::Range};
 use crate::erased::{AnyChunk, AnyValue};
 use crate::{Codec, Named};
 
-/// The number of rows that a stage gets at once. This number is large enough that the cost of
-/// calling a stage is negligible, and small enough that the rows fit into the cache of a core.
+/// The number of rows that a stage of a function gets at once. This number is large enough that the
+/// cost of calling a stage is negligible, and small enough that the rows fit into the cache of a
+/// core.
 pub const CHUNK_ROWS: usize = 4096;
 
 /// A borrowed range of the rows of a value.
@@ -28,8 +29,8 @@ pub trait Carrier: Named + Codec + Clone + Send + Sync {
     type Chunk<'a>: Chunk;
     /// Borrow all rows of this value.
     fn chunk(&self) -> Self::Chunk<'_>;
-    /// View rows whose type is known only at run time as a chunk of this type. Return `None` if the
-    /// rows have another type. Implementations must not override this method.
+    /// Take rows whose type is known only at run time, and view them as a chunk of this type.
+    /// Return `None` if the rows have another type. Implementations must not override this method.
     #[doc(hidden)]
     fn view(chunk: AnyChunk<'_>) -> Option<Self::Chunk<'_>> {
         chunk.typed::<Self>()

@@ -58,8 +58,10 @@ fn rounded(json: &Json, up: bool) -> Option<String> {
 }
 /// Write an object of exact amounts. The charges to a budget have this form.
 pub(crate) fn amounts(json: &Json, up: bool) -> String {
-    // A part that is an array lists the losses of single releases. Leave out such a part.
-    let parts = json.as_object().into_iter().flatten().filter(|(_, part)| !part.is_array());
+    // An array lists the losses of single releases, and an object states the filters of a plan.
+    // Leave out such parts.
+    let is_amount = |part: &Json| !part.is_array() && !part.is_object();
+    let parts = json.as_object().into_iter().flatten().filter(|(_, part)| is_amount(part));
     let said = |(name, part): (&String, &Json)| {
         format!("{name} {}", rounded(part, up).unwrap_or_else(|| part.to_string()))
     };
@@ -104,6 +106,7 @@ mod tests {
                 "epsilon 0.6667, delta 1e-6",
             ),
             (amounts(&json!({"epsilon": "2/3"}), false), "epsilon 0.6666"),
+            (amounts(&json!({"epsilon": "1", "filters": {}, "members": []}), true), "epsilon 1"),
         ] {
             assert_eq!(found, text);
         }

@@ -32,7 +32,7 @@ struct Arguments {
     /// The mean number of rows of an id.
     #[arg(long, default_value_t = 10)]
     rows_per_id: u64,
-    /// The largest number of used rows of an id.
+    /// The limit for each id: the largest number of kept rows, or of kept groups.
     #[arg(long, default_value_t = 4)]
     limit: u64,
     /// The number of runs of each variant.
@@ -158,7 +158,7 @@ fn plain(path: &Path) -> Run {
 fn forget_peak() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
-/// Return the peak of resident memory, in megabytes.
+/// Return the peak of resident memory, in mebibytes.
 fn peak() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -67,7 +67,7 @@ pub(crate) fn printed(batch: &RecordBatch) -> Result<String> {
     Ok(table.to_string())
 }
 /// Return a table unchanged if it can be printed. Whether a column can be printed depends on its
-/// type, so only the first row is printed.
+/// type, so it is enough to print the first row.
 ///
 /// # Errors
 /// The errors of [`printed`].
@@ -132,8 +132,8 @@ pub(crate) fn aggregate_table(
 fn whole(array: &ArrayRef) -> ArrayRef {
     use datafusion::arrow::array::AsArray;
     use datafusion::arrow::datatypes::Float64Type;
-    // This cast from a float to an integer saturates: a float out of range becomes the nearest
-    // integer.
+    // This cast from a float to an integer saturates: a float out of range becomes the smallest or
+    // the largest `i64`.
     let floats = array.as_primitive::<Float64Type>().iter();
     Arc::new(Int64Array::from_iter(floats.map(|x| x.map(|x| x.round() as i64))))
 }

@@ -22,8 +22,8 @@ impl Budget {
     pub fn epsilon(epsilon: f64) -> Result<Self> {
         Budget::of(Notion::Pure, &[("epsilon", epsilon)])
     }
-    /// Make a budget of approximate differential privacy. The delta pays for keys that are not
-    /// public.
+    /// Make a budget of approximate differential privacy. The delta is spent by Gaussian noise, and
+    /// by the release of keys that are not public.
     ///
     /// # Errors
     /// `Argument` when epsilon is not positive and finite, or delta is not between 0 and 1.
@@ -176,7 +176,8 @@ impl Account {
         }
     }
     /// Charge the loss of a release before the release is returned. With a ledger, the loss and the
-    /// release are on the disk before the return. The same id gives the same release.
+    /// release are on the disk before this function returns. With a ledger, the same id gives the
+    /// same release.
     ///
     /// Call `check` before the charge of a new release. If `check` fails, nothing is charged. A
     /// release that is already in the ledger is returned without this check.
@@ -331,13 +332,14 @@ mod tests {
         let tables = BTreeMap::new();
         let make = |budget| created(&ledger, "survey", budget, Composition::Sum).unwrap();
         assert!(make(&small).is_none());
-        // A second process has not found the budget either.
+        // A second process also found no budget, so it also calls `created`. It must get the budget
+        // that the first process created.
         let found = make(&small).unwrap();
         let check = |budget, composition| {
             check_terms(&found, "survey", budget, composition, &tables).is_ok()
         };
         assert!(check(&small, Composition::Sum));
-        // The controls: budgets that differ from the budget in the ledger.
+        // The controls: budgets that differ from the budget in the ledger are refused.
         assert!(!check(&large, Composition::Sum) && !check(&small, Composition::Tight));
         let bad = created(&ledger, "", &small, Composition::Sum);
         assert_eq!(bad.unwrap_err().kind(), "Argument");

@@ -27,11 +27,11 @@ pub(crate) use weights::named;
 /// The largest number of nodes in the expressions of a query.
 const MOST_NODES: usize = 20_000;
 /// The largest number of levels of an expression. Expressions are processed by recursion, so more
-/// levels could need more than the stack. A level of an expression is at most ten levels of the
-/// printed statement, and [`PRINTED`](crate::engine::parse::PRINTED) bounds those levels.
+/// levels could overflow the stack. One level of an expression gives at most ten levels of the
+/// printed statement. [`PRINTED`](crate::engine::parse::PRINTED) bounds the levels of a statement.
 const MOST_LEVELS: usize = 200;
 /// The largest number of [steps](Row::steps) of all expressions together. An engine needs about a
-/// second for them.
+/// second for this number of steps.
 const MOST_STEPS: usize = 4_000_000;
 /// The largest number of characters of an expression that an error shows.
 const SHOWN: usize = 60;

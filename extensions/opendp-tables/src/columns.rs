@@ -30,8 +30,8 @@ impl Cell {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ReleasedColumn {
     pub(crate) cells: Vec<Cell>,
-    /// The scale of the noise, in the unit of the values. If the value depends on several sums,
-    /// this is the scale of the noise of the first sum.
+    /// The scale of the noise: in ranks for a quantile, and otherwise in the unit of the values. If
+    /// the value depends on several sums, this is the scale of the noise of the first sum.
     pub(crate) scale: f64,
 }
 
@@ -120,7 +120,8 @@ impl Reader<'_> {
     fn scale(&self, sum: usize) -> f64 {
         self.noise(sum).map_or(f64::NAN, |noise| noise.scale)
     }
-    /// Bound the error of a noisy sum, except with probability `alpha`.
+    /// Return a bound on the error of a noisy sum. The error exceeds the bound with probability at
+    /// most `alpha`.
     fn error(&self, sum: usize, alpha: f64) -> Option<f64> {
         self.noise(sum)?.accuracy(alpha)
     }
@@ -206,8 +207,8 @@ fn of(lattice: &Lattice) -> (f64, f64) {
     (lattice.low as f64 * lattice.step(), lattice.high as f64 * lattice.step())
 }
 /// Bound the quotient of a number and a count. The number and the count are given as intervals.
-/// Only the counts of at least 1 in the interval are used. Return `None` when the interval has no
-/// such count.
+/// Only the counts of at least 1 in the interval of the count are used. Return `None` when this
+/// interval has no count of at least 1.
 fn quotient(sum: (f64, f64), count: (f64, f64)) -> Option<(f64, f64)> {
     if count.1 < 1.0 {
         return None;

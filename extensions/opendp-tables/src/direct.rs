@@ -2,11 +2,11 @@
 //! read only once.
 //!
 //! The engine picks the rows: it reads, joins and filters them, and evaluates the expressions of
-//! the query. While the rows arrive, this module does the rest: it computes the integers to add,
-//! enforces the limits of ids, and computes the sums. With the same seed, this module and the
-//! statements of the module `sql` give the same results, bit for bit. The sensitivity harness
-//! compares these results. So the bound and the proof of the module `sensitivity` also hold for
-//! this module.
+//! the query. This module does the rest: it computes the integers to add, enforces the limits of
+//! ids, and computes the sums. With the same seed, this module and the statements of the module
+//! `sql` give the same results, bit for bit. The sensitivity harness compares these results. The
+//! bound and the proof of the module `sensitivity` also hold for this module, because the results
+//! are the same.
 //!
 //! # Limits
 //!
@@ -265,7 +265,8 @@ impl<'a> Adder<'a> {
         let mut totals = Totals::new(self.layout);
         let (mut choice, mut kept) = (Choice::new(*limits, *lots), Vec::new());
         let mut sorter = Sorter::default();
-        // Groups are sorted by their keys, as in SQL.
+        // Replace the number of the group of a row by the place of the group in the order of the
+        // keys, because SQL also sorts groups by their keys.
         let ranked = |row: &mut Packed<N>| {
             let rank = self.ranks.get(packing.group(row) as usize).copied();
             packing.set_group(row, rank.unwrap_or(NO_GROUP));

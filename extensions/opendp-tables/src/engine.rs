@@ -48,9 +48,9 @@ pub trait Engine: Send + Sync {
         None
     }
     /// Return this engine, if it is the engine [`DataFusion`] in this process and does not run
-    /// portable statements. With this engine, exact results are computed without statements. The
-    /// results are the same as with statements. Other engines keep the default, which returns
-    /// `None`.
+    /// portable statements. For most plans, this engine then only reads, joins and filters the
+    /// rows. The session enforces the limits and computes the sums itself. The results are the same
+    /// as the results of the statements. Other engines keep the default, which returns `None`.
     fn embedded(&self) -> Option<&DataFusion> {
         None
     }

@@ -1,4 +1,5 @@
-//! Functions in queries that DataFusion does not have. The checker reads these functions.
+//! Functions that queries can use, but that DataFusion does not have. The checker reads their
+//! calls.
 
 use std::sync::Arc;
 

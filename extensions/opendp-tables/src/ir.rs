@@ -1,4 +1,4 @@
-//! A small language for plans that can be made private.
+//! A small language for plans whose results can be released with noise.
 //!
 //! The checker translates queries to this language, and [`sql`](crate::sql) prints plans for
 //! engines. All expressions are total: for every row, an expression gives a value or null, and
@@ -127,8 +127,8 @@ pub(crate) struct Branch {
 pub(crate) enum Bounding {
     /// An individual adds or removes at most `rows` rows. The plan does not enforce this limit.
     Trusted {
-        /// The number of rows of an individual in the union of all branches. If rows are exchanged,
-        /// the removed and the added rows are both counted.
+        /// The largest number of rows of an individual in the union of all branches. If rows are
+        /// exchanged, the removed and the added rows are both counted.
         rows: u64,
         /// Whether the rows of an individual are exchanged, because the number of rows is public.
         exchanged: bool,
@@ -211,7 +211,8 @@ impl Lattice {
     pub(crate) fn step(&self) -> f64 {
         2f64.powi(self.exponent)
     }
-    /// Choose a lattice for numbers within bounds, so that magnitudes have at most `bits` bits.
+    /// Choose a lattice for numbers within bounds, so that the magnitudes of its points are at most
+    /// `2^bits` steps.
     pub(crate) fn of(low: f64, high: f64, whole: bool, bits: i32) -> Lattice {
         Lattice::new(low, high, whole, above(low.abs().max(high.abs())) - bits)
     }
@@ -237,7 +238,8 @@ impl Lattice {
         Lattice { exponent, low: steps(low), high: steps(high), centre: 0 }
     }
 }
-/// Return the exponent of the least power of two that is larger than a magnitude.
+/// Return the exponent of the least power of two that is larger than a magnitude. Only the powers
+/// from `2^-350` to `2^350` are considered.
 fn above(magnitude: f64) -> i32 {
     (0..=700).map(|k| k - 350).find(|k| magnitude < 2f64.powi(*k)).unwrap_or(350)
 }
@@ -281,7 +283,7 @@ mod tests {
         // Integers are not rounded.
         let lattice = Lattice::centred(1.7e9, 1.7e9 + 600.0, true, 25);
         assert_eq!((lattice.exponent, lattice.most()), (0, 300));
-        // The control: without a centre, the step follows the magnitudes of the bounds.
+        // The control: without a centre, the step depends on the magnitudes of the bounds.
         assert_eq!(Lattice::of(1e12, 1e12 + 10.0, false, 40).step(), 1.0);
     }
 }

@@ -43,8 +43,9 @@
 //! two conditions: the engine computes SQL correctly, and public metadata are not taken from the
 //! data. The module `sensitivity` proves a bound on the change that one individual causes in the
 //! exact results. Constructors of the registry compute the losses and have their own proofs. The
-//! losses of the releases of a query add up, and so do the losses of several queries. This holds
-//! even if a question depends on earlier answers (Rogers, Roth, Ullman, Vadhan 2016).
+//! losses of the releases of a query compose, and so do the losses of several queries. If the
+//! budget does not compose tightly, the losses of the queries add up. The losses also compose if a
+//! question depends on earlier answers (Rogers, Roth, Ullman, Vadhan 2016).
 //!
 //! All tables of a budget should protect the same individuals. If an individual has rows in several
 //! tables, the losses of these tables add up for this individual. The budget bounds their sum.

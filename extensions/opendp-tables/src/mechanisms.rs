@@ -33,8 +33,9 @@ pub(crate) struct Mechanisms {
     pub(crate) selection: Option<Selection>,
     /// The loss of all mechanisms together.
     pub(crate) loss: Loss,
-    /// If the budget composes tightly, it must charge these losses. The list has one loss for each
-    /// mechanism, or only one loss for all mechanisms together.
+    /// The losses that are charged if the budget composes tightly. The list has one loss for each
+    /// mechanism. For Gaussian noise under an epsilon and a delta, the list has only one loss for
+    /// all mechanisms together.
     pub(crate) losses: Vec<Loss>,
     /// The kind of the noise: `Laplace` or `Gaussian`.
     pub(crate) kind: Kind,
@@ -53,8 +54,8 @@ pub(crate) struct Choice {
 }
 
 /// Find the mechanisms of a query. They share the loss `budget` in proportion to the weights of the
-/// aggregates. `of_keys` is the delta for the release of keys. If `of_keys` is `None`, `budget`
-/// must contain this delta.
+/// aggregates. `of_keys` is the delta for the release of private keys. If `of_keys` is `None`, this
+/// delta is the delta of `budget`.
 fn divided(
     checked: &Checked,
     mechanism: Option<&str>,
@@ -91,7 +92,7 @@ fn divided(
     let of_choices = choices.iter().map(|choice| choice.loss.clone());
     let of_selection = selection.iter().map(|selection| selection.noise.loss.clone());
     // The loss of the release of keys comes first, because it can have a delta. With this order, a
-    // budget that composes tightly reserves enough of its delta for such losses.
+    // budget that composes tightly reserves enough of its delta for losses with a delta.
     let losses: Vec<Loss> = of_selection.chain(of_sums).chain(of_choices).collect();
     let loss = total(budget.notion(), &losses)?;
     Ok(Mechanisms { sums, choices, selection, loss, losses, kind, compared: None })
@@ -174,8 +175,8 @@ pub(crate) fn fraction(alpha: f64) -> (u64, u64) {
     (number / a, 10_000 / a)
 }
 /// Find the noise of a quantile of each group. An individual has at most `C` rows in each of at
-/// most `G` groups. The maps give the loss of one group for a change by `C` rows. The losses of the
-/// `G` groups add up.
+/// most `G` groups. The stability map of the scores and the privacy map of the noise give the loss
+/// of one group for a change by `C` rows. The losses of the `G` groups add up.
 fn choose(plan: &Plan, buckets: usize, alpha: (u64, u64), pure: &Loss) -> Result<Choice> {
     let contribution = Contribution::of(plan);
     let count = plan.buckets.get(buckets).map_or(0, |buckets| buckets.candidates.len());

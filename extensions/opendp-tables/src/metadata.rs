@@ -18,7 +18,7 @@ const MOST: f64 = 9_007_199_254_740_992.0;
 /// The largest magnitude of bounds of floats.
 const MOST_FLOAT: f64 = 1e100;
 /// The larger of the magnitudes of the two bounds must be at least this number. So the steps of
-/// lattices are far above the place 1e-116, below which plans lose the digits of floats.
+/// lattices are far above 1e-116. Plans round floats near 0 to multiples of about 1e-116.
 const LEAST_FLOAT: f64 = 1e-70;
 
 /// The individuals whom a table protects, and limits on the number of rows that one individual
@@ -94,7 +94,7 @@ pub struct Column {
     /// Numbers are moved into these bounds before they are aggregated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<[f64; 2]>,
-    /// All values that groups may have. Each value is a group of the answer, even if the group has
+    /// All keys that groups may have. Each key gives a group of the answer, even if the group has
     /// no rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<Vec<Json>>,
@@ -209,7 +209,8 @@ pub struct Table {
     /// The file or folder of the table, relative to the metadata file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The format of the table: `csv` or `parquet`. The default is the extension of the path.
+    /// The format of the table: `csv` or `parquet`. The default is the extension of the path, or
+    /// `parquet` if the path has no extension.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
     /// Whether all content of the table is public.
@@ -222,9 +223,9 @@ pub struct Table {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<PrivacyUnit>,
     /// The number of rows, if it is public. With a public number of rows, neighbouring tables have
-    /// the same number of rows: the rows of an individual are exchanged, and not added or removed.
-    /// So for every aggregate except the number of rows, the bound on its change is twice as large
-    /// as without a public number of rows. The unit must be `rows`.
+    /// the same number of rows: the rows of an individual are replaced by other rows, and not added
+    /// or removed. So for every aggregate except the number of rows, the bound on its change is
+    /// twice as large as without a public number of rows. The unit must be `rows`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
     /// The columns that queries may use. Queries cannot name other columns.
@@ -245,8 +246,8 @@ impl Table {
         self.columns.insert(name.into(), column);
         self
     }
-    /// State the public number of rows. With this number, the rows of an individual are exchanged,
-    /// and not added or removed.
+    /// State the public number of rows. With a public number of rows, the rows of an individual are
+    /// replaced by other rows, and not added or removed.
     #[must_use]
     pub fn rows(self, rows: u64) -> Self {
         Table { rows: Some(rows), ..self }
@@ -256,7 +257,7 @@ impl Table {
     pub fn at(self, path: &str) -> Self {
         Table { path: Some(path.into()), ..self }
     }
-    /// Check that the description of the table is complete.
+    /// Check that the description of the table is valid.
     pub(crate) fn check(&self) -> Result<()> {
         for (name, column) in &self.columns {
             check_name(name)?;

@@ -1,5 +1,5 @@
 //! Finds the least noise for a share of the loss. A constructor of the registry makes the noise.
-//! The scale is the least scale for which the cost of the noise is at most the share.
+//! The scale is about the least scale for which the cost of the noise is at most the share.
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact};
 use opendp_core::erased::{AnyDistance, AnyMeasurement, AnyValue};
@@ -32,8 +32,8 @@ impl std::fmt::Debug for Noise {
     }
 }
 impl Noise {
-    /// Bound the error of one number, except with probability `alpha`. Return `None` if no bound is
-    /// known.
+    /// Return a bound on the error of each number. The error of a number exceeds the bound with a
+    /// probability of at most `alpha`. Return `None` if no bound is known.
     pub(crate) fn accuracy(&self, alpha: f64) -> Option<f64> {
         let all = self.measurement.accuracy(alpha).ok()?;
         all.into_iter().try_fold(0.0, |most: f64, one| Some(most.max(one?)))
@@ -54,9 +54,10 @@ pub(crate) fn usual(kind: Kind) -> &'static str {
 /// Find the least noise whose cost is at most a share of the loss. The noise is added to a vector
 /// of integers.
 ///
-/// The mechanism is a constructor of the registry with the arguments `input` and `scale`. Its input
-/// domain contains vectors of integers. The input metric is the L1 distance for Laplace noise, and
-/// the L2 distance for Gaussian noise. The privacy map of the mechanism computes the cost.
+/// `mechanism` names a constructor of the registry with the arguments `input` and `scale`. The
+/// input domain of the mechanism contains vectors of integers. The input metric is the L1 distance
+/// for Laplace noise, and the L2 distance for Gaussian noise. The privacy map of the mechanism
+/// computes the cost.
 pub(crate) fn on_sums(
     mechanism: Option<&str>,
     kind: Kind,
@@ -99,7 +100,8 @@ pub(crate) fn on_sums(
         Ok((measurement, loss))
     })
 }
-/// Return the exact loss of a measurement, in the measure of a budget.
+/// Return the exact loss of a measurement at an input distance. The loss is converted to the notion
+/// of a budget.
 pub(crate) fn loss_of(
     measurement: &AnyMeasurement,
     distance: &AnyDistance,
@@ -107,8 +109,9 @@ pub(crate) fn loss_of(
 ) -> Result<Loss> {
     Request::new("loss", measurement, distance)?.loss().within(notion)
 }
-/// Find the least scale for which the loss is at most a share. First try scales near `guess`, then
-/// bisect.
+/// Find a scale for which the loss is at most a share. First try scales near `guess`. If the loss
+/// of the first scale that fits is at least 99.9 % of the share, use this scale. Otherwise find the
+/// least scale by bisection.
 pub(crate) fn least(
     request: &str,
     guess: f64,

@@ -112,7 +112,7 @@ impl Answer {
         }
     }
 }
-/// Write a cell for readers.
+/// Return the text of a cell, as the page shows it.
 fn cell(column: &ArrayRef, row: usize) -> String {
     if let Some(floats) = column.as_primitive_opt::<Float64Type>()
         && floats.is_valid(row)

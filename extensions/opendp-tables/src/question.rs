@@ -96,8 +96,8 @@ impl<'a> Question<'a> {
         })?;
         self.weight(name, weight)
     }
-    /// Return the aggregates with this name. If there are none, find the column of the answer with
-    /// this name, and return the aggregates that this column depends on.
+    /// Return the positions of the aggregates with this name. If there are none, find the column of
+    /// the answer with this name, and return the aggregates that this column depends on.
     fn places(&self, name: &str) -> Result<Vec<usize>> {
         let names = self.names()?;
         let of_aggregates = names.iter().zip(0..).filter(|(known, _)| *known == name);
@@ -138,9 +138,9 @@ impl<'a> Question<'a> {
     fn mechanisms(&self) -> Result<Mechanisms> {
         let tight = self.session.account.composition() == Composition::Tight;
         let noise = match self.noise {
-            // A tight budget composes the loss of each Laplace noise separately. In contrast, all
-            // Gaussian noise of a query has one joint loss. So, under a tight budget, `Best` means
-            // Laplace noise.
+            // A budget that composes tightly charges the loss of each Laplace noise separately. In
+            // contrast, it charges one joint loss for all Gaussian noise of a query. Tight
+            // composition helps only with many separate losses. So `Best` means Laplace noise here.
             Kind::Best if tight => Kind::Laplace,
             noise => noise,
         };
@@ -262,7 +262,7 @@ impl<'a> Question<'a> {
         let columns = columns(&self.checked, mechanisms, noisy)?;
         let plan = &self.checked.plan;
         let table = self.post_processed(noisy, &columns);
-        // A table that cannot be printed is an error like a step that fails.
+        // If the table cannot be printed, handle this as the failure of a step after the release.
         let table = table.and_then(printable);
         let notion = mechanisms.loss.notion();
         let named = self.names()?.into_iter().zip(columns).zip(&self.checked.outputs);
@@ -376,7 +376,8 @@ const REFUSED: &str = "the records cannot be decoded: a line has a wrong number 
 fn unreadable() -> Error {
     Error::FailedFunction("the release cannot be written down".into())
 }
-/// Draw a seed of 128 bits. This seed decides which rows the exact plan keeps within the limits.
+/// Draw a seed of 128 bits. If an id has more rows than the limits allow, the choice of the rows
+/// that the exact plan keeps depends on this seed.
 fn seed() -> Result<String> {
     let words = with_secure(|source| Ok::<_, NoEntropy>([source.word()?, source.word()?]));
     let [a, b] = words.map_err(|_| Error::NoEntropy)?;

@@ -17,33 +17,33 @@
 //! = k`, the rows of an individual are any `k` or fewer rows. The public tables are the same for
 //! both neighbours, and the joined column of each public table has no value twice.
 //!
-//! *Postcondition.* Let `x` and `y` be the vectors of one sum over all groups. Groups without rows
-//! have the sum 0. At most `G` entries of `x` and `y` differ, and each entry differs by at most `B
-//! C`. The magnitudes of the differences add up to at most `B K`, and their squares add up to at
-//! most `B^2 S`. The number `S` is defined as follows. Consider all lists of `G` integers from 0 to
-//! `C` that add up to at most `K`. For each list, add up the squares of its integers. `S` is the
-//! largest of these sums. For counts of ids, `C` is 1 and `K` is `G`. If the unit is `rows = k`,
-//! the plan has no limits, and `C = G = K = m k`.
+//! *Postcondition.* For the two neighbouring tables, let `x` and `y` be the vectors with one sum
+//! for each group. Groups without rows have the sum 0. At most `G` entries of `x` and `y` differ,
+//! and each entry differs by at most `B C`. The magnitudes of the differences add up to at most `B
+//! K`, and their squares add up to at most `B^2 S`. The number `S` is defined as follows. Consider
+//! all lists of `G` integers from 0 to `C` that add up to at most `K`. For each list, add up the
+//! squares of its integers. `S` is the largest of these sums. For counts of ids, `C` is 1 and `K`
+//! is `G`. If the unit is `rows = k`, the plan has no limits, and `C = G = K = m k`.
 //!
 //! *Proof.* A row-wise step maps each row to at most one row, independently of the other rows. In
 //! particular, a join finds at most one row of the public table for each row. So, before the limits
 //! are applied, the rows of the two tables differ only by rows of one individual. If the unit is
 //! `rows = k`, they differ by at most `m k` rows. The limits rank the rows of each id separately
-//! from the rows of other ids. The rows of an id are numbered in the order of their values. The
-//! seed also gives each row a lot. The rank of a row depends on its lot. The lot of a row is a
-//! value that depends only on the seed, the id and the number of the row. So the kept rows of other
-//! ids do not change. The individual has at most `C` kept rows in each group, has kept rows in at
-//! most `G` groups, and has at most `K` kept rows in total. Later limits only remove rows, so the
-//! earlier limits still hold. Equal rows of an id are interchangeable. So the multiset of kept rows
-//! is a function of the data and the seed. Each kept row adds an integer of magnitude at most `B`
-//! to the sum of one group. The magnitude is at most `B`, because the plan clamps the value to two
-//! bounds by comparisons, and because rounding to the lattice is monotone. Sums are decimals of 38
-//! digits, and the magnitude of each added integer is at most `2^53`. So sums are exact for fewer
-//! than `10^22` rows. Let `c_g` be the number of kept rows of the individual in group `g`. The sum
-//! of group `g` changes by at most `B c_g`. Here `c_g <= C`, `sum c_g <= K`, and at most `G` of the
-//! `c_g` are not 0. The sum of the squares of the `c_g` is a convex function. So this sum is
-//! largest when as many `c_g` as possible are `C`. For a count of ids, each id adds at most 1 to
-//! each group in which it has kept rows.
+//! from the rows of other ids. The rows of an id are numbered in the order of their values. Each
+//! row has a lot, which is a value that depends only on the seed, the id and the number of the row.
+//! The rank of a row depends on its lot. So the kept rows of other ids do not change. The
+//! individual has at most `C` kept rows in each group, has kept rows in at most `G` groups, and has
+//! at most `K` kept rows in total. Later limits only remove rows, so the earlier limits still hold.
+//! Equal rows of an id are interchangeable. So the multiset of kept rows is a function of the data
+//! and the seed. Each kept row adds an integer of magnitude at most `B` to the sum of one group.
+//! The magnitude is at most `B`, because the plan clamps the value to two bounds by comparisons,
+//! and because rounding to the lattice is monotone. Sums are decimals of 38 digits, and the
+//! magnitude of each added integer is at most `2^53`. So sums are exact for fewer than `10^22`
+//! rows. Let `c_g` be the number of kept rows of the individual in group `g`. The sum of group `g`
+//! changes by at most `B c_g`. Here `c_g <= C`, `sum c_g <= K`, and at most `G` of the `c_g` are
+//! not 0. The sum of the squares of the `c_g` is a convex function. So this sum is largest when as
+//! many `c_g` as possible are `C`. For a count of ids, each id adds at most 1 to each group in
+//! which it has kept rows.
 //!
 //! *Exchanges.* If the number of rows of a table is public, neighbours differ by an exchange: at
 //! most `k` rows of one individual are replaced by the same number of other rows. Let `t` be the

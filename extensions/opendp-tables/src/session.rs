@@ -1,4 +1,4 @@
-//! Sessions: tables, a budget, and questions about them.
+//! Sessions: tables, questions about the tables, and a budget.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -164,7 +164,7 @@ impl Session {
         frame.map_err(|_| Error::NotFound(format!("there is no table `{name}`")))
     }
     /// Ask the question that a data frame states. If a data frame and a text in SQL have the same
-    /// plan, they state the same question.
+    /// plan, their questions have the same exact plan and the same cost.
     ///
     /// # Errors
     /// The errors of [`query`](Session::query).
@@ -222,8 +222,8 @@ impl Session {
         let plan = self.arranged(plan)?;
         self.waiter.wait(collect(plan, self.planner.task_ctx()))
     }
-    /// Make the physical plan of a plan that computes only with released values. If this takes too
-    /// long, it is an error, because a release that is charged must have an answer.
+    /// Make the physical plan of a plan that computes only with released values. Return an error
+    /// if this takes too long, because a release that is charged must have an answer.
     pub(crate) fn arranged(
         &self,
         plan: LogicalPlan,

@@ -1,8 +1,9 @@
 //! Print exact plans as SQL.
 //!
-//! A plan has one statement for the sums and one statement for each quantile. All statements read
-//! the same bounded rows. Every statement is total: if the engine can read all cell values as the
-//! declared types, the statement raises no error that depends on the data.
+//! A plan has one statement for the sums and one statement for each quantile. All statements
+//! compute with the same rows. If the plan limits the rows of each id, these are the rows that the
+//! limits keep. Every statement is total: if the engine can read all cell values as the declared
+//! types, the statement raises no error that depends on the data.
 //!
 //! The statements choose which rows of an id are kept. The choice depends only on the seed, the id
 //! and the rows of this id. With the same seed, every engine makes the same choice. Over all seeds,
@@ -40,8 +41,8 @@ pub struct Statements {
 }
 impl Statements {
     /// Put a seed into the statements, so that any engine can run the statements. The seed decides
-    /// which rows of an id are kept. The results of the statements have no noise. So keep them as
-    /// secret as the data.
+    /// which rows of an id are kept. The results of the statements have no noise. So keep these
+    /// results as secret as the data.
     pub fn with_seed(&self, seed: &str) -> Statements {
         let put = |statement: &String| seeded(statement, seed);
         let buckets = self.buckets.iter().map(put).collect();
@@ -85,7 +86,7 @@ impl Printer<'_> {
         let values = vec![format!("CAST(b{k} AS VARCHAR)"), "CAST(COUNT(*) AS VARCHAR)".into()];
         self.grouped(values, &format!(" WHERE b{k} >= 0"), Some(format!("b{k}")))
     }
-    /// Print the statement that selects `values` for each group of the bounded rows.
+    /// Print the statement that selects `values` for each group of the rows of the shared stages.
     fn grouped(&self, values: Vec<String>, filter: &str, more: Option<String>) -> String {
         let (stages, last) = self.stages();
         let keys = self.keys();
@@ -159,8 +160,8 @@ impl Printer<'_> {
         text
     }
     /// Print the keys, the integers to add, and the buckets of each row. Leave out rows outside of
-    /// public groups. If the keys are not public, leave out rows with a null key. If the plan has
-    /// limits, leave out rows without an id.
+    /// public groups. If a key is not public, leave out rows in which this key is null. If the plan
+    /// has limits, leave out rows without an id.
     fn rated(&self) -> String {
         let mut columns = Vec::new();
         let mut filters = Vec::new();
@@ -203,8 +204,9 @@ impl Printer<'_> {
             None => value,
         }
     }
-    /// Print the bucket of a row. The candidates separate the buckets. The bucket is -1 if the
-    /// value is null or the row does not meet the condition of the aggregate.
+    /// Print the bucket of a row. Each candidate is a bucket of its own, and the candidates
+    /// separate the other buckets. The bucket is -1 if the value is null or the row does not meet
+    /// the condition of the aggregate.
     fn bucket_of(&self, buckets: &Buckets) -> String {
         let column = buckets.column;
         let value = format!("CAST(c{column} AS DOUBLE PRECISION)");

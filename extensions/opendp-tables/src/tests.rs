@@ -1,4 +1,5 @@
-//! Tests of the whole crate, in one program, because linking an engine takes long.
+//! Tests of the whole crate. They are in one program, because every program links the engine, and
+//! this takes long.
 
 mod composition;
 mod coverage;
@@ -82,7 +83,7 @@ pub(crate) fn session(unit: PrivacyUnit) -> Session {
 pub(crate) fn ask(session: &Session, sql: &str) -> Answer {
     session.query(sql).unwrap().spending(plenty()).release().unwrap()
 }
-/// Return all numbers of a table, row by row. -999 stands for null.
+/// Return all cells of a table as numbers, row by row. Null becomes -999, and text becomes NaN.
 pub(crate) fn numbers(table: &RecordBatch) -> Vec<Vec<f64>> {
     let cell = |column: &ArrayRef, row: usize| {
         use datafusion::arrow::datatypes::DataType;

@@ -63,7 +63,7 @@ fn explains_spends_once_and_refuses() {
     assert_eq!(refused.status.code(), Some(1));
     assert_eq!(run(folder.path(), &[]).status.code(), Some(2));
 }
-/// Open a folder with a ledger and 500 rows.
+/// Make a folder with a metadata file and 500 rows. The first question creates the ledger.
 fn study() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("study.toml"), METADATA).unwrap();

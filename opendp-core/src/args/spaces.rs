@@ -57,9 +57,9 @@ impl Arg {
     fn accepted(&self, domain: TypeId, views: fn(&AnyMetric) -> bool) -> bool {
         pair_on(self, domain).is_some_and(|pair| views(pair.metric))
     }
-    /// Return the space, if its domain has the type `domain` and `view` accepts its metric. If the
-    /// domain and the metric come from a document, `fits` checks that they form a space. `expected`
-    /// names the space in an error.
+    /// Return the space that this argument describes, if its domain has the type `domain` and
+    /// `view` accepts its metric. If the domain and the metric come from a document, `fits` checks
+    /// that they form a space. `expected` names the type of the space in an error.
     fn untyped(
         &self,
         domain: TypeId,

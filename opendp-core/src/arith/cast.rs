@@ -11,7 +11,7 @@ use crate::{Error, Result};
 
 /// Conversion to a value of a type, rounded in a chosen direction.
 ///
-/// All pairs of primitive integers and floats implement this trait. A conversion between integers
+/// This trait is implemented for all pairs of primitive number types. A conversion between integers
 /// is exact. A conversion from a float to an integer rounds to the ceiling or to the floor. A
 /// conversion into a float gives the tightest bound. A zero result is `+0.0`.
 ///
@@ -144,7 +144,7 @@ macro_rules! float_to_float {
         let nearest = $value as $to;
         let wrong = f64::from(nearest) $wrong f64::from($value);
         let float = if wrong { nearest.$next() } else { nearest };
-        // Without this line, an infinite value could be rounded to a finite bound.
+        // Infinities and NaN always fail.
         let float = if $value.is_finite() { float } else { $to::NAN };
         finite(float, || failed_cast::<_, $to>($value, "a finite number in range"))
     }};

@@ -96,8 +96,9 @@ impl_integer!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 mod tests {
     use super::*;
 
-    /// For every pair of 8-bit integers, compare the results with results that are computed in
-    /// `i32`. With 8-bit operands, `i32` never overflows.
+    /// Check the results for every pair of 8-bit integers. Compare quotients with quotients that
+    /// are computed in `f64`. Compare all other results with results that are computed in `i32`.
+    /// With 8-bit operands, `i32` never overflows.
     fn check_all<T>(values: impl Iterator<Item = T> + Clone)
     where
         T: Directed + Into<i32> + TryFrom<i32> + PartialEq + std::fmt::Debug,

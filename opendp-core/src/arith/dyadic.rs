@@ -42,8 +42,8 @@ impl Format {
     /// Round `mantissa * 2^exponent` once to this format, including its subnormal values.
     ///
     /// If the magnitude exceeds the largest finite value, the rounding direction decides between an
-    /// infinity and the largest finite value. `Nearest` gives an infinity if the magnitude is at
-    /// least half a unit above the largest finite value. A zero result is `+0.0`.
+    /// infinity and the largest finite value. `Nearest` gives an infinity if the magnitude exceeds
+    /// the largest finite value by at least half a unit in the last place. A zero result is `+0.0`.
     pub fn round(self, mantissa: &IBig, exponent: i64, rounding: Rounding) -> f64 {
         let (sign, magnitude) = (mantissa.sign(), mantissa.as_sign_words().1);
         let magnitude = UBig::from_words(magnitude);
@@ -130,7 +130,7 @@ pub fn to_f64_down(mantissa: &IBig, exponent: i64) -> f64 {
     Format::F64.round(mantissa, exponent, Rounding::Down)
 }
 
-/// Round `mantissa * 2^exponent` to the neighbouring `f64` nearer to zero.
+/// Round `mantissa * 2^exponent` toward zero to an `f64`.
 ///
 /// The result is always finite.
 pub fn to_f64_toward_zero(mantissa: &IBig, exponent: i64) -> f64 {
@@ -179,7 +179,7 @@ pub fn round_ratio(num: &IBig, den: &UBig, format: Format, rounding: Rounding) -
     format.round(&IBig::from_parts(sign, sticky), -(shift as i64) - 1, rounding)
 }
 
-/// Split a finite float into its sign, odd magnitude (or zero) and binary exponent.
+/// Split a finite float into its sign, its mantissa (odd or zero) and its binary exponent.
 pub(super) fn decode(x: f64) -> Option<(bool, u64, i32)> {
     if !x.is_finite() {
         return None;

@@ -49,8 +49,8 @@ pub trait DirectedFloat: Directed {
 
 macro_rules! impl_elementary {
     // For an argument below $safe, the residual of a square root can underflow. So such an argument
-    // is first multiplied by the square of $scale. $scale is a power of two, and the product is
-    // above $safe.
+    // is first multiplied by the square of $scale. $scale is a power of two. If the argument is
+    // positive, the product is above $safe.
     ($t:ident, $format:expr, $safe:expr, $scale:expr) => {
         impl DirectedFloat for $t {
             impl_elementary!(@sqrt $t, $safe, $scale, inf_sqrt, >, next_up);

@@ -138,15 +138,15 @@ impl Exact {
     }
     /// Add a term to a running total. Memory and time do not grow with the number of terms.
     ///
-    /// The odd part of a number is the number without its factors of 2. The sum is exact if the
-    /// denominators of all terms have few different odd parts. The odd part of a denominator is 1
-    /// for floats and a power of 5 for decimals. The odd part of the common denominator has at most
-    /// 256 bits, and the common denominator has at most 1100 factors of 2. If the denominator of a
-    /// sum would exceed these limits, the term is first rounded up to a float. So the total is
-    /// never too small.
+    /// The odd part of a number is the number without its factors of 2. The odd part of a
+    /// denominator is 1 for floats and a power of 5 for decimals. The odd part of the common
+    /// denominator has at most 256 bits, and the common denominator has at most 1100 factors of 2.
+    /// Within these limits, the sum is exact. If the denominator of a sum would exceed these
+    /// limits, the term is first rounded up to a float. So the total is never too small.
     ///
-    /// Before the limits are checked, the numbers are reduced to lowest terms. So writing a total
-    /// or a term as text and reading it again does not change the later totals.
+    /// Before the limits are checked, the numbers are reduced to lowest terms. The text of a number
+    /// is in lowest terms, too. So writing a total or a term as text and reading it again does not
+    /// change the later totals.
     #[must_use]
     pub fn plus_term(&self, term: &Self) -> Self {
         let (Some(x), Some(y)) = (&self.0, &term.0) else { return Exact::INFINITY };
@@ -203,7 +203,7 @@ impl Fraction {
     }
     /// Write two fractions with a common denominator. Return both numerators, the odd part of the
     /// denominator, and the exponent of the power of two in the denominator. Return `None` when the
-    /// odd part has more than `max_bits` bits.
+    /// odd parts differ and the common odd part has more than `max_bits` bits.
     fn aligned(&self, other: &Self, max_bits: usize) -> Option<(UBig, UBig, UBig, usize)> {
         let twos = self.twos.max(other.twos);
         let (mut x, mut y) =
@@ -225,7 +225,8 @@ impl Fraction {
             let (x, y, odd, twos) = self.aligned(other, max_bits)?;
             return Some(Fraction { number: x + y, odd, twos });
         }
-        // This is the usual case, and it is faster without the copies that `aligned` makes.
+        // Usually, the odd parts are equal. For equal odd parts, this code is faster than
+        // `aligned`, which makes copies.
         let (fine, coarse) = if self.twos < other.twos { (other, self) } else { (self, other) };
         let number = match fine.twos - coarse.twos {
             0 => &fine.number + &coarse.number,
@@ -233,8 +234,8 @@ impl Fraction {
         };
         Some(Fraction { number, odd: fine.odd.clone(), twos: fine.twos })
     }
-    /// Compare two fractions. For most pairs, the positions of the first bits differ. For these
-    /// pairs, no number is shifted.
+    /// Compare two fractions. For most pairs with equal odd parts, the positions of the leading
+    /// bits of the two values differ. For these pairs, no number is shifted.
     fn compare(&self, other: &Self) -> Ordering {
         if self.odd == other.odd {
             // A number of `n` bits divided by `2^k` is at least `2^(n - 1 - k)` and less than
@@ -264,8 +265,8 @@ impl Fraction {
         }
         Some(self.twos.max(fives)).filter(|decimals| *decimals <= MOST_DECIMALS)
     }
-    /// Reduce the fraction to lowest terms. A fraction whose denominator is a power of 2 within the
-    /// limit is not reduced.
+    /// Reduce the fraction to lowest terms. A fraction whose denominator is `2^k` with `k <=
+    /// MOST_TWOS` is within the limits already, so it is not reduced.
     fn lowest(&self) -> Cow<'_, Self> {
         match self.odd == UBig::ONE && self.twos <= MOST_TWOS {
             true => Cow::Borrowed(self),

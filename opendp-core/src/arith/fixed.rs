@@ -2,9 +2,9 @@
 //! enclosure is a pair of bounds.
 //!
 //! Every value is an integer that counts units of `2^-bits`. Intermediate results have additional
-//! bits, called guard bits. The code counts every truncation and widens the enclosure by this
-//! count. Floats are used only to choose an entry of a table. The bounds are correct for every
-//! choice of the entry.
+//! bits, called guard bits. The code bounds the sum of the truncation errors, and widens the
+//! enclosure by this bound. Floats are used only to choose an entry of a table. The bounds are
+//! correct for every choice of the entry.
 
 use std::sync::OnceLock;
 
@@ -87,9 +87,9 @@ pub fn ln(mantissa: &UBig, exponent: i64, bits: usize) -> (IBig, IBig) {
 /// Return integers with `lo <= 2^bits * exp(x) <= hi` and `hi - lo <= 2`. The enclosure of `exp(0)`
 /// is exact. If `2^bits * exp(x)` is certainly less than 1/2, the enclosure can be `(0, 1)`.
 ///
-/// The domain is `x <= EXP_MAX`, because the result has about `bits + 1.45 x` bits. Debug builds
-/// assert this condition. Outside the domain, return the enclosure of `exp(EXP_MAX)`. Then only
-/// `lo` is a bound on `exp(x)`.
+/// The domain is `x <= EXP_MAX`. This limits the size of the result. The result has about
+/// `bits + 1.45 x` bits. Debug builds assert `x <= EXP_MAX`. Outside the domain, release builds
+/// return the enclosure of `exp(EXP_MAX)`. Then only `lo` is a bound on `exp(x)`.
 pub fn exp(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig, UBig) {
     let floor = numerator >> fraction_bits;
     // Here x < -bits - 1, so exp(x) < 2^-bits / e.
@@ -225,8 +225,8 @@ fn ln_centre(j: usize, w: usize) -> UBig {
 /// `z` is the product of the previous power and the small fraction `z^2`. Let the computed power
 /// `i` be too small by `e[i]`. Then `e[0] < 1` and `e[i] < e[i-1] / 9 + 1 < 2`. So each of the `n
 /// <= w / 3 + 2` terms is too small by less than 2, and the tail is below 3. The sum is doubled, so
-/// its error is less than `2 (2n + 3)` units. The guard bits reduce this error to an eighth of a
-/// unit.
+/// its error is less than `2 (2n + 3)` units of `2^-(w + guard)`. This is less than `2^-3` units of
+/// `2^-w`. The last shift truncates by less than one unit of `2^-w`.
 fn compute(j: usize, w: usize) -> UBig {
     let guard = 4 + int_bits(2 * w as u128 + 64);
     let (j, denominator) = (j as u64, (2 * STEPS + j) as u64);
@@ -268,14 +268,14 @@ fn atanh(arg: UBig, w: usize) -> (UBig, u64) {
     (sum, odd + 2)
 }
 
-/// Write `r` in `[0, ln 2)` as `ln(1 + j / 128) + s`. Choose `j` such that `s >= 0` is as small as
-/// the table allows.
+/// Write `r` in `[0, ln 2)` as `ln(1 + j / 128) + s` with `s >= 0`. If the table is used, choose
+/// `j` such that `s` is small. Otherwise, `j` is 0.
 fn subtract_centre(r: UBig, w: usize) -> (usize, UBig) {
     if w > CACHE_BITS {
         return (0, r);
     }
-    // The float gives only an estimate of j. The loop corrects every estimate, so that s is
-    // nonnegative.
+    // The float gives only an estimate of j. If the estimate is too large, the loop lowers it until
+    // s is nonnegative.
     let approximate = u32::try_from(&r >> (w - 16)).unwrap_or(0) as f64 / 65536.0;
     #[allow(clippy::disallowed_methods, reason = "a wrong guess costs time, not correctness")]
     let guess = (approximate.exp_m1() * STEPS as f64) as usize;

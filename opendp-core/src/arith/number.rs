@@ -160,8 +160,8 @@ macro_rules! impl_float {
                     return nearest + 0.0;
                 }
                 let cast = if value > 0.0 { $t::neg_inf_cast(value) } else { $t::inf_cast(value) };
-                // A cast toward zero fails only for infinities and NaN. Each float format has these
-                // values, so the conversion to `nearest` keeps them.
+                // A cast toward zero fails only for infinities and NaN. For these values, the
+                // function has already returned.
                 cast.unwrap_or(nearest)
             }
             fn from_dyadic(mantissa: &IBig, exponent: i64, rounding: Rounding) -> Self {

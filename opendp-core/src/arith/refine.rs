@@ -1,9 +1,10 @@
-//! Elementary functions with a single rounding. The functions refine an enclosure of the result,
-//! which is a pair of bounds.
+//! Elementary functions with a single rounding. The functions refine an enclosure of the result. An
+//! enclosure is a pair of bounds.
 //!
-//! The enclosure comes from [`fixed`] and has integer ends. The code refines the enclosure until
-//! both ends round to the same float. This float is the tightest bound. Results are `f64` values in
-//! the given format, or infinities.
+//! The enclosures of exponentials and logarithms come from [`fixed`]. The enclosures of powers come
+//! from `enclose_power`. The ends are integers times a power of two. The code refines the enclosure
+//! until both ends round to the same float. This float is the tightest bound. Results are `f64`
+//! values in the given format, or infinities.
 
 use dashu_int::ops::BitTest;
 use dashu_int::{IBig, UBig};

@@ -25,7 +25,7 @@
 //! on loopback by default, and on other addresses only with [`Network::Trusted`]. Files of
 //! intermediate results are in folders. On Unix, only the user of the executor can read these
 //! folders. When a query ends, the client requests that its files are removed. When an executor
-//! stops, it removes the remaining files.
+//! ends, it removes the remaining files. If an executor is killed, its files remain.
 #![forbid(unsafe_code)]
 
 mod address;

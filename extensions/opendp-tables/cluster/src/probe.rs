@@ -42,7 +42,7 @@ fn ask(scheduler: &Address) -> Option<[u8; 12]> {
     stream.read_exact(&mut status).ok()?;
     Some(status)
 }
-/// Check that a scheduler has its executors. Wait at most `patience` for the executors.
+/// Check that a scheduler has enough executors. Wait at most `patience` for the executors.
 ///
 /// # Errors
 /// `NotFound` when no scheduler answers, or when it has too few executors.

@@ -1,12 +1,12 @@
-"""The same group-by in OpenDP for Python on Polars and in `opendp-sql`. Both run in turns.
+"""Measure the same query in OpenDP for Python on Polars and in `opendp-sql`, in turns.
 
     pip install "opendp[polars]==0.16.0"
     python bench.py rows-10000000.parquet ../../target/release/opendp-sql
 
 The file comes from `cargo run --release --example bench -- --generate`, and the program from `cargo
-build --release`. Prints medians of five turns: with rows protected, and with at most four rows of
-each id. The time of `opendp-sql` is the time of a whole process. Without the program, only Python
-is measured.
+build --release`. This script prints the medians of five runs for two variants. The first variant
+protects rows. The second variant protects ids, and keeps at most four rows of each id. The time of
+`opendp-sql` is the time of a whole process. Without the second argument, only Python is measured.
 """
 
 import json

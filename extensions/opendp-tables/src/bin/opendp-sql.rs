@@ -12,7 +12,7 @@ use indicatif::ProgressBar;
 use opendp_core::{Error, Result};
 use opendp_tables::{Budget, Dialect, NoiseKind, Question, Session};
 
-/// Ask private tables in SQL.
+/// Run private queries on tables, in SQL.
 #[derive(Parser)]
 #[command(version, args_conflicts_with_subcommands = true)]
 struct Cli {
@@ -23,11 +23,11 @@ struct Cli {
 }
 #[derive(Subcommand)]
 enum Command {
-    /// Spend, and release the answer.
+    /// Charge the budget for a query, and release its answer.
     Query(Ask),
-    /// Print the cost and the accuracy of a query. Nothing is read or spent.
+    /// Print the cost and the accuracy of a query. No row is read, and nothing is spent.
     Explain(Ask),
-    /// Print the exact plan as PostgreSQL. Its results are private.
+    /// Print the exact plan in the SQL of PostgreSQL. The results of the plan are private.
     Plan(Ask),
     /// Print the remaining budget.
     Budget {
@@ -140,7 +140,7 @@ fn query(ask: &Ask) -> Result<String> {
     if failures.peek().is_none() {
         return Ok(text);
     }
-    // The answer is paid for, so it is printed although a file is missing.
+    // The budget is already charged, so print the answer although a file could not be written.
     let printed = writeln!(std::io::stdout(), "{text}");
     let place = if printed.is_ok() { ", and the answer is printed" } else { "" };
     let all: Vec<String> = failures.collect();

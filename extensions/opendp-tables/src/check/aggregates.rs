@@ -23,11 +23,12 @@ const WHOLE_BITS: i32 = 53;
 const SQUARE_BITS: i32 = 25;
 
 /// The least number of steps between the bounds of a mean or a variance of floats. With fewer
-/// steps, the rounding of values would change the answer, and the interval would not show this.
+/// steps, the rounding of values would change the answer noticeably, and the interval would not
+/// include this change.
 const LEAST_STEPS: f64 = 100.0;
 
 /// The quantile level of MIN. The quantile level of MAX is one minus this level. The true minimum
-/// or maximum is the value of one individual, so a private answer cannot be near it.
+/// or maximum is the value of one individual, so a private answer cannot be reliably near it.
 const EXTREME: f64 = 0.005;
 
 /// The value that is released for an aggregate. A public number and a quantile are not computed
@@ -45,7 +46,7 @@ pub(crate) enum Output {
     Public { value: f64 },
     /// A mean over a public number of rows.
     MeanOf { sum: usize, rows: u64, lattice: Lattice },
-    /// The candidate nearest to a quantile.
+    /// A candidate near a quantile, chosen with noise.
     Quantile { buckets: usize, alpha: f64 },
 }
 impl Output {

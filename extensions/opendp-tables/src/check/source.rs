@@ -84,8 +84,8 @@ pub(crate) fn relation(plan: &LogicalPlan, tables: &Tables) -> Result<Relation> 
         other => Err(not_row_wise(other)),
     }
 }
-/// Read the expressions of a projection. Each projection can multiply the expressions of the
-/// projection below it. So count the nodes after each expression.
+/// Read the expressions of a projection. Each projection can contain several copies of
+/// the expressions of the projection below it. So count the nodes after each expression.
 fn projected(exprs: &[Expr], schema: &DFSchema, columns: &[Row]) -> Result<Vec<Row>> {
     let mut nodes = 0_usize;
     let read = |expr: &Expr| {

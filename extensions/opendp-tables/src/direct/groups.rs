@@ -21,8 +21,8 @@ pub(crate) const NO_GROUP: u32 = u32::MAX;
 pub(crate) struct Groups {
     kinds: Vec<Type>,
     /// For each column of keys, if its keys are public: the numbers of these keys, and a factor. If
-    /// the keys of all columns are public, multiply the number of each key of a group by the factor
-    /// of its column. The sum of these products is the number of the group.
+    /// the keys of all columns are public, the number of a group is a sum over its keys. Each key
+    /// adds its number, multiplied by the factor of its column.
     public: Vec<Option<(Public, u32)>>,
     /// Whether all keys are public.
     complete: bool,
@@ -171,7 +171,7 @@ impl Groups {
         found.names.iter().map(printed).collect()
     }
 }
-/// List all combinations of public keys, in order.
+/// List all combinations of public keys, in the order of the numbers of the groups.
 fn names<'a>(keys: impl Iterator<Item = &'a [Value]>) -> Vec<Vec<Value>> {
     keys.fold(vec![Vec::new()], |groups, values| {
         let with = |group: &Vec<Value>| -> Vec<Vec<Value>> {

@@ -5,10 +5,10 @@ pub(crate) trait Keyed: Copy + Ord {
     fn key(&self) -> i32;
 }
 
-/// The largest number of items that are sorted without jumps.
+/// The largest number of items that `ordered` sorts without jumps that depend on the items.
 pub(crate) const FEW: usize = 32;
 
-/// Write items in ascending order.
+/// Write `items` to `sorted` in ascending order.
 pub(crate) fn ordered<T: Keyed>(items: &[T], sorted: &mut Vec<T>) {
     sorted.clear();
     sorted.extend_from_slice(items);
@@ -45,9 +45,9 @@ impl<const N: usize> Places<N> {
     /// this array have the value `i32::MAX`. A key can also have this value. The place of such a
     /// key is still right, because unused elements are not counted.
     ///
-    /// The place of a key is the number of smaller keys. Comparing all pairs takes less time than
-    /// sorting. The reason is that a processor compares several keys at once, and no jump depends
-    /// on the keys.
+    /// The place of a key is the number of smaller keys. For few keys, comparing all pairs takes
+    /// less time than sorting. The reason is that a processor compares several keys at once, and no
+    /// jump depends on the keys.
     pub(crate) fn of(keys: impl ExactSizeIterator<Item = i32>) -> Self {
         let count = keys.len();
         let mut all = [i32::MAX; N];
@@ -101,7 +101,7 @@ mod tests {
                 }
             }
         }
-        // The control: most lists of items are not in ascending order.
+        // The control: most lists of items were not in ascending order before the sort.
         assert!(moved > 400, "{moved}");
     }
 }

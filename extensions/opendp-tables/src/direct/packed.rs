@@ -6,7 +6,8 @@ use super::order::Keyed;
 /// A row: its id, then words with the number of its group and its values.
 ///
 /// Each number has its own bits, and earlier numbers have higher bits. So the rows of an id are
-/// ordered by groups, then by values. The statements of `sql` have the same order.
+/// ordered by groups, then by values. The statements of the module `sql` sort the rows of an id in
+/// the same way.
 pub(crate) type Packed<const N: usize> = [u64; N];
 
 /// Return the bits of the id of a row.

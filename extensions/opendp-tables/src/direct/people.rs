@@ -23,8 +23,8 @@ impl Limits {
     }
 }
 
-/// A lot, and the place of its row or group, counted from 1. Lots have 31 bits, so one integer
-/// stores both.
+/// The lot and the place of a row or group. The module `lots` defines lots and places. A lot has 31
+/// bits and a place has 32 bits, so one integer stores both.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Drawn(u64);
 impl Keyed for Drawn {
@@ -41,8 +41,9 @@ struct Draw {
 }
 impl Draw {
     /// Among the items from the position `start` on, keep the `limit` items with the smallest lots.
-    /// The order stays the same. The function `place` takes the index of an item and the item, and
-    /// returns the place of the item. The function `lots` returns the lots of places.
+    /// The kept items stay in their order. The function `place` takes an item and its index,
+    /// counted from `start`, and returns the place of the item. The function `lots` takes places,
+    /// and returns the lots of these places.
     fn keep<T: Copy>(
         &mut self,
         items: &mut Vec<T>,
@@ -58,8 +59,8 @@ impl Draw {
         };
         let count = rest.len();
         let first = place(0, first);
-        // The places are in ascending order. So they are consecutive if the difference of the last
-        // and the first place is `count - 1`.
+        // The places are different and in ascending order. So they are consecutive if the
+        // difference of the last and the first place is `count - 1`.
         if (place(count as u32 - 1, last) - first) as usize == count - 1
             && let Some(chosen) = smallest_of(count, limit, first, &lots)
         {
@@ -83,7 +84,8 @@ impl Draw {
         }
         self.drawn.truncate(rest.len());
         ordered(&self.drawn, &mut self.sorted);
-        // Two lots can be equal, but the pairs of a lot and a place are all different.
+        // Two lots can be equal, but the pairs of a lot and a place are all different. So exactly
+        // `limit` pairs come before the pair `first_left_out`.
         let Some(first_left_out) = self.sorted.get(limit) else { return };
         let mut kept = 0;
         for (k, drawn) in self.drawn.iter().enumerate() {
@@ -120,7 +122,7 @@ fn smallest<const N: usize>(
     let mut keys = [i32::MAX; N];
     for (keys, k) in keys.chunks_mut(BLOCK).zip((0..count as u32).step_by(BLOCK)) {
         let places = std::array::from_fn(|place| first.wrapping_add(k + place as u32));
-        // Lots have 31 bits.
+        // Lots have 31 bits, so the cast keeps them.
         keys.iter_mut().zip(lots(places)).for_each(|(key, lot)| *key = lot as i32);
     }
     keys.iter_mut().skip(count).for_each(|key| *key = i32::MAX);
@@ -208,14 +210,15 @@ impl<T: Keyed> Choice<T> {
         kept.truncate(count);
         true
     }
-    /// Choose groups, and then rows of each chosen group. The result is the same if rows of each
-    /// group are chosen before groups, because the limit on the rows of a group leaves at least one
-    /// row of each group.
+    /// Choose groups, and then rows of each chosen group. The statements of the module `sql` choose
+    /// the rows of each group first, and then the groups. The result is the same: the limit on the
+    /// rows of a group leaves at least one row of each group, so it does not change which groups
+    /// are chosen.
     fn choose_in_groups(&mut self, of_id: u64, same_group: impl Fn(&T, &T) -> bool) {
         self.groups.clear();
         let mut first = 1;
         for rows in self.sorted.chunk_by(same_group) {
-            // An individual has fewer rows than 32 bits can count.
+            // `Sorter::each` has checked that 32 bits can count the rows of a shard.
             let end = first + rows.len() as u32;
             self.groups.push((first, end));
             first = end;
@@ -229,7 +232,8 @@ impl<T: Keyed> Choice<T> {
             self.keep_places(of_id, start, self.limits.per_group);
         }
     }
-    /// Among the places from `start` on, keep the places of the rows with the smallest lots.
+    /// Among the elements of `places` from the index `start` on, keep the `limit` places of the
+    /// rows with the smallest lots.
     fn keep_places(&mut self, of_id: u64, start: usize, limit: u64) {
         let lots = self.lots;
         let of_rows = |places| lots.of_rows(of_id, places);
@@ -310,7 +314,8 @@ mod tests {
                 others += usize::from(kept != as_statements(&own, limits, "another"));
             }
         }
-        // The control: with another seed, other rows are chosen, unless all rows are kept.
+        // The control: in most cases, another seed chooses other rows. If the limits keep all rows,
+        // the seed has no effect.
         assert!(others > 350, "{others}");
     }
     #[test]

@@ -21,7 +21,7 @@ fn bucket_of(id: u64, bits: u32) -> usize {
     (hash >> 32 >> (32 - bits)) as usize
 }
 
-/// All rows that one thread has read, by their shards.
+/// The rows of some batches, divided into shards. Only one thread at a time adds rows to a part.
 #[derive(Debug)]
 pub(crate) struct Part<const N: usize> {
     /// The chunks of each shard. All chunks of a shard except the last one are full.
@@ -38,8 +38,8 @@ impl<const N: usize> Part<N> {
         let (slabs, rows) = Default::default();
         Part { chunks: vec![Vec::new(); SHARDS], next: vec![0; SHARDS], slabs, rows }
     }
-    /// Divide the rows of a batch among the shards, and return the number of rows of each shard.
-    /// Rows without a shard are left out.
+    /// Divide the rows of a batch among the shards. For each shard, return the number of rows that
+    /// were added to the shard. Rows without a shard are left out.
     pub(crate) fn divide(
         &mut self,
         shards: impl Iterator<Item = Option<usize>>,
@@ -76,7 +76,7 @@ impl<const N: usize> Part<N> {
     fn count(&self, shard: usize) -> usize {
         let chunks = self.chunks.get(shard).map_or(0, Vec::len);
         let next = self.next.get(shard).copied().unwrap_or(0);
-        // If the next row starts a new chunk, all chunks that exist are full.
+        // If the next row starts a new chunk, all chunks of the shard are full.
         chunks * CHUNK - (CHUNK - next % CHUNK) % CHUNK
     }
 }
@@ -92,10 +92,11 @@ pub(crate) struct Sorter<const N: usize> {
 pub(crate) struct TooMany;
 
 impl<const N: usize> Sorter<N> {
-    /// Change each row of a shard by `change`. Then call `individual` once for each individual of
+    /// Apply `change` to each row of a shard. Then call `individual` once for each individual of
     /// the shard, with all rows of the individual in any order.
     ///
-    /// A row goes to a bucket by the hash of its id, and a bucket has few individuals.
+    /// The rows are divided into buckets by the hash of their ids. A bucket usually has few
+    /// individuals.
     pub(crate) fn each(
         &mut self,
         parts: &[Part<N>],
@@ -155,7 +156,7 @@ fn by_id<const N: usize>(mut rows: &mut [Packed<N>], mut individual: impl FnMut(
         individual(first);
         rows = rest;
     }
-    // Many individuals share this bucket.
+    // A bucket can have more than eight individuals. Sort the rows of the other individuals.
     rows.sort_unstable_by_key(id_of);
     rows.chunk_by(|a, b| id_of(a) == id_of(b)).for_each(individual);
 }

@@ -2,8 +2,8 @@
 //!
 //! A chunk is identified by the position of its first row. The system provides each page of new
 //! memory when the page is first used. Providing these pages takes most of the time that is needed
-//! to fill new memory. So the memory is requested in large slabs, with large pages if the system
-//! has them. After a pass, later passes of this process use its slabs again.
+//! to fill new memory. So the memory is requested in large slabs, because the system can use
+//! large pages for them. After a pass, later passes of this process use the same slabs again.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,7 +13,8 @@ use super::packed::Packed;
 
 /// The number of rows of a chunk.
 pub(crate) const CHUNK: usize = 128;
-/// The number of bytes of a slab. The system provides the memory of a slab only when it is used.
+/// The number of bytes of a slab. The system provides each page of a slab only when the page is
+/// first used.
 const SLAB: usize = 64 << 20;
 
 /// The slabs that no pass uses. All engines in this process share them.
@@ -67,8 +68,8 @@ pub(crate) struct Slabs<const N: usize> {
     used: usize,
 }
 impl<const N: usize> Slabs<N> {
-    /// The number of rows of a slab. It is the largest power of two that fits, and it is a multiple
-    /// of [`CHUNK`].
+    /// The number of rows of a slab: the largest power of two for which the rows fit into the slab.
+    /// It is a multiple of [`CHUNK`].
     const ROWS: usize = 1 << (SLAB / size_of::<Packed<N>>()).ilog2();
 
     /// Return a chunk that no shard uses.

@@ -1,4 +1,4 @@
-//! Sums and counts over all groups.
+//! The sums and counts of each group.
 
 use opendp_core::IBig;
 
@@ -6,7 +6,7 @@ use super::packed::{Packed, Packing};
 use super::values::{Layout, Slot};
 use crate::released::{Exact, Group};
 
-/// Sums over all groups.
+/// The sums and counts of each group.
 pub(crate) struct Totals<'a> {
     layout: &'a Layout<'a>,
     /// The number of rows of each group.
@@ -16,8 +16,8 @@ pub(crate) struct Totals<'a> {
     sums: Vec<i128>,
     /// For each quantile and group, the number of rows in each bucket.
     buckets: Vec<Vec<Vec<u64>>>,
-    /// Whether at least one sum counts ids. If this is true, all rows of an individual in a group
-    /// are added together.
+    /// Whether at least one sum counts ids. If so, one call of `add_rows` gets all rows that an
+    /// individual has in a group.
     by_ids: bool,
 }
 impl<'a> Totals<'a> {
@@ -62,8 +62,9 @@ impl<'a> Totals<'a> {
             }
         }
     }
-    /// Add the kept rows of one individual. The rows are in any order. For each place in the order
-    /// of groups, `numbers` has the number of the group at this place.
+    /// Add the kept rows of one individual. The rows are in any order. In place of the number of
+    /// its group, a row has the position of the group in the order of the keys. For each position,
+    /// `numbers` has the number of the group at this position.
     pub(crate) fn add_individual<const N: usize>(
         &mut self,
         kept: &mut [Packed<N>],
@@ -122,7 +123,7 @@ impl<'a> Totals<'a> {
             *count += 1;
         }
     }
-    /// Add the sums of other rows.
+    /// Add the sums and counts of other rows.
     pub(crate) fn add(&mut self, other: Totals<'_>) {
         if self.rows.len() < other.rows.len() {
             self.rows.resize(other.rows.len(), 0);

@@ -1,8 +1,8 @@
 //! The integers that rows add to sums, and the buckets of quantiles.
 //!
-//! These numbers equal the numbers that the statements of `sql` compute, bit for bit. Some
-//! functions here replace an SQL expression or a function of `sql`. The comment of such a function
-//! names the replaced expression or function.
+//! These numbers equal the numbers that the statements of the module `sql` compute, bit for bit.
+//! Some functions here replace an SQL expression or a function of `sql`. The comment of such a
+//! function names the replaced expression or function.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray};
 use datafusion::arrow::datatypes::{ArrowPrimitiveType, DataType, Float64Type, Int64Type};
@@ -13,7 +13,7 @@ use crate::Type;
 use crate::engine::failed;
 use crate::ir::{Addend, Buckets, Lattice, Plan, Row, Sum};
 
-/// A column of the picked rows: its type, and whether it was changed.
+/// A column of the picked rows: its type, and whether its floats are unchanged floats of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Picked {
     pub(crate) kind: Type,
@@ -21,8 +21,8 @@ pub(crate) struct Picked {
     /// NaN is not replaced by null yet.
     pub(crate) raw: bool,
 }
-/// Describe the picked columns. Return `None` if the type of a column is unknown, or if two
-/// branches have different types for it.
+/// Describe the picked columns. Return `None` if the type of a column is unknown, or if a column
+/// has different types in two branches.
 pub(crate) fn picked(plan: &Plan) -> Option<Vec<Picked>> {
     let first = plan.branches.first()?;
     let describe = |place: usize| {
@@ -152,7 +152,7 @@ impl<'a> Layout<'a> {
         let Lattice { exponent, low, high, .. } = *lattice;
         let inside = |point: i64| point.min(high).max(low);
         let (step, steps) = (lattice.step(), 2f64.powi(-exponent));
-        // The casts round as SQL does.
+        // `on_lattice` computes these two bounds with the same casts.
         let (least, most) = (low as f64 * step, high as f64 * step);
         let point = |x: f64| match x {
             x if x.total_cmp(&least).is_le() => of(low),
@@ -227,8 +227,9 @@ impl<'a> Layout<'a> {
 /// points are the same as the points of `on_lattice`.
 ///
 /// `on_lattice` rounds a float `x` between the bounds to `floor(x / step + 1/2)`. A float beyond a
-/// bound becomes this bound, which is a point. So the result is the same if a float beyond a bound
-/// is first replaced by this bound. A division by the step is exact, because the step is a power of
+/// bound becomes this bound, which is a lattice point. The formula maps each lattice point to
+/// itself. So the result is the same if a float beyond a bound is first replaced by this bound, and
+/// the formula is then applied. A division by the step is exact, because the step is a power of
 /// two.
 #[derive(Clone, Copy)]
 struct Nearest {
@@ -239,14 +240,16 @@ struct Nearest {
 impl Nearest {
     /// The floats from `2^52` to `2^53` are exactly the integers in this range. This constant is
     /// the middle of the range. So if the constant is added to a number of magnitude below `2^51`,
-    /// the sum is rounded to an integer. The last bits of the sum contain this integer.
+    /// the number is rounded to an integer. This integer is the bits of the sum minus the bits of
+    /// the constant.
     const SHIFT: f64 = 1.5 * (1_u64 << 52) as f64;
 
     /// Return true if all points of a lattice have a magnitude of at most `2^50`, and the step of
-    /// the lattice is not extreme. For such a lattice, [`moderate`] changes no point. It changes
-    /// only very large and very small floats. The large floats have magnitudes above `1e100`, so
-    /// they are beyond the bounds. The small floats have magnitudes below `1e-83`, which is far
-    /// less than half a step.
+    /// the lattice is not extreme. For such a lattice, [`moderate`] does not change to which point
+    /// a float is rounded. It changes only very large and very small floats. The large floats have
+    /// magnitudes above `1e100`, so they are beyond the bounds before and after the change. The
+    /// small floats have magnitudes below `1e-83`. This is far less than half a step, so they are
+    /// rounded to the same point before and after the change.
     fn fits(lattice: &Lattice) -> bool {
         let small = |point: &i64| point.unsigned_abs() <= 1 << 50;
         lattice.exponent.abs() <= 200 && [lattice.low, lattice.high].iter().all(small)

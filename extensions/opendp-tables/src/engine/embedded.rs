@@ -71,9 +71,9 @@ impl DataFusion {
         let _runtime = Arc::new(Background(Some(runtime)));
         Ok(DataFusion { context, handle, _runtime, running, portable: true, memory: MEMORY })
     }
-    /// Run plans as statements that every engine accepts. The results are the same, bit for bit.
-    /// But a run takes longer. If limits for each id are enforced, the run also needs memory to
-    /// sort the rows.
+    /// Run each plan completely as SQL statements, as other engines do. The results are the same,
+    /// bit for bit. But a run takes longer. If limits for each id are enforced, the run also needs
+    /// memory to sort the rows.
     #[must_use]
     pub fn portable(self) -> Self {
         DataFusion { portable: true, ..self }
@@ -93,9 +93,9 @@ impl DataFusion {
     pub fn context(&self) -> &SessionContext {
         &self.context
     }
-    /// Make the plan of a statement of an exact plan. In contrast to the context of the engine,
-    /// this function also reads statements that nest deeply. The time to read a statement grows
-    /// only in proportion to its length.
+    /// Make the DataFusion plan of a statement, such as a statement of an exact plan. In contrast
+    /// to the context of the engine, this function also reads statements that nest deeply. The time
+    /// to read a statement grows only in proportion to its length.
     ///
     /// # Errors
     /// The errors of the engine.
@@ -109,7 +109,7 @@ impl DataFusion {
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(plan.clone());
         Ok(plan)
     }
-    /// Run a statement, and pass each batch to `each`. Several threads call `each`.
+    /// Run a statement, and pass each batch to `each`. Several threads call `each` at once.
     pub(crate) fn scan(
         &self,
         statement: &str,
@@ -141,8 +141,9 @@ impl DataFusion {
     /// cell that cannot be read as this type is null.
     ///
     /// # Errors
-    /// `FailedFunction` when the file cannot be opened or lacks a column, or when the CSV files of
-    /// a folder have different headers. The errors show no cell and no undescribed column.
+    /// `FailedFunction` when the file cannot be opened or lacks a column, when files of a folder
+    /// would be left out, or when CSV files or batches have different columns. The errors show no
+    /// cell and no undescribed column.
     pub fn register(&self, name: &str, table: &Table, source: Source) -> Result<()> {
         let raw = format!("__raw {name}");
         check_files(name, &source)?;
@@ -379,8 +380,8 @@ fn read_as(column: &str, found: &DataType, kind: Type) -> String {
         None => format!("{cast} AS {column}"),
     }
 }
-/// Return the error for a failure while records are read. If the file itself can be read, a single
-/// record can cause the failure. So the error is `undecoded`.
+/// Return the error for a failure while records are read. If the file itself cannot be read, return
+/// `failed`. Otherwise a single record can cause the failure, so return `undecoded`.
 fn unread(error: &DataFusionError) -> Error {
     match error.find_root() {
         DataFusionError::ObjectStore(_) | DataFusionError::IoError(_) => failed(),

@@ -12,16 +12,17 @@ use opendp_core::{Error, Result};
 
 use super::Source;
 
-/// The number of records that are decoded to open a CSV file. An error of a record would depend on
-/// the data, and would be free. So only the header is read.
+/// The number of records that are decoded to open a CSV file. An error in a record would depend on
+/// the data, and no loss is charged when a file is opened. So only the header is read.
 pub(super) const HEADER_ONLY: usize = 0;
-/// The limit on the levels of folders, because a link can lead back to a parent folder.
+/// The limit on the levels of nested folders. Without this limit, a link that leads back to a
+/// parent folder could make a search very long.
 pub(super) const MOST_FOLDERS: usize = 32;
 /// The largest number of files that an error names.
 const SHOWN: usize = 5;
 
-/// Return whether all CSV files at a path have the same header. The engine reads the header of one
-/// file, and reads the columns of all files by their positions.
+/// Return whether all CSV files at a path, except empty files, have the same header. The engine
+/// reads the header of one file, and reads the columns of all files by their positions.
 pub(super) async fn same_headers(
     context: &SessionContext,
     path: &str,
@@ -60,7 +61,7 @@ fn local(source: &Source) -> Option<(&Path, &'static str)> {
 ///
 /// # Errors
 /// `FailedFunction` when the path does not exist, or when the engine would leave out files without
-/// a word. Names that begin with `_` or `.` may be left out.
+/// an error. The engine may leave out files and folders whose names begin with `_` or `.`.
 pub(super) fn check_files(name: &str, source: &Source) -> Result<()> {
     let Some((path, ending)) = local(source) else { return Ok(()) };
     if !path.exists() {
@@ -84,8 +85,9 @@ pub(super) fn check_files(name: &str, source: &Source) -> Result<()> {
     );
     Err(cannot_open(name, &reason))
 }
-/// List the files and folders in a folder that the engine does not read. It reads the files with
-/// this ending, also in folders such as `column=value`.
+/// Add to `others` the names of all files and folders in `folder` that the engine does not read.
+/// The engine reads the files whose names end in `ending`, also in folders such as `column=value`.
+/// Names that begin with `_` or `.` are not added.
 fn left_out(folder: &Path, ending: &str, levels: usize, others: &mut Vec<String>) {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     for path in entries.map(|entry| entry.path()) {
@@ -102,8 +104,9 @@ fn left_out(folder: &Path, ending: &str, levels: usize, others: &mut Vec<String>
         }
     }
 }
-/// Return a reason for an error. The reason shows no cell. Other texts of the engine can contain
-/// cells, for example the first record of a file without a header.
+/// Return the reason why a source cannot be opened. The reason shows no cell. The engine's own text
+/// is shown only for errors of the file system or the object store. The texts of other errors can
+/// contain cells, for example the first record of a file without a header.
 pub(super) fn reason(error: &DataFusionError, source: &Source) -> String {
     match (error.find_root(), local(source)) {
         (DataFusionError::ObjectStore(error), _) => error.to_string(),

@@ -12,17 +12,18 @@ use datafusion::sql::sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 
-/// The limit on the levels of a statement that a person writes.
+/// The limit on the levels of nesting in a statement that a person writes.
 pub(crate) const WRITTEN: usize = 50;
-/// The limit on the levels of a printed statement. The checker bounds the levels of the printed
-/// expressions by a smaller number, so no printed statement reaches this limit.
+/// The limit on the levels of a statement that the module `sql` prints. The checker bounds the
+/// levels of the printed expressions by a smaller number, so no printed statement reaches this
+/// limit.
 pub(crate) const PRINTED: usize = 10_000;
 
 /// Return the plan of a statement. `levels` is the limit on its levels.
 ///
 /// # Errors
-/// The errors of the engine, such as `RecursionLimitExceeded` when the statement has more levels,
-/// or when the parser needs too many steps.
+/// The errors of the engine, such as `RecursionLimitExceeded` when the statement has more than
+/// `levels` levels, or when the parser needs too many steps.
 pub(crate) async fn planned(
     state: &SessionState,
     statement: &str,
@@ -51,12 +52,12 @@ const STEPS: usize = 20;
 
 /// The dialect of PostgreSQL, with two differences.
 ///
-/// The parser reads each argument `f(a)` of a function twice in the dialect of PostgreSQL, because
-/// `a` could be an expression that names the argument. So `d` nested functions would take `2^d`
+/// In the dialect of PostgreSQL, the parser reads the argument `a` of a call `f(a)` twice, because
+/// an expression can name an argument, as in `f(name => a)`. So `d` nested calls would take `2^d`
 /// steps. In this dialect, only a word can name an argument, so the parser reads an argument once.
 ///
 /// The parser also reads parts of some wrong statements twice. So the steps are counted, and the
-/// parser stops after [`STEPS`] for each byte.
+/// parser stops after [`STEPS`] steps for each byte of the statement.
 #[derive(Debug)]
 struct Postgres {
     base: PostgreSqlDialect,
@@ -83,7 +84,8 @@ impl Dialect for Postgres {
     fn supports_named_fn_args_with_expr_name(&self) -> bool {
         false
     }
-    /// Count a step. The parser calls this function at the start of each expression.
+    /// Count a step, and return an error if no step is left. The parser calls this function at the
+    /// start of each expression.
     fn parse_prefix(&self, _: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
         let left = self.steps.get().checked_sub(1);
         self.steps.set(left.unwrap_or(0));

@@ -18,8 +18,8 @@ pub enum Source {
     Provider(Arc<dyn TableProvider>),
 }
 impl Source {
-    /// Return the absolute path of the file or folder, or its URL. Return `None` for a source in
-    /// memory.
+    /// Return the absolute path of the file or folder, or its URL. Return `None` for batches and
+    /// providers.
     pub(crate) fn place(&self) -> Option<String> {
         let (Source::Csv(path) | Source::Parquet(path)) = self else { return None };
         if path.contains("://") {
@@ -40,8 +40,8 @@ impl std::fmt::Debug for Source {
     }
 }
 
-/// Return whether all batches have the same columns. The engine reads columns of batches by their
-/// positions.
+/// Return whether all batches have the same column names in the same order. The engine reads the
+/// columns of batches by their positions.
 pub(super) fn same_columns(batches: &[RecordBatch]) -> bool {
     let schema = |batch: &RecordBatch| batch.schema();
     batches.iter().map(schema).zip(batches.iter().map(schema).skip(1)).all(|(left, right)| {

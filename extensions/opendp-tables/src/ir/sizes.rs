@@ -1,36 +1,40 @@
-//! The sizes of expressions. They bound the time and the stack that an engine needs for a plan.
+//! The sizes of expressions. Limits on these sizes bound the time and the stack that an engine
+//! needs for a plan.
 
 use super::{Rounding, Row};
 use crate::Type;
 use crate::sql::is_safe;
 
-/// The form in which a node is printed. It decides how an engine finds the type of the node.
+/// The form in which a node is printed. How an engine finds the type of a node depends on this
+/// form.
 enum Form {
     /// The engine finds the types of the operands.
     Operator,
-    /// The engine makes the fields of the operands. The name of a field contains the names of all
-    /// nodes below.
+    /// The engine makes the fields of the operands. A field is a type with a name. This name
+    /// contains the names of all nodes below.
     Function,
     /// The engine finds the types of the operands twice to make the field of the node.
     Case,
-    /// As `Case`, with a function in `CASE`. So functions inside of one another double the steps at
-    /// each level.
+    /// As `Case`, but the operands of the node are operands of a function inside of `CASE`. So the
+    /// engine makes the fields of the operands twice to make the field of the node. If such nodes
+    /// are nested, the number of steps doubles at each level.
     CaseOfFunction,
 }
 /// Bounds on the cost of a printed expression.
 struct Cost {
     /// The number of nodes.
     nodes: usize,
-    /// The steps in which an engine finds the type.
+    /// The number of steps in which an engine finds the type of the expression.
     kind: usize,
-    /// The steps in which an engine makes the field: a type with a name.
+    /// The number of steps in which an engine makes the field of the expression: a type with a
+    /// name.
     field: usize,
-    /// The steps in which an engine finds the types of all nodes.
+    /// The number of steps in which an engine finds the types of all nodes.
     steps: usize,
 }
 impl Row {
-    /// Bound the number of printed nodes. Some operands are printed twice, and an engine copies all
-    /// operands of `COALESCE` except the last.
+    /// Count the nodes of the expression. An operand counts as often as it is written: some
+    /// operands are printed twice, and an engine copies all operands of `COALESCE` except the last.
     pub(crate) fn size(&self) -> usize {
         let sizes = self.operands().into_iter().map(|(row, copies)| row.size() * copies);
         // The sum is limited, so that no product overflows.
@@ -44,7 +48,7 @@ impl Row {
     pub(crate) fn levels(&self) -> usize {
         1 + self.operands().into_iter().map(|(row, _)| row.levels()).max().unwrap_or(0)
     }
-    /// Bound the steps in which an engine finds the types of the printed expression.
+    /// Bound the number of steps in which an engine finds the types of all printed nodes.
     pub(crate) fn steps(&self) -> usize {
         self.cost().steps
     }

@@ -14,9 +14,9 @@ use crate::noise::{ALPHA, Noise};
 pub enum Kind {
     /// The kind depends on the budget. For an epsilon alone, the kind is Laplace noise. For a rho,
     /// the kind is Gaussian noise. For an epsilon and a delta, there are two cases. If the question
-    /// names a constructor for its noise, the kind is Laplace noise. Otherwise, it is the kind with
-    /// the smaller errors. If the budget of the session composes tightly, a question with this kind
-    /// uses Laplace noise.
+    /// names a constructor for its noise, the kind is Laplace noise. Otherwise, the kind is the one
+    /// with the smaller errors. There is one exception: if the budget of the session composes
+    /// tightly, the kind is always Laplace noise.
     #[default]
     Best,
     /// Laplace noise. Its loss depends on the sum of the changes of all groups.
@@ -162,7 +162,8 @@ fn noises(all: &Mechanisms) -> impl Iterator<Item = &Noise> {
     let choices = all.choices.iter().map(|choice| &choice.noise);
     selection.chain(all.sums.iter().flatten()).chain(choices)
 }
-/// State how the errors of the other kind compare with the errors of this kind.
+/// In `all`, state how the errors of the other kind of noise compare with the errors of `all`.
+/// `name` is the name of the other kind.
 fn compared(mut all: Mechanisms, other: Option<&Mechanisms>, name: &str) -> Mechanisms {
     let times = other.and_then(|other| ratio(other, &all));
     all.compared = times.map(|times| {

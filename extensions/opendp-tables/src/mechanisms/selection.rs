@@ -27,7 +27,7 @@ pub(crate) struct Selection {
     /// The delta that the release of keys costs.
     pub(crate) delta: Exact,
 }
-/// The constructor of the release.
+/// The constructor for the release of keys with Laplace noise.
 ///
 /// This paragraph compares this constructor with `make_laplace_threshold`, for the same scale and
 /// the same threshold `T`. Let `q` be `exp(-1 / scale)`, and let an individual change a count by at
@@ -80,7 +80,8 @@ pub(super) fn select(
         |threshold: f64| Ok(fits(&make(noise.scale, threshold)?.1)),
         Some((least, FAR)),
     );
-    // If delta is large, the condition can hold at every threshold.
+    // If delta is large, the condition can hold at every threshold. Then the search fails, and the
+    // threshold is `least`.
     let threshold = threshold.unwrap_or(least);
     let (measurement, loss) = make(noise.scale, threshold)?;
     if !fits(&loss) {
@@ -122,7 +123,8 @@ pub(super) fn select_gaussian(
         |threshold: f64| Ok(make(noise.scale, threshold)?.2 <= *delta),
         Some((least, FAR)),
     );
-    // If delta is large, the condition can hold at every threshold.
+    // If delta is large, the condition can hold at every threshold. Then the search fails, and the
+    // threshold is `least`.
     let threshold = threshold.unwrap_or(least).ceil();
     let (measurement, loss, spent) = make(noise.scale, threshold)?;
     if *delta < spent || share.parts() < loss.parts() {
@@ -130,7 +132,7 @@ pub(super) fn select_gaussian(
     }
     Ok(Selection { sum, noise: Noise { measurement, loss, ..noise }, threshold, delta: spent })
 }
-/// Return the least integer that is at least a given bound on a change.
+/// Return the least integer that is at least `bound`.
 fn at_least(bound: f64) -> Result<i64> {
     // The cast is exact up to 2^53.
     match bound.ceil() {

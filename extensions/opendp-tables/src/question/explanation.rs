@@ -25,8 +25,8 @@ pub struct Explained {
     pub scale: f64,
     /// The length of one step of the released integers, in the unit of the values.
     pub step: f64,
-    /// A bound on the error that holds with probability 95 %. For a quantile, the bound is a number
-    /// of ranks. Otherwise the bound is in the unit of the values.
+    /// A bound on the error. The bound holds with a probability of at least 95 %. For a quantile,
+    /// the bound is a number of ranks. Otherwise the bound is in the unit of the values.
     pub accuracy: Option<f64>,
     /// A bound on how much one individual can change the exact values of the release, in the same
     /// unit as `scale`.

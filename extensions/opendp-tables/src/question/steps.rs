@@ -25,8 +25,9 @@ impl Question<'_> {
     /// Run the steps after the release on made-up numbers, before the charge. If they fail on small
     /// numbers and on large numbers, they would probably fail on the released numbers, too.
     ///
-    /// Private keys and choices such as MAX cannot be made up, because steps such as a CAST of a
-    /// key can need realistic values. So the steps of queries with them are planned, but not run.
+    /// Private keys and quantiles such as MAX cannot be made up, because steps such as a CAST of a
+    /// key can need realistic values. So if a query has private keys or quantiles, its steps are
+    /// planned, but not run.
     ///
     /// # Errors
     /// `Argument` when the steps fail, or when their result cannot be printed.

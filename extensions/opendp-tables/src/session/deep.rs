@@ -9,16 +9,18 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 const MOST_LEVELS: usize = 200;
 /// The limit on the nodes that an engine adds to an expression when it copies operands.
 const MOST_COPIES: usize = 4000;
-/// The limit on the nodes of all conditions after the aggregate together.
+/// The limit on the total number of nodes of all conditions after the aggregate.
 const MOST_CONDITIONS: usize = 20_000;
 /// The error for a query that exceeds a limit.
 pub(super) const DEEP: &str = "the query is nested too deeply: use fewer levels of expressions and \
                                subqueries, or compute a part of it beforehand";
 
-/// Return whether a plan has more than [`MOST_LEVELS`] nodes, or an expression with more than
-/// [`MOST_LEVELS`] levels or [`MOST_COPIES`] copied nodes, or too large conditions. The thread that
-/// makes plans has a large stack. A thread with a smaller stack could run out of stack when it
-/// processes a plan with more than [`MOST_LEVELS`] nodes or levels.
+/// Return whether a plan exceeds one of four limits. A plan may have at most [`MOST_LEVELS`] nodes.
+/// Each expression may have at most [`MOST_LEVELS`] levels and [`MOST_COPIES`] copied nodes. All
+/// conditions together may have at most `MOST_CONDITIONS` nodes.
+///
+/// The thread that makes plans has a large stack. A thread with a smaller stack could run out of
+/// stack when it processes a plan with more than [`MOST_LEVELS`] nodes or levels.
 pub(super) fn is_deep(plan: &LogicalPlan) -> Result<bool, DataFusionError> {
     let (mut nodes, mut levels, mut copies) = (0, 0, 0);
     plan.apply_with_subqueries(|node| {
@@ -39,12 +41,13 @@ pub(super) fn is_deep(plan: &LogicalPlan) -> Result<bool, DataFusionError> {
     sizes(plan, &mut conditions)?;
     Ok(MOST_CONDITIONS < conditions)
 }
-/// Return the size of each column of a plan when all expressions above the aggregate are put into
-/// one another. Add the sizes of all conditions to `conditions`.
+/// Return the size of the expression of each column of a plan. In this expression, each column that
+/// a node above the aggregate computes is replaced by its own expression. Add the sizes of all
+/// conditions to `conditions`.
 ///
 /// The optimizer moves a condition below a projection, and replaces the columns of the projection
-/// by their expressions. If `k` projections use a column twice, a condition above them has `2^k`
-/// copies of the column.
+/// by their expressions. If each of `k` projections uses the column of the projection below it
+/// twice, a condition above all of them has `2^k` copies of the lowest column.
 fn sizes(plan: &LogicalPlan, conditions: &mut usize) -> Result<Vec<usize>, DataFusionError> {
     let columns = plan.schema().fields().len();
     let inputs = plan.inputs();
@@ -61,17 +64,18 @@ fn sizes(plan: &LogicalPlan, conditions: &mut usize) -> Result<Vec<usize>, DataF
             *conditions = conditions.saturating_add(size(&filter.predicate, known)?[1]);
             Ok(below)
         }
-        // The columns of the input are the first columns. Other nodes make the other columns.
+        // The columns of the input come first. The node itself makes the other columns, so these
+        // columns have the size 1.
         _ if below.len() <= columns => {
             Ok(below.into_iter().chain(std::iter::repeat(1)).take(columns).collect())
         }
         _ => Ok(vec![below.into_iter().max().unwrap_or(1); columns]),
     }
 }
-/// Count the nodes of an expression as it is stated, and with the copies that an engine makes. The
-/// engine copies the operand of BETWEEN, the operand of CASE for each WHEN, and all arguments of
-/// `coalesce` except the last. `known` has the columns of the expression, and their sizes. Without
-/// it, a column has the size 1.
+/// Count the nodes of an expression in two ways: as the expression is stated, and with the copies
+/// that an engine makes. The engine copies the operand of BETWEEN, the operand of CASE for each
+/// WHEN, and all arguments of `coalesce` except the last. `known` has the columns of the
+/// expression, and their sizes. If `known` is `None`, a column has the size 1.
 fn size(expr: &Expr, known: Option<(&DFSchema, &[usize])>) -> Result<[usize; 2], DataFusionError> {
     if let (Expr::Column(column), Some((schema, sizes))) = (expr, known) {
         let place = schema.maybe_index_of_column(column);

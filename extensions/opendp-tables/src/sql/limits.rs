@@ -1,11 +1,12 @@
 //! Print the limits of each id as window functions.
 //!
 //! The rows of an id are sorted by their values. The place of a row is its number in this order.
-//! The seed and the id give each place a lot, which is a hash or a pseudo-random integer. The
-//! limits rank the rows by the lots of their places. Rows with equal values are interchangeable. So
-//! the choice of rows depends on the seed, the id and its rows, and not on the order in which rows
-//! arrive. All choices are equally likely. The module `lots` computes the lots of ids that are
-//! integers. The lots of other ids are hashes.
+//! The seed and the id give each place a lot, which is a hash or a pseudo-random integer. Each
+//! limit ranks the rows or the groups of an id by the lots of their places, and keeps the first
+//! ones. Rows with equal values are interchangeable. So the choice of rows depends on the seed, the
+//! id and its rows, and not on the order in which rows arrive. Over all seeds, all choices are
+//! equally likely. If ids are integers, the lots are the integers that the module `lots` defines.
+//! The lots of other ids are hashes.
 
 use std::fmt::Write as _;
 
@@ -16,9 +17,10 @@ use crate::{Dialect, Type};
 /// The text that stands for the secret seed. Statements are shown with this text.
 const SEED: &str = "md5('<seed>'";
 
-/// In a statement, replace the placeholder of the seed, and the placeholders of the keys that are
-/// computed from the seed. Each placeholder contains single quotes. In literals, single quotes are
-/// doubled, and names contain no single quotes. So literals and names do not contain a placeholder.
+/// In a statement, replace the placeholder of the seed, and the placeholders of the keys of the
+/// lots. These keys are computed from the seed. Each placeholder contains single quotes. In
+/// literals, single quotes are doubled, and names contain no single quotes. So literals and names
+/// do not contain a placeholder.
 pub(crate) fn seeded(statement: &str, seed: &str) -> String {
     let text = statement.replace(SEED, &format!("md5('{}'", seed.replace('\'', "''")));
     let keys = Lots::of_seed(seed).keys();

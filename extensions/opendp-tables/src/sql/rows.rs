@@ -28,8 +28,9 @@ pub(crate) fn list(values: &[Value]) -> String {
     values.iter().map(literal).collect::<Vec<_>>().join(", ")
 }
 /// Print an expression for the value of a column. NaN becomes null, and negative zero becomes zero,
-/// because not all engines treat NaN and negative zero in the same way. Other floats are moved to
-/// magnitudes of at most 1e100, and their digits below the place 1e-116 are lost.
+/// because not all engines treat NaN and negative zero in the same way. Other floats are moved into
+/// the interval from -1e100 to 1e100. Digits that stand for less than about 1e-116 are
+/// lost.
 pub(crate) fn column(source: usize, name: &str, kind: Type, dialect: Dialect) -> String {
     let column = format!("t{source}.{}", quoted(name));
     let nan = match dialect {
@@ -103,8 +104,8 @@ fn arithmetic(operator: Operator, x: &Row, y: &Row, dialect: Dialect) -> String 
         Operator::Divide => format!("({x} / NULLIF({y}, {zero}) + {zero})", zero = float(0.0)),
     }
 }
-/// Return whether an operation on floats cannot overflow or underflow. If it is not safe, each
-/// operand is printed twice.
+/// Return whether an operation on floats cannot overflow or underflow. If it can, its operands are
+/// moved to moderate magnitudes. Then the printed operation contains each operand twice.
 pub(crate) fn is_safe(operator: Operator, x: &Row, y: &Row) -> bool {
     Magnitude::of(operator, Magnitude::of_row(x), Magnitude::of_row(y)).is_safe()
 }
@@ -208,9 +209,11 @@ pub(crate) fn on_lattice(
             Dialect::PostgreSql => "CAST",
         };
         let bound = |point: i64| float(point as f64 * step);
-        // The `CASE` below uses `inside` only for values between the bounds, which are lattice
-        // points. Every operation is monotone by its definition, so `greatest` and `least` normally
-        // have no effect. They protect against engines in which an operation is not monotone.
+        // The `CASE` below uses `inside` only for values between the bounds. The bounds are lattice
+        // points, and rounding does not change lattice points. Every operation of the rounding is
+        // monotone by its definition. So a rounded value is also between the bounds, and `greatest`
+        // and `least` normally have no effect. They protect against engines in which an operation
+        // is not monotone.
         let inside =
             format!("greatest(least({cast}({scaled} AS BIGINT), {}), {})", point(high), point(low));
         (bound(low), bound(high), inside)

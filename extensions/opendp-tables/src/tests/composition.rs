@@ -1,4 +1,4 @@
-//! Budgets that compose tightly.
+//! Budgets with tight composition.
 
 use opendp_ledger::{Loss, Request};
 
@@ -29,7 +29,8 @@ fn many_small_releases_cost_less_than_their_sum() {
     let count = |composition| admitted(&Account::memory(&budget, composition).unwrap(), &small);
     assert_eq!(count(Composition::Sum), 250);
     assert!(count(Composition::Tight) > 500, "{}", count(Composition::Tight));
-    // A single release costs the same as in a budget that adds up losses.
+    // Tight composition does not increase the loss of a single release. So a release that spends
+    // the whole epsilon is admitted.
     let whole = Loss::epsilon_delta("1", "0").unwrap();
     let account = Account::memory(&budget, Composition::Tight).unwrap();
     assert_eq!(admitted(&account, &whole), 1);
@@ -70,7 +71,8 @@ fn all_queries_of_a_tight_budget_are_answered_and_no_more() {
             let answer = session.query(sql).unwrap().release();
             assert!(answer.is_ok(), "{number}: {:?}", answer.err());
         }
-        // A small part of the budget can remain, because shares are rounded down.
+        // Each share is rounded down. So a small part of the budget can remain, which pays for at
+        // most two more queries.
         let more = (0..8).take_while(|_| session.query(sql).unwrap().release().is_ok()).count();
         assert!(more < 3, "{more}");
     }

@@ -38,7 +38,8 @@ fn covered(session: &Session, sql: &str, widened: bool) -> Vec<usize> {
     }
     counts
 }
-/// The least allowed count: the expected 950 of 1000 releases, minus six standard deviations.
+/// The least allowed count: the expected 950 of 1000 releases, minus about 6.5 standard
+/// deviations.
 const LEAST: usize = 905;
 
 #[test]

@@ -8,7 +8,8 @@ use crate::released::Exact;
 
 const SEED: &str = "fedcba9876543210fedcba9876543210";
 
-/// Make rows of many ids. Some ids have far more rows than other ids, and many rows are equal.
+/// Make rows of many ids. Some ids have far more rows than other ids. In the few columns that a
+/// query reads, many rows are equal.
 fn rows(count: usize) -> Vec<RecordBatch> {
     let mut dice = Dice::new(5);
     let batch = |dice: &mut Dice, count: usize| {
@@ -102,8 +103,8 @@ fn results_are_those_of_the_portable_statements_on_many_rows() {
         }
     }
 }
-/// With little memory, the engine reads the rows several times. Each time, it keeps the shards that
-/// fit into the memory.
+/// With little memory, the engine reads the rows several times. Each time, it keeps only the rows
+/// of some ids.
 #[test]
 fn results_do_not_depend_on_the_memory() {
     let rows = rows(2000);
@@ -116,8 +117,8 @@ fn results_do_not_depend_on_the_memory() {
         }
     }
 }
-/// Two runs with different seeds keep different rows. Otherwise, the comparisons above would show
-/// nothing.
+/// Two runs with different seeds keep different rows. Otherwise, the comparisons above would not
+/// test the choice of rows.
 #[test]
 fn the_seed_decides_which_rows_are_kept() {
     let rows = rows(2000);

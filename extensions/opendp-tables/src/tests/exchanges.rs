@@ -1,4 +1,5 @@
-//! Tables with a public number of rows. Neighbours of such a table differ by an exchange.
+//! Tables with a public number of rows. Neighbours of such a table have the same number of rows.
+//! They differ by an exchange: other rows replace the rows of one individual.
 
 use super::sensitivity::{Dice, Person, exact, exceeded, person, query, zone_table};
 use super::*;
@@ -20,7 +21,8 @@ fn a_public_number_of_rows_is_exact_and_costs_nothing() {
     let question = session.query(sql).unwrap().spending(Budget::epsilon(1.0).unwrap());
     let explained = question.explain().unwrap();
     // Noise is added only to the sum for the mean, and the whole loss is spent on this sum. Each
-    // row adds a number of magnitude at most 50, so an exchange changes the sum by at most 100.
+    // row adds its age minus 50, the middle of the bounds. The magnitude of this number is at most
+    // 50, so an exchange changes the sum by at most 100.
     let [release] = explained.releases.as_slice() else { panic!("{:?}", explained.releases) };
     assert!((release.scale * release.step - 100.0).abs() < 1e-3, "{release:?}");
     assert!(explained.contribution.contains("replaced by"), "{}", explained.contribution);

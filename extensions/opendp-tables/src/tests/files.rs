@@ -1,4 +1,5 @@
-//! Files with bad cells. A bad cell is read as null, without an error.
+//! Files of tables. If a cell cannot be read as the type of its column, it is read as null, without
+//! an error.
 
 use super::*;
 
@@ -38,7 +39,7 @@ fn a_cell_that_has_not_its_type_reads_as_null() {
 }
 #[test]
 fn a_first_record_that_cannot_be_decoded_is_no_error_when_the_file_is_opened() {
-    // Such an error would depend on the record, and would be free.
+    // Such an error would reveal something about the record, and no loss would be charged for it.
     let folder = tempfile::tempdir().unwrap();
     for first in [&b"1,30"[..], b"1,\xff,f,true"] {
         let csv = [b"age,income,sex,employed\n", first, b"\n"].concat();
@@ -197,7 +198,8 @@ fn a_fraction_is_no_integer_in_any_layout_of_a_column() {
         assert_eq!(found, expected, "{} {nullable}", column.data_type());
     }
 }
-/// The reason why the metadata in a folder cannot be opened.
+/// Open a session whose table has the path `path` and the format `format`. Return the text of the
+/// error, or an empty text if there is no error.
 fn refused(path: &str, format: &str, folder: &std::path::Path) -> String {
     let metadata = METADATA.replace("PATH", path);
     let metadata = metadata.replace("unit", &format!("format = \"{format}\"\nunit"));

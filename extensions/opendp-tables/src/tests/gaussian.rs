@@ -25,8 +25,9 @@ fn spread() -> PrivacyUnit {
 fn found(session: &Session, sql: &str, kind: Kind, budget: &Budget) -> Mechanisms {
     mechanisms(&session.checked(sql).unwrap(), None, kind, budget.amount()).unwrap()
 }
-/// Compute `mu` of the Gaussian noise of all sums together. For each sum, divide the sensitivity by
-/// the scale, and square the quotient. Add these squares, and take the root.
+/// Compute the parameter `mu` of Gaussian differential privacy for the release of all sums. For
+/// each sum, divide the sensitivity by the scale, and square the quotient. Add these squares, and
+/// take the root.
 fn mu(session: &Session, sql: &str, mechanisms: &Mechanisms) -> f64 {
     let plan = session.checked(sql).unwrap().plan;
     let noises = plan.sums.iter().zip(&mechanisms.sums);
@@ -206,11 +207,11 @@ fn an_epsilon_of_a_rho_budget_gives_noise_with_this_epsilon() {
     assert!(0.499 < epsilon && epsilon <= 0.5, "{}", explained.loss);
     let refused = ask().noise(Kind::Gaussian).explain().unwrap_err().to_string();
     assert!(refused.contains("a `rho`"), "{refused}");
-    // A loss of epsilon is charged as epsilon^2 / 2.
+    // A loss of epsilon is charged as a rho of epsilon^2 / 2.
     ask().release().unwrap();
     let left = session.remaining().unwrap().parts()[0].to_f64_up();
     assert!((left - (1.0 - epsilon * epsilon / 2.0)).abs() < 1e-12, "{left}");
-    // The control: a rho gives Gaussian noise.
+    // The control: a question that spends a rho gets Gaussian noise.
     let rho = session.query(SUMS).unwrap().spending(Budget::rho(0.125).unwrap());
     assert_eq!(rho.explain().unwrap().noise, "Gaussian");
 }

@@ -1,4 +1,4 @@
-//! Budgets that outlive the process.
+//! Budgets that a ledger keeps after the process ends.
 
 use super::*;
 
@@ -22,8 +22,8 @@ fn a_budget_of_a_ledger_is_spent_once_for_each_id() {
     let again = ask(&session, "week 1").unwrap();
     assert_eq!(first.values, again.values);
     let left = |session: &Session| session.remaining().unwrap().show(false);
-    // The query makes three noisy sums. Each sum gets a third of the epsilon 0.4, and the thirds
-    // are rounded.
+    // The query makes three noisy sums. Each sum spends at most a third of the epsilon 0.4. So at
+    // least 0.6 is left.
     assert!(left(&session).starts_with("epsilon 0.6"), "{}", left(&session));
     ask(&session, "week 2").unwrap();
     let before = left(&session);
@@ -114,8 +114,8 @@ fn an_id_belongs_to_its_files() {
     let fewer = write("fewer.csv", "name\nb\n");
     assert_eq!(ask(&may, &fewer).unwrap_err().kind(), "Argument");
 }
-/// Whether each record can be decoded is a fact about the data. So the loss is charged, and the
-/// ledger keeps the refusal.
+/// Whether all records can be decoded is a fact about the data. So a question that fails for this
+/// reason is charged, and the ledger keeps its refusal.
 #[test]
 fn records_that_cannot_be_decoded_are_charged() {
     let folder = tempfile::tempdir().unwrap();
@@ -156,7 +156,7 @@ fn records_that_cannot_be_decoded_are_charged() {
     let (answer, rest) = ask("whole", false);
     assert!(answer.is_ok() && rest == "epsilon 0", "{rest}");
 }
-/// A release that is paid for is returned, although the public table has changed.
+/// A release that was charged before is returned again, although the public table has changed.
 #[test]
 fn a_release_is_returned_although_a_key_of_a_public_table_is_no_longer_unique() {
     let folder = tempfile::tempdir().unwrap();
@@ -183,7 +183,7 @@ fn a_release_is_returned_although_a_key_of_a_public_table_is_no_longer_unique() 
     let (first, left) = ask("name\na\nb\n", "week 1");
     let (again, after) = ask("name\na\na\n", "week 1");
     assert_eq!((again.unwrap().values, &after), (first.unwrap().values, &left));
-    // The control: a new release with this table is refused, and nothing is charged.
+    // The control: a new release with the changed table is refused, and nothing is charged.
     let (other, after) = ask("name\na\na\n", "week 2");
     assert!(other.unwrap_err().to_string().contains("has a value of `name` twice"));
     assert_eq!(after, left);

@@ -63,7 +63,8 @@ fn counts_and_sums_of_rows() {
     let session = session(PrivacyUnit::rows(1));
     let sql = "SELECT COUNT(*), COUNT(age), COUNT(income), SUM(age), SUM(income) FROM people";
     let answer = ask(&session, sql);
-    // The values 200 and -5 are moved into the bounds, NaN is null, and infinity is moved to 1000.
+    // The ages 200 and -5 and the income -3 are moved into the bounds. The income NaN is null, and
+    // the infinite income is moved to 1000.
     let income = 10.5 + 1000.0 + 0.0 + 100.0 + 1.0 + 2.0;
     let expected = [8.0, 7.0, 6.0, 10.0 + 20.0 + 100.0 + 40.0 + 50.0 + 60.0, income];
     let found = numbers(&answer.table);
@@ -135,7 +136,7 @@ fn means_and_spreads_are_precise_for_bounds_far_from_zero() {
     let session = Session::new(metadata(table), vec![("people".into(), source)]).unwrap();
     let sql = "SELECT STDDEV(whole), AVG(whole), AVG(far), VAR(near) FROM people";
     let found = numbers(&ask(&session, sql).table);
-    // The variance of 0, 1, ..., 19 in a sample is 35.
+    // The sample variance of 0, 1, ..., 19 is 35.
     let expected = [35f64.sqrt(), 1.7e9 + 309.5, 1e12 + 0.4, 35.0 / 400.0];
     for (found, expected) in found[0].iter().zip(expected) {
         assert!((found - expected).abs() < 1e-3, "{found} {expected}");
@@ -174,8 +175,8 @@ fn expressions_are_total() {
     let sql = "SELECT SUM(clamp(income / (age - 10), -5, 5)), SUM(clamp(abs(income) * 1e99 * 1e99, 0, 1)), \
                SUM(clamp(coalesce(nullif(age, 20), 7), 0, 10)) FROM people";
     let found = numbers(&ask(&session, sql).table);
-    // The quotients 10.5/0 and NaN are null. The other quotients are inf/190, 100/40, 1/50 and
-    // 2/-15.
+    // The quotients 10.5/0 and NaN/10 are null. A quotient is also null if the age or the income is
+    // null. The other quotients are inf/190, 100/40, 1/50 and 2/-15.
     let quotients = 5.0 + 100.0 / 40.0 + 1.0 / 50.0 - 2.0 / 15.0;
     assert!((found[0][0] - quotients).abs() < 1e-6, "{found:?}");
     assert!((found[0][1] - 6.0).abs() < 1e-6, "{found:?}");

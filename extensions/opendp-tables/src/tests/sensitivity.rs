@@ -282,8 +282,8 @@ fn no_individual_changes_exact_results_by_more_than_claimed() {
     let count = count.unwrap_or(100);
     let (changed, exceeded) = try_queries(count, 7, false, |plan| Some(plan.clone()));
     assert_eq!(exceeded, None);
-    // More than a third of the neighbours must have different results. Otherwise, the test would
-    // show little.
+    // More than a third of the pairs of neighbours must have different results. Otherwise, the test
+    // would show little.
     assert!(changed * 3 > count, "{changed} of {count}");
 }
 #[test]

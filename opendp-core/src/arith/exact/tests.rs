@@ -156,14 +156,15 @@ proptest! {
 }
 #[test]
 fn a_running_total_can_be_read_again() {
-    // The number `tiny` is a power of two, and its text is short. The text of the exact sum of
-    // `tiny` and 0.0001 is long.
+    // The number `tiny` is 2^-13000. Its text has fewer than 4096 characters, and the text of the
+    // exact sum of `tiny` and 0.0001 has more.
     let tiny = (0..13).fold(exact("1"), |product, _| product.times(&float(2f64.powi(-1000))));
     assert!(tiny.to_string().len() < 4096);
     for total in [Exact::ZERO.plus_term(&tiny), exact("0.0001").plus_term(&tiny)] {
         assert_eq!(exact(&total.to_string()), total);
     }
-    // The term `tiny` is rounded up to the smallest positive float.
+    // The denominator of `tiny` has more than 1100 factors of 2. So the term is rounded up to the
+    // smallest positive float.
     assert_eq!(Exact::ZERO.plus_term(&tiny), float(5e-324));
     // The control: the exact sum is too long to read.
     assert!(exact("0.0001").plus(&tiny).to_string().parse::<Exact>().is_err());

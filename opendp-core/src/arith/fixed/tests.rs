@@ -2,7 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-// The digits of ln 2: the integer part, and then the first 70 decimals, truncated.
+// Each text has the digits of one number: the integer part, and then the first 70 decimals,
+// truncated.
 const LN_2: &str = "06931471805599453094172321214581765680755001343602552541206800094933936";
 const LN_10: &str = "23025850929940456840179914546843642076011014886287729760333279009675726";
 const E: &str = "27182818284590452353602874713526624977572470936999595749669676277240766";

@@ -13,7 +13,7 @@ use opendp_cluster::{Address, Cluster, Executor, Network, Scheduler};
 use opendp_core::{Error, Result};
 use opendp_tables::{Budget, NoiseKind, Question, Session};
 
-/// Ask private tables in SQL on a cluster. Nodes have no passwords. Every program that reaches a
+/// Run private queries in SQL on a cluster. Nodes have no passwords. Every program that reaches a
 /// port of a node can read the private data.
 #[derive(Parser)]
 #[command(version)]
@@ -53,7 +53,7 @@ enum Command {
         #[arg(long)]
         folder: Option<PathBuf>,
     },
-    /// Check that a scheduler has its executors.
+    /// Check that a scheduler has enough executors.
     Ready {
         /// The scheduler, as HOST:PORT.
         #[arg(long)]
@@ -62,7 +62,8 @@ enum Command {
         #[arg(long, default_value_t = 0)]
         wait: u32,
     },
-    /// Spend, run the exact plan on the cluster, add noise on this machine, and release the answer.
+    /// Charge the budget for a query, and release its answer. The cluster runs the exact plan. This
+    /// machine adds the noise.
     Query(Box<Ask>),
 }
 #[derive(Args)]

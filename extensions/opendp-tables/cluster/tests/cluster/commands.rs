@@ -1,4 +1,4 @@
-//! Errors of the command for missing or forbidden arguments.
+//! Errors for wrong arguments, missing schedulers, and tables that executors cannot read.
 
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -25,8 +25,8 @@ fn nodes_refuse_other_machines_unless_the_network_is_trusted() {
     refused(&["executor", "--scheduler", "127.0.0.1:1", "--host", "192.0.2.1"], others);
     let everywhere = ["scheduler", "--host", "0.0.0.0", "--trusted-network"];
     refused(&everywhere, "state the one that other machines use");
-    // With --trusted-network, the address is allowed. The address is reserved for documentation
-    // (RFC 5737), so no machine has it.
+    // With --trusted-network, the address passes the check. But the scheduler cannot listen on the
+    // address, because no machine has it: it is reserved for documentation (RFC 5737).
     let trusted = ["scheduler", "--port", "0", "--host", "192.0.2.1", "--trusted-network"];
     refused(&trusted, "cannot be used");
 }
@@ -57,7 +57,7 @@ fn a_client_says_what_is_missing_and_spends_nothing() {
     ask(&closed.to_string(), &spend, "no scheduler answers");
     ask("nowhere", &spend, "expected HOST:PORT");
     ask("127.0.0.1:1", &["--limit", "0", "--epsilon", "1"], "invalid value '0'");
-    // A server that is not a scheduler does not count as a scheduler.
+    // This server answers, but in another protocol. So the client finds no scheduler.
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = other.local_addr().unwrap().to_string();
     let server = std::thread::spawn(move || {

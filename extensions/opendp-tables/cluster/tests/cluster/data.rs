@@ -1,4 +1,4 @@
-//! Tables of tests, and queries about them.
+//! The tables of the tests, and the exact results of queries.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -20,14 +20,16 @@ fn ask(session: &Session, id: &str) -> Result<Answer> {
 /// Write metadata with a ledger, and return the path of the file.
 fn durable(data: &Data, name: &str) -> std::path::PathBuf {
     let budget = format!("ledger = \"{name}.ledger\"\nname = \"survey\"");
-    // The limit on rows drops no row of any individual, so answers can be compared.
+    // No individual has more rows than this limit. So no rows are chosen at random, and the answers
+    // of two sessions can be compared.
     data.config(name, "people.csv", "{ id = \"pid\", max_rows = 1000 }", &budget)
 }
 fn left(config: &Path) -> String {
     Session::open(config).unwrap().remaining().unwrap().show(false)
 }
 const ALL: &str = "epsilon 10000000000000";
-/// The budget that remains after one question. The amount spent by the question is rounded.
+/// The first digits of the budget that remains after one question. Other digits can follow, because
+/// the amount that a question spends is rounded.
 const LESS: &str = "epsilon 9999000000000";
 /// Ask on a thread, and run a function as soon as an executor has intermediate results.
 fn meanwhile(
@@ -71,7 +73,7 @@ fn a_killed_executor_changes_no_result_and_the_budget_is_spent_once() {
             assert!(left(&config).starts_with(ALL), "{}", left(&config));
         }
     }
-    // Ask again in one process. The release is the same, and it is charged once.
+    // Ask again in one process, with the same id. The release is the same, and it is charged once.
     let alone = Session::open(&config).unwrap();
     assert_eq!(ask(&alone, "first").unwrap().table, expected.table);
     assert_eq!(ask(&alone, "first").unwrap().table, expected.table);

@@ -39,8 +39,9 @@ fn the_commands_of_the_page_run_as_they_stand() {
     let (said, errors) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}\n{errors}");
-    // The query on one process and the query on the cluster each spend a half of the budget. A
-    // repeated question costs nothing.
+    // The page prints the remaining budget twice: after the query in one process, and after the
+    // query on the cluster. Each of these queries spends half of the budget. The third query
+    // repeats the first one with the same id, so it costs nothing and gives the same answer.
     assert_eq!(said.matches("\nepsilon 0").count(), 2, "{said}");
     assert!(said.contains("\nepsilon 0.5"), "{said}");
     let answers: Vec<&str> = said.split("| sex | n").skip(1).collect();

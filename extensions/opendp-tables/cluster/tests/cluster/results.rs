@@ -105,7 +105,7 @@ fn plans_that_nest_deeply_are_computed_too() {
         };
         (1..levels).fold("employed".to_owned(), level)
     };
-    // A printed statement has a pair of parentheses for each OR.
+    // A printed statement has a pair of parentheses for each OR. So these terms are nested deeply.
     let terms: Vec<String> = (0..90).map(|k| format!("age = {k}")).collect();
     for (levels, condition) in [(10, nested(10)), (20, nested(20)), (90, terms.join(" OR "))] {
         let sql = format!(
