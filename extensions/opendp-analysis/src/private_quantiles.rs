@@ -220,9 +220,9 @@ impl<MO: SelectionMeasure> Chooser<MO> {
 ///
 /// Let `E` be the distance between a chosen point and its quantile. The target of a choice between
 /// `A` and `B` is a weighted mean of `A` and `B`. So the distance between the target and its
-/// quantile is at most the larger `E` of `A` and `B`. The noise adds at most
-/// `2 max(r, 1 - r) ln(n / alpha)` on each level, where `n` is the number of points of all
-/// quantiles (union bound).
+/// quantile is at most the larger `E` of `A` and `B`. On each level, the noise increases this
+/// distance by at most `2 max(r, 1 - r) ln(m / alpha)`. Here `m` is the number of points times the
+/// number of quantiles (union bound over all points and all quantiles).
 pub(crate) fn rank_bound(candidates: usize, alphas: &[f64], alpha: f64) -> Result<f64> {
     let points = candidates.saturating_mul(MOST_STEPS + 1).saturating_mul(alphas.len());
     let logarithm = f64::inf_cast(points)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;

@@ -136,8 +136,9 @@ pub(crate) mod tests {
     use super::*;
     use opendp_core::{AtomDomain, Domain, VectorDomain, named};
 
-    /// The set of all columns in ascending order. If records of several members are combined, the
-    /// new column can have another order. So this domain does not [recombine](Domain::recombines).
+    /// The set of all columns whose rows are in ascending order. If records of several members are
+    /// combined, the new column can have another order. So this domain does not
+    /// [recombine](Domain::recombines).
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Ascending;
     named!(Ascending as "Ascending");

@@ -376,8 +376,8 @@ const REFUSED: &str = "the records cannot be decoded: a line has a wrong number 
 fn unreadable() -> Error {
     Error::FailedFunction("the release cannot be written down".into())
 }
-/// Draw a seed of 128 bits. If an id has more rows than the limits allow, the choice of the rows
-/// that the exact plan keeps depends on this seed.
+/// Draw a seed of 128 bits. If an id has more rows than the limits allow, the exact plan keeps only
+/// some of these rows. This seed determines which rows it keeps.
 fn seed() -> Result<String> {
     let words = with_secure(|source| Ok::<_, NoEntropy>([source.word()?, source.word()?]));
     let [a, b] = words.map_err(|_| Error::NoEntropy)?;

@@ -183,9 +183,9 @@ fn upward(own: &mut [f64], layer: &Layer, children: &[f64], below: &Layer, b: us
     }
 }
 
-/// For each node, distribute the difference between the node and the sum of its children to the
-/// children. Write the changed children to `result`, which is zero at first. Nodes without leaves
-/// stay zero.
+/// For each node, compute the difference between the node and the sum of its children. Divide this
+/// difference among the children. Write the changed children to `result`, which is zero at first.
+/// Nodes without leaves stay zero.
 fn downward<O: Float>(
     own: &[f64],
     layer: &Layer,
