@@ -16,7 +16,7 @@ use crate::budget;
 use crate::caution::Caution;
 use crate::columns::{self, Columns};
 use crate::data::{self, Source};
-use crate::run::{Failure, REFUSED, check_size, no_entropy, refusal};
+use crate::run::{Failure, REFUSED, check_public_size, check_size, no_entropy, refusal};
 use crate::words;
 
 /// The default probability with which an interval may miss the true number.
@@ -141,10 +141,12 @@ impl Asking<'_> {
     fn ask(&self) -> Result<Outcome, Failure> {
         let columns = || columns::of_file(&self.source(), self.study, !self.as_json);
         let (mut read, mut study) = (None, Cow::Borrowed(self.study));
-        if study.unit().size_is_public() && study.rows().is_none() {
+        let named = study.columns().next().is_some();
+        if named && study.unit().size_is_public() && study.rows().is_none() {
             let columns = read.insert(columns()?);
-            if let Some(cells) = columns.values().next() {
-                let stated = self.study.clone().with_rows(cells.rows());
+            // In JSON, columns can have different lengths. The study then returns an error.
+            if let Some(rows) = columns.values().map(Cells::rows).max() {
+                let stated = self.study.clone().with_rows(rows);
                 study = Cow::Owned(stated.map_err(Failure::OfFile)?);
             }
         }
@@ -219,6 +221,9 @@ impl Asking<'_> {
         // Find wrong questions without the data, so that they are not charged. If the number of
         // rows is public and is not stated, the release does this check after it reads the file.
         let known = !self.study.unit().size_is_public() || self.study.rows().is_some();
+        if past.is_none() && self.study.unit().size_is_public() {
+            check_public_size(name, &account.terms)?;
+        }
         if past.is_none() && known {
             self.study.rehearse(self.arguments.alpha)?;
         }

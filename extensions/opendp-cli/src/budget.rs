@@ -169,7 +169,7 @@ fn total(epsilon: Option<&str>, delta: Option<&str>, rho: Option<&str>) -> Resul
             "state one budget: --epsilon, --epsilon with --delta, or --rho",
         )),
     }?;
-    // A budget that is refused creates no file.
+    // A budget with such a delta creates no file.
     total.check_delta().map(|()| total)
 }
 /// Read the unit, the SHA-256 and the size of a budget from the arguments of the command.

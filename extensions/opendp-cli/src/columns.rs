@@ -91,7 +91,11 @@ fn append(cells: &mut Cells, frame: &DataFrame<String>, name: &String) -> Option
         Cells::Integer(cells) => cells.extend_from_slice(frame.cells(name)?),
         Cells::Float(cells) => cells.extend_from_slice(frame.cells(name)?),
         Cells::Bool(cells) => cells.extend_from_slice(frame.cells(name)?),
-        Cells::Text(cells) => cells.extend_from_slice(frame.cells(name)?),
+        // An empty cell is missing, also in a column of texts.
+        Cells::Text(cells) => {
+            let known = |cell: &Option<String>| cell.clone().filter(|text| !text.is_empty());
+            cells.extend(frame.cells(name)?.iter().map(known));
+        }
     }
     Some(())
 }

@@ -120,6 +120,13 @@ def test_a_sum_in_a_context_is_not_cut_to_a_narrow_type(unit):
     assert released(np.full(70_000, 100_000, dtype="uint32"), unit) == 7_000_000_000
 
 
+def test_floats_keep_their_type_in_a_context():
+    """In another type of floats, the constant 0.7 is another number."""
+    np = pytest.importorskip("numpy")
+    ours = context(np.array([0.1, 0.7, 0.7] * 20, dtype="float32"), loss=dp.loss_of(epsilon=1e6))
+    assert ours.query().filter_bounds((0.7, 1.0)).count().laplace().release() == 40
+
+
 def test_a_context_also_answers_measurements_about_the_narrow_type():
     count = ROWS >> dp.t.then_count() >> dp.m.then_laplace(10.0)
     ours = context(split_evenly_over=4)
@@ -130,6 +137,28 @@ def test_a_context_also_answers_measurements_about_the_narrow_type():
     resolved = ours.query().clamp((0, 5)).sum().laplace().resolve()
     assert resolved.input_space == dp.Space(*ROWS)
     assert dp.deserialize(dp.serialize(resolved)).map(1) == resolved.map(1)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.2, 0.3, 0.7, 1.0])
+def test_a_context_inside_a_context_can_have_the_whole_share(epsilon):
+    """The budget of a filter can exceed the float of the share. It must not exceed the share."""
+    outer = dp.Context.compositor([1, 2], UNIT, dp.loss_of(epsilon=1.0))
+    inner = outer.query(epsilon=epsilon).compositor().release()
+    assert isinstance(inner.query(epsilon=epsilon / 2).count().laplace().release(), int)
+    shares = context(split_evenly_over=3)
+    assert shares.query().compositor().release().remaining_privacy_loss() <= 1.0
+
+
+def test_a_search_stays_within_its_bounds():
+    bounds, seen = (0.0, 0.7), []
+
+    def make(prob):
+        seen.append(prob)
+        return dp.m.make_randomized_response_bool(prob)
+
+    found = dp.binary_search_param(make, 1, math.log(4), bounds=bounds)
+    assert bounds[0] <= found <= bounds[1]
+    assert all(bounds[0] <= value <= bounds[1] for value in seen)
 
 
 def test_a_stated_type_is_kept():

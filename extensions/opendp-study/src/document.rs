@@ -253,17 +253,6 @@ impl QuestionFields {
             Wanted::Histogram(fields) if fields.others && fields.edges.is_some() => {
                 ("others", "every number is in a bin, so there are no others: leave `others` out")
             }
-            Wanted::Histogram(HistogramFields {
-                categories: Some(names), others: false, ..
-            }) if names.is_empty() => {
-                ("categories", "expected at least one category, found none: nothing is counted")
-            }
-            Wanted::Histogram(HistogramFields { edges: Some(edges), .. }) if edges.is_empty() => {
-                ("edges", "expected at least one edge, found none: nothing is counted")
-            }
-            Wanted::TopK(fields) if fields.k == 0 => {
-                ("k", "expected at least 1, found 0: nothing is chosen")
-            }
             Wanted::Median(_)
             | Wanted::Quantile(_)
             | Wanted::Quantiles(_)
@@ -275,6 +264,22 @@ impl QuestionFields {
             }
             _ => return Ok(()),
         };
+        Err(Error::argument(field, reason))
+    }
+    /// Check that the question counts or chooses something.
+    pub(super) fn check_not_empty(&self) -> Result<()> {
+        let none = |names: &Option<Vec<_>>| names.as_ref().is_some_and(Vec::is_empty);
+        let (field, what) = match self.wanted() {
+            Ok(Wanted::Histogram(fields)) if none(&fields.categories) && !fields.others => {
+                ("categories", "one category")
+            }
+            Ok(Wanted::Histogram(fields)) if fields.edges.as_ref().is_some_and(Vec::is_empty) => {
+                ("edges", "one edge")
+            }
+            Ok(Wanted::TopK(fields)) if fields.k == 0 => ("k", "1"),
+            _ => return Ok(()),
+        };
+        let reason = format!("expected at least {what}: otherwise, nothing is counted or chosen");
         Err(Error::argument(field, reason))
     }
     /// Return the name of the question. If the question has no name, describe the question.

@@ -204,7 +204,7 @@ impl Study {
     /// State the public number of rows, like the field `rows` of the context.
     ///
     /// # Errors
-    /// `Argument` when the number of rows is private, or when a question states more rows.
+    /// `Argument` when the number of rows is private.
     pub fn with_rows(mut self, rows: usize) -> Result<Self> {
         self.rows = Some(rows);
         self.check().map(|()| self)
@@ -319,7 +319,8 @@ impl Study {
                 let asker = Asker { context: &context, columns, rows, alpha, mode };
                 let mut answers = Vec::new();
                 for (place, question) in self.questions.iter().enumerate() {
-                    let answer = asker.answer(question);
+                    let checked = question.check_useful(self.rows);
+                    let answer = checked.and_then(|()| asker.answer(question));
                     answers.extend(answer.map_err(|error| error.at(place_of(place, question)))?);
                 }
                 Ok(Outcome::new(answers, &context.report(), alpha))
@@ -365,8 +366,7 @@ impl Study {
             return Err(Error::argument("questions", reason));
         }
         for (place, question) in self.questions.iter().enumerate() {
-            let checked = question.check().and_then(|()| question.check_rows(self.rows));
-            checked.map_err(|error| error.at(place_of(place, question)))?;
+            question.check().map_err(|error| error.at(place_of(place, question)))?;
         }
         Ok(())
     }

@@ -55,9 +55,15 @@ impl QuestionFields {
         let private = |mean| self.divisor(mean, columns, rows) == Divisor::Private;
         if mean.is_some_and(private) { 2 } else { 1 }
     }
+    /// Check that the question answers something about the rows of the table. Documents of earlier
+    /// versions were not checked. So only new answers need this check, and an answer that was paid
+    /// before can still be read.
+    pub(super) fn check_useful(&self, rows: Option<usize>) -> Result<()> {
+        self.check_not_empty().and_then(|()| self.check_rows(rows))
+    }
     /// Check that a mean or a variance states at most the public number of rows of the table. For a
     /// larger number, the statistic would add rows that belong to no person.
-    pub(super) fn check_rows(&self, rows: Option<usize>) -> Result<()> {
+    fn check_rows(&self, rows: Option<usize>) -> Result<()> {
         let stated = match self.wanted() {
             Ok(Wanted::Mean(fields) | Wanted::Variance(fields)) => fields.rows,
             _ => None,

@@ -29,14 +29,22 @@ fn a_budget_for_replaced_rows_pays_for_a_study_of_answers() {
         assert!(text.contains("mean of income"), "{text}");
         assert_eq!(desk.says(&ASK), text);
     }
-    // The budget does not protect fewer rows than the study, and not a row that is added.
-    for (unit, metric) in [("2", "change_one_distance"), ("1", "symmetric_distance")] {
-        let desk = desk(json!({"answers_of_person": 1}));
-        desk.says(&[&CREATE[..], &[metric, "--unit", unit]].concat());
+    // The budget protects more rows than the study.
+    let desk = self::desk(json!({"answers_of_person": 1}));
+    desk.says(&[&CREATE[..], &["change_one_distance", "--unit", "2"]].concat());
+    let message = desk.fails(&ASK, 1);
+    assert!(message.contains("the release is for distance 2"), "{message}");
+    // A budget that protects added rows protects their number, unless the budget states it.
+    for unit in ["1", "2"] {
+        let desk = self::desk(json!({"answers_of_person": 1}));
+        desk.says(&[&CREATE[..], &["symmetric_distance", "--unit", unit]].concat());
         let message = desk.fails(&ASK, 1);
-        assert!(message.contains("the release is for distance 2"), "{message}");
+        assert!(message.contains("protects this number"), "{message}");
     }
-    let desk = desk(json!({"person": 1}));
+    let desk = self::desk(json!({"answers_of_person": 1}));
+    desk.says(&[&CREATE[..], &["symmetric_distance", "--unit", "2", "--size", "5"]].concat());
+    desk.says(&ASK);
+    let desk = self::desk(json!({"person": 1}));
     desk.says(&[&CREATE[..], &["change_one_distance", "--unit", "1"]].concat());
     assert!(desk.fails(&ASK, 1).contains("the release is for distance 1"));
 }

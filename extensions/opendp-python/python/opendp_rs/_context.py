@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from . import _native, _registry
 from ._errors import OpenDPError, of
 from ._partial import chain
@@ -32,7 +34,7 @@ class Context:
         self, session: Any, space: Any, d_in: Any, measure: Any, d_mids: Any, start: Any = None
     ) -> None:
         self._session, self._space, self._d_in = session, space, d_in
-        # Queries begin with this object: the space, or a cast of its rows to `i64` or `f64`.
+        # Queries begin with this object: the space, or a cast of its rows to `i64`.
         self._start = space if start is None else start
         self._measure, self._d_mids = measure, d_mids
         if d_mids is None:
@@ -52,7 +54,7 @@ class Context:
 
         Without ``domain``, the Python type of the data gives the domain. This discloses the type.
         A sum is cut to the range of the type of its rows, so a wide type cuts fewer sums. So
-        queries then read integers of up to 32 bits as ``i64``, and floats as ``f64``.
+        queries then read integers of up to 32 bits as ``i64``.
         Without ``domain``, a list discloses more than its type: an empty list is an error, and so
         is a list whose first 1000 items have several types, such as numbers and ``None``. So pass
         ``domain`` for lists of private rows.
@@ -148,15 +150,15 @@ def _pair(name: str, value: Any, first: Any, maker: str) -> tuple[Any, Any]:
 def _inferred(data: Any, metric: Any) -> tuple[Any, Any]:
     """Return the space of data without a stated domain, and the object with which queries begin.
 
-    The wide type is ``i64`` or ``f64``. If the registry has a cast from the type of the rows to the
-    wide type, the space keeps the type of the rows. So the context also answers measurements about
-    rows of this type.
+    The wide type of integers is ``i64``. If the registry has a cast from the type of the rows to
+    the wide type, the space keeps the type of the rows. So the context also answers measurements
+    about rows of this type.
     """
     domain, T, wide = domains_of_data(data, metric)
     if T == wide:
         space = _space(domain, metric)
         return space, space
-    if T in ("i32", "u32", "f32"):
+    if T in ("i32", "u32"):
         space = _native.Space(domain, metric)
         return space, _make("make_cast_default", {"input": space, "TOA": wide})
     space = _native.Space(domain_of(f"Vec<{wide}>"), metric)
@@ -204,6 +206,13 @@ def _cast(measurement: Any, measure: Any, d_mid: Any) -> Any:
         f"argument `query`: the loss of the query is in {measurement.output_measure}, and the "
         f"budget is in {measure}; {advice}",
     )
+
+
+def _below(loss: Any) -> Any:
+    """Return the next smaller loss, part by part."""
+    if isinstance(loss, tuple):
+        return tuple(_below(part) for part in loss)
+    return math.nextafter(loss, 0.0)
 
 
 def _solve(
@@ -311,7 +320,11 @@ class Query:
         d_in = made.map(outer._d_in) if step else outer._d_in
         splits = (split_evenly_over, split_by_weights, d_mids)
         opens, d_mids = account(space, outer._measure, d_in, loss, splits)
-        whole = chain(made, opens)
+        whole, share = chain(made, opens), outer._share(self._d_mid)
+        if share is not None and not whole.check(outer._d_in, share):
+            # The budget of a filter is at least the decimal number, which can exceed the float.
+            opens, d_mids = account(space, outer._measure, d_in, _below(loss), splits)
+            whole = chain(made, opens)
 
         def wrap(session: Any) -> Context:
             return Context(session, space, d_in, outer._measure, d_mids, start)

@@ -125,9 +125,14 @@ def binary_search_param(
         cause = error.message.partition(";")[0]
         reason = f"no parameter was found for the loss `d_out`: {cause}"
     else:
-        if not _is_end(meets, found):
+        ends = _both(bounds) or (-math.inf, math.inf)
+
+        def within(value: Any) -> bool | None:
+            return _answer(meets, value) if min(ends) <= value <= max(ends) else None
+
+        if not _is_end(within, found):
             return found
-        high = _above(meets, found)
+        high = _above(within, found)
         if high is not None:
             return binary_search(meets, (found, high), T)
         if abs(found) > 2.2250738585072014e-308:
@@ -137,27 +142,28 @@ def binary_search_param(
     raise of("Search", f"{reason}; {_ADVICE}")
 
 
-def _is_end(meets: Callable[[Any], bool], found: Any) -> bool:
+def _is_end(within: Callable[[Any], bool | None], found: Any) -> bool:
     """Return whether a found value is the least valid value, and not a boundary of the loss.
 
-    This is so if the next lower value gives an error, and the next higher value gives an error or a
-    loss that is not too large.
+    ``within`` returns whether a value meets the loss, or None if the value gives an error or is out
+    of the bounds of the search. A found value is the least valid value if ``within`` is None at the
+    next lower value, and not False at the next higher value.
     """
     if isinstance(found, float):
         low, high = math.nextafter(found, -math.inf), math.nextafter(found, math.inf)
     else:
         low, high = found - 1, found + 1
-    return _answer(meets, low) is None and _answer(meets, high) is not False
+    return within(low) is None and within(high) is not False
 
 
-def _above(meets: Callable[[Any], bool], found: Any) -> Any:
+def _above(within: Callable[[Any], bool | None], found: Any) -> Any:
     """Search above the least valid value for a value with a loss that is too large.
 
     Return this value, or None.
     """
     for k in range(-20, 63):
         value = found + (2.0**k if isinstance(found, float) else 2 ** max(k, 0))
-        if _answer(meets, value) is False:
+        if within(value) is False:
             return value
     return None
 

@@ -95,15 +95,16 @@ _CELLS = {
     **dict.fromkeys(("bool", "boolean"), "bool"),
     **dict.fromkeys(("string", "large_string", "string_view", "utf8"), "String"),
 }
-_NARROW = {**dict.fromkeys("i8 i16 i32 u8 u16 u32".split(), "i64"), "f32": "f64"}
+_NARROW = dict.fromkeys("i8 i16 i32 u8 u16 u32".split(), "i64")
 
 
 def domains_of_data(data: Any, metric: Any) -> tuple[Any, str, str]:
     """Infer the domain of the data of a context, the type of its rows, and a wide type of rows.
 
-    The sum of rows of a narrow type is cut to the range of this type. So the wide type is ``i64``
-    for integers, and ``f64`` for floats. A changed default of ``int`` or ``float`` is kept. The
-    metrics on other data state the type of the data, so such data keep their type.
+    The sum of integers of a narrow type is cut to the range of this type. So the wide type of
+    integers is ``i64``. Floats keep their type, because a constant such as ``0.7`` is another
+    number in another type of floats. A changed default of ``int`` is kept. The metrics on other
+    data state the type of the data, so such data keep their type.
     """
     try:
         found = _type_of(data)

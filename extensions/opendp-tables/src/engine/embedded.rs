@@ -15,7 +15,7 @@ use opendp_core::{Error, Result};
 use tokio::runtime::{Builder, Handle};
 
 use super::background::Background;
-use super::files::{HEADER_ONLY, MOST_FOLDERS, cannot_open, check_files, reason, same_headers};
+use super::files::{HEADER_ONLY, cannot_open, check_files, partitions, reason, same_headers};
 use super::source::{Source, same_columns};
 use super::{Cells, Engine, failed, parse, undecoded};
 use crate::metadata::{Column, Table};
@@ -308,23 +308,6 @@ fn scanned(plan: &Arc<dyn ExecutionPlan>) -> u64 {
         return rows.and_then(|rows| u64::try_from(rows).ok()).unwrap_or(0);
     }
     children.into_iter().map(scanned).fold(0, u64::saturating_add)
-}
-/// Find the columns of a folder that is partitioned as `column=value`.
-fn partitions(path: &str) -> Vec<(String, DataType)> {
-    let mut folder = std::path::PathBuf::from(path);
-    let mut columns = Vec::new();
-    for _ in 0..MOST_FOLDERS {
-        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        let named = |entry: std::fs::DirEntry| {
-            let name = entry.file_name().into_string().ok()?;
-            let (column, _) = name.split_once('=')?;
-            entry.path().is_dir().then(|| (column.to_owned(), entry.path()))
-        };
-        let Some((column, next)) = entries.filter_map(named).min() else { break };
-        columns.push((column, DataType::Utf8));
-        folder = next;
-    }
-    columns
 }
 fn text(column: &ArrayRef) -> Result<Vec<Option<String>>> {
     let column = datafusion::arrow::compute::cast(column, &DataType::Utf8)

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use datafusion::arrow::datatypes::DataType;
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::file_format::csv::CsvFormat;
 use datafusion::datasource::listing::ListingTableUrl;
@@ -17,7 +18,7 @@ use super::Source;
 pub(super) const HEADER_ONLY: usize = 0;
 /// The limit on the levels of nested folders. Without this limit, a link that leads back to a
 /// parent folder could make a search very long.
-pub(super) const MOST_FOLDERS: usize = 32;
+const MOST_FOLDERS: usize = 32;
 /// The largest number of files that an error names.
 const SHOWN: usize = 5;
 
@@ -57,52 +58,101 @@ fn local(source: &Source) -> Option<(&Path, &'static str)> {
     (path.exists() || !pattern).then_some((path, ending))
 }
 /// Check that the file or folder of a source exists, and that the engine reads all files of the
-/// folder.
+/// folder. Names that begin with `_` or `.` may be left out.
 ///
 /// # Errors
-/// `FailedFunction` when the path does not exist, or when the engine would leave out files without
-/// an error. The engine may leave out files and folders whose names begin with `_` or `.`.
+/// `FailedFunction` when the path does not exist, when the engine would leave out a file without an
+/// error, or when it would read a file whose name begins with `_` or `.`.
 pub(super) fn check_files(name: &str, source: &Source) -> Result<()> {
     let Some((path, ending)) = local(source) else { return Ok(()) };
     if !path.exists() {
         let reason = format!("the path `{}` does not exist", path.display());
         return Err(cannot_open(name, &reason));
     }
-    let mut others = Vec::new();
-    left_out(path, ending, MOST_FOLDERS, &mut others);
+    let mut folder = Folder { ending, ..Folder::default() };
+    folder.walk(path, &[], MOST_FOLDERS);
+    if !folder.hidden.is_empty() {
+        let reason = format!(
+            "{} would be read, although the name begins with `_` or `.`.\n\
+             Rename what is a part of the table, and move all other files to another folder",
+            listed(folder.hidden)
+        );
+        return Err(cannot_open(name, &reason));
+    }
+    let columns: Vec<String> =
+        partitions(&path.to_string_lossy()).into_iter().map(|(column, _)| column).collect();
+    let others = folder.files.into_iter().filter(|(_, of)| *of != columns).map(|(file, _)| file);
+    let others: Vec<String> = folder.others.into_iter().chain(others).collect();
     if others.is_empty() {
         return Ok(());
     }
-    others.sort();
-    let more = others.len().saturating_sub(SHOWN);
-    others.truncate(SHOWN);
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     let reason = format!(
-        "only files whose names end in `{ending}` are read, so `{}`{more} would be left out.\n\
-         Rename them or move them to another folder; names that begin with `_` or `.` are left out \
-         without an error",
-        others.join("`, `")
+        "{} would be left out. Only files whose names end in `{ending}` are read. If there are \
+         folders such as `column=value`, all files must be in such folders of the same columns.\n\
+         Rename them or move them to another folder",
+        listed(others)
     );
     Err(cannot_open(name, &reason))
 }
-/// Add to `others` the names of all files and folders in `folder` that the engine does not read.
-/// The engine reads the files whose names end in `ending`, also in folders such as `column=value`.
-/// Names that begin with `_` or `.` are not added.
-fn left_out(folder: &Path, ending: &str, levels: usize, others: &mut Vec<String>) {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    for path in entries.map(|entry| entry.path()) {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let name = name.unwrap_or_default();
-        match path.is_dir() {
-            _ if name.starts_with(['_', '.']) => {}
-            true if name.contains('=') && 0 < levels => {
-                left_out(&path, ending, levels - 1, others);
+/// Write the first few names of a list.
+fn listed(mut names: Vec<String>) -> String {
+    names.sort();
+    let more = names.len().saturating_sub(SHOWN);
+    names.truncate(SHOWN);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("`{}`{more}", names.join("`, `"))
+}
+/// The files of a folder.
+#[derive(Default)]
+struct Folder {
+    ending: &'static str,
+    /// The files with the ending, and the columns of the folders of each file.
+    files: Vec<(String, Vec<String>)>,
+    /// The files and folders that the engine does not read.
+    others: Vec<String>,
+    /// The files and folders that the engine reads, although their names begin with `_` or `.`.
+    hidden: Vec<String>,
+}
+impl Folder {
+    /// List the files of a folder. `columns` are the columns of this folder.
+    fn walk(&mut self, folder: &Path, columns: &[String], levels: usize) {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        for path in entries.map(|entry| entry.path()) {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            let name = name.unwrap_or_default();
+            let column = name.split_once('=').map(|(column, _)| column.to_owned());
+            let column = column.filter(|_| path.is_dir() && 0 < levels);
+            let is_file = path.is_file() && name.ends_with(self.ending);
+            match (name.starts_with(['_', '.']), column) {
+                (true, column) if is_file || column.is_some() => self.hidden.push(name),
+                (true, _) => {}
+                (false, Some(column)) => {
+                    let columns = [columns, &[column]].concat();
+                    self.walk(&path, &columns, levels - 1);
+                }
+                (false, None) if is_file => self.files.push((name, columns.to_vec())),
+                (false, None) if path.is_dir() => self.others.push(format!("{name}/")),
+                (false, None) => self.others.push(name),
             }
-            true => others.push(format!("{name}/")),
-            false if name.ends_with(ending) => {}
-            false => others.push(name),
         }
     }
+}
+/// Find the columns of a folder that is partitioned as `column=value`.
+pub(super) fn partitions(path: &str) -> Vec<(String, DataType)> {
+    let mut folder = std::path::PathBuf::from(path);
+    let mut columns = Vec::new();
+    for _ in 0..MOST_FOLDERS {
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let named = |entry: std::fs::DirEntry| {
+            let name = entry.file_name().into_string().ok()?;
+            let (column, _) = name.split_once('=')?;
+            entry.path().is_dir().then(|| (column.to_owned(), entry.path()))
+        };
+        let Some((column, next)) = entries.filter_map(named).min() else { break };
+        columns.push((column, DataType::Utf8));
+        folder = next;
+    }
+    columns
 }
 /// Return the reason why a source cannot be opened. The reason shows no cell. The engine's own text
 /// is shown only for errors of the file system or the object store. The texts of other errors can

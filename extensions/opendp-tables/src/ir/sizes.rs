@@ -94,6 +94,8 @@ impl Row {
     fn operands(&self) -> Vec<(&Row, usize)> {
         match self {
             Row::Column { .. } | Row::Literal(_) => Vec::new(),
+            // An engine turns a short list into comparisons, so it copies the operand.
+            Row::In(x, values) if values.len() <= 3 => vec![(x, values.len().max(1))],
             Row::In(x, _) | Row::Negative(x) | Row::Rounded(_, x) | Row::Not(x) => vec![(x, 1)],
             Row::IsNull(x) | Row::Float(x) => vec![(x, 1)],
             Row::Clamp(x, ..) => vec![(x, 2)],

@@ -64,6 +64,14 @@ fn sizes(plan: &LogicalPlan, conditions: &mut usize) -> Result<Vec<usize>, DataF
             *conditions = conditions.saturating_add(size(&filter.predicate, known)?[1]);
             Ok(below)
         }
+        // If there is a limit, the engine makes a condition from the order, and moves it below
+        // projections.
+        LogicalPlan::Sort(sort) => {
+            for order in &sort.expr {
+                *conditions = conditions.saturating_add(size(&order.expr, known)?[1]);
+            }
+            Ok(below)
+        }
         // The columns of the input come first. The node itself makes the other columns, so these
         // columns have the size 1.
         _ if below.len() <= columns => {
@@ -95,6 +103,8 @@ fn copies(expr: &Expr, child: &Expr) -> usize {
     let is = |operand: &Expr| std::ptr::eq(operand, child);
     match expr {
         Expr::Between(between) if is(&between.expr) => 2,
+        // A short list is turned into comparisons.
+        Expr::InList(list) if is(&list.expr) && list.list.len() <= 3 => list.list.len().max(1),
         Expr::Case(case) if case.expr.as_deref().is_some_and(is) => {
             case.when_then_expr.len().max(1)
         }

@@ -218,10 +218,19 @@ fn files_of_a_folder_that_would_be_left_out_are_refused() {
     };
     let open = || refused("people", "csv", folder.path());
     // The control: names that begin with `_` or `.` are left out without an error.
-    for name in ["b.csv", "_SUCCESS", ".b.csv.crc", "_old/a.txt"] {
+    for name in ["b.csv", "_SUCCESS", ".b.csv.crc", "_old/a.csv"] {
         write(name);
     }
     assert_eq!(open(), "");
+    // The engine reads these files and folders.
+    for name in ["_c.csv", ".d.csv", "_sex=f/e.csv"] {
+        write(name);
+        let shown = name.split('/').next().unwrap();
+        assert!(open().contains(&format!("`{shown}` would be read")), "{}", open());
+        let path = folder.path().join("people").join(shown);
+        if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) }
+            .unwrap();
+    }
     for name in ["c.CSV", "d.txt", "e.csv.gz", "older/f.csv"] {
         write(name);
         let error = open();
@@ -246,6 +255,16 @@ fn files_of_folders_that_are_columns_are_checked_too() {
     std::fs::write(part.join("more.CSV"), "age,income,employed\n1,1,true\n").unwrap();
     let error = refused("people", "csv", folder.path());
     assert!(error.contains("`more.CSV`"), "{error}");
+    std::fs::remove_file(part.join("more.CSV")).unwrap();
+    // The engine reads only files that are in folders of the same columns.
+    for path in ["people/all.csv", "people/employed=true/a.csv", "people/sex=m/year=1/b.csv"] {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "age,income,employed\n1,1,true\n").unwrap();
+        let error = refused("people", "csv", folder.path());
+        assert!(error.contains("would be left out"), "{error}");
+        std::fs::remove_file(path).unwrap();
+    }
 }
 #[test]
 fn the_error_for_a_file_names_the_path_and_the_required_ending() {

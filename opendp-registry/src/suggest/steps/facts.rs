@@ -67,9 +67,10 @@ impl Search<'_> {
     fn own_fact(&self, constructor: &str, parameter: &str) -> Option<&Json> {
         self.aim.facts.get(&own_name(constructor, parameter))
     }
-    /// Return whether a transformation turns rows of floats into rows of another type without being
-    /// requested. Rounded rows have other medians and other sums. A transformation is requested if
-    /// a fact states one of its arguments, or if the condition `about` of the goal holds for it.
+    /// Return whether a transformation turns rows of floats into rows of another type, or rows of
+    /// texts into rows of integers, without being requested. Rounded rows have other medians and
+    /// other sums, and a text such as `4.5` is no integer. A transformation is requested if a fact
+    /// states one of its arguments, or if the condition `about` of the goal holds for it.
     pub(super) fn rounds(
         &self,
         name: &str,
@@ -80,8 +81,12 @@ impl Search<'_> {
         let is_float = |atom: &str| matches!(atom, "f32" | "f64");
         let (from, to) =
             (atom(&made.input().domain().carrier()), atom(&made.output().domain().carrier()));
-        let rounds =
-            from.is_some_and(|from| is_float(&from)) && to.is_some_and(|to| !is_float(&to));
+        let is_integer = |atom: &str| !is_float(atom) && !matches!(atom, "bool" | "String");
+        let rounds = match (from.as_deref(), to.as_deref()) {
+            (Some("String"), Some(to)) => is_integer(to),
+            (Some(from), Some(to)) => is_float(from) && !is_float(to),
+            _ => false,
+        };
         let rows = OF_DATA.contains(&made.output().metric().inner_type().head());
         let stated = |argument: &String| self.fact(name, argument).is_some();
         let named = about && self.aim.goal.about.is_some();
