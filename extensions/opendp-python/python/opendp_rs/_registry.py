@@ -252,7 +252,7 @@ def _check_budget(name: str, given: dict[str, Any]) -> None:
     if name == "make_privacy_filter" and isinstance(given.get("odometer"), _native.Odometer):
         check_loss("d_out", given["odometer"].output_measure, given.get("d_out"))
     if name in ("make_adaptive_composition", "make_sequential_composition"):
-        measure, d_mids = given.get("output_measure"), given.get("d_mids")
+        measure, d_mids = given.get("output_measure"), given.get("d_mids", ())
         if isinstance(measure, _native.Measure) and hasattr(d_mids, "__len__"):
             for i, loss in enumerate(d_mids):
                 check_loss(f"d_mids[{i}]", measure, loss)

@@ -6,8 +6,8 @@ use crate::engine::parse::{PRINTED, WRITTEN, planned, too_deep};
 fn nested(levels: usize, innermost: &str, level: impl Fn(String) -> String) -> String {
     (0..levels).fold(innermost.to_owned(), |inner, _| level(inner))
 }
-/// Ask a query. Return the text of its error, or nothing if there is an answer. Without limits, some
-/// of the wrong queries of these tests need hours.
+/// Ask a query. Return the text of its error, or nothing if there is an answer. Without limits,
+/// some of the wrong queries of these tests need hours.
 fn asked(session: &Session, sql: &str) -> String {
     let budget = Budget::epsilon_delta(1e6, 1e-9).unwrap();
     let question = session.query(sql).map(|question| question.spending(budget));
@@ -96,9 +96,8 @@ fn conditions_above_nested_projections_are_refused_before_the_charge() {
     }
 }
 /// A printed statement has more levels than the text of the query, because it has a pair of
-/// parentheses for each operator.
-/// An engine turns a list of two or three values into comparisons. So each level has three copies of
-/// the level below it.
+/// parentheses for each operator. An engine turns a list of two or three values into comparisons.
+/// So each level has three copies of the level below it.
 #[test]
 fn short_lists_in_nested_projections_are_refused() {
     let session = with_delta();
