@@ -5,7 +5,6 @@ use std::{fmt, fs::File};
 use arrow::array::RecordBatchReader;
 use opendp_core::{DataFrame, DataFrameDomain, Result};
 
-use crate::arrow_frame::names;
 use crate::csv_frame::places;
 use crate::parquet::Table;
 use crate::{ArrowFrame, Progress};
