@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Number, Value as Json};
 
 pub(super) use super::json::from_json;
+use super::json::value;
 
 /// The fields of a study document.
 #[derive(Deserialize)]
@@ -150,7 +151,7 @@ impl RankFields {
         let located = |error: Error| error.at("candidates");
         let Grid { from, to, step } = match &self.candidates {
             Json::Object(_) => from_json(self.candidates.clone()).map_err(located)?,
-            list => return from_json(list.clone()).map_err(located),
+            list => return value(list.clone()).map_err(located),
         };
         let steps = ((to - from) / step + 1e-9).floor();
         if !(0.0 < step && from <= to && steps < MOST_CANDIDATES) {

@@ -4,6 +4,10 @@ use opendp_core::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
+/// Read a value that has no named fields, or that this library wrote. Errors name no place.
+pub(super) fn value<T: DeserializeOwned>(json: Json) -> Result<T> {
+    serde_json::from_value(json).map_err(|error| Error::FailedCast(error.to_string()))
+}
 /// Read fields from JSON. Errors name the place of the wrong field.
 pub(super) fn from_json<T: DeserializeOwned>(json: Json) -> Result<T> {
     T::deserialize(&json).map_err(|error| located::<T>(&json, &error))

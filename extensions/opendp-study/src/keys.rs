@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::document::{CellType, ColumnFields, QuestionFields, Wanted, from_json};
+use super::json::value;
 use super::mechanisms::Mechanisms;
 
 /// The largest number of values in a range of keys.
@@ -118,7 +119,7 @@ pub(super) fn with_keys<'c, MO: Mechanisms>(
             Ok(groups)
         }
         Some(Json::Array(keys)) => {
-            let keys = keys.iter().map(|key| from_json::<Vec<Json>>(key.clone()));
+            let keys = keys.iter().map(|key| value::<Vec<Json>>(key.clone()));
             Ok(groups.groups(keys.collect::<Result<Vec<_>>>()?))
         }
         Some(Json::String(word)) if word == "found" => Ok(groups),
@@ -131,7 +132,7 @@ pub(super) fn with_keys<'c, MO: Mechanisms>(
 }
 /// Read a list of values, or a range of whole numbers.
 fn values_of(json: &Json) -> Result<Vec<Json>> {
-    let Json::Object(_) = json else { return from_json(json.clone()) };
+    let Json::Object(_) = json else { return value(json.clone()) };
     let Range { from, to } = from_json(json.clone())?;
     if !(from <= to && to.saturating_sub(from) < MOST_KEYS) {
         let reason = format!("expected `from` <= `to`, and at most {MOST_KEYS} values");

@@ -384,7 +384,7 @@ fn weights(split: Option<&Json>, questions: usize) -> Result<Vec<f64>> {
     match split {
         None => Ok(vec![1.0; questions]),
         Some(Json::String(word)) if word == "evenly" => Ok(vec![1.0; questions]),
-        Some(list) => match from_json::<Vec<f64>>(list.clone()) {
+        Some(list) => match json::value::<Vec<f64>>(list.clone()) {
             Ok(weights) if weights.len() == questions => Ok(weights),
             _ => {
                 let reason =

@@ -6,7 +6,7 @@ use opendp_core::{Codec, Result};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::document::from_json;
+use super::json::value;
 
 use opendp_analysis::context::{Accounted, Entry, ErrorIn, Noised, Report, short};
 
@@ -96,7 +96,7 @@ impl Outcome {
     /// # Errors
     /// `FailedCast` when `json` is not an outcome.
     pub fn parse(json: &Json) -> Result<Self> {
-        let written: Written = from_json(json.clone())?;
+        let written: Written = value(json.clone())?;
         let alpha = written.alpha;
         let answers = written.answers.into_iter().map(StudyAnswer::from).collect();
         Ok(Outcome { answers, report: json.clone(), entries: Vec::new(), alpha })
