@@ -49,6 +49,65 @@ fn a_budget_for_replaced_rows_pays_for_a_study_of_answers() {
     assert!(desk.fails(&ASK, 1).contains("the release is for distance 1"));
 }
 #[test]
+fn a_pipeline_with_a_size_is_refused_by_a_budget_that_protects_the_number_of_rows() {
+    let desk = self::desk(json!({"person": 1}));
+    desk.file("x.csv", "age\n1\n2\n3\n");
+    let pipeline = |size: Json| {
+        json!({
+            "space": {
+                "domain": {"vector_domain": {"atom_domain": {"T": "i32"}, "size": size}},
+                "metric": "symmetric_distance",
+            },
+            "chain": [{"clamp": {"bounds": [0, 9]}}, "sum", {"laplace": {"scale": 100.0}}],
+        })
+    };
+    desk.file("sized.json", pipeline(json!(3)).to_string());
+    desk.file("any.json", pipeline(json!(null)).to_string());
+    desk.says(&[&CREATE[..], &["symmetric_distance", "--unit", "2"]].concat());
+    let run = |document, id| {
+        [
+            "run",
+            "-p",
+            document,
+            "--data",
+            "x.csv",
+            "--budget",
+            "b.ledger:x",
+            "--id",
+            id,
+            "--d-in",
+            "2",
+        ]
+    };
+    let message = desk.fails(&run("sized.json", "a"), 1);
+    assert!(message.contains("protects this number"), "{message}");
+    // The control: the same pipeline without a size.
+    desk.says(&run("any.json", "a"));
+}
+#[test]
+fn an_empty_cell_of_a_text_is_missing() {
+    let desk = self::desk(json!({"person": 1}));
+    let rows = "Lyon\n\"\"\n".repeat(500);
+    desk.file("cities.csv", format!("city\n{rows}"));
+    let counts = |column: Json| {
+        let study = json!({
+            "context": {
+                "unit": {"person": 1}, "budget": {"epsilon": 1000}, "data": "cities.csv",
+                "columns": {"city": column},
+            },
+            "questions": [{"histogram": {"column": "city", "categories": ["Lyon", "", "?"]}}],
+        });
+        desk.file("cities.json", study.to_string());
+        let answers: Json =
+            serde_json::from_str(&desk.says(&["ask", "cities.json", "--json"])).unwrap();
+        let cells = answers["answers"][0]["values"].as_array().unwrap().clone();
+        cells.iter().map(|cell| cell["value"].as_f64().unwrap().round()).collect::<Vec<_>>()
+    };
+    assert_eq!(counts(json!({"T": "String", "missing": "?"})), [500.0, 0.0, 500.0]);
+    // The control: without `missing`, an empty cell is an empty text.
+    assert_eq!(counts(json!("String")), [500.0, 500.0, 0.0]);
+}
+#[test]
 fn an_id_with_another_probability_is_answered_by_the_earlier_probability() {
     let desk = desk(json!({"person": 1}));
     desk.says(&[&CREATE[..], &["symmetric_distance", "--unit", "1"]].concat());
