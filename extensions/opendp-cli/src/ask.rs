@@ -16,7 +16,7 @@ use crate::budget;
 use crate::caution::Caution;
 use crate::columns::{self, Columns};
 use crate::data::{self, Source};
-use crate::run::{Failure, REFUSED, check_public_size, check_size, no_entropy, refusal};
+use crate::run::{Failure, REFUSED, check_size, no_entropy, refusal};
 use crate::words;
 
 /// The default probability with which an interval may miss the true number.
@@ -212,7 +212,10 @@ impl Asking<'_> {
         let measurement = self.study.measurement(self.arguments.alpha)?;
         let d_in = unit(self.study, &measurement)?;
         let id = self.arguments.id.as_deref().unwrap_or_default();
-        let whole = Request::new(id, &measurement, &d_in)?;
+        let mut whole = Request::new(id, &measurement, &d_in)?;
+        if self.study.unit().size_is_public() {
+            whole = whole.with_public_size();
+        }
         // A budget that composes tightly is charged for each release of the study separately. The
         // losses are found without the data.
         let past = ledger.entry(name, id)?;
@@ -221,9 +224,6 @@ impl Asking<'_> {
         // Find wrong questions without the data, so that they are not charged. If the number of
         // rows is public and is not stated, the release does this check after it reads the file.
         let known = !self.study.unit().size_is_public() || self.study.rows().is_some();
-        if past.is_none() && self.study.unit().size_is_public() {
-            check_public_size(name, &account.terms)?;
-        }
         if past.is_none() && known {
             self.study.rehearse(self.arguments.alpha)?;
         }

@@ -169,8 +169,8 @@ fn total(epsilon: Option<&str>, delta: Option<&str>, rho: Option<&str>) -> Resul
             "state one budget: --epsilon, --epsilon with --delta, or --rho",
         )),
     }?;
-    // A budget with such a delta creates no file.
-    total.check_delta().map(|()| total)
+    // Check the amount here, so that a wrong amount creates no file.
+    total.check_budget().map(|()| total)
 }
 /// Read the unit, the SHA-256 and the size of a budget from the arguments of the command.
 fn terms(command: &Command) -> Result<Terms> {

@@ -177,11 +177,7 @@ impl Run<'_> {
         let request = Request::new(charge.id, measurement, &d_in)?;
         let (ledger, name) = (Ledger::open_existing(&charge.place.file)?, &charge.place.name);
         let terms = ledger.account(name)?.terms;
-        let records = measurement.input().domain().records();
-        check_size(records, &terms)?;
-        if records.is_some() && ledger.entry(name, charge.id)?.is_none() {
-            check_public_size(name, &terms)?;
-        }
+        check_size(measurement.input().domain().records(), &terms)?;
         let digest = terms.digest();
         let request = request.by(charge.by).pipeline(charge.document);
         let request = request.source(&self.source.to_json(digest)?);
@@ -260,24 +256,6 @@ pub(crate) fn check_size(records: Option<usize>, terms: &Terms) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-/// Check that a budget allows a new release whose number of rows is public. A unit in a distance
-/// that counts added and removed rows protects the number of rows, except if the budget states this
-/// number. A release that uses the number of rows, or fails if a stated number is wrong, would
-/// reveal it.
-pub(crate) fn check_public_size(budget: &str, terms: &Terms) -> Result<()> {
-    let (Some(unit), None) = (terms.unit(), terms.size()) else { return Ok(()) };
-    if ["change_one_distance", "hamming_distance"].iter().any(|metric| unit.metric() == metric) {
-        return Ok(());
-    }
-    Err(Error::argument(
-        "size",
-        format!(
-            "the release needs a public number of rows, and budget `{budget}` protects this \
-             number: its unit is the distance {unit}. Leave the number of rows out (in a study, \
-             protect a `person`), or create a budget with --metric change_one_distance"
-        ),
-    ))
 }
 /// The reason why there is no release.
 pub(crate) enum Failure {

@@ -32,6 +32,20 @@ pub(crate) fn decide(
             Err(another(budget, request, &entry, &loss))
         };
     }
+    if let Some(unit) = account.terms.unit()
+        && request.public_size
+        && account.terms.protects_size()
+    {
+        return Err(Error::argument(
+            "size",
+            format!(
+                "the release needs a public number of rows, and budget `{budget}` protects this \
+                 number: its unit is the distance {unit}. Leave the number of rows out (in a \
+                 study, protect a `person`), or create a budget with the metric \
+                 `change_one_distance`"
+            ),
+        ));
+    }
     if let (Some(unit), Some(metric)) = (account.terms.unit(), &request.metric)
         && !unit.is_of(metric, &request.d_in)
     {

@@ -9,7 +9,6 @@ use std::{
 };
 
 use opendp_core::{Codec, Error, Result};
-use opendp_measurements::accounting::AdaptiveAccount;
 use serde_json::{Value as Json, json};
 
 use crate::decide::{Decision, TOLERANCE, charge, decide, find, no_budget};
@@ -108,13 +107,13 @@ impl Ledger {
     /// # Errors
     /// The errors of [`create`](Ledger::create).
     pub fn create_with(&self, name: &str, total: &Loss, terms: &Terms) -> Result<()> {
-        self.create_of(name, total, terms, None)
+        self.create_of(name, total, terms, false)
     }
     /// Create a budget that composes tightly. The budget is an epsilon and a delta. Such a budget
     /// limits a proved bound on the total loss, instead of the sum of the losses. The bound can be
     /// less than the sum. A filter is a rule that admits or refuses the next release. The filters
-    /// of an [`AdaptiveAccount`] keep the total loss within the budget. The documentation of
-    /// [`AdaptiveAccount`] states what is proved.
+    /// of an [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount) keep the total
+    /// loss within the budget. The documentation of this account states what is proved.
     ///
     /// This function computes the filters, and stores them with the budget. The composed loss of
     /// many small losses is less than their sum if each of them is a pure loss, or a loss with a
@@ -125,24 +124,12 @@ impl Ledger {
     /// The errors of [`create`](Ledger::create). `Argument` when the budget is not an epsilon and a
     /// delta, or when its delta is 0.
     pub fn create_tight(&self, name: &str, total: &Loss, terms: &Terms) -> Result<()> {
-        total.check_delta()?;
-        self.create_of(name, total, terms, Some(tight::open(total)?))
+        self.create_of(name, total, terms, true)
     }
-    fn create_of(
-        &self,
-        name: &str,
-        total: &Loss,
-        terms: &Terms,
-        filters: Option<AdaptiveAccount>,
-    ) -> Result<()> {
+    fn create_of(&self, name: &str, total: &Loss, terms: &Terms, tight: bool) -> Result<()> {
         check_text("name", name)?;
-        total.check_text()?;
-        total.check_delta()?;
-        if total.is_zero() {
-            return Err(Error::InvalidDistance(format!(
-                "budget `{name}`: expected an amount above 0"
-            )));
-        }
+        total.check_budget().map_err(|error| error.at(format!("budget `{name}`")))?;
+        let filters = tight.then(|| tight::open(total)).transpose()?;
         self.store.write(&mut |tables| {
             if tables.account(name)?.is_some() {
                 return Err(Error::argument("name", format!("budget `{name}` exists already")));
@@ -204,7 +191,8 @@ impl Ledger {
     /// # Errors
     /// After an error, nothing is released. `NotFound` when there is no such budget.
     /// `BudgetExceeded` when too little is left of the budget. `Argument` when the id belongs to
-    /// another request, or when the budget protects another distance. `MeasureMismatch` when the
+    /// another request. `Argument` also when the budget protects another distance, or protects the
+    /// number of rows and the release needs this number to be public. `MeasureMismatch` when the
     /// loss is in another measure. `FailedFunction` when the ledger cannot be written, or when the
     /// clock is more than a second behind the last entry. Further errors are the errors of
     /// `compute`. After a fault of the disk or of the connection, it is unknown whether the charge

@@ -283,13 +283,18 @@ impl Loss {
     pub(crate) fn is_zero(&self) -> bool {
         self.parts.iter().all(Exact::is_zero)
     }
-    /// Check that the delta of a new budget is below 1. The promise of a budget can fail with
-    /// probability delta, so a delta of 1 promises nothing.
+    /// Check the amount of a new budget. Its delta must be below 1, because the promise of a budget
+    /// can fail with probability delta.
     ///
     /// # Errors
-    /// `Argument` when the delta is 1 or more.
-    pub fn check_delta(&self) -> Result<()> {
+    /// `Argument` when the delta is 1 or more. `InvalidDistance` when the amount is 0, or has too
+    /// many digits.
+    pub fn check_budget(&self) -> Result<()> {
+        self.check_text()?;
         match (self.notion, self.parts.as_slice()) {
+            _ if self.is_zero() => {
+                Err(Error::InvalidDistance("expected an amount above 0, found 0".into()))
+            }
             (Notion::Approximate, [_, delta]) if Exact::from_f64(1.0)? <= *delta => {
                 let reason = "a delta of 1 protects no one: state a delta far below one divided by \
                               the number of people, such as 1e-6";

@@ -16,6 +16,8 @@ pub struct Request {
     pub(crate) metric: Option<Json>,
     pub(crate) d_in: String,
     pub(crate) loss: Loss,
+    /// Whether the release needs a public number of rows.
+    pub(crate) public_size: bool,
 }
 impl Request {
     /// Request one release of a measurement, typed or erased, for neighbouring data at distance at
@@ -23,6 +25,9 @@ impl Request {
     ///
     /// The charge is the [exact loss](Measurement::exact_map), so ten releases with a loss of 0.1
     /// exhaust a budget of 1.
+    ///
+    /// If the input domain states its number of records, then the release needs a public number of
+    /// rows, as after [`with_public_size`](Request::with_public_size).
     ///
     /// The id belongs to this release permanently. A second request with the same id returns the
     /// same release. So choose a new id for a new question, and keep the id for a retry.
@@ -55,20 +60,31 @@ impl Request {
         measurement.input().check_neighbours(d_in)?;
         let rounded = measurement.measure().account(&measurement.map(d_in)?)?;
         let loss = rounded.exactly(measurement.exact_map(d_in)?);
-        let metric = Some(metric);
-        Ok(Request { d_in: json.to_string(), metric, ..Request::of_loss(id, loss) })
+        Ok(Request {
+            metric: Some(metric),
+            d_in: json.to_string(),
+            public_size: measurement.input().domain().records().is_some(),
+            ..Request::of_loss(id, loss)
+        })
     }
     /// Request a release whose loss the caller states. The caller is responsible for this loss.
     pub fn of_loss(id: &str, loss: Loss) -> Self {
         let (by, source) = (String::new(), String::new());
         let (pipeline, d_in) = ("null".into(), "null".into());
-        Request { id: id.into(), by, pipeline, source, metric: None, d_in, loss }
+        let (metric, public_size) = (None, false);
+        Request { id: id.into(), by, pipeline, source, metric, d_in, loss, public_size }
     }
     /// Replace the loss by another bound on the loss of the same release. The caller is responsible
     /// for the loss. [`Loss::together`] combines the losses of several releases into one loss.
     #[must_use]
     pub fn charging(self, loss: Loss) -> Self {
         Request { loss, ..self }
+    }
+    /// State that the release needs a public number of rows. A budget that protects the number of
+    /// rows ([`Terms::protects_size`](crate::Terms::protects_size)) then refuses the release.
+    #[must_use]
+    pub fn with_public_size(self) -> Self {
+        Request { public_size: true, ..self }
     }
     /// Set the person who makes the request.
     #[must_use]

@@ -151,6 +151,16 @@ impl Terms {
     pub fn size(&self) -> Option<u64> {
         self.size
     }
+    /// Return whether the budget protects the number of rows. A unit in a distance that counts
+    /// added and removed rows protects this number, unless the terms state the size. Such a budget
+    /// refuses releases that need a public number of rows. A release that uses the number of rows,
+    /// or fails if a stated number is wrong, would reveal it.
+    pub fn protects_size(&self) -> bool {
+        let protects = |unit: &Unit| {
+            !["change_one_distance", "hamming_distance"].iter().any(|metric| unit.metric == *metric)
+        };
+        self.size.is_none() && self.unit.as_ref().is_some_and(protects)
+    }
     /// Convert the terms to JSON: an object of the parts that were stated.
     pub fn to_json(&self) -> Json {
         let mut json = Map::new();

@@ -103,6 +103,9 @@ def test_numbers_of_numpy_are_numbers():
     ours = context(split_by_weights=np.array([1, 3]))
     assert ours.remaining_privacy_loss() == [0.25, 0.75]
     assert len(context(split_evenly_over=np.int64(2)).remaining_privacy_loss()) == 2
+    with pytest.raises(dp.ArgumentError, match=re.escape("`d_mids[1]`: expected a finite number")):
+        dp.c.make_adaptive_composition(*ROWS, MEASURE, 1, np.array([1.0, math.inf]))
+    assert dp.c.make_adaptive_composition(*ROWS, MEASURE, 1, np.array([1.0, 0.5])).map(1) == 1.5
 
 
 def released(data, unit=UNIT):

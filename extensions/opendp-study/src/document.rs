@@ -73,11 +73,10 @@ impl ColumnFields {
     /// Read the facts about a column: a type such as `"f64"`, or an object with a type and more
     /// facts.
     pub(super) fn read(json: &Json) -> Result<Self> {
-        let fields = match json {
-            Json::String(_) => serde_json::json!({"T": json}),
-            other => other.clone(),
-        };
-        from_json(fields)
+        match json {
+            Json::String(_) => from_json(&serde_json::json!({"T": json})),
+            fields => from_json(fields),
+        }
     }
 }
 
@@ -150,7 +149,7 @@ impl RankFields {
     pub(super) fn candidates(&self) -> Result<Vec<f64>> {
         let located = |error: Error| error.at("candidates");
         let Grid { from, to, step } = match &self.candidates {
-            Json::Object(_) => from_json(self.candidates.clone()).map_err(located)?,
+            Json::Object(_) => from_json(&self.candidates).map_err(located)?,
             list => return value(list.clone()).map_err(located),
         };
         let steps = ((to - from) / step + 1e-9).floor();
@@ -278,6 +277,9 @@ impl QuestionFields {
                 ("edges", "one edge")
             }
             Ok(Wanted::TopK(fields)) if fields.k == 0 => ("k", "1"),
+            Ok(Wanted::TopK(fields)) if fields.categories.len() < 2 => {
+                ("categories", "two categories")
+            }
             _ => return Ok(()),
         };
         let reason = format!("expected at least {what}: otherwise, nothing is counted or chosen");
@@ -328,7 +330,7 @@ impl Condition {
     /// Read a condition, or a value that a cell must equal.
     pub(super) fn read(json: &Json) -> Result<Self> {
         match json {
-            Json::Object(_) => from_json(json.clone()),
+            Json::Object(_) => from_json(json),
             value => {
                 Ok(Condition { at_least: None, below: None, among: Some(vec![value.clone()]) })
             }

@@ -133,7 +133,7 @@ pub(super) fn with_keys<'c, MO: Mechanisms>(
 /// Read a list of values, or a range of whole numbers.
 fn values_of(json: &Json) -> Result<Vec<Json>> {
     let Json::Object(_) = json else { return value(json.clone()) };
-    let Range { from, to } = from_json(json.clone())?;
+    let Range { from, to } = from_json(json)?;
     if !(from <= to && to.saturating_sub(from) < MOST_KEYS) {
         let reason = format!("expected `from` <= `to`, and at most {MOST_KEYS} values");
         return Err(Error::argument("from", reason));

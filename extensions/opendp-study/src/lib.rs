@@ -170,7 +170,7 @@ impl Study {
     /// # Errors
     /// `FailedCast` or `Argument`, with the place of the wrong field.
     pub fn parse(json: &Json) -> Result<Self> {
-        let Document { context, questions } = from_json(json.clone())?;
+        let Document { context, questions } = from_json(json)?;
         let in_context = |error: Error| error.at("context");
         let columns = context.columns.iter().map(|(name, json)| {
             let column = ColumnFields::read(json).map_err(|e| e.at(format!("column `{name}`")))?;

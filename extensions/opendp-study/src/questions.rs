@@ -1,6 +1,6 @@
 //! The questions of a study, and their answers from a context.
 
-use std::ops::RangeBounds;
+use std::ops::{Bound, RangeBounds};
 
 use opendp_core::{Atom, Carrier, Codec, Error, Result, order};
 use opendp_measurements::{Released, confidence_interval_of_each};
@@ -249,10 +249,14 @@ where
             query = match kind {
                 CellType::Integer => {
                     let range = condition.integers()?;
+                    refuse_nothing(range.is_empty(), name)?;
                     query.filter(name, move |cell: &i64| range.contains(&i128::from(*cell)))
                 }
                 CellType::Float => {
                     let range = condition.floats()?;
+                    let empty =
+                        matches!(range, (Bound::Included(from), Bound::Excluded(to)) if to <= from);
+                    refuse_nothing(empty, name)?;
                     query.filter(name, move |cell: &f64| range.contains(cell))
                 }
                 CellType::Bool | CellType::Text => {
@@ -262,6 +266,7 @@ where
             };
         }
         if let Some(among) = &condition.among {
+            refuse_nothing(among.is_empty(), name)?;
             query = match kind {
                 CellType::Integer => among_keys::<_, i64>(query, name, among)?,
                 CellType::Float => among_keys::<_, f64>(query, name, among)?,
@@ -333,6 +338,12 @@ where
             Error::argument(name, reason)
         })
     }
+}
+/// Refuse a condition that no cell can satisfy. Its answer would be known before it is paid.
+fn refuse_nothing(nothing: bool, name: &str) -> Result<()> {
+    let reason = "no cell satisfies this condition: expected `at_least` below `below`, and at least \
+                  one value in the list `in`";
+    if nothing { Err(Error::argument(name, reason).at("where")) } else { Ok(()) }
 }
 fn among_keys<'c, MO: Accounted, T: Atom>(
     query: Query<'c, MO>,

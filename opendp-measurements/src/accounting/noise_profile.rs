@@ -161,3 +161,62 @@ pub fn profile_of_discrete_gaussian_vector(sensitivity: f64, scale: f64) -> Resu
     }
     Ok(profile_of(IntegerGaussianPair::new(square, scale)?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    /// Return the exact delta of discrete Laplace noise on integers that are moved by `shifts`.
+    fn delta_of_integers(shifts: &[i32], scale: f64, epsilon: f64) -> f64 {
+        // The probabilities of the losses, which are multiples of `1 / scale`.
+        let mut losses = vec![(0, 1.0)];
+        for shift in shifts {
+            let q = (-1.0 / scale).exp();
+            let noise = (-400..=400_i32).map(|z| (z, (1.0 - q) / (1.0 + q) * q.powi(z.abs())));
+            let moved: Vec<_> =
+                noise.map(|(z, mass)| ((z - shift).abs() - z.abs(), mass)).collect();
+            let mut both = std::collections::BTreeMap::new();
+            for (loss, mass) in losses {
+                for (more, other) in &moved {
+                    *both.entry(loss + more).or_insert(0.0) += mass * other;
+                }
+            }
+            losses = both.into_iter().collect();
+        }
+        let part = |(loss, mass): (i32, f64)| {
+            mass * (-(epsilon - f64::from(loss) / scale).exp_m1()).max(0.0)
+        };
+        losses.into_iter().map(part).sum()
+    }
+    #[test]
+    fn laplace_noise_on_one_number_protects_less_than_on_a_vector() {
+        let scale = 1.7;
+        for shifts in [&[1, 1][..], &[1, 3], &[2, 2], &[1, 1, 2], &[5, 1, 1, 1]] {
+            let total: i32 = shifts.iter().sum();
+            let distance = f64::from(total);
+            let integers = profile_of_discrete_laplace(distance, scale).unwrap();
+            let floats = profile_of_laplace(distance, scale).unwrap();
+            let vector = shifts.iter().fold(Account::new(), |all, shift| {
+                all.with(Arc::new(LaplacePair { epsilon: f64::from(*shift) / scale }), 1)
+            });
+            // The control: the profiles of a smaller distance are no bounds.
+            let less = profile_of_discrete_laplace(distance - 1.0, scale).unwrap();
+            let real = profile_of_laplace(distance - 1.0, scale).unwrap();
+            let (mut above, mut real_above) = (false, false);
+            for step in 0..=40 {
+                let epsilon = distance / scale * f64::from(step) / 40.0;
+                let exact = delta_of_integers(shifts, scale, epsilon);
+                assert!(exact <= integers.delta(epsilon).unwrap() + 1e-12, "{shifts:?} {epsilon}");
+                above |= less.delta(epsilon).unwrap() < exact;
+                let lower = vector.delta(epsilon).unwrap().lower;
+                assert!(lower <= floats.delta(epsilon).unwrap(), "{shifts:?} {epsilon}");
+                real_above |= real.delta(epsilon).unwrap() < lower;
+            }
+            assert!(above && real_above, "{shifts:?}");
+        }
+        let exact = delta_of_integers(&[3], scale, 0.7);
+        let profile = profile_of_discrete_laplace(3.0, scale).unwrap();
+        assert!((exact - profile.delta(0.7).unwrap()).abs() < 1e-9);
+    }
+}

@@ -176,6 +176,23 @@ fn floats_are_rounded_to_integers_only_if_a_fact_or_the_goal_says_so() {
     assert!(casts("cast_default", &[]));
 }
 #[test]
+fn texts_become_integers_only_if_a_fact_says_so() {
+    let space = rows(json!({"T": "String"}), json!(null), "symmetric_distance");
+    let pure = (json!(PURE), json!(1));
+    let integers = |facts: &[(&str, Json)]| {
+        let found = suggest(&space, &pure, "quantile", facts).found;
+        assert!(!found.is_empty());
+        found.iter().any(|it| it.document.json()["chain"].to_string().contains("\"i64\""))
+    };
+    let facts = [
+        ("candidates", json!([0, 1, 2])),
+        ("alpha", json!(0.5)),
+        ("cast_default.TOA", json!("i64")),
+    ];
+    assert!(!integers(&facts[..2]));
+    assert!(integers(&facts));
+}
+#[test]
 fn noise_that_lacks_a_fact_is_named_if_nothing_else_is_found() {
     let space = rows(json!({"T": "String"}), json!(null), "symmetric_distance");
     let both = (json!({"approximate": {"measure": PURE}}), json!([1.0, 1e-6]));

@@ -74,6 +74,9 @@ fn says_what_is_missing() {
             assert!(delta == "3/2" || bad.contains("protects no one"), "{bad}");
         }
     }
+    for epsilon in ["0", "1e4096"] {
+        desk.fails(&["budget", "create", "l.db:b", "--epsilon", epsilon], 1);
+    }
     // A refused budget creates no file.
     assert!(!desk.0.path().join("l.db").exists());
     desk.says(&["budget", "create", "l.db:large", "--epsilon", "1", "--delta", "0.999"]);

@@ -148,6 +148,40 @@ fn a_budget_with_a_unit_refuses_another_distance_and_another_metric() {
     assert_eq!(read.account("b").unwrap().to_json()["unit"]["d_in"], json!(3));
 }
 #[test]
+fn a_budget_that_protects_the_number_of_rows_refuses_a_release_with_a_public_number() {
+    let (ledger, _folder) = ledger();
+    let people = VectorDomain::new(AtomDomain::<i32>::default());
+    let count = |people: VectorDomain<AtomDomain<i32>>| -> Measurement<_, _, MaxDivergence, i32> {
+        let count = make_count(Space::new(people, SymmetricDistance).unwrap()).unwrap();
+        count.then(|count| make_laplace(count, Scale::new(10.0).unwrap(), None)).unwrap()
+    };
+    let open = Request::new("open", &count(people.clone()), &2).unwrap();
+    let sized = Request::new("sized", &count(people.with_size(3)), &2).unwrap();
+    let stated = Request::of_loss("stated", epsilon("0.1")).with_public_size();
+    let ask = |budget: &str, request: &Request| ledger.release(budget, request, || Ok(1));
+    let symmetric = Unit::new(json!("symmetric_distance"), 2).unwrap();
+    let replaced = Unit::new(json!("change_one_distance"), 1).unwrap();
+    for (budget, terms, admits) in [
+        ("no unit", Terms::new(), true),
+        ("symmetric", Terms::new().with_unit(symmetric.clone()), false),
+        ("sized", Terms::new().with_unit(symmetric).with_size(3), true),
+        ("replaced", Terms::new().with_unit(replaced), true),
+    ] {
+        ledger.create_with(budget, &epsilon("10"), &terms).unwrap();
+        ask(budget, &open).unwrap();
+        for request in [&sized, &stated] {
+            let answer = ask(budget, request);
+            assert_eq!(answer.is_ok(), admits, "{budget}: {answer:?}");
+        }
+    }
+    let error = ask("symmetric", &sized).unwrap_err().to_string();
+    assert!(error.contains("protects this number"), "{error}");
+    // A release that the ledger already has is returned again, because this reveals nothing new.
+    ask("symmetric", &Request::of_loss("old", epsilon("0.1"))).unwrap();
+    let old = Request::of_loss("old", epsilon("0.1")).with_public_size();
+    assert!(ask("symmetric", &old).unwrap().repeated());
+}
+#[test]
 fn no_distance_at_all_is_refused_under_a_budget() {
     let number = Space::new(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::default());
     let laplace = make_laplace(number.unwrap(), Scale::new(10.0).unwrap(), None);

@@ -183,7 +183,7 @@ fn a_wrong_question_about_groups_says_what_to_write() {
         (json!({"count": {}, "keys": {"city": ["Lyon"]}}), "this is for groups"),
         (json!({"quantiles": {"column": "age", "candidates": [1]}}), "`alphas`"),
         (
-            json!({"quantiles": {"column": "age", "candidates": [1], "alphas": [0.9, 0.1]}}),
+            json!({"quantiles": {"column": "age", "candidates": [1, 2], "alphas": [0.9, 0.1]}}),
             "increasing order",
         ),
         (

@@ -159,10 +159,25 @@ fn a_question_that_would_answer_nothing_is_refused_before_it_costs_something() {
         (json!({"histogram": {"column": "age", "edges": []}}), "edges"),
         (json!({"top_k": {"column": "city", "k": 0, "categories": ["Lyon"]}}), "k"),
         (json!({"group_by": ["city"], "keys": {"city": ["Lyon"]}, "statistics": []}), "statistics"),
+        (json!({"top_k": {"column": "city", "k": 1, "categories": ["Lyon"]}}), "categories"),
+        (json!({"median": {"column": "age", "candidates": [40]}}), "candidates"),
     ] {
         let found = study(large(), json!([question])).and_then(|study| study.rehearse(0.05));
         let error = found.map(drop).unwrap_err().to_string();
         assert!(error.contains(&format!("`{field}`: expected at least")), "{error}");
+    }
+    for (column, condition) in [
+        ("city", json!({"in": []})),
+        ("age", json!({"in": []})),
+        ("age", json!({"at_least": 5, "below": 5})),
+        ("age", json!({"at_least": 5.5, "below": 6})),
+        ("income", json!({"at_least": 5, "below": 5})),
+        ("income", json!({"at_least": 6, "below": -5.5})),
+    ] {
+        let question = json!({"count": {}, "where": {(column): condition}});
+        let found = study(large(), json!([question])).and_then(|study| study.rehearse(0.05));
+        let error = found.map(drop).unwrap_err().to_string();
+        assert!(error.contains("no cell satisfies this condition"), "{error}");
     }
     let others = json!([{"histogram": {"column": "city", "categories": [], "others": true}}]);
     near(&numbers(others), &[1000.0]);
