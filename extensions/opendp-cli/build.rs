@@ -1,4 +1,4 @@
-//! Pass the linker an option that makes the command smaller.
+//! Pass the linker an option that makes the program `opendp` smaller.
 
 fn main() {
     // The catalogue has a hundred thousand constants that hold addresses. Without packed

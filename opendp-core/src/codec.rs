@@ -25,7 +25,7 @@ use crate::{Error, Result, Turn};
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub trait Codec: Sized {
-    /// If `true`, values of this type never contain a queryable. In this case,
+    /// If `true`, values of this type never contain a queryable or a session. In this case,
     /// [`bound_to`](Codec::bound_to) does nothing, and containers do not call `bound_to` on their
     /// contents.
     #[doc(hidden)]
@@ -38,12 +38,12 @@ pub trait Codec: Sized {
     /// `FailedCast` when the JSON does not have the form of this type, or when a number is out of
     /// range.
     fn from_json(json: &Json) -> Result<Self>;
-    /// Bind every queryable in this value to a turn. A bound queryable stops answering when the
-    /// turn ends.
+    /// Bind every queryable and every session in this value to a turn. A bound queryable or session
+    /// stops answering when the turn ends.
     ///
-    /// The default does nothing. This is correct for a value without queryables. If a type contains
-    /// values of other types, it must bind each of these values that can be a
-    /// [`Queryable`](crate::Queryable).
+    /// The default does nothing. This is correct for a value without queryables and sessions. If a
+    /// type contains values of other types, it must bind each of these values that can be or
+    /// contain a [`Queryable`](crate::Queryable) or a [`Session`](crate::Session).
     #[must_use]
     fn bound_to(self, turn: &Turn) -> Self {
         let _ = turn;
@@ -144,8 +144,8 @@ macro_rules! floats {
                 } else if self.is_infinite() {
                     Json::from(if 0.0 < *self { "Infinity" } else { "-Infinity" })
                 } else {
-                    // This text is read back as the same float. The text has a point or an
-                    // exponent, so every program reads it as a float.
+                    // The debug text of a float is read back as the same float. The text has a
+                    // point or an exponent, so no reader takes it for an integer.
                     format!("{self:?}").parse::<Number>().map_or(Json::Null, Json::Number)
                 }
             }
@@ -268,8 +268,9 @@ tuples!(2 (A a, B b) 3 (A a, B b, C c));
 /// `$serde_json::private::`. Any other map is written as an array of pairs. The keys are sorted by
 /// their text, so equal maps are written identically.
 ///
-/// If an object had a key that begins with this text, `serde_json` would try to read the object as
-/// a number. A category in the data can be such a key.
+/// `serde_json` reserves the keys that begin with `$serde_json::private::`. For example, it tries
+/// to read an object whose first key is `$serde_json::private::Number` as a number. A category in
+/// the data can be such a key.
 impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
     const COMPLETE: bool = V::COMPLETE;
     fn to_json(&self) -> Json {

@@ -182,7 +182,8 @@ mod tests {
     #[test]
     fn a_distance_of_f32_is_read_upward_and_a_bound_downward() {
         // The f32 nearest to 0.7 is below 0.7, and the f32 nearest to 0.1 is above 0.1. So rounding
-        // to the nearest f32 would be wrong upward for 0.7, and wrong downward for 0.1.
+        // to the nearest f32 would be wrong for 0.7 when it must be rounded up, and for 0.1 when it
+        // must be rounded down.
         let (seven, tenth): (Json, Json) = (0.7.into(), 0.1.into());
         for json in [&seven, &tenth] {
             let number = json.as_f64().unwrap();

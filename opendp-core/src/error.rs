@@ -106,10 +106,10 @@ pub enum Error {
     /// The operation is not defined for this object.
     #[error("{}", shown(.0, LONGEST))]
     NotImplemented(String),
-    /// Nothing is registered under this name.
+    /// Nothing with the requested name exists.
     #[error("{}", shown(.0, LONGEST))]
     NotFound(String),
-    /// More than one constructor fits, or several functions have the same name.
+    /// More than one signature fits a request, or several functions have the same name.
     #[error("{}", shown(.0, LONGEST))]
     Ambiguous(String),
     /// An argument is missing, unknown, or does not decode.

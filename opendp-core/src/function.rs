@@ -37,10 +37,10 @@ use crate::{Carrier, Result};
 ///
 /// Three sequences of stages run in one pass: `rows` after `rows`, a `fold` after `rows`, and any
 /// stage after a `fold`. The pass reads the data in small chunks, and each chunk fits the cache. So
-/// the stages never store a whole intermediate data set. A function runs over a stream if it is one
-/// of these sequences, a single `rows` or a single `fold`. Any other function needs its whole input
-/// at once. If a function has a fold that does not depend on the order of the rows, the function
-/// folds large data sets on all cores.
+/// the stages never store a whole intermediate data set. A function runs over a stream if its first
+/// stage is a `rows` or a `fold`, and all its stages run in one pass. Any other function needs its
+/// whole input at once. If a function has a fold that does not depend on the order of the rows, the
+/// function folds large data sets on all cores.
 ///
 /// The types of the stages are erased. Only the function states the types of its input and its
 /// output. So all code that fuses and runs stages is compiled once. Types are looked up once per

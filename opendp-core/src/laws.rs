@@ -47,7 +47,7 @@ pub use tape::on_one_tape;
 /// A description of a case that breaks a law, with the data of the case.
 pub type Broken = String;
 
-/// List all vectors over an alphabet, up to a length.
+/// List all vectors of at most `longest` elements, where each element is in `alphabet`.
 pub fn vectors<T: Clone>(alphabet: &[T], longest: usize) -> Vec<Vec<T>> {
     let mut all = vec![Vec::new()];
     let mut layer = all.clone();
@@ -61,8 +61,8 @@ pub fn vectors<T: Clone>(alphabet: &[T], longest: usize) -> Vec<Vec<T>> {
     all
 }
 
-/// List all frames whose rows come from an alphabet of one-row frames, up to a length. All frames,
-/// including the frame without rows, have the columns of the first frame of the alphabet.
+/// List all frames of at most `longest` rows, where each row is a one-row frame in `alphabet`. All
+/// frames, including the frame without rows, have the columns of the first frame of the alphabet.
 pub fn frames<K: HashableAtom>(alphabet: &[DataFrame<K>], longest: usize) -> Vec<DataFrame<K>> {
     let mut empty = alphabet.first().cloned().unwrap_or_else(DataFrame::buffer);
     empty.reset();
@@ -251,7 +251,8 @@ where
     Ok(cases)
 }
 
-/// Check all laws of a transformation of rows on all vectors over an alphabet, up to a length.
+/// Check all laws of a transformation of rows on all vectors of at most `longest` elements in
+/// `alphabet`.
 ///
 /// # Errors
 /// A description of the first case that breaks a law.

@@ -61,10 +61,10 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     /// A measure with parts makes a stronger claim than [`compose`](Measure::compose). In
     /// `compose`, the losses are fixed before the first answer. In a measure with parts, each loss,
     /// and the decision to continue, can depend on earlier answers. A budget has the same parts as
-    /// a loss. Suppose that, for each part, the sum of this part over all losses does not exceed
-    /// this part of the budget. Then the budget bounds the loss of the whole interaction. Odometers
-    /// and privacy filters rely on this claim. A measure with parts implements `parts`,
-    /// [`split`](Measure::split) and [`join`](Measure::join).
+    /// a loss. Suppose that, in each part, the sum of the losses does not exceed the budget. Then
+    /// the budget bounds the loss of the whole interaction. Odometers and privacy filters rely on
+    /// this claim. A measure with parts implements `parts`, [`split`](Measure::split) and
+    /// [`join`](Measure::join).
     ///
     /// # Errors
     /// `NotImplemented` if the measure does not make this claim.

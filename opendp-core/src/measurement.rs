@@ -148,7 +148,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// Return whether the loss of one release is at most `d_out`: `map(d_in) <= d_out`.
     ///
     /// # Errors
-    /// The errors of the map. `InvalidDistance` when the losses cannot be compared.
+    /// The errors of the map. `InvalidDistance` or `NotImplemented` when the losses cannot be
+    /// compared.
     pub fn check(&self, d_in: &MI::Distance, d_out: &MO::Distance) -> Result<bool> {
         self.map(d_in)?.at_most(d_out)
     }

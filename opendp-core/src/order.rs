@@ -24,7 +24,8 @@ pub fn ascending<T: PartialOrd>(values: &[T]) -> Vec<usize> {
     let comparable = |value: &T| value.partial_cmp(value).is_some();
     places(values.len(), &|left, right| {
         let (left, right) = (&values[left], &values[right]);
-        // If every value were equal to NaN, this would be no order, and the sort could panic.
+        // If NaN compared as equal to every value, the comparison would not be a total order, and
+        // the sort could panic.
         left.partial_cmp(right).unwrap_or_else(|| comparable(right).cmp(&comparable(left)))
     })
 }

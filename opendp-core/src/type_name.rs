@@ -14,8 +14,8 @@ const MAX_LENGTH: usize = 4096;
 /// The name of a type in a signature, such as `VectorDomain<AtomDomain<i32>>`.
 ///
 /// Names are declared with [`named!`](crate::named). The compiler's own names of types are not
-/// used, because these names change when a type moves to another module. A name has a structure, so
-/// names can be printed, parsed and compared.
+/// used, because these names change when a type moves to another module. A name is stored as a head
+/// and type arguments, so names can be printed, parsed and compared.
 ///
 /// ```
 /// # use opendp_core::TypeName;

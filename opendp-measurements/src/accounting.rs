@@ -15,13 +15,14 @@
 //!    dominates the loss. The masses and losses of this measure are enlarged by the errors of
 //!    step 1. For a lower bound, the buckets become a measure that the loss dominates. The masses
 //!    and losses of this measure are reduced by the errors of step 1.
-//! 3. The measures are tilted (multiplied by `e^(t x)` at each loss `x`). The Fourier transforms of
-//!    the tilted measures are raised to powers, multiplied and transformed back. A bound on the
-//!    error that the transforms cause in each mass is computed from the actual numbers. The result
-//!    covers an interval of losses, the window. Chernoff's inequality bounds the mass outside the
-//!    window. For an upper bound on delta, the first bound is added to each mass, and the second
-//!    bound is added to delta. For a lower bound, both bounds are subtracted. Because of the tilt,
-//!    these errors are small relative to delta, even if delta is tiny.
+//! 3. The measures are tilted: the mass at each loss `x` is multiplied by `e^(t x)`, for a chosen
+//!    number `t`. The Fourier transforms of the tilted measures are raised to powers, multiplied
+//!    and transformed back. A bound on the error that the transforms cause in each mass is computed
+//!    from the actual numbers. The result covers an interval of losses, the window. Chernoff's
+//!    inequality bounds the mass outside the window. For an upper bound on delta, the bound on the
+//!    error is added to each mass, and the bound on the mass outside is added to delta. For a lower
+//!    bound on delta, both bounds are subtracted. Because of the tilt, both bounds are small
+//!    relative to delta, even if delta is tiny.
 //! 4. A heuristic chooses the grid, the tilt and the window for the requested epsilon or delta. The
 //!    choice affects how tight the bounds are. The bounds hold for every choice. If a result shows
 //!    that the choice was poor, the parameters are chosen again from this result.
@@ -41,12 +42,12 @@
 //! epsilon by about 0.003 %, and makes all high frequencies negligible.
 //!
 //! Some accounts have 64 or more different pairs, and a requested relative error of at least the
-//! default. For such an account, the sum over frequencies is first tried with the added Gaussian
-//! release, and only then without it. With 64 or more pairs, the added release has a larger loss
-//! than with fewer pairs, and increases epsilon by about 0.01 %. The parameters of the computation
-//! are chosen for a few pairs that represent all pairs. Pairs for noise on a Poisson sample, and
-//! pairs for profiles known only as curves, list their losses. One Fourier transform of such a list
-//! computes the transform of the loss at all frequencies.
+//! default, `10^-4`. For such an account, the sum over frequencies is first tried with the added
+//! Gaussian release, and only then without it. With 64 or more pairs, the added release has a
+//! larger loss than with fewer pairs, and increases epsilon by about 0.01 %. The parameters of the
+//! computation are chosen for a few pairs that represent all pairs. Pairs for noise on a Poisson
+//! sample, and pairs for profiles known only as curves, list their losses. One Fourier transform of
+//! such a list computes the transform of the loss at all frequencies.
 //!
 //! Before all steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
 //! that [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by

@@ -33,8 +33,8 @@ use crate::sparse_vector::rounded;
 ///   are less accurate
 /// * `value_limit` - the largest value that answers can represent. Larger values get answers of
 ///   about `value_limit`. Defaults to the upper bound of the domain of values
-/// * `size_factor` - the table has at least `size_factor` times as many bits as are expected to be
-///   set if the sum of all values is `total_limit`
+/// * `size_factor` - if the sum of all values is `total_limit`, a certain number of bits is
+///   expected to be set. The table has at least `size_factor` times this number of bits
 /// * `alpha` - determines the unit of values, which is `alpha / scale`. A larger unit is coarser
 ///
 /// # Precondition

@@ -6,7 +6,7 @@ mod fully_adaptive_composition;
 mod parallel_composition;
 pub(crate) mod privacy_filter;
 
-// This module lists the types for which interactive constructors are registered.
+// The module `interactive` lists the types for which interactive constructors are registered.
 mod interactive;
 
 use std::sync::Arc;
@@ -37,8 +37,8 @@ pub use privacy_filter::make_privacy_filter;
 ///
 /// # Postcondition
 /// The release is the list of the releases of all members. Each member draws its noise
-/// independently. The accuracy is the list of the members' bounds, in the same order. Each bound is
-/// for one member alone, and fails with probability at most `alpha`.
+/// independently. The accuracy at `alpha` is the list of the members' bounds, in the same order.
+/// Each bound is for one member alone, and fails with probability at most `alpha`.
 ///
 /// If concurrent composition is proved for the [measure](Measure::interaction), interactive members
 /// can answer questions in any order. Otherwise, when a member starts, all earlier members end. So
@@ -97,7 +97,7 @@ where
         ));
     };
     // If a member states in its input space that it selects the highest score, the composition uses
-    // this input space, and so states the same.
+    // this input space. Then the composition also states that it selects the highest score.
     let inputs = measurements.iter().map(Measurement::input);
     let input =
         inputs.fold(first.input(), |all, input| if input.selects_highest() { input } else { all });

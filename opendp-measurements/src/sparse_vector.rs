@@ -45,7 +45,7 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// two data sets at distance at most `d_in`. Then either `q(x) >= q(y)` holds for all asked queries
 /// `q`, or `q(x) <= q(y)` holds for all asked queries `q`. Counts of rows keep the promise if data
 /// sets differ only by added rows, or only by removed rows. If rows can be both added and removed,
-/// or can change, counts of rows break the promise.
+/// or can change, counts of rows can break the promise.
 ///
 /// # Postcondition
 /// The release is a queryable. A question is a transformation from `input` to a number. A question
@@ -262,7 +262,7 @@ impl<T: Number + Score> Threshold<T> {
         }
         Ok(Threshold { threshold: finite(threshold), limit, scales })
     }
-    /// Return the limit and the scales. The loss depends on them.
+    /// Return the limit and the scales. The loss depends on these numbers.
     pub(crate) fn cost(&self) -> Cost {
         Cost { limit: self.limit, scales: self.scales }
     }

@@ -293,8 +293,8 @@ fn all_weights(s: f64) -> UBig {
 /// Compute the upper bound on the discrete Gaussian tail by the formula of Euler and Maclaurin, for
 /// an integer `m >= 0`.
 fn integrated(scale: Scale, m: f64) -> Result<f64> {
-    // The constants are sqrt(3) / 216 = 0.008018..., 1 + 4 exp(-3/2) = 1.89252... and sqrt(2 pi) =
-    // 2.506628...
+    // REMAINDER is sqrt(3) / 216 = 0.008018..., rounded up. VARIATION is 1 + 4 exp(-3/2) =
+    // 1.89252..., rounded up. ROOT is sqrt(2 pi) = 2.5066282..., rounded down.
     const REMAINDER: f64 = 0.008_019;
     const VARIATION: f64 = 1.892_53;
     const ROOT: f64 = 2.506_628;

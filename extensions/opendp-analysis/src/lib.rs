@@ -1,5 +1,5 @@
-//! Ready-made measurements, under one name each. Most of them are chains of a transformation and a
-//! measurement.
+//! Ready-made measurements, each under a name of its own. Some of them are chains of a
+//! transformation and a measurement.
 //!
 //! The catalogues of transformations and of measurements do not depend on each other. Code that
 //! needs both is here.
@@ -11,8 +11,8 @@
 //! - [`make_private_quantiles`] releases several quantiles at once.
 //! - [`make_truncated_laplace_threshold`] releases noisy counts of keys, and hides rare keys.
 //!
-//! The registry contains these names only if a program links this crate and mentions it in code
-//! (`use opendp_analysis as _;`).
+//! The registry contains the three constructors (`make_..`) only if a program links this crate and
+//! mentions it in code (`use opendp_analysis as _;`).
 //!
 //! ```
 //! use opendp_analysis::make_private_quantile;

@@ -55,9 +55,9 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 ///
 /// *Choices.* Let two points `A` and `B` have the levels `l` and `h`. To choose the quantiles
 /// between the two points, take the middle one of these quantiles. Let `a` be its level and
-/// `r = (a - l) / (h - l)`, rounded to a multiple of `2^-30`. The score of a point from `A` to `B`
-/// at position `p` is the distance between `p` and `(1 - r) p_A + r p_B`, where `p_A` and `p_B` are
-/// the positions of `A` and `B`.
+/// `r = (a - l) / (h - l)`, rounded to a multiple of `2^-30`. Let `p_A` and `p_B` be the positions
+/// of `A` and `B`. The score of a point from `A` to `B` is the distance between the position of the
+/// point and `(1 - r) p_A + r p_B`.
 /// [`make_noisy_max`](opendp_measurements::make_noisy_max) with noise of scale
 /// `2 max(r, 1 - r) scale` chooses a point `C` with a low score. The candidate of this point is
 /// released. The quantiles with lower levels are chosen between `A` and `C`, and the others between
@@ -109,8 +109,9 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// repeated values do not move other quantiles.
 ///
 /// Let `rho` be the bound `(W / scale)^2 / 8` for the loss of one choice, given the earlier
-/// choices. If the choice is made by Gumbel noise, it is `mu`-GDP with `mu^2 = pi rho`. So
-/// [`mu_squared_of_choices`] of the loss bounds `mu^2` of the release.
+/// choices. If the choice is made by Gumbel noise, it is `mu`-GDP with `mu^2 = pi rho`. Over the
+/// choices, both `rho` and `mu^2` add up. So `pi` times the sum of all `rho` bounds the `mu^2` of
+/// the release. [`mu_squared_of_choices`] computes this bound from the loss of the release.
 ///
 /// [`mu_squared_of_choices`]: opendp_measurements::accounting::mu_squared_of_choices
 ///
@@ -212,17 +213,19 @@ impl<MO: SelectionMeasure> Chooser<MO> {
 
 /// Return a bound on the distance in ranks between a quantile and the rows that its released
 /// candidate represents. With probability at least `1 - alpha`, the bound holds for all quantiles
-/// at once. The bound is for scale 1. It does not include the distance between a target and the
-/// nearest point. On each level of choices, this omitted distance is at most `1 / (2 t)` of the
-/// rows that one candidate represents, where `t` is the number of steps. The omitted distances of
-/// all levels add up. For up to 1024 candidates, `1 / (2 t)` is `1 / 32`. The bound also omits the
-/// rounding of `r`, which moves the target of a choice by at most `2^-31` of the rows.
+/// at once. The bound is for scale 1. The target of a choice is the position with the score 0. The
+/// bound does not include the distance between a target and the nearest point. On each level of
+/// choices, this omitted distance is at most `1 / (2 t)` of the rows that one candidate represents,
+/// where `t` is the number of steps. The omitted distances of all levels add up. For up to 1024
+/// candidates, `1 / (2 t)` is `1 / 32`. The number `r` states where the level of a quantile is
+/// between the levels of two points. The bound also omits the rounding of `r`, which moves the
+/// target of a choice by at most `2^-31` of the rows.
 ///
 /// Let `E` be the distance between a chosen point and its quantile. The target of a choice between
-/// `A` and `B` is a weighted mean of `A` and `B`. So the distance between the target and its
-/// quantile is at most the larger `E` of `A` and `B`. On each level, the noise increases this
-/// distance by at most `2 max(r, 1 - r) ln(m / alpha)`. Here `m` is the number of points times the
-/// number of quantiles (union bound over all points and all quantiles).
+/// `A` and `B` is a weighted mean of the positions of `A` and `B`. So the distance between the
+/// target and its quantile is at most the larger `E` of `A` and `B`. On each level, the noise
+/// increases this distance by at most `2 max(r, 1 - r) ln(m / alpha)`. Here `m` is the number of
+/// points times the number of quantiles (union bound over all points and all quantiles).
 pub(crate) fn rank_bound(candidates: usize, alphas: &[f64], alpha: f64) -> Result<f64> {
     let points = candidates.saturating_mul(MOST_STEPS + 1).saturating_mul(alphas.len());
     let logarithm = f64::inf_cast(points)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;

@@ -34,7 +34,7 @@ pub fn folds(table: &mut Table, rows: usize) -> Result<()> {
     })
 }
 
-/// The pools of threads for folds.
+/// The pool with two threads.
 struct Pools {
     two: ThreadPool,
 }

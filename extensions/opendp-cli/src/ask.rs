@@ -261,7 +261,8 @@ impl Asking<'_> {
 #[derive(PartialEq)]
 struct Planned {
     losses: Vec<Loss>,
-    /// The reserve that the first release states, if the study is one plan for its whole budget.
+    /// The epsilon and the delta that the plan reserves, if the study is one plan for its whole
+    /// budget. The entry of the first release states them.
     reserved: Option<[Exact; 2]>,
     /// The pair of distributions of each release. There are pairs only if the study is one plan for
     /// its whole budget and this plan is charged by the distributions of its losses.

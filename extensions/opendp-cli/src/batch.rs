@@ -11,8 +11,8 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::{ask, catalogue, operations, parse_kind};
 
-/// The largest number of built pipelines that are kept. A repeated request does not build its
-/// pipeline again.
+/// The largest number of built pipelines that are kept. A later request can use a kept pipeline, so
+/// the pipeline is not built again.
 const KEPT: usize = 64;
 /// The largest number of releases per request.
 const MAX_REPEAT: usize = 10_000_000;
@@ -150,7 +150,7 @@ struct Server<'a> {
     kept: HashMap<String, Constructed>,
 }
 impl Server<'_> {
-    /// Answer the request in one line.
+    /// Answer the request that a line contains.
     fn answer(&mut self, line: &[u8]) -> Json {
         let request = std::str::from_utf8(line)
             .map_err(|_| Error::argument("request", "not UTF-8"))
@@ -225,7 +225,8 @@ impl Server<'_> {
         }
     }
 
-    /// Return the pipeline of a request. Build the pipeline if no earlier request has built it.
+    /// Return the pipeline of a request. Build the pipeline if it is not kept from an earlier
+    /// request.
     fn build(&mut self, request: &Map<String, Json>) -> Result<Constructed> {
         let missing = || Error::argument("pipeline", "missing from the request");
         let pipeline = request.get("pipeline").ok_or_else(missing)?;

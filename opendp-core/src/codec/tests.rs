@@ -65,7 +65,8 @@ fn the_range_of_a_type_is_stated_and_quotes_are_mentioned() {
 }
 #[test]
 fn an_integer_is_one_in_every_digit() {
-    // These numbers are not integers, so they are refused. Only the nearest floats are integers.
+    // These numbers are not integers, so they are refused. The `f64` nearest to each number is an
+    // integer, but `from_json` reads the digits and not this `f64`.
     refuse::<u32>("1e-400");
     refuse::<i64>("1.00000000000000000000000001");
     refuse::<usize>("-1e-400");
@@ -85,7 +86,8 @@ fn maps_with_a_private_word_of_the_library_can_be_read_again() {
     let nested = vec![counts.clone(), HashMap::from([("a".to_owned(), 1), (word.clone(), 2)])];
     let text = nested.to_json().to_string();
     assert_eq!(Vec::from_json(&serde_json::from_str(&text).unwrap()), Ok(nested));
-    // This is why the map is an array: `serde_json` cannot read it if it is written as an object.
+    // `serde_json` cannot read this map if it is written as an object. So `to_json` writes an
+    // array.
     let object = json!([{word: 3}]).to_string();
     assert!(serde_json::from_str::<serde_json::Value>(&object).is_err());
     assert!(counts.to_json().is_array());

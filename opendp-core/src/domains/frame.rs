@@ -88,8 +88,8 @@ impl ColumnDomain {
     pub fn cell_type(&self) -> TypeName {
         self.0.cell_type()
     }
-    /// Return whether all cells of a column are members. The cells must have the cell type of this
-    /// domain.
+    /// Return whether all cells of a column are members. Return `false` if the column has another
+    /// cell type than this domain.
     pub fn member(&self, column: &Column) -> bool {
         self.0.contains(column)
     }
@@ -148,8 +148,8 @@ impl Argument for Vec<ColumnDomain> {
 ///
 /// Without a schema, members can have any columns. In this case, a constructor that needs a column
 /// cannot check that the column exists. The documentation of each constructor states what happens
-/// to a row without this column. The function of the constructed object never fails because of the
-/// data. With a schema, the constructor returns an error for a missing column.
+/// to the rows of a frame without this column. The function of the constructed object never fails
+/// because of the data. With a schema, the constructor returns an error for a missing column.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, Column, ColumnDomain, DataFrame, DataFrameDomain, Domain};
@@ -251,7 +251,8 @@ impl<K: HashableAtom> Domain for DataFrameDomain<K> {
     fn with_records(&self, records: usize) -> Option<Self> {
         Some(self.clone().with_size(records))
     }
-    /// Rows with different columns do not fit into one frame, so a schema is required.
+    /// Rows with different columns do not fit into one frame. So the rows of members can be
+    /// combined freely only if the schema is known.
     fn recombines(&self) -> bool {
         self.schema.is_some()
     }

@@ -76,7 +76,7 @@ impl Domain for UserDomain {
 }
 named!(UserDomain as "UserDomain");
 
-/// Write the domain or metric of a user in document form.
+/// Write a user-defined domain, metric or measure in the form that documents use.
 pub(crate) fn described(function: &str, identifier: &str, described: &Json) -> Json {
     let known = Some(described).filter(|json| !json.is_null());
     descriptor(function, [("identifier", Some(identifier.into())), ("descriptor", known.cloned())])

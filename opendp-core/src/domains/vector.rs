@@ -66,8 +66,8 @@ impl<D: Domain> Domain for VectorDomain<D> {
     }
     fn to_json(&self) -> Json {
         // In documents, the argument for the domain of the elements is always called `atom_domain`.
-        // If the elements are atoms, the value of this argument consists of the arguments of their
-        // domain, without the name `atom_domain` of this domain.
+        // A domain of atoms is written as `{"atom_domain": arguments}`. If the elements are atoms,
+        // the value of the argument is only `arguments`.
         let element = self.element.to_json();
         let inner = element.get("atom_domain").cloned().unwrap_or(element);
         descriptor(

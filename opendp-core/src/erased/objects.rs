@@ -20,8 +20,8 @@ pub type AnyOdometer = Odometer<AnyDomain, AnyMetric, AnyMeasure>;
 pub type AnyFunction = Function<AnyValue, AnyValue>;
 
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, MO> {
-    /// Erase the types of the transformation. The stages of the result run as fast as the stages of
-    /// the typed transformation, because types are looked up only once per chunk.
+    /// Erase the types of the transformation. The stages do not change, so they run as fast as in
+    /// the typed transformation.
     pub fn erase(&self) -> AnyTransformation {
         self.clone().into_parts().erased()
     }

@@ -137,8 +137,8 @@ macro_rules! any {
         #[derive(Clone)]
         pub struct $any(Arc<dyn $erased>);
         impl $any {
-            /// Erase the type. Only this crate can call this function, so other crates cannot make
-            /// unchecked spaces. Erasing an erased object changes nothing.
+            /// Erase the type. Erasing an erased object changes nothing. Only this crate can call
+            /// this function. Other crates use functions such as `Space::erase`.
             ///
             /// A function of the C ABI never unwinds, so callers need no code that handles a panic.
             #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
@@ -384,7 +384,7 @@ impl AnyDomain {
     }
 }
 impl AnyMetric {
-    /// Recover the type of a metric. The result can also be a type that stands for several metrics.
+    /// Recover the type of a metric. `M` can also be a type that stands for several metrics.
     ///
     /// # Errors
     /// `FailedCast` when the metric has another type.

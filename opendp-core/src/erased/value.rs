@@ -73,8 +73,8 @@ impl<T: Carrier> ErasedValue for T {
 
 /// A value of a type known only at run time. Debug output shows its type, never its content.
 ///
-/// When a function starts, its output buffer is empty and has no type. The first stage that writes
-/// to the buffer sets the type of the buffer.
+/// When a function with an erased output starts, its output buffer is empty and has no type. The
+/// first stage that writes to the buffer sets the type of the buffer.
 #[derive(Clone)]
 pub struct AnyValue(Option<Arc<dyn ErasedValue>>);
 

@@ -100,8 +100,8 @@ impl<T: Cell> Cells for Vec<T> {
 
 /// A column of a frame. Its cells have one type, which is known at run time.
 ///
-/// In JSON, a column has its type, as in `{"f64": [1.0, 2.0]}`. So a reader never guesses the type
-/// from the data.
+/// In JSON, a column states its type, as in `{"f64": [1.0, 2.0]}`. So a reader never guesses the
+/// type from the data.
 ///
 /// ```
 /// # use opendp_core::{Codec, Column};

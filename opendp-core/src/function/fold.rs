@@ -18,8 +18,8 @@ use crate::{Carrier, Error, Result};
 /// the states. The same multiset of rows must give the same bits for every division into chunks.
 /// For example, a fold of floats rounds each row to a multiple of a fixed unit, and adds these
 /// multiples exactly as integers. For a fold that depends on the order of the rows,
-/// [`in_order`](Fold::in_order) must return `true`. Then only the same sequence of rows must give
-/// the same bits.
+/// [`in_order`](Fold::in_order) must return `true`. For such a fold, it is enough that the same
+/// sequence of rows always gives the same bits.
 pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// The state of a fold that has absorbed some rows.
     type State: Serialize + DeserializeOwned + Send + Sync + 'static;
@@ -268,8 +268,8 @@ pub(crate) fn load(fold: &dyn FoldStage, label: &Label, bytes: &[u8]) -> Result<
     if saved.fold != label.text()? {
         return Err(label.foreign());
     }
-    // The result of merging the saved state into an empty state is equal to the saved state. If the
-    // saved state does not have the right form, the merge gives an error.
+    // Merge the saved state into an empty state. The result is equal to the saved state. The merge
+    // also checks the form of the saved state, and gives an error if the form is wrong.
     let mut state = fold.start();
     fold.merge(&mut *state, fold.load(&saved.state)?)?;
     Ok(state)

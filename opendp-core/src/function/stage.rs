@@ -120,7 +120,8 @@ impl Stage {
         }
     }
 }
-/// A run of a stage over chunks. It has the result for all chunks that it has received.
+/// A run of a stage over chunks. It stores the output rows or the state of the fold for all chunks
+/// that it has received.
 pub(super) enum Sink<'a> {
     Rows(Box<dyn Run>, AnyValue),
     Fold(&'a dyn FoldStage, AnyState),
@@ -169,8 +170,8 @@ pub(super) fn fold_after(
     fold: &Arc<dyn FoldStage>,
 ) -> Arc<dyn FoldStage> {
     match rows.projection().filter(|projection| fold.projects(projection.set)) {
-        // The projection does not change the type of the rows. So the fold can run without the
-        // projection.
+        // The fold performs this projection itself. The projection does not change the type of the
+        // rows, so the fold can take the rows directly.
         Some(Projection { before: None, .. }) => fold.clone(),
         Some(Projection { before: Some(before), .. }) => Arc::new(AfterRows(before, fold.clone())),
         None => Arc::new(AfterRows(rows.clone(), fold.clone())),

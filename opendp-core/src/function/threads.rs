@@ -26,8 +26,9 @@ static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
 ///   the lock of this thread. So if such a thread holds a lock, the work runs on a separate pool.
 ///   The workers of this pool run no tasks that wait for the lock.
 ///
-/// A `OnceLock` is such a lock too: a thread that initialises it must not divide its work, because
-/// the workers can wait for the value. So compute a value first, and store it afterwards.
+/// A `OnceLock` is such a lock too: while a thread initialises it, the workers can wait for its
+/// value. So this thread must not use a pool in the usual way. Compute the value first, and store
+/// it afterwards.
 ///
 /// Use this function in folds and maps that divide their work.
 pub fn with_threads<R: Send>(work: impl FnOnce(bool) -> R + Send) -> R {

@@ -18,10 +18,10 @@ use crate::{Distance, Error, Measure, Result};
 /// the mechanism states an exact bound, such as the fraction `d_in / scale`, the added loss is this
 /// bound. Otherwise the map returns a float, which is rounded up, and the added loss is the exact
 /// value of this float. A rounded bound is never replaced by its printed decimal number, because
-/// the decimal number can be smaller. A loss has one or more [parts](Measure::parts). For one of
-/// these parts, let `b_i` be the exact bound of query `i`. Then query `i` adds a number of at least
-/// `b_i` to this part. [`plus_term`](Exact::plus_term) never rounds down, so the total is at least
-/// `sum_i b_i`.
+/// the decimal number can be smaller than the bound. A loss has one or more
+/// [parts](Measure::parts). For one of these parts, let `b_i` be the exact bound of query `i`. Then
+/// query `i` adds a number of at least `b_i` to this part. [`plus_term`](Exact::plus_term) never
+/// rounds down, so the total is at least `sum_i b_i`.
 ///
 /// # What a budget is
 /// A budget is read as a number that a [person wrote](Exact::written): the larger of the float and

@@ -188,8 +188,9 @@ impl<DI: Domain, MI: Metric, MO: Measure> Carrier for Session<DI, MI, MO> {
     }
 }
 
-/// Convert the error of a step that does not follow another step to the error of a question: the
-/// session expects its own space, and finds the space of the question.
+/// Exchange `expected` and `found` in an error of `follows`. That function states the space of the
+/// question as the expected space. In the error of a question, the space of the session is
+/// expected, and the space of the question is found.
 #[cold]
 fn of_question(error: Error) -> Error {
     match error {

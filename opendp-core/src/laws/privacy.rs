@@ -45,7 +45,7 @@ impl Claim {
     pub fn epsilon(epsilon: f64) -> Self {
         Claim::epsilon_delta(epsilon, 0.0)
     }
-    /// Claim a loss of epsilon. The claim allows a failure with probability delta.
+    /// Make the claim for one pair of epsilon and delta.
     pub fn epsilon_delta(epsilon: f64, delta: f64) -> Self {
         Claim { points: vec![(epsilon, delta)] }
     }
@@ -111,9 +111,9 @@ impl Claim {
     /// The exact tails of the binomial distribution give a lower and an upper bound on the
     /// probability of an event (Clopper, Pearson 1934). The claim is refuted if no probabilities
     /// between the lower and the upper bounds satisfy it. So a true claim is refuted only if a
-    /// bound is wrong. The probability that any bound is wrong is at most [`false_alarm`](Trial),
-    /// over all events and all pairs of epsilon and delta together. To get the same result in each
-    /// run, draw from [`Seeded`](crate::random::Seeded).
+    /// bound is wrong. There are bounds for all events and all pairs of epsilon and delta. The
+    /// probability that at least one of these bounds is wrong is at most [`false_alarm`](Trial). To
+    /// get the same result in each run, draw from [`Seeded`](crate::random::Seeded).
     ///
     /// # Errors
     /// A description of the first event that refutes the claim, or the error of a draw.
@@ -156,10 +156,10 @@ impl Claim {
         Ok(drawn)
     }
     /// Draw releases for both inputs, and compare them. The releases must have few different
-    /// values. The first half of the draws determines the events. There is one event for each tried
-    /// epsilon and each order of the inputs. An event contains the releases that occur more than
-    /// `exp(epsilon)` times as often for the first input as for the second input. The second half
-    /// of the draws tests these events.
+    /// values. The first half of the draws determines the events. There is one event for each order
+    /// of the inputs and each tried epsilon. The tried epsilons are 0 and the epsilons of the
+    /// claim. An event contains the releases that occur more than `exp(epsilon)` times as often for
+    /// the first input as for the second input. The second half of the draws tests these events.
     ///
     /// # Errors
     /// The errors of [`by_draws`](Claim::by_draws).

@@ -14,8 +14,9 @@ type Curve = Arc<dyn Fn(f64) -> Result<f64> + Send + Sync>;
 /// A privacy profile. For each epsilon, the profile has a delta such that the mechanism is
 /// (epsilon, delta)-DP.
 ///
-/// A profile holds at every epsilon at once, and delta does not increase with epsilon. If profiles
-/// contain the whole distributions of their losses, the composition of these profiles is tight.
+/// The mechanism is (epsilon, delta)-DP at all epsilons at once, and delta does not increase with
+/// epsilon. If profiles contain the whole distributions of their losses, the composition of these
+/// profiles is tight.
 #[derive(Clone)]
 pub struct PrivacyProfile {
     delta: Curve,

@@ -6,7 +6,7 @@ use crate::{
     InsertDeleteDistance, MetricOn, Result, SymmetricDistance,
 };
 
-/// A row of a frame. Rows are compared cell by cell. As in records, NaN equals NaN. So NaN in one
+/// A row of a frame. As in records, NaN equals NaN. Rows are compared cell by cell, so NaN in one
 /// column does not hide a difference in another column.
 struct Row<'a, K> {
     frame: &'a DataFrame<K>,

@@ -23,8 +23,7 @@ use zeroize::{Zeroize, Zeroizing};
 ///   and keys on the stack and in the registers, and so can a move of the source. An attacker who
 ///   reads the whole memory can find such copies;
 /// * the words are only computationally uniform: an adversary who cannot break ChaCha20 cannot
-///   distinguish them from ideal words. When noise is drawn, only the generation of words is
-///   inexact.
+///   distinguish them from ideal words. All other steps that draw noise are exact.
 ///
 /// A word costs about 6 ns. For each 2^17 words, the source makes one system call for random bytes.
 /// For each 512 words, it makes one system call for the process number.
@@ -302,8 +301,8 @@ mod tests {
                 *count += (word >> bit & 1) as i64;
             }
         }
-        // The standard deviation of each count is sqrt(2^16) / 2 = 128. One of the 64 counts
-        // deviates by 7 standard deviations in fewer than one of 10^9 tests.
+        // The standard deviation of each count is sqrt(2^16) / 2 = 128. The probability that one of
+        // the 64 counts deviates by 7 or more standard deviations is below 10^-9.
         assert!(ones.iter().all(|count| (count - draws / 2).abs() < 7 * 128), "{ones:?}");
     }
 

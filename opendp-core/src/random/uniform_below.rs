@@ -60,7 +60,8 @@ pub fn big_uniform_below<S: RandomSource>(bound: &UBig, source: &mut S) -> Resul
             number = (number << word_bits) + source.word()?;
             drawn += word_bits;
         }
-        // All bits are independent, so it does not matter which surplus bits are dropped.
+        // All bits are uniform and independent, so it does not matter which surplus bits are
+        // dropped.
         let number = number >> (drawn - bits);
         if number < *bound {
             return Ok(number);

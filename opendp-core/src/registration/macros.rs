@@ -158,9 +158,9 @@ macro_rules! __register {
 /// Take the same input as [`register!`](crate::register), and use its functions and types, but
 /// register nothing.
 ///
-/// Unit tests of the catalogue crates use this macro instead of `register!`. Unit tests do not
-/// resolve names, and registrations take long to compile. This macro uses the functions and types,
-/// so that the compiler does not warn about unused code.
+/// Unit tests in this project use this macro instead of `register!`. Unit tests do not resolve
+/// names, and registrations take long to compile. This macro uses the functions and types, so that
+/// the compiler does not warn about unused code.
 #[macro_export]
 macro_rules! mention {
     ($file:literal : $f:ident as [$($names:tt)*] $($rest:tt)*) => {

@@ -32,8 +32,9 @@ pub type Complex = realfft::num_complex::Complex<f64>;
 
 /// The transform of one length `n`, and its inverse up to a factor `n`.
 ///
-/// The spectrum of `x_0, .., x_(n-1)` is `z_k = sum_j x_j e^(-2 pi i j k / n)`. Lists contain `z_k`
-/// only for `k` from 0 to `n / 2`, because `z_(n-k)` is the conjugate of `z_k`.
+/// The spectrum of `x_0, .., x_(n-1)` is `z_k = sum_j x_j e^(-2 pi i j k / n)`. A spectrum is
+/// stored as the list of `z_k` for `k` from 0 to `n / 2`. The other `z_k` are not stored, because
+/// `z_(n-k)` is the conjugate of `z_k`.
 #[derive(Clone)]
 pub struct Transform {
     forward: Arc<dyn RealToComplex<f64>>,

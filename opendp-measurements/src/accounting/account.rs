@@ -143,8 +143,8 @@ impl Account {
         &self.parts
     }
 
-    /// Enclose delta at an epsilon. Delta is computed for the pairs and for the reversed pairs, and
-    /// the larger delta counts.
+    /// Enclose delta at an epsilon. Delta is computed for the pairs, and for the reversed pairs, in
+    /// which the two distributions are exchanged. The larger delta counts.
     ///
     /// # Errors
     /// `InvalidDistance` when epsilon is negative or NaN; `FailedMap` when one pair has more than
@@ -348,8 +348,9 @@ impl Account {
 }
 
 /// Return whether an upper bound needs no computation for the original parts (pairs with their
-/// numbers of releases). The bound of the smoothed parts (if there are smoothed parts) and the
-/// bound from the sum of all `rho` are then enough.
+/// numbers of releases). Then two other bounds are enough: the bound of the smoothed parts (if
+/// there are any), and the bound from the sum of all `rho`. In the smoothed parts, one release with
+/// Gaussian noise replaces all discrete Gaussian noise.
 fn is_enough(parts: &[PairCount], side: Side, smoothed: Option<&Simplified>) -> bool {
     let curve = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
         pair.integer_gaussian().is_some() && pair.only_above() && pair.between(*count).is_none()

@@ -72,10 +72,10 @@ impl Default for Room {
 /// An account with a budget of an epsilon and a delta, for releases that are chosen after earlier
 /// answers are seen.
 ///
-/// The account has several filters at once. Each filter `j` except the Renyi filter has room for
-/// pure losses that add up to `S_j`, and for Gaussian noise whose `mu^2` add up to `B_j^2`. Each
-/// release is charged to all filters. A release is admitted only if at least one filter has room
-/// for it and for all earlier releases, and the deltas fit (see *Deltas*). The filters are:
+/// The account has several filters. Each filter `j` except the Renyi filter has room for pure
+/// losses that add up to `S_j`, and for Gaussian noise whose `mu^2` add up to `B_j^2`. Each release
+/// is charged to all filters. A release is admitted only if at least one filter has room for it and
+/// for all earlier releases, and the deltas fit (see *Deltas*). The filters and their charges are:
 ///
 /// | filter | pure loss epsilon | Gaussian noise of `mu` |
 /// |---|---|---|
@@ -110,32 +110,32 @@ impl Default for Room {
 /// 2022), so its divergence is at most `a mu^2 / 2`. The divergence of a release with a stated
 /// `rho` is at most `a rho`. The divergence of a release with a pure loss is at most the divergence
 /// of randomized response (Kairouz, Oh, Viswanath 2015). Let `r_i` be the bound for release `i`.
-/// The filter charges `r_i`. The filter admits releases as long as the sum of the `r_i` is at most
-/// a limit `r`, which is fixed in advance. Claim: the divergence of order `a` of the whole
-/// interaction is at most `r` (Feldman, Zrnic 2021). Proof: consider the probability of answer `i`,
-/// given the earlier answers. Let ratio `i` be this probability under the first neighbour, divided
-/// by this probability under the second neighbour. Raise the product of the first `i` ratios to the
-/// power `a`, and multiply the result by `e^(-(a - 1) (r_1 + .. + r_i))`. The result is `X_i`. The
+/// The filter charges `r_i`, and admits releases as long as the sum of the `r_i` is at most a limit
+/// `r`, which is fixed in advance. Claim: the divergence of order `a` of the whole interaction is
+/// at most `r` (Feldman, Zrnic 2021). Proof: consider the probability of answer `i`, given the
+/// earlier answers. Let ratio `i` be this probability under the first neighbour, divided by this
+/// probability under the second neighbour. Raise the product of the first `i` ratios to the power
+/// `a`, and multiply the result by `e^(-(a - 1) (r_1 + .. + r_i))`. The result is `X_i`. The
 /// earlier answers determine `r_i`. Raise ratio `i` to the power `a`. Given the earlier answers,
 /// the mean of the result under the second neighbour is at most `e^((a - 1) r_i)`. So the mean of
 /// `X_i` under the second neighbour does not increase with `i`, and is at most 1. The sum of all
-/// `r_i` is at most `r`, which shows the claim. A bound on the delta of the filter follows from `r`
-/// (Canonne, Kamath, Steinke 2020, Proposition 12). Let `c` be
+/// `r_i` is at most `r`. So under the second neighbour, the mean of the `a`-th power of the product
+/// of all ratios is at most `e^((a - 1) r)`, which is the claim. A bound on the delta of the filter
+/// follows from `r` (Canonne, Kamath, Steinke 2020, Proposition 12). Let `c` be
 /// [`concentrated_rho`](super::concentrated_rho) of the budget's epsilon and the filter's delta.
 /// The order `a` is the order at which the conversion to delta gives the smallest delta for a
 /// normal shift whose `rho` is `c`. The divergence of this shift is `a c`. Up to rounding, `r` is
 /// this divergence. The divergence of every release with a `rho` is at most `a rho`. So this filter
 /// admits, up to rounding, each interaction that a zero-concentrated filter of the same delta
-/// admits. One order is enough. A filter with several orders would have a disadvantage in both of
-/// its possible forms. In the first form, it would refuse a release as soon as the limit of one
-/// order is exceeded. Such a filter would admit less than a filter with one order. In the second
-/// form, it would refuse a release only when the limits of all orders are exceeded. Such a filter
-/// would need a part of delta for each order.
+/// admits. One order is enough. A filter with several orders could refuse a release as soon as the
+/// limit of one order is exceeded. It would then admit less than with one order. Or it could refuse
+/// a release only when all limits are exceeded. Then each order would need a part of delta.
 ///
 /// *Deltas.* An `(e, d)`-DP release is post-processing of a release that reveals all data with
 /// probability `d` and is `e`-DP otherwise (Kairouz, Oh, Viswanath 2015). So the probability that
 /// some release reveals all data is at most the sum of the `d`. The account admits releases only as
-/// long as this sum is at most `D`. The simple filter also adds up the deltas of Gaussian noise.
+/// long as this sum is at most `D`, a part of delta. The simple filter also adds up the deltas of
+/// Gaussian noise.
 ///
 /// *Several filters.* Let `E` be a set of transcripts. Let `E_j` be the subset in which filter `j`
 /// has admitted all releases, and no filter with a lower number has admitted all releases. Let `P`
@@ -146,11 +146,11 @@ impl Default for Room {
 /// `P(E) - e^epsilon Q(E) <= D + sum_j H_j`, which is at most the budget's delta.
 ///
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
-/// on the kind and the size of this release, and on whether it is the only release. There are no
-/// answers at that time, so the division cannot depend on an answer. If this release has a pure
-/// loss, three fractions are compared. They state how much of the Renyi filter, of the Gaussian
-/// filter and of the budget's epsilon the loss would use up. The first of the following four cases
-/// that applies determines the division. A part is 1/64 of delta:
+/// on the kind and the size of this release, and on whether the account is for a single release.
+/// There are no answers at that time, so the division cannot depend on an answer. If this release
+/// has a pure loss, three fractions are compared: the fractions of the Renyi filter, of the
+/// Gaussian filter and of the budget's epsilon that the loss would use up. The first of the
+/// following four cases that applies determines the division. A part is 1/64 of delta:
 ///
 /// * The account is for a single release: this release gets all of delta.
 /// * The first release is a choice, or it has a pure loss whose fraction of the Renyi filter is
@@ -192,8 +192,8 @@ pub struct AdaptiveAccount {
     epsilon: Exact,
     delta: Exact,
     /// Three ways to divide delta among the filters. The first release selects one of them. If this
-    /// release has a pure loss and is not the only release, three fractions are compared. They
-    /// state how much of the Gaussian filter, of the Renyi filter and of the budget's epsilon the
+    /// release has a pure loss and is not the only release, three fractions are compared: the
+    /// fractions of the Gaussian filter, of the Renyi filter and of the budget's epsilon that the
     /// loss would use up. The first way is for Gaussian noise, and for a pure loss whose fraction
     /// of the Gaussian filter is the smallest of the three. The second way is for a choice, and for
     /// a pure loss whose fraction of the Renyi filter is the smallest. The third way is for all
@@ -359,8 +359,8 @@ impl AdaptiveAccount {
     /// Choose the way to divide delta. The choice depends on the first release. If this release has
     /// Gaussian noise, choose the way for Gaussian noise. If the release is a choice, choose the
     /// way that `renyi_first` returns. If the release has a pure loss and the account is not for a
-    /// single release, compute three fractions. They state how much of the Gaussian filter, of the
-    /// Renyi filter and of the budget's epsilon the loss would use up. Choose the way that belongs
+    /// single release, compute three fractions: the fractions of the Gaussian filter, of the Renyi
+    /// filter and of the budget's epsilon that the loss would use up. Choose the way that belongs
     /// to the smallest fraction. In all other cases, choose the last element of `self.ways`.
     fn way_of(&self, loss: &AdaptiveLoss) -> Result<Option<&Way>> {
         let (gaussian, others) = (self.ways.first(), self.ways.last());

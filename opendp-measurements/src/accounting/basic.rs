@@ -12,8 +12,8 @@ use opendp_core::{PrivacyProfile, Result};
 use super::elementary::{exp, ln};
 use super::memo::Memo;
 
-/// The largest number of members for which the code searches for a good split of epsilon. If there
-/// are more members, each member gets the same epsilon.
+/// The largest number of profiles (members) for which the code searches for a good split of
+/// epsilon. If there are more members, each member gets the same epsilon.
 const MOST: usize = 16;
 /// The maximum number of steps of the bisection that searches for epsilon.
 const SEARCH: u32 = 32;
@@ -84,7 +84,8 @@ impl Basic {
         let mut high = found.map_or(limit, |total| total.0.min(limit));
         let mut low = 0.0;
         // If there are too many members, or no points fit, then no split is found. In this case,
-        // `high` is `limit`, and one evaluation of delta shows whether `high` is large enough.
+        // `high` is `limit`. If delta at `limit` is above the given delta, basic composition gives
+        // no smaller epsilon. So return `limit`.
         if found.is_none() && delta < self.delta(high)? {
             return Ok(high);
         }
@@ -106,10 +107,10 @@ impl Basic {
         let members = self.members.iter().enumerate();
         members.map(|(i, member)| delta_at(member, epsilon(i))).collect()
     }
-    /// Choose a point of each member such that epsilon plus the price times delta is least. All
-    /// members have the same price. Consider only prices at which the sums of the epsilons and of
-    /// the deltas satisfy `fits`. Use the highest of these prices if `highest` is true, and
-    /// otherwise the lowest.
+    /// The price is a weight of delta. All members have the same price. For each member, choose the
+    /// point at which epsilon plus the price times delta is least. Consider only prices at which
+    /// the sums of the epsilons and of the deltas of these points satisfy `fits`. Use the highest
+    /// of these prices if `highest` is true, and otherwise the lowest.
     fn at_best_price(
         &self,
         points_of: impl Fn(&CurvePoints) -> &Vec<EpsilonDelta>,
@@ -193,7 +194,8 @@ impl CurvePoints {
         CurvePoints { points, guesses }
     }
 }
-/// Evaluate a curve at about thirty epsilons, and find its largest steps (jumps) to the last digit.
+/// Evaluate a curve at about thirty epsilons, and find the positions of its largest steps (jumps)
+/// to the last digit.
 ///
 /// If an interval contains a step of the curve, one half of the interval contains the whole height
 /// of the step. So one evaluation in the middle shows which half contains the step, or that the

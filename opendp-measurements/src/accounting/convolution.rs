@@ -3,8 +3,8 @@
 //! Plain convolution by Fourier transform has an *absolute* error of about `10^-16`, which hides a
 //! small delta. Here each measure is first tilted: the mass at `x` is multiplied by `e^(t x)` and
 //! the result is normalised. Usually, `t` is chosen so that the mean of the tilted sum of losses is
-//! the requested epsilon. The tilt commutes with convolution. Removing it multiplies the mass at a
-//! loss and the error by one factor. So at this epsilon, the error is small even relative to delta.
+//! the requested epsilon. The tilt commutes with convolution. Near this epsilon, the tilted masses
+//! are large, so their relative errors are small. Removing the tilt keeps these relative errors.
 
 use opendp_core::{Error, Result};
 use opendp_fourier::{Complex, Failed, Transform};
@@ -23,7 +23,7 @@ pub(crate) struct Convolution {
     first: i64,
     /// The tilted masses, up to an error of `error`. No mass is negative.
     mass: Vec<f64>,
-    /// A bound on the error of each mass, without the error of aliasing.
+    /// A bound on the error of each mass, except for mass that is added from outside the window.
     error: f64,
     /// A bound on the tilted mass outside the window.
     outside: f64,
@@ -144,8 +144,8 @@ impl Spectra {
         }
         Ok(())
     }
-    /// Return the masses that have this transform, from index 0 on, and a bound on the error of
-    /// each mass.
+    /// Return the masses whose transform is this product, from index 0 on, and a bound on the error
+    /// of each mass.
     fn masses(mut self) -> Result<(Vec<f64>, f64)> {
         let n = self.folded.len();
         let (mut total_error, mut total) = (1e-40 * n as f64, 0.0);
@@ -191,8 +191,8 @@ impl Convolution {
             scale += power * tilted.log;
             scale_error += 4.0 * parts.len() as f64 * U * (power * tilted.log).abs();
             shift += power * part.shift;
-            // Let F be the finite mass and I the infinite mass. The mass with an infinite loss is
-            // (F + I)^k - F^k = F^k ((1 + I / F)^k - 1).
+            // Let F be the finite mass, I the infinite mass, and k the power. The infinite mass of
+            // the power is (F + I)^k - F^k = F^k ((1 + I / F)^k - 1).
             let finite = sum(&part.mass);
             finite_log += power * (ln(finite) + 64.0 * U);
             lost += power * ln_1p(part.infinite / finite);
@@ -321,12 +321,12 @@ impl Convolution {
     pub(crate) fn delta_below(&self, epsilon: f64) -> f64 {
         let epsilon = epsilon + self.shift * (1.0 + 1e-9);
         let (sum, rounding, weights) = self.sums(epsilon);
-        // The transform is cyclic: it adds the mass outside the window to any losses inside.
+        // A cyclic transform adds mass from outside the window at losses inside. So subtract it.
         let inside = sum - rounding - self.error * weights - self.outside;
         (self.factor(epsilon, -1.0) * inside).clamp(0.0, 1.0) * (1.0 - 8.0 * U)
     }
-    /// Bounds on delta are enlarged by the errors of rounding, of transforms and of the window.
-    /// Return an upper bound on this enlargement at an epsilon.
+    /// The bounds on delta allow for the errors of rounding, of transforms and of the window.
+    /// Return an upper bound on the sum of these errors at an epsilon.
     pub(crate) fn error(&self, epsilon: f64) -> f64 {
         let (_, rounding, weights) = self.sums(epsilon);
         self.factor(epsilon, 1.0) * (rounding + self.error * weights + self.outside)

@@ -151,8 +151,8 @@ impl DominatingPair for CurvePair {
     }
 }
 
-/// Define `range`, `buckets` and `only_above` for a pair type with a field `curve`. Only the curve
-/// of such a pair is composed.
+/// Define `range`, `buckets` and `only_above` for a pair type with a field `curve`. These methods
+/// use only the curve of the pair.
 macro_rules! by_curve {
     () => {
         fn range(&self, tail: f64) -> (f64, f64) {

@@ -12,7 +12,8 @@ use super::pair::{Buckets, Grid};
 /// moved up. A measure also becomes larger if mass is spread over more losses. In this case, two
 /// sums over all losses must stay the same: the sum of the masses, and the sum of the masses times
 /// `e^-x`. For convolutions, `A <= A'` and `B <= B'` imply `A * B <= A' * B'`. The reason is that
-/// the profile of `A * B` is `B(inf) + integral A(epsilon - x) dB(x)`. This profile is monotone in
+/// the profile of `A * B` is `B(inf) + integral A(epsilon - x) dB(x)`. Here `A(epsilon)` is the
+/// profile of `A`, and `B(inf)` is the infinite mass of `B`. The profile of `A * B` is monotone in
 /// `A` and, by symmetry, in `B`.
 #[derive(Clone, Debug)]
 pub(crate) struct DiscreteLoss {
@@ -35,11 +36,11 @@ impl DiscreteLoss {
     ///
     /// A bucket has the masses `p` and `q` under the two distributions, and the edges `x` and
     /// `x + h`. The mass `p` is divided between the two edges so that `q` stays the same. The upper
-    /// edge gets `b = (p - q e^x) / (1 - e^-h)`. At the edges the profile is exact. Between the
-    /// edges, the profile is linear in `e^epsilon`. The true profile is convex, so it is at most
-    /// this linear function. Bounds on the rounding errors and on the errors of `p` and `q` are
-    /// added, so that `b` and the total become larger. Outputs above the grid get an infinite loss.
-    /// Outputs below the grid get the lowest loss of the grid.
+    /// edge gets `b = (p - q e^x) / (1 - e^-h)`. At the edges, the profile of the measure is exact.
+    /// Between the edges, this profile is linear in `e^epsilon`. The true profile is convex in
+    /// `e^epsilon`, so it is at most this linear function. Bounds on the rounding errors and on the
+    /// errors of `p` and `q` are added, so that `b` and the total become larger. Outputs above the
+    /// grid get an infinite loss. Outputs below the grid get the lowest loss of the grid.
     pub(crate) fn above(buckets: &Buckets, grid: &Grid) -> Self {
         let mut mass = vec![0.0; grid.count + 1];
         let widen = 1.0 + 2.0 * buckets.relative + ROUNDING;
@@ -74,16 +75,16 @@ impl DiscreteLoss {
     /// All outputs of a bucket are replaced by one output; this is post-processing. Then the bucket
     /// has one loss, `z = ln(p / q)`. At each edge, a share of the bucket below and a share of the
     /// bucket above are joined into one output. Let `x` be the loss of this output. Then `e^-x` is
-    /// the mean of the `e^-z` of both shares. The shares are chosen so that `x` is at or above the
-    /// edge. The joined output is moved down to the edge. A share without a partner moves down to
-    /// the lower edge of its bucket. Outputs below the grid are dropped. The masses in
-    /// `buckets.doubtful` are dropped too, because these masses are only upper bounds. Outputs
-    /// above the grid get the last edge as their loss.
+    /// the mean of the `e^-z` of both shares, weighted by their masses under `P`. The shares are
+    /// chosen so that `x` is at or above the edge. The joined output is moved down to the edge. A
+    /// share without a partner moves down to the lower edge of its bucket. Outputs below the grid
+    /// are dropped. The masses in `buckets.doubtful` are dropped too, because these masses are only
+    /// upper bounds. Outputs above the grid get the last edge as their loss.
     pub(crate) fn below(buckets: &Buckets, grid: &Grid) -> Self {
         let mut down = vec![1.0; grid.count];
-        // `full` and `sent` are first moments about the edge between the previous bucket and this
-        // bucket. `full` is the moment of the whole previous bucket. `sent` is the moment of the
-        // share of the previous bucket that is joined at this edge.
+        // Let `x` be the edge between the previous bucket and this bucket, and `z` the loss of the
+        // previous bucket. `full` is the mass of the previous bucket times `e^(x - z) - 1`. `sent`
+        // is the same product for the share of this mass that is joined at this edge.
         let (mut sent, mut full) = (0.0, 0.0);
         for i in 0..grid.count {
             let (p, q) = (buckets.p[i], buckets.q[i]);

@@ -45,10 +45,10 @@ const INVERSE_FACTORIALS: [f64; 16] = [
 /// Compute `e^x`. Return 0 below -700, where the exact value is below `10^-304`, and infinity
 /// above 709.
 ///
-/// Write `x = k ln 2 + r` with `|r| < 0.35`. The product `k * LN_2_HIGH` is exact, so `r` is off by
-/// at most `2 u |r|`. The polynomial omits terms of about `r^15 / 15! < 2^-61`. The last steps
-/// round by `(1 + 0.35 + ...) u`. Together with the error of `r`, the relative error is below
-/// `4 u`. The scaling by `2^k` is exact.
+/// Write `x = k ln 2 + r` with `|r| < 0.35`. The product `k * LN_2_HIGH` and its difference from
+/// `x` are exact, so `r` is off by at most `2 u |r|`. The polynomial omits terms of about
+/// `r^15 / 15! < 2^-61`. The last steps round by `(1 + 0.35 + ...) u`. Together with the error of
+/// `r`, the relative error is below `4 u`. The scaling by `2^k` is exact.
 #[inline]
 pub(crate) fn exp(x: f64) -> f64 {
     if x < -700.0 {
@@ -66,9 +66,9 @@ pub(crate) fn exp(x: f64) -> f64 {
 
 /// Compute `e^x - 1`.
 ///
-/// For `|x| < 0.35`, the first term of the sum is `x`, which has no error. So the relative error of
-/// the sum is below `4 u`. For larger `|x|`, the relative error of [`exp`] is multiplied by at most
-/// `e^0.35 / (e^0.35 - 1) < 3.4`.
+/// For `|x| < 0.35`, the first term of the sum is `x`, which has no error. The second term is below
+/// `|x| / 5` in magnitude. So the relative error of the sum is below `4 u`. For larger `|x|`, the
+/// relative error of [`exp`] is multiplied by at most `e^0.35 / (e^0.35 - 1) < 3.4`.
 #[inline]
 pub(crate) fn exp_m1(x: f64) -> f64 {
     if x.abs() < 0.35 { x + x * x * tail(x) } else { exp(x) - 1.0 }

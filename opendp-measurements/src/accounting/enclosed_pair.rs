@@ -15,18 +15,19 @@ use super::{GaussianPair, SampledPair};
 /// pairs.
 ///
 /// Let `(P, Q)` be the pair of all these releases, and `f` the `failure`. Two conditions must hold:
-/// - `A` is the pair of `times` releases with `above`. Take the hockey-stick divergences of
+/// - Let `A` be the pair of `times` releases with `above`. Take the hockey-stick divergences of
 ///   `(P, Q)` and of `A` at any positive or negative epsilon. The divergence of `(P, Q)` is at most
 ///   `f` plus `1 - f` times the divergence of `A`. So `(P, Q)` is dominated by `A` together with an
 ///   event of probability `f` that reveals all data. So the delta of a composition is at most the
 ///   delta of the composition of all `A`, plus the sum of all `f`.
-/// - `(C, D)` is the pair of `times` releases with `below`. A (possibly random) function of the
+/// - Let `(C, D)` be the pair of `times` releases with `below`. A (possibly random) function of the
 ///   output maps `P` to at least `(1 - f) C`, and `Q` to at most `D / (1 - f)`. In a composition,
 ///   let `C` and `D` be the products of these distributions, and let `F <= 1/3` be the sum of all
-///   `f`. Take the event with the largest `C - e^epsilon D`, which is the delta of `(C, D)`. Under
-///   the two distributions of the composition, this event has two probabilities. The first of them
-///   minus `e^epsilon` times the second is at least `delta - F C - (1 / (1 - F) - 1) e^epsilon D`.
-///   This value is at least `delta - 3 F`, because `e^epsilon D <= C <= 1`.
+///   `f`. Let `delta` be the delta of `(C, D)`: the largest `C - e^epsilon D` of any event. Take an
+///   event with this value. Under the two distributions of the composition, this event has two
+///   probabilities. The first of them minus `e^epsilon` times the second is at least
+///   `delta - F C - (1 / (1 - F) - 1) e^epsilon D`. This value is at least `delta - 3 F`, because
+///   `e^epsilon D <= C <= 1`.
 #[derive(Clone)]
 pub struct Between {
     /// The pair `above`: `times` releases with this pair dominate `(P, Q)`, except for the failure.

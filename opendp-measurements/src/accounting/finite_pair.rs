@@ -235,9 +235,10 @@ impl DominatingPair for ThresholdedPair {
 ///
 /// The noise is log-concave. So this pair also dominates noise on vectors under the L1 distance.
 /// The proof is at [`LaplacePair`](super::LaplacePair). It also holds for integers, where the best
-/// tests compare the output with an integer, and choose at random if both are equal. One such test
-/// is the best test for the shift by `a`, for the further shift by `b`, and for the shift by
-/// `a + b`. So the trade-off function of the shift by `a + b` is again `T_b(1 - T_a)`.
+/// tests compare the output with an integer, and choose at random if both are equal. Let `T_a` be
+/// the trade-off function of the shift by `a`. Each such test is a best test for the shift by `a`,
+/// for the further shift by `b`, and for the shift by `a + b`. So the trade-off function of the
+/// shift by `a + b` is again `T_b(1 - T_a)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiscreteLaplacePair {
     /// The sensitivity: the largest difference of the true numbers on two neighbours.

@@ -19,9 +19,9 @@ use super::transform::Listed;
 /// between the two middle places. Take the polynomial through the values of `e^(i s x)` at these
 /// places. The value of the polynomial at `x` is a weighted sum of these values. The weights are
 /// real and depend only on `x`. The polynomial is off by at most `|w'| s^p / p!`. Here `p` is the
-/// number of places, and `w'` is the product of their distances from `x`. The reason is that the
-/// divided difference of order `p` is a mean of the derivative of order `p`. This fact also holds
-/// for complex values. In units of `g`, the product is largest in the middle, where it is
+/// number of these places, and `w'` is the product of their distances from `x`. The reason is that
+/// the divided difference of order `p` is a mean of the derivative of order `p`. This fact also
+/// holds for complex values. In units of `g`, the product is largest in the middle, where it is
 /// `(1/2 3/2 5/2 ..)^2`. Each atom is spread to the grid with the weights of the polynomial. The
 /// moduli of the weights add up to less than [`WEIGHTS`]. One transform of the grid then gives all
 /// waves. A wave is off by at most `((s g)^p / p!) (1/2 3/2 ..)^2`, and by rounding. For `s g` up

@@ -68,8 +68,9 @@ pub fn gaussian_delta(mu: f64, epsilon: f64) -> Result<Certified> {
     let about = epsilon / mu - mu / 2.0;
     if !(about < FAR) {
         // If `epsilon / mu` is at most `2 mu`, the rounding error of `about` is at most four units
-        // in the last place of `mu`. Otherwise, the relative error of `about` is negligible: the
-        // tail at 38.5 is already below the smallest positive float.
+        // in the last place of `mu`. Otherwise, the relative error of `about` is negligible, so the
+        // exact argument is above 38.5. The tail at 38.5 is already below the smallest positive
+        // float.
         let error = 4.0 * f64::EPSILON * mu;
         let certain = error < 0.25 || FAR + error <= about;
         return Ok(Certified { lower: 0.0, upper: if certain { 5e-324 } else { 1.0 } });

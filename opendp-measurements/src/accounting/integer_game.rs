@@ -26,13 +26,15 @@ use super::gaussian_pair::deviations;
 /// shift are `g`, and all others are 0.
 ///
 /// # Proof of the computation
-/// All totals are `(m D + 2 j) / (2 s^2)` for an integer `j`, so the values are listed for all `j`
-/// in a window. The values increase with `j` and are at most 1. So values above the window are
-/// replaced by 1. Values below the window are replaced by the first value of the window. For
-/// outputs `u` beyond a reach (a largest `|u|`), the value 1 is used. For each release, only
-/// positive numbers are added, and the result is enlarged by a bound on its relative error. Delta
-/// is a maximum of means of `max(0, 1 - e^epsilon e^-x)`. So delta is convex in `e^epsilon`.
-/// Between two total losses, delta is therefore at most its linear interpolation in `e^epsilon`.
+/// Every total loss of `m` releases is `(m D + 2 j) / (2 s^2)` for an integer `j`. Delta is
+/// computed at these total losses. So each `V_k` is needed only at numbers `x` that are `1 / s^2`
+/// apart. These values are listed for all `x` in a window. They are at most 1, and increase with
+/// `x`. So values above the window are replaced by 1. Values below the window are replaced by the
+/// first value of the window. For outputs `u` beyond a reach (a largest `|u|`), the value 1 is
+/// used. For each release, only positive numbers are added, and the result is enlarged by a bound
+/// on its relative error. Let `y` be the total loss. Delta is a maximum of means of
+/// `max(0, 1 - e^epsilon e^-y)`. So delta is convex in `e^epsilon`. Between two total losses, delta
+/// is therefore at most its linear interpolation in `e^epsilon`.
 #[derive(Clone, Debug)]
 pub(super) struct IntegerGame {
     /// `1 / s^2`, the distance between adjacent total losses.
@@ -75,7 +77,7 @@ impl IntegerGame {
         if MOST_EXCESS < times * excess {
             return None;
         }
-        // The standard deviations of the loss of one release, and of the total loss of all
+        // The standard deviations of the `u` of one release, and of the sum of the `u` of all
         // releases.
         let deviation = scale * distance.sqrt();
         let all = deviation * times.sqrt();
@@ -173,7 +175,7 @@ impl Law {
             exp(-place * place / 2.0)
         };
         let listed: Vec<f64> = (0..=reach / step).map(weight).collect();
-        // All further weights are below e^-690 and fall faster than geometrically.
+        // The weights after the index `all` are below e^-690, and fall faster than geometrically.
         let all = (38.0 * scale / step as f64).ceil() as usize;
         let rest: Vec<f64> = (listed.len()..=all.max(listed.len())).map(weight).collect();
         let total = 2.0 * (sum(&listed) + sum(&rest)) - 1.0;

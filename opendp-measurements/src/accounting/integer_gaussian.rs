@@ -93,14 +93,15 @@ impl DominatingPair for IntegerGaussianPair {
 /// *All numbers of a release.* Let `k^2 = D / u`. Then `u` is from 1 to `D`, and `w >= v u`. The
 /// product of the factors `1 + h(c)` of a release is at most `e^R`, where `R` is the sum of the
 /// `h(c)` of all its numbers. The squares `k^2` add up to `D`, so the numbers `1 / u` add up to 1.
-/// So `R` is at most the largest value of `u h(s^2 v u / (s^2 + v u))` over these `u`. Let
-/// `c = s^2 v / (s^2 + v) >= 1/4`. Then `h(c) <= 2.02 e^(-2 pi^2 c)`. So `R` is at most the largest
-/// value of the function `2.02 u e^(-2 pi^2 s^2 v u / (s^2 + v u))` over these `u`. The logarithm
-/// of this function has the derivative `1 / u - 2 pi^2 s^4 v / (s^2 + v u)^2`. For `v u >= 1/4`,
-/// this derivative changes its sign only once, from minus to plus. So the function is largest at
-/// `u = 1` or at `u = D`. Consider `m` equal releases, counted from the last release. When release
-/// `l + 1` is replaced, `g` already contains `l` other releases. These releases add `l s^2` to the
-/// `v` of release `l + 1`.
+/// So `R` is the mean of the values `u h(c)` with the weights `1 / u`. This mean is at most the
+/// largest value of `u h(s^2 v u / (s^2 + v u))` over these `u`. Suppose that `s^2 v / (s^2 + v)`
+/// is at least 1/4. Then each `c` is at least 1/4, and `h(c) <= 2.02 e^(-2 pi^2 c)`. So `R` is at
+/// most the largest value of the function `2.02 u e^(-2 pi^2 s^2 v u / (s^2 + v u))` over these
+/// `u`. The logarithm of this function has the derivative `1 / u - 2 pi^2 s^4 v / (s^2 + v u)^2`.
+/// For `v u >= 1/4`, this derivative changes its sign only once, from minus to plus. So the
+/// function is largest at `u = 1` or at `u = D`. Consider `m` equal releases, counted from the last
+/// release. When release `l + 1` is replaced, `g` already contains `l` other releases. These
+/// releases add `l s^2` to the `v` of release `l + 1`.
 ///
 /// # How tight
 /// For the factor `1.0002`, `v` is about 0.5. So for one release, `t^2` is the share `0.5 / s^2` of

@@ -30,9 +30,9 @@ const FAR: f64 = 90.0;
 /// most `1 / (1 - f)`, the law of `S` is the law of discrete Gaussian noise of scale `s sqrt(m)`.
 /// Here `f` is `m - 1` times the result of the function `roughness` for the variance `s^2 / 2`. By
 /// Poisson's summation, the sum of all weights `e^(-u^2 / (2 m s^2))` is at least the integral
-/// `sqrt(2 pi m s^2)`. So delta at `epsilon` is at most `1 / ((1 - f) sqrt(2 pi m s^2))` times the
-/// sum of `e^(-u^2 / (2 m s^2)) max(0, 1 - e^(epsilon - x))` over all integers `u`. Here `x` is the
-/// loss at `S = u`.
+/// `sqrt(2 pi m s^2)`. So delta at `epsilon` is at most `1 / ((1 - f) sqrt(2 pi m s^2))` times a
+/// sum over all integers `u`. The terms are `e^(-u^2 / (2 m s^2)) max(0, 1 - e^(epsilon - x))`,
+/// where `x` is the loss at `S = u`.
 ///
 /// # Proof of the computation
 /// The terms below the first listed `u` are 0. Let `u` be the last listed integer. Each weight

@@ -16,12 +16,12 @@ use super::pair::{Buckets, DominatingPair, Grid};
 /// for all shifts (differences between neighbours). The bound holds except for an event of small
 /// probability, the failure: see `enclosed`.
 ///
-/// For a step `g`, let `U` have `P[u]` proportional to `e^(-u^2 / (2 s^2 D))` on the multiples of
-/// `g`. The pair of the laws of `U + D` and `U` has the loss `(D + 2 u) / (2 s^2)` at the output
-/// `u + D`. So the losses of all steps are on one lattice. Between the points of the lattice, each
-/// profile is linear in `e^epsilon`. The maximum of the profiles at the points is convex. The
-/// linear interpolation of this maximum is the profile of a measure on the lattice. This profile is
-/// at least the profile of each step.
+/// Let `D` be the square of the L2 distance. For a step `g`, let `U` have `P[u]` proportional to
+/// `e^(-u^2 / (2 s^2 D))` on the multiples of `g`. The pair of the laws of `U + D` and `U` has the
+/// loss `(D + 2 u) / (2 s^2)` at the output `u + D`. So the losses of all steps are on one lattice.
+/// Between the points of the lattice, each profile is linear in `e^epsilon`. The maximum of the
+/// profiles at the points is convex. The linear interpolation of this maximum is the profile of a
+/// measure on the lattice. This profile is at least the profile of each step.
 #[derive(Clone)]
 pub struct IntegerVectorPair {
     /// `D`, the square of the L2 distance.
@@ -84,7 +84,7 @@ impl IntegerVectorPair {
     /// next number, and `h'` the greatest common divisor of `h` and `k`. The pairs of integers
     /// `(t, y)` with `(h t + k y) / h' = u` lie on a line. Number these pairs by all integers `i`.
     /// Up to a constant, the logarithm of the probability of a pair is
-    /// `-u^2 h'^2 / (2 scale^2 (A + k^2)) - (i - c)^2 / (2 w)`, with some `c` and
+    /// `-u^2 h'^2 / (2 scale^2 (A + k^2)) - (i - c)^2 / (2 w)`. Here `c` is some real number, and
     /// `w = scale^2 h'^2 A / (h^2 (A + k^2))`. Let `r` be the sum of `e^(-2 pi^2 w i^2)` over all
     /// integers `i` except 0. By Poisson's summation, the sum of the probabilities is the integral
     /// over real `i`, times a factor in `[1 - r, 1 + r]`. So the sum with the next number is
@@ -286,12 +286,12 @@ impl Profile {
 /// # Theorem
 /// The loss of `n` releases depends only on the sum of their outputs. Add the outputs one after the
 /// other, in the same way as the theorem at [`enclosed`](IntegerVectorPair::enclosed) adds numbers.
-/// In units of `g`, the noise has the scale `s sqrt(D) / g`. After `i` releases are joined, `w` is
-/// `s^2 D i / (g^2 (i + 1))`. This value is at least half of `s^2 D / g^2`. So the sum of the noise
-/// is discrete Gaussian, except for a failure. The sum of the outputs differs by `n D` between
-/// neighbours. The result is one release with the square `n D`. If the scale of this release is
-/// large, continuous noise encloses the release, by the theorem at [`EnclosedPair::gaussian`] for
-/// one number.
+/// In units of `g`, the noise has the scale `s sqrt(D) / g`. After `i` releases are joined, the `w`
+/// of that theorem is `s^2 D i / (g^2 (i + 1))`. This value is at least half of `s^2 D / g^2`. So
+/// the sum of the noise is discrete Gaussian, except for a failure. The sum of the outputs differs
+/// by `n D` between neighbours. The result is one release with the square `n D`. If the scale of
+/// this release is large, continuous noise encloses the release, by the theorem at
+/// [`EnclosedPair::gaussian`] for one number.
 pub(super) fn joined(square: u64, scale: f64, step: u64, count: u64) -> Result<Option<Between>> {
     let (steps, number) = (f64::inf_cast(step)?, f64::inf_cast(count)?);
     // The scale of `U`, divided by the step.

@@ -29,8 +29,8 @@ pub(super) enum Target {
 ///
 /// # Proof
 /// Raise the transform of each loss to a power: the number of releases with this loss. Let `M` be
-/// the product of the results, and let `t > 0`. By Fourier, `D(x) = e^(t x) delta(x)` has the
-/// transform `G(s) = M(t + i s) / ((t + i s) (t + 1 + i s))`, because
+/// the product of the results, and let `t > 0`. The function `D(x) = e^(t x) delta(x)` has the
+/// Fourier transform `G(s) = M(t + i s) / ((t + i s) (t + 1 + i s))`. The reason is that
 /// `integral (1 - e^-d)_+ e^(-z d) dd = 1 / (z (z + 1))` for `Re z > 0`. `D` is continuous and
 /// falls exponentially on both sides. `|G|` is at most `M(t) / s^2`. Let `h` be the spacing of the
 /// frequencies, and let `L = 2 pi / h`. By Poisson's summation, two sums are equal. The first sum
@@ -62,7 +62,8 @@ pub(super) struct Inversion {
     /// frequencies.
     size: (f64, f64),
     /// Two other tilts: one is below `tilt`, and one is above `tilt`. Each tilt comes with an upper
-    /// bound on `ln M` at this tilt. If there is a sketch, `M` is the product over its parts.
+    /// bound on `ln M` at this tilt. If a `sketch` is used, this `M` is the product over the parts
+    /// of the sketch.
     others: [(f64, f64); 2],
     /// A bound on the mass with an infinite loss.
     pub(super) infinite: f64,
@@ -200,11 +201,11 @@ impl Inversion {
     /// atoms do not decay.
     ///
     /// The variance of the additional loss is the share [`SMOOTHING`] of the variance of the total
-    /// loss. So the standard deviation of the total loss, and also epsilon, increases by about half
-    /// of this share. The additional release makes all high frequencies negligible. Consider the
-    /// lower frequencies. If the losses differ, the product of the transforms of a few parts is
-    /// already negligible at most of these frequencies. Where this product is negligible, the
-    /// transforms of the remaining parts are not computed.
+    /// loss. So the standard deviation of the total loss increases by a factor of about 1 plus half
+    /// of this share. Epsilon increases by about the same factor. The additional release makes all
+    /// high frequencies negligible. Consider the lower frequencies. If the losses differ, the
+    /// product of the transforms of a few parts is already negligible at most of these frequencies.
+    /// Where this product is negligible, the transforms of the remaining parts are not computed.
     pub(super) fn smoothed(
         parts: &[PairCount],
         target: Target,
@@ -283,7 +284,8 @@ impl Inversion {
         self.size.1 += size * frequency;
         self.waves.push(wave);
     }
-    /// Return `M(t) e^(-t epsilon) / L`. If `sign` is 1, round up. If `sign` is -1, round down.
+    /// Return `M(t) e^(-t epsilon) / L`, where `L` is `2 pi` divided by the spacing of the
+    /// frequencies. If `sign` is 1, round up. If `sign` is -1, round down.
     fn factor(&self, epsilon: f64, sign: f64) -> f64 {
         let exponent = self.log.0 - self.tilt * epsilon;
         let error = self.log.1 + 8.0 * U * (self.log.0.abs() + (self.tilt * epsilon).abs());
@@ -332,8 +334,9 @@ impl Inversion {
         let delta = self.factor(epsilon, -1.0) * (sum - error) - repeated;
         if 0.0 <= delta { (delta * (1.0 - 8.0 * U)).min(1.0) } else { 0.0 }
     }
-    /// Bound the sum of the repetitions on one side. `tilt` is another tilt (`t'` in the proof),
-    /// and `log` is an upper bound on `ln M` at this tilt.
+    /// Bound the sum of the repetitions for all `m > 0`, or for all `m < 0`. The proof at
+    /// [`Inversion`] defines the repetitions and `m`. `tilt` is the `t'` of this proof, and `log`
+    /// is an upper bound on `ln M` at this tilt.
     fn repeated(&self, (tilt, log): (f64, f64), epsilon: f64) -> f64 {
         let exponent = log - tilt * epsilon;
         let error = 8.0 * U * (log.abs() + (tilt * epsilon).abs());

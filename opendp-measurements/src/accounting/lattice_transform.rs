@@ -8,12 +8,13 @@ use super::transform::{Tilted, Wave};
 /// The tilted loss of discrete Laplace noise of scale `1 / a` on integers that differ by `d`.
 /// Randomized response is the case `d = 1`.
 ///
-/// Let `M(z)` be the transform at `z`, `c = d a` and `w = z + 1/2`. Divide all weights by
-/// `e^(w c)`. The outputs at the two ends have the losses `c` and `-c`. The weights of
-/// these outputs then add up to `1 + e^(-2 w c)`. All outputs between the ends together have the
-/// weight `(1 - e^-a) e^(-2 w a) (1 - e^(-2 w (d - 1) a)) / (1 - e^(-2 w a))`. The sum of both
-/// weights is `M(z) (1 + e^-a) e^(-z c)`. The case `d = 1` is randomized response with the loss
-/// `a`.
+/// Let `M(z)` be the transform at `z`, `c = d a` and `w = z + 1/2`. The ends are the two centres of
+/// the noise. Outputs at or beyond the ends have the losses `c` and `-c`. The weight of such a loss
+/// `x` is `e^(w x)`. The weight of a loss `x` between the ends is `(1 - e^-a) e^(w x)`. Divide all
+/// weights by `e^(w c)`. The weights of the two ends then add up to `1 + e^(-2 w c)`. All outputs
+/// between the ends together have the weight
+/// `(1 - e^-a) e^(-2 w a) (1 - e^(-2 w (d - 1) a)) / (1 - e^(-2 w a))`. The sum of both weights is
+/// `M(z) (1 + e^-a) e^(-z c)`. The case `d = 1` is randomized response with the loss `a`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TiltedLattice {
     rate: f64,

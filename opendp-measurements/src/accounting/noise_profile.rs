@@ -31,10 +31,12 @@ fn degenerate(sensitivity: f64, scale: f64) -> Option<PrivacyProfile> {
     }
 }
 
-/// Return the profile of Laplace noise on real numbers, for neighbours within an L1 distance.
+/// Return the profile of Laplace noise on real numbers. `sensitivity` is the largest L1 distance
+/// between neighbours.
 ///
-/// One release has `delta = 1 - e^((epsilon - s) / 2)`, where `s` is the sensitivity divided by the
-/// scale (Balle, Barthe, Gaboardi 2018, Theorem 3). So `epsilon = s + 2 ln(1 - delta)`.
+/// Let `s` be the sensitivity divided by the scale. For an epsilon from 0 to `s`, one release has
+/// `delta = 1 - e^((epsilon - s) / 2)` (Balle, Barthe, Gaboardi 2018, Theorem 3). So
+/// `epsilon = s + 2 ln(1 - delta)`.
 ///
 /// # Errors
 /// `Overflow` when the sensitivity, the scale or their quotient is not finite.
@@ -56,11 +58,12 @@ pub fn profile_of_laplace(sensitivity: f64, scale: f64) -> Result<PrivacyProfile
     Ok(profile_of(LaplacePair { epsilon: largest }).with_delta(delta).with_epsilon(epsilon))
 }
 
-/// Return the profile of discrete Laplace noise on integers, for neighbours within an L1 distance.
+/// Return the profile of discrete Laplace noise on integers. `sensitivity` is the largest L1
+/// distance between neighbours.
 ///
 /// Two integers differ by an integer, so the sensitivity is rounded down. If the sensitivity is
-/// above 65536, or at least 300 times the scale, the result is the profile of pure differential
-/// privacy whose epsilon is the sensitivity divided by the scale.
+/// above 65536, or at least 300 times the scale, the result is the profile of a pure loss. This
+/// loss is the sensitivity divided by the scale.
 ///
 /// # Errors
 /// The errors of [`profile_of_laplace`].
@@ -76,7 +79,8 @@ pub fn profile_of_discrete_laplace(sensitivity: f64, scale: f64) -> Result<Priva
     profile_of_private(epsilon, 0.0)
 }
 
-/// Return the profile of Gaussian noise on real numbers, for neighbours within an L2 distance.
+/// Return the profile of Gaussian noise on real numbers. `sensitivity` is the largest L2 distance
+/// between neighbours.
 ///
 /// # Errors
 /// The errors of [`profile_of_laplace`].
@@ -120,19 +124,20 @@ pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<Priv
     }
 }
 
-/// Return the profile of discrete Gaussian noise on integers, for neighbours within an L2 distance.
+/// Return the profile of discrete Gaussian noise on integers. `sensitivity` is the largest L2
+/// distance between neighbours.
 ///
 /// The square of the L2 distance between two vectors of integers is an integer. So the square of
 /// the sensitivity is rounded down. If the sensitivity is the float nearest to the square root of
 /// an integer, this integer is used as the square. For scales of at least 100, profiles of
 /// continuous noise enclose this profile ([`EnclosedPair`](super::EnclosedPair)). For smaller
-/// scales, if the sensitivity is at most the scale, the result is a bound for the worst of all
-/// shifts ([`IntegerVectorPair`](super::IntegerVectorPair)). For larger sensitivities, the
-/// enclosure by continuous noise is used if the scale is at least 20. Below 20, `rho` (the
-/// zero-concentrated loss) is used. In each case, an account of several releases has two more
-/// bounds. For the first bound, all releases with discrete Gaussian noise are composed as one
-/// release with continuous noise. This bound is tight for many releases. For the second bound, a
-/// few equal releases are composed, with the worst choice of their shifts. This bound is tight if
+/// scales, a bound for the worst of all shifts is used if the sensitivity is at most about the
+/// scale, and the scale is not too small ([`IntegerVectorPair`](super::IntegerVectorPair)).
+/// Otherwise, the enclosure by continuous noise is used for scales of at least 20. For scales below
+/// 20, `rho` (the zero-concentrated loss) is used. In each case, an account of several releases has
+/// two more bounds. For the first bound, all releases with discrete Gaussian noise are composed as
+/// one release with continuous noise. This bound is tight for many releases. For the second bound,
+/// a few equal releases are composed, with the worst choice of their shifts. This bound is tight if
 /// the sensitivity is at most 1.3 times the scale.
 ///
 /// # Errors

@@ -113,7 +113,9 @@ fn mills_series(x: &IBig, bits: usize) -> Enclosure {
     // `square` and every term are rounded down. Count errors in units of `2^-w`. Let `t` be the
     // previous term, and `d` its error. The error of a term is at most `(d x^2 + t) / n + 1`. For
     // `x < 4`, `t / n` is below 34, and the product of any consecutive factors `x^2 / n` is below
-    // 133. There are at most `n / 2` terms, so the error of the sum is at most `35 133 n^2 / 8`.
+    // 133. So the error of the `k`-th term is at most `35 * 133 * k`. At the end, there are at most
+    // `n / 2` such terms. So the error of the sum is at most `35 * 133 * n^2 / 8`, which is below
+    // `8192 n^2`.
     let square = (&x * &x) >> w;
     let mut term = x.clone();
     let mut sum = x.clone();

@@ -83,6 +83,10 @@ pub(crate) fn tail(x: f64) -> f64 {
 /// the mass is the difference of two tails. The ratio `r` of the tails is at most `e^(-1/11)`. So
 /// the relative error of the difference is at most `(1 + r) / (1 - r) < 23` times the relative
 /// error of the tails.
+///
+/// An interval with 0 inside is wider than 1/8, so its mass is above 0.049. Here the mass is 1
+/// minus two tails, whose sum is below 1. So the relative error of the mass is again below 23 times
+/// the relative error of the tails.
 #[inline]
 pub(crate) fn mass(centre: f64, width: f64) -> f64 {
     let c = centre.abs();

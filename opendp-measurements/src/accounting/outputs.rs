@@ -9,9 +9,9 @@ use super::elementary::{U, exp_m1};
 /// # Theorem
 /// The delta of one release at an epsilon of at least 0 is the sum of `p max(0, 1 - e^(epsilon -
 /// x))` over all outputs. Here `p` is the probability of an output under `P`, and `x` is its loss.
-/// All terms are positive. So a bound on the relative errors of the probabilities also bounds the
-/// relative error of delta that they cause. The terms increase with the losses. So each loss is
-/// rounded in the direction of the bound.
+/// All terms are positive. So if each probability has a relative error of at most `c`, the sum has
+/// a relative error of at most `c`. The terms increase with the losses. So each loss is rounded in
+/// the direction of the bound.
 ///
 /// A pair with many outputs does not list them. See [`Outputs::of`].
 #[derive(Clone, Debug)]

@@ -76,7 +76,8 @@ struct Found {
     value: f64,
     epsilon: f64,
     delta: f64,
-    /// The second of the two properties that [`shape`] estimates.
+    /// The growth of `ln delta` for an added loss, divided by the variance of this loss: see
+    /// [`shape`].
     sharpness: f64,
     /// An estimate of the error that is due to the plan. It is the smaller of two errors: the error
     /// of delta relative to delta, and the error of epsilon relative to epsilon.
@@ -187,10 +188,10 @@ impl Plan {
     ) -> Plan {
         let count = releases(parts);
         // With a step h, the method "connect the dots" (see `DiscreteLoss::above`) increases the
-        // variance of each loss by about h^2 / 6 if the losses are spread evenly over the buckets,
-        // and by at most about h^2 / 4. The logarithm of delta grows by half the added variance
-        // times t (t + 1), where t is the tilt. If t is small, the factor is 1 / variance instead
-        // of t (t + 1).
+        // variance of each loss by at most about h^2 / 4. The increase is about h^2 / 6 if the
+        // losses are spread evenly over the buckets. The logarithm of delta grows by half the added
+        // variance times t (t + 1), where t is the tilt. If t is small, the factor is 1 / variance
+        // instead of t (t + 1).
         let variance = found.variance.max(1e-300);
         let estimated = (found.tilt * (found.tilt + 1.0) / 2.0).max(0.5 / variance);
         let sharpness = estimated.max(sharpness);
@@ -224,7 +225,7 @@ impl Plan {
             ranges: coarse.ranges,
         }
     }
-    /// Compute the result for a target, and the error of delta that is due to the plan.
+    /// Compute the result for a target, and an estimate of the error that is due to the plan.
     fn result(&mut self, parts: &[PairCount], target: Target, side: Side) -> Result<Found> {
         let sum = self.convolve(parts, side)?;
         let bound = |epsilon: f64| match side {

@@ -27,12 +27,12 @@ pub(super) struct Pot {
     /// `mu^2`.
     pub(super) concentrated: bool,
     /// The order `a` of a Renyi filter. The filter charges `2 / a` times the divergence of this
-    /// order, instead of `2 rho`. For Gaussian noise, this charge is also `mu^2`. An older
-    /// version wrote concentrated filters without an order to JSON.
+    /// order, instead of `2 rho`. For Gaussian noise, this charge is also `mu^2`. A
+    /// concentrated filter can lack an order, because an older version wrote such filters to JSON.
     pub(super) order: Option<Exact>,
     /// Whether the limits are planned for known releases. If they are, the filter charges the
-    /// epsilon of a pure loss whenever the loss fits into the remaining room for pure losses.
-    /// Otherwise the filter charges a `mu^2` for the loss.
+    /// epsilon of each pure loss that fits into the remaining room for pure losses. For a pure loss
+    /// that does not fit, the filter charges a `mu^2`.
     pub(super) planned: bool,
 }
 /// The amounts that one loss can add to `squares_spent` of a filter. A filter that charges the

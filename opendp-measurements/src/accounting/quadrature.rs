@@ -37,11 +37,12 @@ pub(super) fn rule(index: usize) -> Option<&'static Rule> {
 
 impl Rule {
     /// Compute the nodes and weights. Let `a` be the angle of a node. The weight of the node is `(2
-    /// / n) (1 - 2 sum_j cos(2 j a) / (4 j^2 - 1))` for `j` up to `n / 2`. An angle `2 j a` has a
-    /// relative error of at most `4 u`. The error of the angle, divided by `4 j^2 - 1`, bounds the
-    /// change of its term. These changes are added up with the following fact: the sum of all
+    /// / n) (1 - 2 sum_j cos(2 j a) / (4 j^2 - 1))` for `j` from 1 to `n / 2`. Let `u` be the unit
+    /// roundoff. An angle `2 j a` has a relative error of at most `4 u`. So its absolute error is
+    /// at most `8 pi u j`, because `a <= pi`. This error, divided by `4 j^2 - 1`, bounds the change
+    /// of the term `j`. The sum of these changes is bounded by the following fact: the sum of all
     /// `4 j / (4 j^2 - 1)` is less than `2 + ln n`. The moduli of the terms add up to at most 1, so
-    /// the sum of the terms rounds by at most `n u`.
+    /// the sum of the terms has a rounding error of at most `n u`.
     fn new(n: usize) -> Rule {
         let size = n as f64;
         let mut least = f64::INFINITY;
@@ -76,8 +77,9 @@ mod tests {
                 let exact = if power % 2 == 0 { 2.0 / (f64::from(power) + 1.0) } else { 0.0 };
                 assert!((found - exact).abs() < 1e-12, "{size} {power}: {found}");
             }
-            // The control: the rule with 16 nodes is not exact for the power 16. For the rules with
-            // more nodes, the error of the next power is too small for this check.
+            // The control: the rule with 16 nodes is not exact for the power 16. A rule with `n`
+            // nodes is also not exact for the power `n`, but for larger `n` the error is too small
+            // for this check.
             let power = *size as i32;
             let found: f64 = rule.nodes.iter().map(|(x, w)| w * x.powi(power)).sum();
             let off = found - 2.0 / (f64::from(power) + 1.0);

@@ -1,8 +1,8 @@
 //! Conversion of Renyi divergences and zero-concentrated privacy to (epsilon, delta).
 //!
-//! Every order gives a valid bound. So an inexact search for the best order is enough, and it runs
-//! in plain floats. The bound is then computed once, at the best order that was found, and rounded
-//! up.
+//! Every order gives a valid bound. So an inexact search for the order with the smallest bound is
+//! enough, and the search runs in plain floats. The bound is then computed once, at the order that
+//! was found, and rounded up.
 
 use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::{Error, Result};
@@ -14,7 +14,7 @@ use super::elementary::{exp, ln, ln_1p};
 ///
 /// Let `r` be the divergence of order `a > 1`. Then `delta <= e^((a - 1)(r - epsilon)) / (a - 1) *
 /// (1 - 1/a)^a` (Canonne, Kamath, Steinke 2020, Proposition 12). Every order gives a bound, so an
-/// approximate search for the best order is enough. The evaluation rounds up.
+/// approximate search for the order with the smallest bound is enough. The result is rounded up.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or NaN.
@@ -59,7 +59,7 @@ pub fn renyi_epsilon(curve: impl Fn(f64) -> Result<f64>, delta: f64) -> Result<f
 ///
 /// Take the logarithm of the bound of [`renyi_delta`] as a function of the order `a`. The
 /// derivative of this function has the sign of `(2a - 1) rho - epsilon + ln(1 - 1/a)`, which
-/// increases with `a`. So the best order is the root of this expression.
+/// increases with `a`. So the bound is smallest at the root of this expression.
 ///
 /// # Errors
 /// `InvalidDistance` when an argument is negative or NaN.
@@ -81,7 +81,7 @@ pub fn concentrated_delta(rho: f64, epsilon: f64) -> Result<f64> {
 ///
 /// Take the bound of [`renyi_epsilon`] as a function of the order `a`. The derivative of this
 /// function has the sign of `rho (a - 1)^2 + ln delta + ln a`, which increases with `a`. So the
-/// best order is the root of this expression.
+/// bound is smallest at the root of this expression.
 ///
 /// # Errors
 /// `InvalidDistance` when `rho` is negative or NaN, or when delta is 0, negative, above 1 or NaN.
@@ -111,7 +111,8 @@ pub fn concentrated_epsilon(rho: f64, delta: f64) -> Result<f64> {
 /// decreases with `s`. So `g` is concave in `s` and lies below its tangent at `s = 1/4`, which is
 /// at `a = 1`. So `g(a) - g(1) <= ((a - 1/2)^2 - 1/4) epsilon tanh(epsilon / 2)`. The first factor
 /// of this bound is `a (a - 1)`. So the divergence is at most `a epsilon tanh(epsilon / 2)`. If `a`
-/// goes to 1, the divergence goes to `epsilon tanh(epsilon / 2)`. So a smaller `rho` is impossible.
+/// goes to 1, the divergence goes to `epsilon tanh(epsilon / 2)`, and `a rho` goes to `rho`. So a
+/// smaller `rho` is impossible.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or NaN; `Overflow` when the bound exceeds all floats.
@@ -193,7 +194,9 @@ pub(super) fn renyi_limit(epsilon: f64, delta: f64) -> Result<Option<(f64, f64)>
     if !(0.0 < rho && (1.001..1e6).contains(&order)) {
         return Ok(None);
     }
-    // The order was rounded. So the limit at the rounded order can be slightly below `all`.
+    // `all` is the product of the rounded order and `rho`. The order was rounded, so at the
+    // divergence `all` the bound on delta can slightly exceed `delta`. So reduce the limit until
+    // the bound is at most `delta`.
     let (all, mut less) = (order.neg_inf_mul(rho)?, 1e-15);
     for _ in 0..48 {
         let limit = all * (1.0 - less);

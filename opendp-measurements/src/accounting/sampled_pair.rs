@@ -10,7 +10,7 @@ use super::memo::Memo;
 use super::pair::{Buckets, Grid, Inner};
 
 /// Return the loss on a sample, `ln(1 - q + q e^x)`, from the loss `x` without sampling. Here `q`
-/// is the rate. The relative error is at most `64 u`.
+/// is the rate. The relative error is at most `64 u`, and `u` is the unit roundoff.
 ///
 /// If `q (e^x - 1)` is near 0, the form `ln(1 + q (e^x - 1))` avoids cancellation. Otherwise, the
 /// form `ln(1 - q + q e^x)` has no cancellation.
@@ -30,9 +30,10 @@ pub(super) fn mixed_of(x: f64, ratio: f64, rate: f64) -> f64 {
 ///
 /// The exact loss on a sample for the returned ratio is within `64 u` of the given loss. An error
 /// `d` of the ratio changes the loss by `q d / e^loss`. If the ratio is below 1, it is computed as
-/// a difference of two parts. If the rate is above 1/2, the larger part is `e^loss`, and no
-/// precision is lost. Otherwise the larger part is `1`, which is at most `2 e^loss`, because
-/// `e^loss` is at least `1 - q`.
+/// a difference of two parts, and `d` is about `u` times the larger part. If the rate is above 1/2,
+/// the larger part is `e^loss / q`, so the loss changes by about `u`. Otherwise the larger part is
+/// `1`, which is at most `2 e^loss`, because `e^loss` is at least `1 - q`. So the loss changes by
+/// at most about `2 q u`.
 pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
     if loss < 0.0 && 0.5 < rate {
         (exp(loss) - (1.0 - rate)) / rate
@@ -88,15 +89,14 @@ impl fmt::Debug for SampledPair {
 
 /// The largest number of losses on the grid that replaces a pair.
 const LOSSES: f64 = 1_048_576.0;
-/// About the largest mass that can be above the grid. The mass above the grid counts as an infinite
-/// loss.
+/// The mass above the grid is at most about this number. The loss of this mass counts as infinite.
 const NEGLIGIBLE: f64 = 1e-30;
 
 impl SampledPair {
     /// Make the pair on a sample with a rate above 0 and below 1, for a removed or an added record.
     ///
-    /// `inner` must be its own [`reverse`](DominatingPair::reverse). If `inner` itself has a [pair
-    /// on a sample](DominatingPair::on_sample), return the pair on a sample.
+    /// `inner` must be its own [`reverse`](DominatingPair::reverse). If `inner` has its own
+    /// [pair on a sample](DominatingPair::on_sample), return that pair.
     pub fn of(inner: Arc<dyn DominatingPair>, rate: f64, removed: bool) -> Arc<dyn DominatingPair> {
         match inner.on_sample(rate, removed) {
             Some(pair) => pair,
@@ -106,7 +106,8 @@ impl SampledPair {
     fn listed(inner: Arc<dyn DominatingPair>, rate: f64, removed: bool) -> SampledPair {
         SampledPair { inner, rate, removed, atoms: Memo::new() }
     }
-    /// Return the loss on a sample of an output whose loss without sampling is `x`.
+    /// Take an output whose loss without sampling is `x`. Return the loss of this output if the
+    /// mechanism runs on a sample.
     fn sampled(&self, x: f64) -> f64 {
         let sign = if self.removed { 1.0 } else { -1.0 };
         sign * mixed(sign * x, self.rate)
@@ -179,7 +180,8 @@ impl DominatingPair for SampledPair {
             false => buckets.atom(grid, loss, p, q),
         };
         if self.removed {
-            // The sum `all` has a relative rounding error, so a bound on this error is subtracted.
+            // The sum `all` has a relative rounding error. A bound on this error is subtracted from
+            // `all`, so that `missing` is not too small.
             let missing = (1.0 - all * (1.0 - U * (64.0 + losses.mass.len() as f64))).max(0.0);
             rest(ln_1p(-rate), (1.0 - rate) * missing, missing);
             buckets.above += rate * losses.infinite * (1.0 + 4.0 * U);

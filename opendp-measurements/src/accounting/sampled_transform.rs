@@ -37,8 +37,8 @@ use super::transform::{Listed, Tilted, Wave};
 ///   The variation is 2 times the maximum of `d` if the derivative of `ln d` has one zero, and at
 ///   most 4 times this maximum otherwise.
 /// - A histogram below `d` is a sum of layers. Each layer is constant on an interval `I` of losses.
-///   So the law of the loss is a mixture of uniform laws and of some other law. The waves
-///   (transforms) of the uniform laws are `sin(u) / u` at `u = s |I| / 2`.
+///   So the law of the loss is a mixture of uniform laws and of some other law. Up to
+///   a phase, the wave (transform) of a uniform law is `sin(u) / u` at `u = s |I| / 2`.
 #[derive(Clone, Debug)]
 pub(super) struct TiltedSample {
     log: f64,
@@ -194,9 +194,9 @@ impl TiltedSample {
         let mut atoms: Vec<Atom> = Vec::with_capacity(terms.len());
         for term in &terms {
             let mass = exp(term.log - top);
-            // Add the errors of exp and of its argument, and the errors of the two parts of the
-            // argument: `power * loss` and `y^2 / 2`. The first part contains the error of the
-            // loss.
+            // Add to `rounding` the errors of exp and of its argument, and the errors of the two
+            // parts of the argument: `power * loss` and `y^2 / 2`. The first part contains the
+            // error of the loss.
             let bent = power * term.loss;
             let made = (term.log - top).abs() + 4.0 * bent.abs() + 4.0 * (bent - term.log);
             rounding += mass * (U * (16.0 + made) + power.abs() * term.blur);

@@ -14,9 +14,9 @@ use super::{
     profile_of_discrete_gaussian_vector,
 };
 
-/// The largest sensitivity of discrete Laplace noise for which an account uses the pair of this
-/// noise, whose outputs are listed one by one. For a larger sensitivity, the account uses the pair
-/// of pure differential privacy.
+/// The pair of discrete Laplace noise lists its outputs one by one. So an account uses this pair
+/// only up to this sensitivity. For a larger sensitivity, the account uses the pair of pure
+/// differential privacy.
 const MOST_OUTPUTS: u32 = 65_536;
 
 /// The dominating pair of one share of a budget, or of one release.

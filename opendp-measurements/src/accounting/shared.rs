@@ -34,10 +34,10 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 ///
 /// There is a second bound. Suppose that every release of each share has a known `rho`. Then the
 /// sum of all `rho` bounds the whole interaction (Bun, Steinke 2016, Lemma 2.3), because each `rho`
-/// is the same for all answers. [`concentrated_delta`] converts the sum. The shares fit the budget
-/// if one of the two bounds is within the budget. If many releases are choices, the second bound is
-/// smaller than the first bound. The reason is that the dominating pair of a choice dominates all
-/// mechanisms of its range at once.
+/// is the same for all answers. [`concentrated_delta`] converts the sum to a delta. The shares fit
+/// the budget if one of the two bounds is within the budget. If many releases are choices, the
+/// second bound can be the smaller one. The reason is that the dominating pair of a choice
+/// dominates all mechanisms of its range at once.
 ///
 /// Discrete Gaussian noise on vectors has no single pair, because shifts of equal length can have
 /// different losses. [`Account`] bounds these shares by smoothing (normal noise is added to the
@@ -220,8 +220,8 @@ impl SharedAccount {
         self.loss_of(true, Account::epsilon_above)
     }
     /// Return an epsilon and a delta of the shares that were not used, rounded down. If no share
-    /// was used, return the budget. If the delta of the budget is 0, the result is the budget
-    /// without the epsilon of the used shares.
+    /// was used, return the budget. If the delta of the budget is 0, the returned epsilon is the
+    /// epsilon of the budget minus the epsilon of the used shares.
     ///
     /// # Errors
     /// The errors of the computation.

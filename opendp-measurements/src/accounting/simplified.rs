@@ -22,8 +22,9 @@ pub(super) struct Simplified {
     /// To get the upper bound on delta, multiply the delta of the parts by this factor, and add
     /// `failure`.
     pub(super) factor: f64,
-    /// The variance that smoothing adds, divided by the variance of the normal loss that replaces
-    /// all discrete Gaussian noise (with the added variance). It is 0 without smoothing.
+    /// Smoothing adds some variance to the loss of all discrete Gaussian noise, and then replaces
+    /// this loss by one normal loss. This number is the added variance divided by the variance of
+    /// the normal loss, which includes the added variance. Without smoothing, this number is 0.
     share: f64,
 }
 

@@ -154,16 +154,16 @@ impl Tilted for TiltedEnds {
     fn wave(&self, frequency: f64) -> Wave {
         let ((inner, ends), s) = (self.shares(), frequency);
         let (c, d) = cis(s * self.end);
-        // Compute cosh(w e) and sinh(w e), both divided by cosh(place e). Later, sinh is also
-        // divided by w.
+        // Let w = place + i s. Compute cosh(w e) and sinh(w e), both divided by cosh(place e).
+        // Later, sinh is also divided by w.
         let (cosh, sinh) = ((c, self.tanh * d), (self.tanh * c, d));
         let square = self.place * self.place + s * s;
         let over = |x: f64| inner * x / square;
         let re = ends * cosh.0 + over(sinh.0 * self.place + sinh.1 * s);
         let im = ends * cosh.1 + over(sinh.1 * self.place - sinh.0 * s);
         let (c, d) = cis(-s * self.centre());
-        // The products in the two arguments are rounded, and both calls of `cis` have errors. The
-        // error of the sine is relative to the sine.
+        // The arguments of the two calls of `cis` are rounded products, and both calls have errors.
+        // The error of a sine is relative to its argument, so it is small for a small argument.
         let far = s * (self.end + self.centre().abs());
         let turn = if far < CIS_LIMIT { 2.0 * CIS_ERROR + 2.0 * U * far } else { f64::INFINITY };
         let small = self.tanh + (s * self.end).min(1.0);

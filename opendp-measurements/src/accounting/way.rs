@@ -21,8 +21,9 @@ pub(super) struct Way {
     pub(super) pots: Vec<Pot>,
 }
 /// Delta is divided into 64 equal parts. Each of the five numbers counts some of these parts. The
-/// first number is for the deltas of releases. The other numbers are, in this order, for the
-/// Gaussian filter, each mixed filter, the simple filter, and the Renyi filter.
+/// first number is for the deltas of releases. The other numbers are for filters, in this order:
+/// the Gaussian filter, each of the three mixed filters (with limits for pure losses and for
+/// Gaussian noise), the simple filter (which adds up epsilons and deltas), and the Renyi filter.
 pub(super) type Parts = [u32; 5];
 pub(super) const GAUSSIAN_FIRST: Parts = [2, 56, 1, 3, 0];
 pub(super) const RENYI_FIRST: Parts = [2, 24, 1, 3, 32];

@@ -9,7 +9,7 @@ use crate::accuracy;
 /// A released number (with noise), or several such numbers.
 ///
 /// There are no intervals around a `usize`, the type of a chosen index. For a choice, the accuracy
-/// bounds the difference between the best score and the chosen score.
+/// bounds the difference between the best score and the score of the chosen candidate.
 pub trait Released: Carrier {
     /// The type that contains the interval of each number.
     type Intervals;
@@ -228,8 +228,8 @@ mod tests {
             let intervals = confidence_interval(&release, &truth, 0.1).unwrap();
             let missed = misses(&release, &truth, &intervals, any);
             assert!((missed - 0.096).abs() < 0.028, "{missed}");
-            // If the alpha were not divided among the intervals, at least one interval would miss
-            // its number with probability 0.41.
+            // The next function does not divide alpha among the five intervals. So at least one
+            // interval misses its number with probability 1 - 0.9^5, which is about 0.41.
             let intervals = confidence_interval_of_each(&release, &truth, 0.1).unwrap();
             let missed = misses(&release, &truth, &intervals, any);
             assert!((missed - 0.41).abs() < 0.047, "{missed}");

@@ -44,7 +44,8 @@ pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f6
 /// Return an upper bound on the error of a released integer. The bound is the least integer `a` for
 /// which `P[|Z| > a] <= alpha` is certain.
 ///
-/// Saturation only moves a release closer to the true number. `alpha` must be in `(0, 1]`.
+/// Saturation at the ends of the integer type only moves a release closer to the true number.
+/// `alpha` must be in `(0, 1]`.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.

@@ -8,7 +8,7 @@ use super::noise::Kind;
 
 /// Each mass is multiplied by this factor. The factor covers the relative error of the mass. The
 /// arguments of the exponential function are at most 1400, and are computed with three roundings.
-/// The functions that compute masses have errors below `2^-42`.
+/// The functions that compute masses have relative errors below `2^-42`.
 const WIDEN: f64 = 1.0 + 1e-11;
 /// A bound on the mass that is lost if a function returns 0 instead of a tiny mass.
 const LOST: f64 = 1e-300;

@@ -47,8 +47,8 @@ pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f6
 /// `m = a + 1`, this probability is at most `alpha` if and only if
 /// `a >= scale (ln 2 - ln alpha - ln(1 + q)) - 1`. The right side of this inequality is rounded up.
 /// So if the right side is very close to an integer, the computed `a` can be too large by 1. The
-/// result is rounded up to a float. Saturation only moves a release closer to the true number.
-/// `alpha` must be in `(0, 1]`.
+/// result is rounded up to a float. Saturation at the ends of the integer type only moves a release
+/// closer to the true number. `alpha` must be in `(0, 1]`.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.

@@ -74,8 +74,9 @@ impl OnGrid {
         }
         Ok(Some(OnGrid { placed, unit, exact: false }))
     }
-    /// Some integer noises are bounded by real noises plus 1 (see `is_bounded_by_reals`). Return
-    /// the weighted sum of these ones in units of the grid, rounded up.
+    /// Some integer noises are bounded by real noises plus 1 (see `is_bounded_by_reals`). So for
+    /// each of these noises, its weight is added to the bound on the sum. Return the sum of these
+    /// weights, in units of the grid, rounded up.
     pub(super) fn shift(&self) -> Result<f64> {
         self.placed.iter().filter(|(placed, _)| placed.is_bounded_by_reals()).try_fold(
             0.0,
@@ -113,8 +114,8 @@ impl OnGrid {
         })
         .sum()
     }
-    /// Return the best parameter of Chernoff's bound on the sum, and the value of the bound at this
-    /// parameter. Both values are approximate, and are computed for continuous noise.
+    /// Find the parameter at which Chernoff's bound on the quantile of the sum is smallest. Return
+    /// this parameter and this bound. Both are approximate, and are computed for continuous noise.
     pub(super) fn chernoff(&self, alpha: f64) -> (f64, f64) {
         let scales: Vec<_> = self
             .placed

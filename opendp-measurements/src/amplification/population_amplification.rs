@@ -155,9 +155,9 @@ impl AmplifiableMeasure for MaxDivergence {
         }
         let loss = || {
             let with = share.inf_mul(added.inf_exp_m1()?)?.inf_ln_1p()?;
-            // Consider the removed record and the added record of a replacement. In the worst case,
-            // one of these records makes an outcome more likely, and the other record makes this
-            // outcome less likely.
+            // In the worst case, one of the two records of a replacement multiplies the likelihood
+            // of an outcome by e^added, and the other record multiplies this likelihood by
+            // e^(added - replaced).
             let less = -added.neg_inf_sub(replaced)?.neg_inf_exp_m1()?;
             with.inf_sub((-share.inf_mul(less)?).neg_inf_ln_1p()?)
         };
@@ -275,7 +275,7 @@ where
 /// removed and added records, `k` is half of `d_in`, rounded down. Let `(epsilon, delta)` be the
 /// loss of the measurement at `d_in`, or at one replaced record if `k = 1`. Let
 /// `q = min(1, k n / N)`. The loss is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. Without a
-/// delta, the loss is at most `k` times the loss for a single replaced record.
+/// delta, the loss is at most `k` times the amplified loss for a single replaced record.
 ///
 /// # Proof
 /// Let `x`, `y` be populations that differ by `k` replaced records. Pair each record of `x` that is

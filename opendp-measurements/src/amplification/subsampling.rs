@@ -19,7 +19,8 @@ use crate::samplers::BernoulliLanes;
 /// An implementation makes two claims for two data sets at distance `d`. First, the total number of
 /// records that are in only one of the data sets is at most `changed(d)`. All other records are
 /// shared. Second, take a subset of each data set. Let both subsets contain the same shared
-/// records, and any of the records that are not shared. Then the two subsets are at most `d` apart.
+/// records. Each subset can also contain any records of its data set that are not shared. Then the
+/// two subsets are at most `d` apart.
 pub trait AddRemoveMetric: PopulationMetric {
     /// Return an upper bound on the number of records that are in only one of two data sets at
     /// distance `d_in`.
@@ -71,7 +72,8 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// Make a measurement that runs on a Poisson sample of the data.
 ///
 /// Each record is in the sample with the same probability, independently of the other records. Each
-/// release draws a new sample, which stays secret. So these releases compose like other releases.
+/// release draws a new independent sample, which stays secret. So these releases compose like other
+/// releases.
 ///
 /// # Arguments
 /// * `measurement` - the measurement on the sample. Its loss is pure, approximate, or a privacy
@@ -138,10 +140,10 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// the data of `A`. The data of `B` and of `C` differ by one replaced record.
 /// [`profile_of_replaced_sample`](crate::accounting::profile_of_replaced_sample) gives the profile.
 /// The documentation of this function states a theorem, which also gives the loss as a single pair
-/// of epsilon and delta. Let `c` be as in the theorem. Use the theorem at the order `alpha` for
-/// which `c e^-a + alpha rate e^-r = rate`, and split `rate` into these two terms. This `alpha` is
-/// `e` to the power of the epsilon that the map states. For this `alpha` and this split, the first
-/// order of the theorem is `e^a`, and the second order is `e^r`.
+/// of epsilon and delta. As in the theorem, let `c = (alpha - 1)(1 - rate)`. Use the theorem at the
+/// order `alpha` for which `c e^-a + alpha rate e^-r = rate`, and split `rate` into these two
+/// terms. This `alpha` is `e` to the power of the epsilon that the map states. For this `alpha` and
+/// this split, the first order of the theorem is `e^a`, and the second order is `e^r`.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the rate is 0, negative, above 1 or NaN
@@ -290,9 +292,9 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 
 /// Make a measurement that runs on a sample of fixed size, drawn without replacement.
 ///
-/// The number of records of the data is public. Each release draws a new sample, which stays
-/// secret. So these releases compose like other releases. (If the data is already a sample, see
-/// [`make_population_amplification`](crate::make_population_amplification).)
+/// The number of records of the data is public. Each release draws a new independent sample, which
+/// stays secret. So these releases compose like other releases. (If the data is already a sample,
+/// see [`make_population_amplification`](crate::make_population_amplification).)
 ///
 /// # Arguments
 /// * `measurement` - the measurement on the sample. Its loss is pure, approximate, or a privacy
@@ -301,17 +303,18 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 ///
 /// # Precondition
 /// The size of the sample is part of the input domain of the measurement, and is at most `size`.
-/// The metric is `SymmetricDistance`, `InsertDeleteDistance` or `ChangeOneDistance`, so a distance
-/// limits the number of replaced records. Data at distance 0 must give the same distribution of
-/// releases, as in [`make_population_amplification`](crate::make_population_amplification).
+/// The metric is `SymmetricDistance`, `InsertDeleteDistance` or `ChangeOneDistance`. For data with
+/// equally many records, each of these metrics limits the number of replaced records. Data at
+/// distance 0 must give the same distribution of releases, as in
+/// [`make_population_amplification`](crate::make_population_amplification).
 ///
 /// # Postcondition
 /// The input domain is the domain of the measurement with `size` records. The release is the
-/// measurement's release on a sample. The records of the sample keep their order. All samples of
-/// this size are equally likely.
+/// measurement's release on a sample. The records of the sample keep their order. The domain of
+/// `measurement` fixes the size of the sample. All samples of this size are equally likely.
 ///
 /// # Map
-/// Let `n` be the size of the sample, `k` the number of records that `d_in` can replace, and
+/// Let `n` be the size of the sample, `k` the number of replaced records that `d_in` allows, and
 /// `q = min(1, k n / size)`. If the measurement has the loss `(epsilon, delta)` at `d_in`, the loss
 /// on the sample is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This bound holds for a
 /// single pair of epsilon and delta, and for each point of a profile. If the measure has no delta,
@@ -327,7 +330,7 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// # Errors
 /// * `MakeMeasurement` when the members of the domain, such as texts, do not consist of records
 /// * `MakeMeasurement` when the domain does not fix the size of the sample
-/// * `MakeMeasurement` when the data is smaller than the sample, or larger than 2^53
+/// * `MakeMeasurement` when `size` is below the size of the sample, or above 2^53
 /// * `MakeMeasurement` when the metric does not count replaced records
 /// * from the map: the errors of the measurement's map
 ///

@@ -1,5 +1,5 @@
-//! Composition of a fixed number of releases whose losses are fixed in advance. Each release can
-//! depend on the earlier answers.
+//! Composition of a fixed number of releases. An upper bound on the loss of each release is fixed
+//! in advance. Each release can depend on the earlier answers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -28,10 +28,10 @@ use crate::composition::privacy_filter::{of_session, within};
 /// # Postcondition
 /// The release is a [`Session`](opendp_core::Session) that answers as many questions as there are
 /// `d_mids`. Question `i` is a measurement on the input space, and can depend on all earlier
-/// answers. The session answers question `i` if `map(d_in)` is at most `d_mids[i]`. A question with
-/// a larger loss is refused with `BudgetExceeded`. After the last question, every further question
-/// is also refused. A refused question changes nothing. If an answer fails, the question still
-/// counts: its entry in `d_mids` is not available to another question.
+/// answers. The session answers question `i` if its loss `map(d_in)` is at most `d_mids[i]`. A
+/// question with a larger loss is refused with `BudgetExceeded`. After the last question, every
+/// further question is also refused. A refused question changes nothing. If an answer fails, the
+/// question still counts: its entry in `d_mids` is not available to another question.
 ///
 /// An answer can be a conversation (an interactive release). Conversations can be interleaved if
 /// [the measure](Measure::interaction) allows it. Otherwise, each question ends all conversations
@@ -50,13 +50,14 @@ use crate::composition::privacy_filter::{of_session, within};
 /// Let `x`, `y` be `d_in`-close. By induction over the questions, the loss of the transcript before
 /// question `i` is at most the composition of `d_mids[..i]`. Question `i` is a function of the
 /// transcript before it. By the claim of question `i`, its loss is at most `map(d_in) <= d_mids[i]`
-/// for every such transcript. [`compose`](Measure::compose) requires such a bound. The losses are
-/// fixed before the first question, so no filter is needed. For interactive answers, there are two
-/// cases. If the measure is sequential, each conversation ends before the next conversation begins.
-/// The same induction then holds for whole conversations. If the measure is concurrent, the
-/// composition of the losses bounds the loss of interleaved conversations. For pure divergence, see
-/// Vadhan and Wang (2021). For approximate and Renyi divergence, see Lyu (2022) and Vadhan and
-/// Zhang (2023). Only the questions determine which conversations end.
+/// for every such transcript. [`compose`](Measure::compose) requires bounds that hold for every
+/// transcript. The bounds `d_mids` are fixed before the first question, so no filter is needed. For
+/// interactive answers, there are two cases. If the measure is sequential, each conversation ends
+/// before the next conversation begins. The same induction then holds for whole conversations. If
+/// the measure is concurrent, the composition of the losses bounds the loss of interleaved
+/// conversations. For pure divergence, see Vadhan and Wang (2021). For approximate and Renyi
+/// divergence, see Lyu (2022) and Vadhan and Zhang (2023). Only the questions determine which
+/// conversations end, so the end of a conversation reveals nothing about the data.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no `d_mids`, or losses in the measure do not compose

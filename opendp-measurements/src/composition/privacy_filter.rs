@@ -135,9 +135,10 @@ register_interactive! {
     "privacy_filter.rs": make_privacy_filter(odometer, d_in, d_out);
 }
 
-/// Return the input space of a measurement whose release is a session. Questions of the session can
-/// select the highest score. So the space states this, unless its lowest score is the best. In this
-/// case, the session refuses such questions.
+/// Return the input space of a measurement whose release is a session. Questions to the session can
+/// select the highest score, so the returned space states that the step selects the highest score.
+/// There is one exception: if the given space states that the lowest score is the best, the space
+/// does not change. On such a space, the session refuses questions that select the highest score.
 pub(crate) fn of_session<D, M>(input: Space<D, M>) -> Space<D, M> {
     if input.lowest_is_best() { input } else { input.with_highest_best() }
 }

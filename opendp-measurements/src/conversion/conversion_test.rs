@@ -46,7 +46,8 @@ fn told<MO: Measure>(
     Measurement::new(floats(), measure, Function::map(|x: &f64| Ok(*x)), map)
 }
 /// Return whether a bound is at least the exact value, and exceeds the exact value by a relative
-/// error of at most 10^-9.
+/// error of at most 10^-9. `exact` is rounded to the nearest float, so the bound can also be the
+/// next smaller float.
 fn safe(found: f64, exact: f64) -> bool {
     exact.next_down() <= found && found <= exact * (1.0 + 1e-9) + 1e-300
 }
@@ -185,8 +186,9 @@ fn the_maps_keep_the_laws() {
     let rho = make_pureDP_to_zCDP(laplace(1.0)).unwrap();
     assert_eq!(rho.map(&0.0).unwrap(), 0.0);
     assert!(rising(&|d| rho.map(&d).unwrap()));
-    // `make_RDP_to_approxDP` searches for the best order. `make_zCDP_to_approxDP` solves an
-    // equation for the best order. Both conversions find the same epsilon.
+    // `make_RDP_to_approxDP` searches for the order that gives the smallest bound.
+    // `make_zCDP_to_approxDP` solves an equation for this order. Both conversions find the same
+    // epsilon, up to small errors.
     let renyi = fixed(make_RDP_to_approxDP(told(RenyiDivergence, line)).unwrap());
     for d in [0.1, 1.0, 3.0] {
         let (first, second) = (renyi.map(&d).unwrap().0, all[0].map(&d).unwrap().0);

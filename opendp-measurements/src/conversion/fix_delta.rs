@@ -58,7 +58,8 @@ impl ProfileMeasure for Approximate<SmoothedMaxDivergence> {
 /// sets. Each of the two data sets has an exceptional event. The probability of each event is at
 /// most `d`. Enlarge these two events until both have exactly the probability `d`. Let `P'` and
 /// `Q'` be the distributions `P` and `Q` conditioned on the complements of these events. Let
-/// `delta' = delta - d`, rounded down. For every event `S`,
+/// `delta' = delta - d`, rounded down. Let `epsilon` be the epsilon of the profile at `delta'`. For
+/// every event `S`,
 /// `P(S) <= (1 - d) P'(S) + d <= (1 - d)(e^epsilon Q'(S) + delta') + d`
 /// `<= e^epsilon Q(S) + delta' + d`, and `delta' + d <= delta`.
 ///

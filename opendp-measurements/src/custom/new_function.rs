@@ -15,8 +15,8 @@ use opendp_core::{Carrier, Function, Result};
 /// The result is the given function.
 ///
 /// # Trust
-/// The caller promises the precondition. If the function stores data or reads data from elsewhere,
-/// the result has a loss that no map counts.
+/// The caller promises the precondition. If the function contains a copy of the data, or reads the
+/// data from elsewhere, the result has a loss that no map counts.
 ///
 /// # Errors
 /// This function returns no error.

@@ -137,7 +137,8 @@ impl Table {
         }
         total
     }
-    /// Find two ways to divide epsilon by bisection. For each way, `walk` chooses points. If
+    /// Find two ways to divide epsilon. For each way, `walk` chooses points for a given probability
+    /// after the last step. A bisection finds two probabilities with the following properties. If
     /// possible, the epsilons of the points of the first way add up to a little more than the given
     /// epsilon. The epsilons of the points of the second way add up to the given epsilon or a
     /// little less. The point of the last step is then removed, because this step gets the
@@ -160,7 +161,8 @@ impl Table {
             way
         })
     }
-    /// Add up `e^(epsilon_1 + ... + epsilon_(i - 1)) delta(epsilon_i)`, rounded up.
+    /// Return the sum over `i` of `e^(epsilon_1 + ... + epsilon_(i - 1)) delta(epsilon_i)`, rounded
+    /// up.
     fn add_up(&self, way: &Way, epsilon: f64, profile: &PrivacyProfile) -> Result<f64> {
         let (mut total, mut ratio, mut spent) = (0.0_f64, 1.0_f64, 0.0_f64);
         for point in way.iter().filter_map(|place| self.points.get(*place)) {

@@ -55,8 +55,8 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// *The outermost interval.* This paragraph shows that the outermost interval of length 1, from
 /// `-t` to `1 - t`, has probability delta. Here, step `j` is the interval of the numbers that round
 /// to `-j`. The density is constant on each step. The outermost interval covers the fraction
-/// `theta` of step `k`, and the fraction `1 - theta` of step `k - 1`. Consider a distribution whose
-/// steps up to `k - 1` are whole. Let `c_j` be the probability of this distribution below
+/// `theta` of step `k`, and the fraction `1 - theta` of step `k - 1`. Consider a distribution that
+/// covers all steps up to `k - 1` completely. Let `c_j` be the probability of numbers below
 /// `-1/2 - j`. Then `c_0 = c` and `c_(j+1) = b (c_j - delta)`. For `j` from 1 to `k - 1`, step `j`
 /// has probability `c_(j-1) - c_j = D b^j`. For `j = 1`, this formula holds because
 /// `c - b (c - delta) = D b`. For larger `j`, the formula follows by induction. Below step `k - 1`,

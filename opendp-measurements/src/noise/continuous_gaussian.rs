@@ -13,9 +13,9 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// On floats, [`make_gaussian`](crate::make_gaussian) makes the same measurement. On integers,
 /// `make_gaussian` adds noise of the *discrete* Gaussian distribution. Both kinds of noise have the
 /// same loss in zero-concentrated privacy, but the discrete noise has a larger delta at some
-/// epsilons. For normal noise, the loss of all numbers of a release equals the loss of a single
-/// shifted normal number. A composition of such releases has the loss of a single shifted normal
-/// number too. So its loss is also known exactly.
+/// epsilons. For normal noise, the loss of all numbers of a release together equals the loss of one
+/// normal number that is shifted by `d_in`. A composition of such releases also has the loss of one
+/// shifted normal number. So the loss of a composition is also known exactly.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L2 distance

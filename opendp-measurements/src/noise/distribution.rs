@@ -140,8 +140,8 @@ macro_rules! floats {
                 let sum = noise.add(f64::from(finite(self)), source)?;
                 // Round the sum to the nearest float of the type. The spacing of the lattice is at
                 // least the smallest positive float, so a sum is rounded to zero only if it is
-                // zero. So no sum becomes a negative zero. A sum beyond the largest or lowest
-                // finite float becomes this float.
+                // zero. A zero sum is always `+0`, so no result is a negative zero. A sum beyond
+                // the largest or lowest finite float becomes this float.
                 Ok(finite(AsPrimitive::<$t>::as_(sum)))
             }
         }

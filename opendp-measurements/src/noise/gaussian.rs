@@ -22,8 +22,8 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 ///   the standard deviation is at most `scale`. For scales of at least 1, it is very nearly
 ///   `scale`. At scale 0, no noise is added and nothing is drawn
 /// * `k` - the exponent of the lattice that float releases lie on. By default, `2^k` is about
-///   `2^-40` of the scale, so rounding is negligible compared with the noise. Integers accept only
-///   null or 0
+///   `2^-40` times the scale, so rounding is negligible compared with the noise. Integers accept
+///   only null or 0
 ///
 /// # Precondition
 /// The domain excludes NaN, because the metric requires a domain without NaN. A vector can have any
@@ -79,10 +79,9 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// function of the real vector `x + s N`. First, [`gaussian`] returns the lattice point nearest to
 /// the *exact* real sum. [`gaussian`] rounds only after the addition, and uses as many digits of
 /// `N` as the rounding needs. Then the result is converted to the nearest float. Both steps read
-/// only the sum, so again the divergence does not grow, for every `k`. The rounding to the lattice
-/// does not increase the loss, because the data are never rounded before the noise is added. Each
-/// release is a point of a fixed lattice, so the bits of a release reveal only this point (compare
-/// Mironov 2012).
+/// only the sum, so again the divergence does not grow, for every `k`. The data are never rounded
+/// before the noise is added, so no rounding increases the distance `d_in`. Each release is a point
+/// of a fixed lattice, so the bits of a release reveal only this point (compare Mironov 2012).
 ///
 /// *Scale 0.* The release is a function of the data, so equal data give equal releases.
 ///

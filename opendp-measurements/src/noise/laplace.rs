@@ -20,8 +20,8 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 /// * `input` - a number under the absolute distance, or a vector under the L1 distance
 /// * `scale` - the scale of the noise. At scale 0, no noise is added and nothing is drawn
 /// * `k` - the exponent of the lattice that float releases lie on. By default, `2^k` is about
-///   `2^-40` of the scale, so rounding is negligible compared with the noise. Integers accept only
-///   null or 0
+///   `2^-40` times the scale, so rounding is negligible compared with the noise. Integers accept
+///   only null or 0
 ///
 /// # Precondition
 /// The domain excludes NaN, because the metric requires a domain without NaN. A vector can have any
@@ -64,9 +64,9 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 /// point nearest to the *exact* real sum. [`laplace`] rounds only after the addition, and uses as
 /// many digits of `L` as the rounding needs. Then the result is converted to the nearest float.
 /// Both steps read only the sum. So again the loss does not grow, for every `k` (Dwork, Roth 2014,
-/// Proposition 2.1). The rounding to the lattice does not increase the loss, because the data are
-/// never rounded before the noise is added. Each release is a point of a fixed lattice, so the bits
-/// of a release reveal only this point (compare Mironov 2012).
+/// Proposition 2.1). The data are never rounded before the noise is added, so no rounding increases
+/// the distance `d_in`. Each release is a point of a fixed lattice, so the bits of a release reveal
+/// only this point (compare Mironov 2012).
 ///
 /// *Scale 0.* The release is a function of the data, so equal data give equal releases.
 ///

@@ -190,10 +190,11 @@ fn response<T: HashableAtom>(function: Function<T, T>, exact: Exact) -> Result<R
 }
 
 /// Return a fraction that is an upper bound on `|ln(p (k - 1) / (1 - p))|`. `k` is the number of
-/// categories, and `p` is a probability from `1 / k` to 1.
+/// categories, and `p` is a probability from `1 / k`, rounded down to a float, to 1.
 ///
-/// The logarithm is irrational, so the bound is rounded up. The bound has many more digits than a
-/// float. So in practice, a budget allows the same number of releases as with the exact logarithm.
+/// If the logarithm is not 0, it is irrational, so the bound is rounded up. The bound has many more
+/// digits than a float. So in practice, a budget allows the same number of releases as with the
+/// exact logarithm.
 fn loss(prob: f64, count: u64) -> Result<Exact> {
     const BITS: usize = 192;
     let least = 1.0.neg_inf_div(f64::inf_cast(count)?)?;

@@ -12,8 +12,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// A `p` below 0 and NaN count as 0. A `p` above 1 counts as 1.
 ///
-/// Cost: if `p` is 0 or 1, nothing is drawn. Otherwise one word is drawn, and a second word with
-/// probability at most `2^-BITS`.
+/// Cost: if `p` is 0 or 1, nothing is drawn. Otherwise one word of [`RandomSource::BITS`] bits is
+/// drawn, and a second word with probability at most `2^-BITS`.
 ///
 /// # Errors
 ///
@@ -99,9 +99,10 @@ fn digit(mantissa: u128, places: i32, bits: u32) -> u64 {
 /// quotient. Long division supplies the digits of the quotient one after another. A quotient of 1
 /// or more counts as 1. For denominator 0, the probability is also 1.
 ///
-/// Cost: for the probabilities 0 and 1 nothing is drawn. Otherwise one word is drawn, and a second
-/// word with probability at most `2^-BITS`. If the denominator fits in 64 bits, each word costs one
-/// division. Otherwise, each word costs `BITS` additions.
+/// Cost: for the probabilities 0 and 1 nothing is drawn. Otherwise one word of
+/// [`RandomSource::BITS`] bits is drawn, and a second word with probability at most `2^-BITS`. If
+/// the denominator fits in 64 bits, each word costs one division. Otherwise, each word costs `BITS`
+/// additions.
 ///
 /// # Errors
 ///

@@ -231,8 +231,8 @@ fn accept_candidate<S: RandomSource>(
 ///
 /// The exponent is `d^2 / 2` with `d` as below. Let `v = 2^-53`.
 ///
-/// * `sigma >= 1`: the computation of `d = (y - sigma) / sigma` rounds twice, because `y` and
-///   `sigma` are exact.
+/// * `sigma >= 1`: `y` and `sigma` are exact, so the computation of `d = (y - sigma) / sigma`
+///   rounds only twice.
 /// * `sigma < 1`, `y = 0`: the code computes `sigma`, which is exactly `-d`.
 /// * `sigma < 1 <= y`: `d = ((y - 1) + (1 - sigma)(1 + sigma)) / sigma`, where no term is negative.
 ///   `y - 1` is exact. So the relative error of the numerator is at most `4.1v`, and the relative
@@ -260,8 +260,8 @@ fn exponent_bounds(sigma: f64, y: f64) -> (f64, f64) {
 /// Sixteen times the unit roundoff `2^-53`.
 const SLACK: f64 = 8.0 * f64::EPSILON;
 
-/// Decide in integers whether to accept a candidate magnitude. Draw digits of `E` until they
-/// decide.
+/// Decide in integers whether to accept a candidate magnitude. Draw digits of the exponential
+/// variable `E` until they decide.
 ///
 /// This function terminates with probability 1, because the enclosure of `E` shrinks to a point,
 /// and `E` equals the exponent with probability 0.

@@ -39,8 +39,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// For many draws with the same small scale, an [`IntegerTable`](super::IntegerTable) is faster.
 ///
-/// Cost: for scales of at least 16, about 15 ns and one word, which also contains the sign. For
-/// smaller scales, the cost is 25 ns and one word, which contains the digits of both magnitudes. If
+/// Cost: for scales of at least 16, about 20 ns and one word, which also contains the sign. For
+/// smaller scales, the cost is 45 ns and one word, which contains the digits of both magnitudes. If
 /// integers decide the floor, a draw costs about 2 microseconds. For scales of at least 16,
 /// integers decide with probability about `2^-48 scale`. For smaller scales, this probability is
 /// about `2^-31 scale`. For scales of at least `2^50`, integers decide in most draws.
@@ -296,8 +296,9 @@ mod tests {
         let mut tape = Tape::<64>::new(vec![quarter << 32 | half, half << 32 | quarter]);
         assert_eq!(discrete_laplace(15.0, &mut tape), Ok((false, 10)));
         assert_eq!(discrete_laplace(15.0, &mut tape), Ok((true, 10)));
-        // The first digit of the first magnitude is 0, so another digit is drawn. Both digits give
-        // U = 2^-33, so the first magnitude is floor(22.87) = 22. The second is floor(ln 2) = 0.
+        // The first digit of the first magnitude is 0, so another digit is drawn. The two digits
+        // together give U = 2^-33, so the first magnitude is floor(22.87) = 22. The second
+        // magnitude is floor(ln 2) = 0.
         let mut tape = Tape::<64>::new(vec![half, 1 << 63, 0, 0]);
         assert_eq!(discrete_laplace(1.0, &mut tape), Ok((false, 22)));
     }

@@ -182,7 +182,8 @@ impl IntegerTable {
         if entry == self.urns.last() {
             return Ok(add_noise(x, self.beyond(word & 1 == 1, source)?));
         }
-        // The type of the entry has only 64 bits, so the compiler uses no addition of 128 bits.
+        // The entry has the type `u64`. So for numbers of at most 64 bits, the compiler needs no
+        // instructions on 128 bits.
         Ok(add_noise(x, (word & 1 == 1, entry.into())))
     }
 

@@ -24,14 +24,14 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// A sum beyond the finite floats is clamped to `±f64::MAX`. A result of zero is always `+0`. `k`
 /// is clamped to `[-1074, 1023]`. The value `x` must be finite. Scale 0 adds nothing and draws
-/// nothing. A negative scale counts as its magnitude. If `x` or the scale is infinite or NaN, it
-/// counts as some number of magnitude `f64::MAX` or more.
+/// nothing. A negative scale counts as its magnitude. If `x` or the scale is infinite or NaN, this
+/// argument counts as some number of magnitude `f64::MAX` or more.
 ///
-/// Cost: about 15 ns and two words if `k` is from -966 to 970 and `scale / 2^k < 2^50`, for every
+/// Cost: about 35 ns and two words if `k` is from -966 to 970 and `scale / 2^k < 2^50`, for every
 /// `x`. If `scale / 2^k` is from `2^50` to `2^57`, the same holds for `|x / 2^k| < 2^62`. In other
-/// cases, a call takes about a microsecond. Integers decide the rounding with a probability of
-/// about `2^-51 + 2^-61 scale / 2^k`. Integers also decide in the tail of the envelope, which has a
-/// probability below `2^-10`.
+/// cases, a call takes about a microsecond. Big integers decide the rounding with a probability of
+/// about `2^-51 + 2^-61 scale / 2^k`. Big integers also decide in the tail of the envelope, which
+/// has a probability below `2^-10`.
 ///
 /// # Errors
 ///

@@ -48,8 +48,8 @@ pub(super) fn on_lattice<P: Landing, S: RandomSource>(
 }
 
 /// Find the lattice point in integers. If `accepted` is true, the drawn point of the strips is
-/// already accepted. Otherwise, first decide in integers whether to accept it. Return `None` if it
-/// is rejected.
+/// already accepted. Otherwise, first decide in integers whether to accept this point. Return
+/// `None` if this point is rejected.
 #[cold]
 #[inline(never)]
 fn exactly<P: Landing, S: RandomSource>(

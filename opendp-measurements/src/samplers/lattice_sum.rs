@@ -14,18 +14,18 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// A type for the rounded sum. For a lattice point `m 2^k`, the type determines whether the rounded
 /// sum is the float nearest to `m 2^k`, or the integer `m`.
 pub(super) trait Landing: PartialEq + Sized {
-    /// Convert the lattice point `start + m step`. Here, `start` is a lattice point, `step` is
-    /// `2^k`, and `|m|` is below `2^62`. Return `None` if the point is too far from 0 for this
-    /// method.
+    /// Convert the lattice point `start + m step` to this type. Here, `start` is a lattice point,
+    /// `step` is `2^k`, and `|m|` is below `2^62`. Return `None` if the point is too far from 0 for
+    /// this method.
     fn near(start: f64, m: i64, step: f64) -> Option<Self>;
-    /// Convert the lattice point `m 2^k`, for any `m`. The result must not decrease as `m`
-    /// increases.
+    /// Convert the lattice point `m 2^k` to this type, for any `m`. The result must not decrease as
+    /// `m` increases.
     fn far(m: &IBig, k: i32) -> Self;
     /// Return the least value of the type if `negative` is true, and otherwise the largest value.
     fn end(negative: bool) -> Self;
 }
 impl Landing for f64 {
-    /// If `|m| <= 2^53`, then `m step` is a float. So only the addition rounds.
+    /// If `|m| <= 2^53`, the exact product `m step` is a float. So only the addition rounds.
     #[inline]
     fn near(start: f64, m: i64, step: f64) -> Option<Self> {
         if m.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS {
@@ -42,8 +42,8 @@ impl Landing for f64 {
 }
 /// Return the integer `start / step`. Return `None` if this integer is `2^62` or more in magnitude.
 fn integer(start: f64, step: f64) -> Option<i64> {
-    // The quotient is an integer of at most 53 significant bits. So it is exact, unless it exceeds
-    // all floats.
+    // The quotient is an integer of at most 53 significant bits. So the division is exact, unless
+    // the quotient exceeds all floats.
     let quotient = start / step;
     (quotient.abs() < TWO_62).then_some(quotient as i64)
 }
@@ -90,7 +90,8 @@ pub(super) struct Lattice {
 /// The constants of [`Sum::fast_fixed`].
 #[derive(Clone, Copy, Debug)]
 struct Fixed {
-    /// How many of the lowest bits to drop from the product of the mantissa of the scale and `n`.
+    /// The number of low bits that [`Sum::fast_fixed`] drops from the product of its argument `n`
+    /// and the mantissa of the scale.
     shift: u32,
     width: i64,
     /// The power `2^(k + 52)`.
@@ -113,9 +114,10 @@ impl Fixed {
     /// units of `2^-56`.
     ///
     /// If `|x| >= 2^(k + 52)`, then `x` is a lattice point. Otherwise, the sum of `|x|` and
-    /// `2^(k + 52)` is rounded to a multiple of `2^k`, because this is the unit in its last place.
-    /// The difference `x - start` is a float. The reason is that it is a multiple of the unit in
-    /// the last place of `x`, and its magnitude is at most `|x|`.
+    /// `2^(k + 52)` is rounded to a multiple of `2^k`, which is the unit in the last place of the
+    /// sum.
+    /// The difference `x - start` is a float. The reason is that this difference is a multiple of
+    /// the unit in the last place of `x`, and has a magnitude of at most `|x|`.
     #[inline]
     fn split(&self, x: f64) -> (f64, i64) {
         let Fixed { far, rounder, .. } = *self;
@@ -134,7 +136,8 @@ impl Lattice {
     pub(super) fn new(scale: f64, k: i32) -> Self {
         let (scale, k) = (Dyadic::new(scale), clamp_exponent(k));
         let shift = u32::try_from(61 + k - scale.exponent - PLACES);
-        // For these `k`, all three constants and their units in the last place are normal floats.
+        // For `k` from -966 to 970, the constants `far`, `rounder` and `step` are normal floats.
+        // The units in their last places are also normal floats.
         let shift = shift.ok().filter(|_| (-966..=970).contains(&k)).map(|shift| shift.min(127));
         let fixed = shift.map(|shift| Fixed {
             shift,

@@ -11,7 +11,7 @@
 /// `neg_ln_point` returns for `-ln(u / 2^64)`. The relative error of `y` is at most `8v` (see the
 /// proof at `ln_scaled` below).
 ///
-/// * Upper end: let `u` be the left end of the interval. Then
+/// * Upper end: let `u` be the left end of the interval of `2^64 U`. Then
 ///   `-ln U <= -ln(u / 2^64) <= y / (1 - 8v) <= y (1 + 8.1v)`. The rounding of `y * (1 + 12v)`
 ///   lowers this product by a relative error of less than `1.1v`.
 /// * Lower end, for at least 32 bits: let `u` be the left end and `w = 2^(64 - bits)` the width of
@@ -20,12 +20,12 @@
 ///   `y * (1 - 12v)` is rounded to at most `y (1 - 10.9v)`. The rounding of the difference adds at
 ///   most `v y`.
 /// * For digit 0, the lower end is evaluated at `u = w`, which is the right end of the interval.
-/// * Lower end, for fewer bits: let `u` be the right end of the interval. If `u` is `2^64`, the
-///   bound is 0. Otherwise, the bound is `y (1 - 12v)`.
+/// * Lower end, for fewer than 32 bits: let `u` be the right end of the interval. If `u` is `2^64`,
+///   the bound is 0. Otherwise, the bound is `y (1 - 12v)`.
 ///
 /// Near `U = 1`, the computation uses the exact integer `2^64 - u`. So `hi` has full relative
 /// precision there. For `U >= 1/2`, and apart from the factors `1 ± 12v`, `lo` is smaller than `hi`
-/// by at most twice the width of the interval.
+/// by at most `2 / 2^bits`. This is twice the width of the interval of `U`.
 ///
 /// Cost: about 6 ns for each call, if many calls are independent. The latency of one call is 25 ns.
 /// For at least 32 bits, the code has no branch except for digit 0.
@@ -113,9 +113,10 @@ fn neg_ln_point(u: u64, zeros: u32) -> f64 {
 /// 3. *Evaluation.* All terms of the polynomial are positive. So the relative error of the
 ///    polynomial is at most `1.01 v` times the number of roundings on the longest path. There are
 ///    12 roundings, including the roundings of `z`, of its powers and of the coefficients. The
-///    polynomial is then multiplied by `z` and `s` (2 more roundings). The product is at most
-///    `z * 0.344 < 0.0102` of the result, so its error adds `0.15 v`. The last addition adds `v`.
-///    Together with the errors of items 1 and 2, the relative error of `ln m` is less than `4.8 v`.
+///    polynomial is then multiplied by `z` and `s` (2 more roundings). The product is at most the
+///    fraction `z * 0.344 < 0.0102` of `ln m`, so its error adds `0.15 v`. The last addition adds
+///    `v`. Together with the errors of items 1 and 2, the relative error of `ln m` is less than
+///    `4.8 v`.
 /// 4. *Recombination.* For `k = 0` the products with `k` and both additions are exact. Otherwise
 ///    `|ln m| <= ln(2) / 2 <= |result|`, so the error of `ln m` is at most `4.8 v |result|`.
 ///    `k LN2_HI` is exact. Each of the two additions has a relative error of `v`. The first sum,

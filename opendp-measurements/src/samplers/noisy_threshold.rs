@@ -159,7 +159,7 @@ fn sign(plus: [Bound; 2], minus: [Bound; 2]) -> Option<Ordering> {
 struct Laplace {
     scale: f64,
     negative: bool,
-    /// The first digit of the variable, with its number of bits.
+    /// The first digit of `E`, and the number of bits of this digit.
     first: (u64, u32),
     e: LazyExponential,
 }

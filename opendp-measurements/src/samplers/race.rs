@@ -31,9 +31,10 @@ pub(super) trait Noise {
 /// with the largest first. If there are fewer than `k` scores, return all indices.
 ///
 /// Scores and scale have their exact rational values. The noise is a real number whose digits are
-/// drawn lazily. A candidate is dropped only if its upper bound is below the lower bounds of `k`
-/// other candidates. Two candidates are ordered only if their enclosures are disjoint, so the order
-/// is correct. Ties have probability 0, because the noise has a density.
+/// drawn lazily. A candidate is dropped only if the upper bound of its noisy score is below the
+/// lower bounds of `k` other noisy scores. Two candidates are ordered only if the enclosures of
+/// their noisy scores are disjoint, so the order is correct. Ties have probability 0, because the
+/// noise has a density.
 ///
 /// 1. The best score is subtracted from all scores. The subtraction changes no comparison. The bar
 ///    is the `k`-th largest lower bound of a noisy score so far. A first digit that gives rare,

@@ -22,13 +22,14 @@ use std::sync::LazyLock;
 /// heights are integers times a unit, so they are exact.
 ///
 /// The tail is cut into strips of width 1. If entry 255 is drawn, strip `i` of the tail is drawn
-/// with probability `2^-(i + 1)`. This strip is 32 times as wide as the other strips. So its height
-/// is `unit weight_255 / 32 / 2^(i + 1)`. In the tail, `f(x + 1) < f(x) / 2`. So a height above `f`
-/// in the first strip of the tail gives heights above `f` in all strips of the tail.
+/// with probability `2^-(i + 1)`. This strip is 32 times as wide as a strip outside of the tail. So
+/// its height is `unit weight_255 / 32 / 2^(i + 1)`. In the tail, `f(x + 1) < f(x) / 2`. So a
+/// height above `f` in the first strip of the tail gives heights above `f` in all strips of the
+/// tail.
 ///
-/// Some points are rounded before they are tested. So each height bounds `f` in its strip, and also
-/// outside of the strip, up to a distance of `reach / 32`. Here `reach` is an argument of
-/// `Strips::new`.
+/// Some points are rounded before they are tested. So each height is an upper bound on `f` in its
+/// strip, and also outside of the strip, up to a distance of `reach / 32`. Here `reach` is an
+/// argument of `Strips::new`.
 #[derive(Debug)]
 pub(super) struct Strips {
     shape: Shape,
@@ -187,7 +188,7 @@ impl Strips {
     /// # Bound
     ///
     /// `V` accepts the point if `-ln V > z + ln height`. `z` is from 0 to 60, and `ln height` is
-    /// above -64 and at most slightly above 0. So both terms and their sum are below 64 in
+    /// above -64 and at most slightly above 0. So `z`, `ln height` and their sum are below 64 in
     /// magnitude, and the error of the sum is less than `2^-47`. The addition of `JUDGE_SLACK` adds
     /// an error of at most `2^-48`.
     #[inline]
@@ -314,9 +315,9 @@ impl LazyReal for LazyPoint {
 /// The function `exponent` receives the point and encloses `2^precision z`. `exponent` can draw
 /// digits of the point.
 ///
-/// `accept` terminates with probability 1 if the enclosures of `exponent` shrink to one number. The
-/// enclosure of `V` also shrinks to one number. `V` equals the quotient `e^-z / height` with
-/// probability 0.
+/// If the enclosures of `exponent` shrink to one number, `accept` terminates with probability 1.
+/// The reason is that the enclosure of `V` also shrinks to one number, and that `V` equals the
+/// quotient `e^-z / height` with probability 0.
 pub(super) fn accept<S: RandomSource>(
     point: &mut LazyPoint,
     mut v: LazyUniform,

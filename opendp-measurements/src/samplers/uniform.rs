@@ -5,12 +5,12 @@ use opendp_core::random::{NoEntropy, RandomSource};
 
 /// A uniform real number on (0, 1). Only the digits that are drawn so far are known.
 ///
-/// Let `n` be the integer that the `b` drawn bits represent. The real number is uniform on
-/// `[n, n + 1] / 2^b`. Independent uniform digits are exactly the expansion of a uniform real
-/// number (except for a set of probability 0). Suppose that digits are drawn until every number in
-/// the interval leads to the same decision. Then each decision has the same probability as if all
-/// digits of the real number were known. This type is the "u-rand" of Karney (2016), "Sampling
-/// exactly from the normal distribution", ACM TOMS 42(1), arXiv:1303.6257, section 3.
+/// Let `n` be the integer that the `b` drawn bits represent. Given these bits, the real number is
+/// uniform on `[n, n + 1] / 2^b`. Independent uniform digits are exactly the expansion of a uniform
+/// real number (except for a set of probability 0). Suppose that digits are drawn until every
+/// number in the interval leads to the same decision. Then each decision has the same probability
+/// as if all digits of the real number were known. This type is the "u-rand" of Karney (2016),
+/// "Sampling exactly from the normal distribution", ACM TOMS 42(1), arXiv:1303.6257, section 3.
 #[derive(Clone, Debug)]
 pub struct LazyUniform {
     numerator: UBig,

@@ -82,7 +82,7 @@ use crate::{Scale, SelectionMeasure};
 /// difference is at most the scale times the largest of the `E_j`. The largest of the `E_j` exceeds
 /// `ln(n / alpha)` with probability at most `alpha`. For Gumbel noise, see
 /// [`make_gumbel_max`](crate::make_gumbel_max). The accuracy is known if the domain has a known
-/// size.
+/// size above 0.
 ///
 /// # Errors
 /// * `Argument` when `negate` is false, but the space states that the lowest score is the best

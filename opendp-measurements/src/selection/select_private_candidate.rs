@@ -82,12 +82,12 @@ impl CandidateMeasure for AnyMeasure {
 /// or in approximate max-divergence. The threshold is public. If the threshold is computed from the
 /// same data, also count the loss of this computation.
 ///
-/// With a `stop_probability` of 0, the function never gives up. So if no release of the data can
-/// reach the threshold, the function never returns. Under max-divergence, a function that never
-/// returns reveals nothing. Indeed, if the loss is finite, the function returns either for all data
-/// or for no data. Under approximate max-divergence, a function that never returns can reveal
-/// something about the data. So with a `stop_probability` of 0, the map returns an error if delta
-/// is above 0.
+/// With a `stop_probability` of 0, the function never gives up. So if no score of `measurement` on
+/// the data can reach the threshold, the function never returns. Under max-divergence, a function
+/// that never returns reveals nothing. Indeed, if the loss is finite, the function returns either
+/// for all data or for no data. Under approximate max-divergence, a function that never returns can
+/// reveal something about the data. So with a `stop_probability` of 0, the map returns an error if
+/// delta is above 0.
 ///
 /// # Postcondition
 /// Each round runs the measurement again. The release is the first pair whose score is at least the

@@ -15,8 +15,8 @@ fn laplace_tails_are_the_least_floats_above() {
     tight(laplacian_tail(scale(1.0), 0.0), 0.5);
     tight(laplacian_tail(scale(1.0), 4.0), 0.009_157_819_444_367_09);
     tight(laplacian_tail(scale(2.5), 10.0), 0.009_157_819_444_367_09);
-    // The first value is the tail at 4. Here 4 is the threshold 5 minus the sensitivity 1. The
-    // second value is the tail at 5.
+    // The first value is the tail at 4. `make_laplace_threshold` uses this tail for the threshold 5
+    // and a largest change of 1. The second value is the tail at 5.
     tight(discrete_laplacian_tail(scale(1.0), 4.0), 0.013_389_804_932_698_453);
     tight(discrete_laplacian_tail(scale(1.0), 5.0), 0.004_925_833_956_035_729);
     tight(discrete_laplacian_tail(scale(1.0), 0.0), 0.731_058_578_630_004_9);

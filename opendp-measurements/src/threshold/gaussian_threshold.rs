@@ -39,7 +39,8 @@ use crate::{Gaussian, Scale, ThresholdNumber};
 /// `(rho, delta) = map(d_in)`. Two releases are `map(d_in)`-close if two conditions hold. First,
 /// for each release, there is an event of probability at least `1 - delta`. Second, for every order
 /// `a > 1`, the Renyi divergence of the releases, conditioned on these events, is at most `a rho`.
-/// A release lists its keys in an order that depends only on the released keys and numbers.
+/// A release lists its keys in an order that depends only on the released keys and numbers, and on
+/// the random seed of the released map.
 ///
 /// # Map
 /// Let `d_in = (l0, l2, linf)`. If `linf` is above `l2`, `linf` is first replaced by `l2`. For

@@ -40,7 +40,7 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// First, for each release, there is an event of probability at least `1 - delta`. Second, the
 /// max-divergence of the releases, conditioned on these events, is at most `epsilon`. So the
 /// releases are `(epsilon, delta)`-indistinguishable. A release lists its keys in an order that
-/// depends only on the released keys and numbers.
+/// depends only on the released keys and numbers, and on the random seed of the released map.
 ///
 /// # Map
 /// Let `d_in = (l0, l1, linf)`. If `linf` is above `l1`, `linf` is first replaced by `l1`. For

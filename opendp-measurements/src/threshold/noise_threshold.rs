@@ -92,7 +92,8 @@ mechanisms! {
 /// # Proof
 /// For approximate max-divergence, this function calls the same internal function as
 /// `make_laplace_threshold`, with the same arguments. For approximate zero-concentrated divergence,
-/// it calls the same internal function as `make_gaussian_threshold`, with the same arguments.
+/// this function calls the same internal function as `make_gaussian_threshold`, with the same
+/// arguments.
 ///
 /// # Errors
 /// The errors of [`make_laplace_threshold`](crate::make_laplace_threshold) for approximate

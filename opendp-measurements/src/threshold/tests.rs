@@ -192,7 +192,8 @@ fn delta_covers_what_the_lattice_rounds_up() {
         let (rate, slack) = rate(&release, 1.0);
         assert!((rate - delta).abs() < slack, "{threshold} {k}: {rate} for {delta}");
     }
-    // The control: a delta is too small if it ignores that rounding adds up to half a lattice step.
+    // The control: rounding to the lattice can raise a number by half a lattice step. A delta that
+    // ignores this rounding is too small.
     let control = laplacian_tail(scale(1.0), 3.0).unwrap();
     let (rate, slack) = rate(&laplace_f64(1.0, 4.0, Some(2)), 1.0);
     assert!(control < rate - slack, "{control} goes unnoticed");

@@ -60,8 +60,9 @@ pub enum Goal {
 /// Gaussian noise. Choices among candidates get exponential or Gumbel noise. The plan divides the
 /// budget between pure losses, Gaussian noise and deltas. If nothing was spent before, the scales
 /// are within one percent of the best scales for these kinds of noise. Later questions then use the
-/// same division of the budget. If something was spent before, the plan uses the filters that are
-/// still open. Its scales can then be larger than the best scales.
+/// same division of the budget. If something was spent before, the earlier releases have already
+/// limited the possible divisions of the budget. The scales of the plan can then be larger than the
+/// best scales.
 ///
 /// A question that finds keys has a threshold, which hides keys with lower noisy counts. If such a
 /// question has a weight, its threshold counts as an error, in addition to the error of the noise.
@@ -72,10 +73,11 @@ pub enum Goal {
 /// goals are weights, no question has a threshold, and the releases have at most 16 different
 /// losses. Then each release gets a share of the budget, and a pair of distributions defines
 /// this share ([`SharedAccount`](opendp_measurements::accounting::SharedAccount)). The account
-/// composes the distributions of the losses. So plans with choices need less noise than with
-/// filters. Under the same conditions, Gaussian noise on integers is discrete, if discrete noise
-/// makes the errors smaller. Continuous noise is rounded, which adds 1/12 to the mean square error
-/// of each number.
+/// composes these distributions. For plans with choices, this composition is tighter than the
+/// bounds of an [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount), so these
+/// plans need less noise. Under the same conditions, Gaussian noise on integers is discrete, if
+/// discrete noise makes the errors smaller. Continuous noise is rounded, which adds 1/12 to the
+/// mean square error of each number.
 ///
 /// ```
 /// # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};

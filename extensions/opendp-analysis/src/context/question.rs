@@ -14,8 +14,8 @@ use super::report::{Entry, ErrorIn};
 use super::terms::DISCRETE;
 use super::{Accounted, Context, Noised};
 
-/// A question that is ready to be asked. The noise of the question fits its share of the budget,
-/// and nothing has been spent.
+/// A question that is ready to be asked. Its noise is known, and its cost fits its share of the
+/// budget. Nothing has been spent.
 pub struct Question<'c, MO: Accounted, TO: Carrier> {
     pub(super) known: Known<'c, MO>,
     pub(super) measurement: OfTable<MO, TO>,
@@ -295,9 +295,9 @@ impl<MO: Accounted, TO: Released<Intervals = Vec<(f64, f64)>>> Answer<MO, TO> {
 }
 impl<MO: Accounted, TO: Released> Answer<MO, TO> {
     /// Return an interval that contains the true number except with probability `alpha`. For
-    /// several numbers, return one interval for each number. Except with probability `alpha`, each
-    /// interval contains its true number. Intervals include the error of noise, and exclude the
-    /// error of clamping.
+    /// several numbers, return one interval for each number. Except with probability `alpha`, all
+    /// of these intervals contain their true numbers. Intervals include the error of noise, and
+    /// exclude the error of clamping.
     ///
     /// # Errors
     /// The errors of [`confidence_interval`].

@@ -100,8 +100,7 @@ pub trait Journal: Send + Sync {
         entries.iter().try_for_each(|entry| self.record(entry))
     }
     /// Whether the journal can record the [reserve](Entry::reserved) or the [shares](Entry::shares)
-    /// of a plan. If not, a plan uses the open filters of the account. The plan then needs a little
-    /// more noise than with a reserve or with shares.
+    /// of a plan. If not, plans make no reserve and no shares, and need a little more noise.
     fn reserves(&self) -> bool {
         true
     }

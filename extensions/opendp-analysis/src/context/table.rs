@@ -304,8 +304,9 @@ type Keep = Arc<dyn Fn(&Table, &mut [bool]) -> Result<()> + Send + Sync>;
 /// these records, or the records themselves.
 ///
 /// # Proof
-/// Filters and columns look at one record at a time. So one more record in the table gives at most
-/// one more row. Tables at symmetric distance `d` give rows at symmetric distance at most `d`.
+/// A record gives one row or no row, and this result depends only on the record. So one more record
+/// in the table gives at most one more row. Tables at symmetric distance `d` give rows at symmetric
+/// distance at most `d`.
 #[derive(Clone, Default)]
 pub(crate) struct Source {
     filters: Vec<Keep>,

@@ -193,8 +193,8 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
     fn room(&self, kind: Kind) -> Result<Room> {
         self.context.room(self.share.as_ref().map_err(Error::clone)?, kind)
     }
-    /// The account can refuse the cost, because it rounds the loss up. Then increase the scale to
-    /// the next float, at most 64 times.
+    /// The account rounds the loss up, so it can refuse the cost. As long as it refuses the cost,
+    /// increase the scale to the next float, at most 64 times.
     fn admitted(&self, mut dials: Dials, losses: &LossesAt<'_, MO>) -> Result<Dials> {
         let mut trials = 0;
         loop {

@@ -271,7 +271,7 @@ fn a_public_number_of_rows_needs_no_resizing() {
     // One of a thousand values changes by at most 9900.3, so their mean changes by at most 9.9003.
     // At a rho of 0.5, the scale of Gaussian noise is equal to this change.
     assert!((question.scale() - 9.9003).abs() < 1e-6, "{}", question.scale());
-    // The number of adults is not public.
+    // The number of adults is not public, so their mean is an error.
     let adults = context.query().filter("age", |age: &i64| 18 <= *age).column::<f64>("income");
     let error = adults.impute(0.0).clamp(0.0, 1.0).mean().gaussian().unwrap_err().to_string();
     assert!(error.contains("known number of rows"), "{error}");

@@ -159,8 +159,9 @@ fn the_error_is_smaller_than_that_of_one_choice_for_each_quantile() {
     assert!(together.map(&1).unwrap() <= rho * (1.0 + 1e-9));
     let apart = |alpha: f64| {
         let (measure, scale) = (TheMeasure(ZeroConcentratedDivergence), Scale::new(scale(9.0)));
-        // One row changes the scores by a range of at most `2 max(alpha, 1 - alpha)`. With noise of
-        // this multiple of the scale, the `rho` is the same for each `alpha`.
+        // One row changes all scores. The range of these changes is at most
+        // `2 max(alpha, 1 - alpha)`. If the scale of the noise is multiplied by this range, `rho`
+        // is the same for each `alpha`.
         let scale = scale.unwrap().value() * 2.0 * alpha.max(1.0 - alpha);
         let (alpha, scale) = (Alpha::new(alpha).unwrap(), Scale::new(scale).unwrap());
         make_private_quantile(space(), measure, years.clone(), alpha, scale).unwrap()

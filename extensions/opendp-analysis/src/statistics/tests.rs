@@ -60,13 +60,13 @@ fn the_noise_is_that_of_the_loss_and_intervals_cover_the_truth() {
             });
         }
     }
-    // Of 100 intervals of each kind, at most 5 are expected to miss. 19 misses are six standard
-    // deviations above 5.
+    // Of 100 intervals of each kind, at most 5 are expected to miss. 19 misses are more than six
+    // standard deviations above 5.
     assert!(missed.iter().all(|missed| *missed < 19), "{missed:?}");
     assert!(0 < missed.iter().sum::<usize>(), "the control: intervals that are not too wide");
     // The magnitude of noise of scale 2 is at least 2 with probability 46 %. The probability would
-    // be 20 % for scale 1, and 68 % for scale 4. At 46 %, 137 of 300 errors are expected, and six
-    // standard deviations are 51.
+    // be 20 % for scale 1, and 68 % for scale 4. At 46 %, 137 of 300 magnitudes are expected to be
+    // at least 2, and six standard deviations are 51.
     let errors = (0..300).filter(|_| 2.0 <= (count(&rows, 0.5).unwrap().value - 1000.0).abs());
     assert!((87..188).contains(&errors.count()));
 }

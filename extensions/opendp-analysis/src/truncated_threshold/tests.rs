@@ -137,8 +137,8 @@ fn at_one_loss_more_keys_are_released_than_with_laplace_noise() {
             let laplace = if 0.0 < noise { tail } else { 1.0 - tail };
             assert!(laplace <= released * (1.0 + 1e-6), "{epsilon} {count}: {laplace} {released}");
             (ours, others) = (ours + released, others + laplace);
-            // The variance of the noise is also at most the variance of Laplace noise without
-            // truncation.
+            // Let the error of a hidden key be 0. Then the mean square error is at most the
+            // variance of Laplace noise without truncation.
             let square =
                 |(noisy, mass): (usize, &f64)| mass * (noisy as f64 - count as f64).powi(2);
             let variance: f64 = law.iter().enumerate().map(square).sum();

@@ -116,6 +116,6 @@ fn a_measurement_is_compared_with_its_own_map() {
     assert!(0.8 < honest.epsilon, "{honest:?}");
     assert!(private(&reported(2, ln(3.0)), (&true, &false), trial).is_err());
     // The two inputs are equal, so the true epsilon is 0. The result is a lower bound on the true
-    // epsilon.
+    // epsilon, so it must not be far above 0.
     assert!(private(&reported(4, ln(3.0)), (&true, &true), trial).unwrap().epsilon < 0.1);
 }

@@ -77,9 +77,9 @@ fn write_pot(pot: &Pot) -> Json {
     if let Some(order) = &pot.order {
         json["order"] = order.to_string().into();
     }
-    // Write each of the names "concentrated" and "planned" only if the filter has this property.
-    // The JSON of older versions contains neither of these names, because older versions have no
-    // concentrated and no planned filters.
+    // Write each of the names "concentrated" and "planned" only if the filter has the property of
+    // this name. The JSON of older versions contains neither of these names, because older versions
+    // have no concentrated and no planned filters.
     for (name, set) in [("concentrated", pot.concentrated), ("planned", pot.planned)] {
         if set {
             json[name] = true.into();

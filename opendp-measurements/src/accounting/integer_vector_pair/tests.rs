@@ -213,7 +213,8 @@ fn noise_that_is_smoothed_once_bounds_releases_of_any_shifts() {
         let all = count as i64 * square;
         let laws: Vec<Law> =
             shifts(square, square).iter().map(|shift| projected(shift, scale)).collect();
-        // Each release can have a different shift. So compute the law of each choice of shifts.
+        // Each release can have a different shift. So compute the law of the sum for each
+        // combination of shifts.
         let mut sums = vec![Law::from([(0, 1.0)])];
         for _ in 0..count {
             sums = sums.iter().flat_map(|sum| laws.iter().map(|law| convolve(sum, law))).collect();

@@ -8,7 +8,8 @@ use super::{SHARE, Target, Tilt, omitted};
 struct Sum {
     tilt: f64,
     all: Tilt,
-    /// `ln M`, and a bound on the error of `ln M`.
+    /// `ln M(t)` at the tilt `t` (see the proof at `Inversion`), and a bound on the error of
+    /// `ln M(t)`.
     log: (f64, f64),
     centre: f64,
     variance: f64,
@@ -109,8 +110,9 @@ impl WavePlan {
         let excess = (sum.log.0 - tilt * expected - log_delta).max(0.0);
         let needed = excess - ln(SHARE * tolerance);
         let guess = (2.0 * needed / sum.variance).sqrt();
-        // As `share` grows, `length` first falls and then grows. For normal losses, the best
-        // `share` is 1.
+        // Another tilt is `by` above or below `tilt`. `length` is the least `2 pi / spacing` at
+        // which the bound on the repetitions from the other tilt is small enough. As `share` grows,
+        // `length` first falls and then grows. For normal losses, the best `share` is 1.
         let side = |sign: f64| {
             let reach = |share: f64| {
                 let by = if sign < 0.0 { (share * guess).min(tilt) } else { share * guess };

@@ -7,8 +7,8 @@ use super::super::inversion::Target;
 use super::super::pair::Grid;
 use super::{PairCount, each, reach, saddle_point};
 
-/// The maximum planned number of buckets of one pair, and the number of buckets that is divided
-/// evenly among all pairs. At least 256 buckets are planned for each pair.
+/// The second number of buckets is divided evenly among all pairs. But at most the first number of
+/// buckets, and at least 256 buckets, are planned for each pair.
 const BUCKETS: (f64, f64) = (4096.0, 32768.0);
 /// The maximum number of buckets in the shortest interval that contains 0 and a range of losses.
 const FINEST: f64 = 65536.0;
@@ -48,7 +48,8 @@ impl Coarse {
         let (losses, below) = each(parts.iter().zip(&ranges), coarsened).into_iter().unzip();
         Coarse { losses, below, ranges }
     }
-    /// Put the losses on grids that are fine where the losses matter, and estimate the result.
+    /// Put the losses on grids, and estimate the result. The ranges of the grids are narrowed until
+    /// no range becomes much narrower, but at most `ROUNDS` times.
     pub(super) fn of(
         parts: &[PairCount],
         target: Target,

@@ -12,8 +12,8 @@ fn exact(mu: f64, rate: f64, epsilon: f64) -> f64 {
     rate * gaussian_delta(mu, ((epsilon.exp() - 1.0 + rate) / rate).ln()).unwrap().upper
 }
 
-/// For one release on a sample, the loss is nearly always tiny, and rarely large. The coarse
-/// estimate of such a loss is poor, so a tight bound needs a second plan.
+/// For one release on a sample, the loss is nearly always tiny, and rarely large. Then the
+/// coarse estimate is poor. So a tight bound needs a second plan, which is made from a first bound.
 #[test]
 fn one_release_on_a_sample_is_within_a_tenth_of_a_percent() {
     for (mu, rate) in [(1.0, 0.01), (1.0, 0.001), (0.3, 0.01), (3.0, 0.01), (1.0, 0.3)] {

@@ -13,8 +13,9 @@ impl ReplacedPair {
     /// Let `q` be the rate, `other = added - replaced` and `b = (1 / q - 1)(1 - e^-x)`. An output
     /// `y` with the loss `x` is a zero of
     /// `f(y) = added y - added^2 / 2 - x - ln(b + e^(other y - other^2 / 2))`. If `f(y)` is `r`,
-    /// the loss at `y` is within `|r|` of `x`. The slope of `f` is between `added` and
-    /// `replaced`, because `replaced` is `added - other`. The magnitude of the second derivative is
+    /// the loss at `y` is within `|r|` of `x`. The slope of `f` is `added - w other`,
+    /// with a number `w` from 0 to 1. So the slope is between `added` and `replaced`, because
+    /// `replaced` is `added - other`. The magnitude of the second derivative is
     /// at most `other^2 / 4`. Take one Newton step from `y`. Then the error of the loss is at most
     /// `f(y)^2 other^2 / 8` divided by the square of the smallest slope.
     fn outputs(&self, step: f64, count: usize) -> (Vec<f64>, f64) {
@@ -43,7 +44,7 @@ impl ReplacedPair {
             }
             by = y - start;
             if !(y < end) {
-                // Beyond this output, the mass of the noise is negligible.
+                // Beyond the output `end`, the mass of the noise is negligible.
                 outputs.resize(count + 1, end);
                 break;
             }

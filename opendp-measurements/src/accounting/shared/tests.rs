@@ -66,7 +66,8 @@ fn law(pair: &SharePair, worst: bool) -> (Box<dyn Fn(f64, f64) -> f64>, Vec<(f64
         _ => panic!("{pair:?}"),
     }
 }
-/// Compute delta of a composition by plain convolution. All losses are rounded up (`up`) or down.
+/// Compute delta of a composition by plain convolution. If `up` is true, all losses are rounded up,
+/// and otherwise down. For `worst`, see [`law`].
 fn independent(shares: &[SharePair], epsilon: f64, (up, worst): (bool, bool)) -> f64 {
     let mut total = vec![1.0];
     let mut first = 0i64;

@@ -22,7 +22,8 @@ fn root(tail: impl Fn(f64) -> f64, alpha: f64) -> f64 {
     }
     high
 }
-/// Return whether a bound is at least the exact value and close to the exact value.
+/// Return whether a bound is at least the exact value (up to a rounding error), and exceeds it by
+/// at most the relative amount `by`.
 fn certain(found: f64, exact: f64, by: f64) -> bool {
     exact * (1.0 - 1e-12) <= found && found <= exact * (1.0 + by)
 }
@@ -173,9 +174,9 @@ fn noises_that_are_cut_off_may_all_be_on_one_side() {
     for alpha in [0.5, 0.05, 1e-4, 1e-8] {
         let (found, exact) = (sum_of(&terms, alpha).unwrap(), cut_exactly(10, alpha));
         assert!((found - exact).abs() < 1e-9, "{alpha}: {found} {exact}");
-        // The first control: if the same noise is not cut off, and alpha is at least 0.01, the
-        // bound is much smaller than the exact value. The second control: the union bound is much
-        // larger than the bound of `sum_of`.
+        // The first control: for 11 such noises that are not cut off, the bound is much smaller
+        // than the exact value if alpha is at least 0.01. The second control: the union bound is
+        // much larger than the bound of `sum_of`.
         assert!(alpha < 0.01 || sum_of(&uncut, alpha).unwrap() < 0.9 * exact);
         assert!(found < 0.8 * together(&terms, alpha).unwrap(), "{alpha}: {found}");
     }
@@ -263,7 +264,7 @@ fn drawn_sums_are_beyond_the_bound_as_often_as_it_says() {
     let beyond = |t: f64| draws.iter().filter(|x| t < x.abs()).count() as f64 / 1e5;
     for alpha in [0.5, 0.1, 0.01] {
         let t = sum_of(&terms, alpha).unwrap();
-        // The slack is six standard deviations of the observed frequency.
+        // The slack is at least six standard deviations of the observed frequency.
         let slack = 6.0 * (alpha / 1e5_f64).sqrt();
         assert!(beyond(t) <= alpha + slack, "{alpha}: {}", beyond(t));
         // The sums are multiples of 1/2, and the result is the least bound. So the next smaller

@@ -264,8 +264,8 @@ fn pure_losses_shrink_by_the_formula_and_groups_cost_at_most_their_number() {
     assert_eq!(pure(1.0).map(&3).unwrap(), 3.0);
     let three = ((1.0 - 0.9_f64.powi(3)) * 3_f64.exp_m1()).ln_1p();
     assert!(near(pure(0.1).map(&3).unwrap(), three.min(3.0 * single)));
-    // At every rate, the loss that the map states for two records is at least the exact loss for
-    // the worst two data sets.
+    // At the rates 0.01, 0.5 and 0.99, the loss that the map states for two records is at least the
+    // exact loss for two data sets. One data set has two records, and the other data set is empty.
     for rate in [0.01, 0.5, 0.99] {
         let (x, y) = (poisson(&[1, 1], rate), poisson(&[], rate));
         let exact = x.iter().zip(&y).map(|(p, q)| (p / q).ln().abs()).fold(0.0, f64::max);

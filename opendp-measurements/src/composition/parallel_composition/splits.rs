@@ -89,8 +89,8 @@ impl Splits<'_> {
             .reduce(|left, right| Ok(left?.max(right?)))
             .unwrap_or_else(|| self.measure.compose(&[]))
     }
-    /// Compute the maximum over all splits of at most `d_in` rows, part by part. For `k` parts and
-    /// `d` changed rows, the cost is `k d^2 / 2` compositions.
+    /// Compute the largest composed loss over all splits of at most `d_in` rows, part by part. For
+    /// `k` parts and `d` changed rows, the cost is `k d^2 / 2` compositions.
     fn over_these_parts(&self, d_in: u32) -> Result<f64> {
         let nothing = self.measure.compose(&[])?;
         let rows = usize::try_from(d_in).unwrap_or(usize::MAX);
@@ -114,13 +114,13 @@ impl Splits<'_> {
         }
         Ok(worst[rows])
     }
-    /// Return the maximum over all splits among any number of parts. At each number of rows, each
-    /// of these parts has the largest loss of the given parts. For `d` changed rows, the cost is
-    /// `d^2 / 2` compositions.
+    /// Return the largest composed loss over all splits of `d_in` rows among any number of parts.
+    /// At each number of rows, each of these parts has the largest loss of the given parts. For `d`
+    /// changed rows, the cost is `d^2 / 2` compositions.
     fn over_any_parts(&self, d_in: u32) -> Result<f64> {
         let nothing = self.measure.compose(&[])?;
         // For each number of changed rows, `alone` contains the loss if all these rows are in one
-        // part, and `worst` contains the worst loss.
+        // part, and `worst` contains the worst loss over all splits of these rows.
         let (mut alone, mut worst) = (vec![nothing], vec![nothing]);
         for (d, before) in (1..=d_in).zip(0..) {
             alone.push(self.loss_of_any(d)?.max(alone[before]));
@@ -146,8 +146,9 @@ impl Splits<'_> {
         losses.truncate(count);
         self.measure.compose(&losses)
     }
-    /// Return `d_in` times the largest loss per changed row, if losses can be added. Return `None`
-    /// if this bound is not finite, or takes too many steps.
+    /// Return an upper bound on `d_in` times the largest loss per changed row, if losses can be
+    /// added. Return `None` if losses cannot be added, or if the bound is not finite or takes too
+    /// many steps.
     ///
     /// The numbers from 1 to `d_in` are divided into intervals `[low, high]`. An interval
     /// contributes the largest loss at `high`, divided by `low`. So the intervals raise the bound

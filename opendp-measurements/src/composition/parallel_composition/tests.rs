@@ -135,8 +135,9 @@ fn copies_are_known_before_they_are_erased() {
         make_parallel_composition(rows(), last_digit(), copies).unwrap().map(&d).unwrap()
     };
     assert!((loss(30_000, 10) - 0.1).abs() < 1e-12 && (loss(640, 640) - 6.4).abs() < 1e-9);
-    // The control: different objects with equal maps are not copies. There are too many different
-    // maps to search, so the loss is the first upper bound: ten times the loss 0.1 of one part.
+    // The control: measurements that are made separately are not copies, even if their maps are
+    // equal. There are too many maps to search. So the loss is the upper bound of `of_largest`: ten
+    // times the loss 0.1 of one part.
     let others = (0..30_000).map(|_| laplace(100.0)).collect();
     let others = make_parallel_composition(rows(), last_digit(), others).unwrap();
     assert!(0.9 < others.map(&10).unwrap());

@@ -124,7 +124,8 @@ fn a_refusal_changes_nothing_and_smaller_questions_go_on() {
     let bounds = opendp_core::Bounds::new(0, 9).unwrap();
     let other = Space::new(AtomDomain::bounded(bounds), Change::new()).unwrap();
     let other = make_laplace(other, Scale::new(10.0).unwrap(), None).unwrap();
-    // The session expects its own domain.
+    // The error states the domain of the session as expected, and the domain of the question as
+    // found.
     let Err(Error::DomainMismatch { expected, found }) = session.ask(&other) else { panic!() };
     assert!(!expected.contains("bounds") && found.contains("bounds"), "{expected} {found}");
     assert_eq!(session.left().unwrap(), 0.5);
@@ -303,8 +304,8 @@ fn erased_questions_are_answered_too() {
 fn a_question_takes_as_long_after_many_as_after_few() {
     // The session stores only the sum of the losses, and not the list of the losses. The memory for
     // this sum is bounded, so the time to answer a question does not grow with the number of
-    // questions. The questions repeat after 1,000 questions. So, up to rounding, the loss of 20,000
-    // questions is 20 times the loss of 1,000 questions.
+    // questions. The sequence of questions repeats after 1,000 questions. So, up to rounding, the
+    // loss of 20,000 questions is 20 times the loss of 1,000 questions.
     let account = |questions: u32| {
         let session = session(1e9);
         for i in 0..questions {

@@ -130,7 +130,8 @@ fn refuses_what_would_not_be_private_or_cannot_be() {
         make_randomized_response_bitvec(space, f, false).unwrap_err()
     };
     let sized = BitVectorDomain::new().with_size(3);
-    // OpenDP #2930: a release has the length of its input.
+    // A release reveals the length of its input, so a domain without a size is refused (OpenDP
+    // #2930).
     let unsized_error = error(BitVectorDomain::new().with_max_weight(4), 0.5);
     assert_eq!(unsized_error.kind(), "MakeMeasurement");
     assert!(unsized_error.to_string().contains("size"), "{unsized_error}");

@@ -1,4 +1,5 @@
-//! The weights of noise magnitudes. Integers, in units of a power of two, bound each weight.
+//! The weights of noise magnitudes. The bounds on each weight are integers, in units of a power of
+//! two.
 
 use crate::samplers::Dyadic;
 use dashu_int::{IBig, UBig};
@@ -75,7 +76,7 @@ impl Weights {
     /// then differ by `2^-8` in units of `2^-bits`. The exponents `-x_j` are at most 0, where the
     /// exponential function has a slope of at most 1. So this difference changes the bounds of
     /// `enclose` by at most `2^-8`. For an exact exponent, each bound of `enclose` would differ
-    /// from the exact value by at most 2.
+    /// from the exact value `2^bits w_j` by at most 2.
     fn exponent(&self, j: u64, precision: usize) -> (IBig, IBig) {
         let lower = IBig::from(((&self.numerator * self.f(j)) << precision) / &self.denominator);
         let upper = &lower + IBig::ONE;

@@ -17,8 +17,8 @@ pub(super) trait Field {
     /// Return the distance between a score and the best score, as an integer and an exponent.
     fn exact_distance(&self, index: usize) -> (UBig, i64);
     /// Set the gate, which is a score. From then on, scores that are not better than the gate are
-    /// excluded. The gate must be worse than the best score by at least `distance`. If no such gate
-    /// can be computed, exclude no score. Return whether there is a gate.
+    /// excluded. The gate must be worse than the best score by at least `distance`. Return true if
+    /// such a gate can be computed. Otherwise, return false. Then the caller excludes no score.
     fn shut(&mut self, distance: f64) -> bool;
     /// Find the index of the first score that is better than the gate. Search only a range of
     /// indices within one block.
@@ -117,10 +117,10 @@ fn difference((m, e): (IBig, i64), (n, f): (IBig, i64)) -> (UBig, i64) {
     (distance, exponent)
 }
 
-/// Return the number of each block and its range of indices. The `FIRST` blocks whose best scores
-/// are nearest to the best of all scores come first. The distances are rounded before they are
-/// compared. Every order of the blocks gives a correct result, so the rounding can change only the
-/// speed.
+/// Return the number of each block and its range of indices. The list begins with the 16 blocks
+/// (`FIRST`) whose best scores are nearest to the best of all scores. The distances are rounded
+/// before they are compared. Every order of the blocks gives a correct result, so the rounding can
+/// change only the speed.
 pub(super) fn ordered(field: &dyn Field) -> impl Iterator<Item = (usize, Range<usize>)> + use<> {
     let scores = field.count();
     let mut order: Vec<(f64, usize)> = field.distances_of_blocks().into_iter().zip(0..).collect();

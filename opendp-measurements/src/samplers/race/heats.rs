@@ -53,7 +53,7 @@ impl<'a, F: Field> Heats<'a, F> {
     /// Draw the first digits of all candidates that can be among the `k` largest. After the draw,
     /// keep the candidates that can still be among the `k` largest.
     ///
-    /// Blocks of good scores come first, so the bar is high from the beginning. [`Hits`] draws the
+    /// Blocks of good scores come first, so the bar is high after few draws. [`Hits`] draws the
     /// digits. A candidate without a hit has noise of at most `-ln p`, where `p` is the probability
     /// of a hit. If noise of this size cannot raise the score of the candidate to the bar, the
     /// first digit of the candidate is not drawn.
@@ -108,9 +108,9 @@ impl<'a, F: Field> Heats<'a, F> {
         }
         let Some((near, far)) = self.field.distance(index) else { return };
         // Let q be the exact quotient of `near` and the scale. If the term in the parentheses is
-        // finite, it is at most q (see `inverse`). If `cap - q` is at least the height, the rounded
-        // difference is also at least the height, because rounding is monotone and the height is a
-        // float.
+        // finite, it is at most q (see `inverse`). If the noisy score can reach the bar, `cap - q`
+        // is at least the height. Then the rounded difference is also at least the height, because
+        // rounding is monotone and the height is a float.
         if cap - (near * self.inverse - f64::MIN_POSITIVE) < self.height {
             return;
         }
@@ -167,8 +167,8 @@ fn drop_below(height: f64, left: &mut Vec<Candidate>) {
 /// the factor `(1 + v)^3`, and `(1 + v)^3 (1 - 8v) < 1`. If the product `near * inverse` is
 /// subnormal, the error of the product is less than `MIN_POSITIVE`, and the subtraction of
 /// `MIN_POSITIVE` is exact. For other products, this subtraction only decreases the bound. If the
-/// product is infinite, the exact quotient also exceeds all floats. For scales at the ends of the
-/// range, `1 / scale` could be subnormal or overflow, so `inverse` is 0.
+/// product is infinite, the exact quotient also exceeds all floats. For scales below `1e-290` or
+/// above `1e290`, `1 / scale` could overflow or be subnormal, so `inverse` is 0.
 fn inverse(scale: f64) -> f64 {
     if (1e-290..=1e290).contains(&scale) { (1.0 / scale) * (1.0 - 4.0 * f64::EPSILON) } else { 0.0 }
 }
@@ -253,9 +253,9 @@ mod tests {
         assert!(!is_below(1.0 / 10.0 - f64::MIN_POSITIVE, 1.0, 10.0));
     }
 
-    /// Check that the scores that the gate excludes are certainly below the bar. Let `d` be the
-    /// distance of a score to the best score. The score is below the bar if the largest noise
-    /// without a hit, minus `d / scale`, is less than the height of the bar.
+    /// Check that candidates that the gate excludes cannot reach the bar without a hit. Let `d` be
+    /// the distance of the gate to the best score. The check is that the largest noise without a
+    /// hit, minus `d / scale`, is less than the height of the bar.
     fn is_shut(gate: impl Score, best: impl Score, scale: f64, height: f64) -> bool {
         let unit = 1200;
         let aligned = |(m, e): (IBig, i64)| m << (e + unit) as usize;

@@ -28,8 +28,8 @@ pub(super) fn fit(draws: &[i128], scale: f64) -> f64 {
     chi_square(&observed, &expected)
 }
 
-/// Test the moments and the symmetry. Each sample mean must be within six standard deviations of
-/// its expectation.
+/// Test the moments, the symmetry and the frequency of large magnitudes. Each sample mean must be
+/// within six standard deviations of its expectation.
 pub(super) fn moments_agree(draws: &[i128], scale: f64) {
     let n = draws.len() as f64;
     let q = (-1.0 / scale).exp();
@@ -99,8 +99,9 @@ fn rounded_continuous_noise_would_be_noticed() {
 /// For a large scale, compare draws with their distribution in 200 buckets. The edges of the
 /// buckets are quantiles of the continuous Laplace distribution.
 ///
-/// A draw `K` is an integer with `P[|K| >= m] = 2 q^m / (1 + q)` for `m >= 1`. The quantiles are
-/// real numbers, so they are rounded down to integers.
+/// A draw `K` is an integer with `P[|K| >= m] = 2 q^m / (1 + q)` for `m >= 1`. At a scale of about
+/// 1e12, the factor `2 / (1 + q)` is nearly 1, so the test omits this factor. The draws are
+/// integers, so the quantiles are rounded down to integers.
 fn bucket_fit(draws: &[i128], scale: f64) -> f64 {
     let buckets = 100;
     let edge = |i: usize| (-(1.0 - i as f64 / buckets as f64).ln() * 1e12).floor() as i128;

@@ -95,10 +95,11 @@ fn equal_scores_are_chosen_equally_often() {
     }
 }
 /// Compute the probability that the chosen score is a best score. There are `ahead` equal best
-/// scores, and `behind` other scores, which are lower by `gap` times the scale. Decide for each
-/// lower score, independently and with probability `p`, whether a visit would accept it. So the
-/// number of acceptable lower scores is binomial. All best scores are acceptable. The first
-/// acceptable score in random order is chosen, so all acceptable scores are equally likely.
+/// scores, and `behind` other scores, which are lower by `gap` times the scale. A score is
+/// acceptable if a visit would accept it. Each lower score is independently acceptable, with
+/// probability `p = e^-gap`. So the number of acceptable lower scores is binomial. All best scores
+/// are acceptable. The first acceptable score in random order is chosen, so all acceptable scores
+/// are equally likely.
 fn of_the_first_class(ahead: f64, behind: i32, gap: f64) -> f64 {
     let p = (-gap).exp();
     let (mut probability, mut sum) = ((1.0 - p).powi(behind), 0.0);
@@ -163,7 +164,7 @@ fn no_candidate_and_a_single_one_draw_nothing() {
     assert_eq!(source.attempts(), 0);
     let mut tape = Tape::<64>::new(vec![1]);
     // The first word decides that no candidate has a rare first digit (a hit). The digits of the
-    // three candidates take more words.
+    // three candidates take more words, but the tape has only one word.
     assert_eq!(permute_and_flip(&[3.0, 1.0, 1.0], 1.0, Optimize::Max, &mut tape), Err(NoEntropy));
 }
 #[test]

@@ -165,7 +165,8 @@ enum Counts {
     /// A question of the same plan finds the keys, and its answer has the counts.
     Keys(Asked<HashMap<String, i64>>),
 }
-/// A question about groups, and the question that finds the keys of its groups.
+/// A question about groups. If another question finds the keys of its groups, `finds` is that
+/// question.
 struct About<'c, MO: Accounted> {
     groups: Groups<'c, MO>,
     grouping: Grouping,
@@ -190,7 +191,7 @@ where
     /// were released before, a mean can have a wanted accuracy, too: see
     /// [`counted`](Groups::counted). The wanted accuracy bounds the distance between the answer and
     /// the mean of the clamped rows, for each group that has rows. The bound holds except with
-    /// probability [`Context::ALPHA`]. The accuracy includes the errors of the counts.
+    /// probability [`Context::ALPHA`]. It accounts for the errors of the released counts, too.
     ///
     /// If the question [finds its keys](Groups::find_keys), the keys are released first, and the
     /// other releases are about these keys. A weight then also applies to the question that finds
@@ -259,8 +260,8 @@ where
         }
         Ok(made)
     }
-    /// Add a release about each group. If an earlier question finds the keys of the groups, the
-    /// release is made from these keys.
+    /// Add a release about each group. If an earlier question of the plan finds the keys of the
+    /// groups, the release is built when these keys are known.
     fn ask_about<TO: Carrier, Q: Planned<'c, MO, TO>>(
         &mut self,
         about: &About<'c, MO>,

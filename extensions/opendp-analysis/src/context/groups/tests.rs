@@ -6,7 +6,7 @@ use super::answer::Moments;
 use super::*;
 use crate::context::Noised;
 
-/// A row has an education from 0 to 4, a sex and an age. Some ages are outside of the bounds 20 and
+/// A row has an education (0, 1 or 4), a sex and an age. Some ages are outside of the bounds 20 and
 /// 90.
 fn row(i: i64) -> (i64, bool, i64) {
     (i * i % 5, i % 3 == 0, i * 7 % 100)
@@ -120,7 +120,8 @@ fn a_filter_comes_before_the_groups() {
     let truth = mean(&ages(|educ, sex| educ == 1 && sex));
     assert!((rows.rows(0.05).unwrap()[0].value - truth).abs() < 1e-3);
 }
-/// Check that one release of a group-by costs as much as the worst case for one group.
+/// Check the cost of each release about groups. It is the loss of the worst case, in which all rows
+/// of a person are in one group.
 #[test]
 fn the_charge_is_what_the_maps_of_the_constructors_say() {
     // Pure loss: there is a release of counts, and a release of sums of numbers between -35 and 35.
@@ -210,8 +211,8 @@ fn intervals_cover_the_truth_and_not_much_more() {
         }
     }
     assert_eq!(rows, 720);
-    // For each statistic, at most 18 of the 180 intervals are expected to miss. 43 misses are six
-    // standard deviations above 18.
+    // For each statistic, at most 18 of the 180 intervals are expected to miss. 43 misses are more
+    // than six standard deviations above 18.
     assert!(missed.iter().all(|missed| *missed < 43), "{missed:?}");
     // Control: the intervals are not much too wide. Some intervals of counts and sums miss, and
     // each interval of a mean has at most the width 10.
@@ -276,7 +277,8 @@ fn a_question_of_a_split_takes_a_share_for_each_release() {
         let groups = both(&context).mean("years", (20.0, 90.0));
         assert_eq!(groups.releases(), 2);
         groups.release().unwrap();
-        // After this plan, questions of other kinds are still possible.
+        // The question about groups used two of the four shares. So two more questions are
+        // possible, also questions of other kinds.
         let cities = context.query().column::<String>("city").count_by();
         cities.laplace().unwrap().release().unwrap();
         context.query().count().best().unwrap().release().unwrap();

@@ -40,8 +40,9 @@ impl<MO: Accounted> Plan<'_, MO> {
         let hides = drafts.any(|(draft, item)| draft.takes_delta() && item.weight != 0.0);
         Ok(if hides { endowed.divisions() } else { vec![endowed] })
     }
-    /// Find the best division of the budget with which the account admits all questions, and find
-    /// their noise.
+    /// Consider the divisions of the budget with which the account admits all questions. Find the
+    /// division with the smallest weighted sum of squared errors, and find the noise of the
+    /// questions.
     pub(super) fn chosen(&self) -> Result<Option<(Best, Vec<Setting>)>> {
         let mut found: Option<(Best, Vec<Setting>)> = None;
         for endowed in self.divisions()? {

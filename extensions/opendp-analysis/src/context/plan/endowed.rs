@@ -1,7 +1,8 @@
 //! The budget of a plan, and the best way to spend it.
 //!
-//! A filter admits releases until their composed loss would exceed a bound. The room of a filter is
-//! the largest total of losses that it can still admit.
+//! A filter admits releases until their composed loss would exceed a bound. An account has several
+//! filters. A filter is open if it has admitted all earlier releases. The room of a filter is the
+//! largest total of losses that it can still admit.
 
 use opendp_core::Result;
 use opendp_core::arith::Exact;
@@ -33,8 +34,8 @@ pub(crate) struct Endowed {
 const QUARTER: u32 = 4;
 /// A way to divide the budget of a plan among losses and kinds of noise.
 pub(super) struct Best {
-    /// Two numbers: the weighted sum of squared errors, and the part of the room that wanted
-    /// accuracies take.
+    /// Two numbers: the weighted sum of squared errors, and the fraction of the room that the
+    /// questions with a wanted accuracy use.
     pub(super) value: (f64, f64),
     pub(super) mode: Mode,
     pub(super) room: Endowment,
@@ -65,7 +66,8 @@ impl Endowed {
         self.open = self.open.take().filter(|(_, _, part)| *part == all);
         Ok(())
     }
-    /// Use the open filters, because the journal records no reserve.
+    /// Use the open filters of the account, because the journal cannot record a filter that the
+    /// plan reserves.
     pub(crate) fn without_reserve(self) -> Self {
         Endowed { open: None, ..self }
     }
@@ -114,8 +116,8 @@ impl Endowed {
         Mode::all(items).filter(move |mode| tight || !(mode.gaussian || mode.gumbel || mode.by_mu))
     }
     /// Find the ways to divide the budget that have room for the wanted accuracies. Sort the ways
-    /// from the best to the worst. If the plan may open a filter of its own, return only the best
-    /// way.
+    /// by the weighted sum of squared errors, from the smallest to the largest. If the plan may
+    /// reserve a filter of its own, return only the first way.
     pub(super) fn ways(&self, items: &[Item]) -> Result<Vec<Best>> {
         let demands = self.demands(items);
         let mut ways: Vec<(f64, f64, Mode, Endowment, Exact)> = Vec::new();
@@ -153,7 +155,8 @@ impl Endowed {
         }
         Ok(found)
     }
-    /// Open a filter for a division of the budget, and compute the exact room of this filter.
+    /// Make the filter that the plan reserves for a division of the budget, and compute the exact
+    /// room of this filter.
     fn opened(
         &self,
         items: &[Item],

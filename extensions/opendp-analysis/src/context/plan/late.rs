@@ -22,8 +22,9 @@ pub(crate) type OfKeys<'c, MO, TO> =
 
 /// A question about groups whose keys are not known yet.
 ///
-/// The question is charged before the keys are known. Its noise is fixed. By parallel composition,
-/// the charged cost is at least the cost for any number of groups, and does not depend on the keys.
+/// The question is charged before the keys are known, and its noise is fixed at that time. By
+/// parallel composition, the charged cost is at least the cost for any number of groups, and does
+/// not depend on the keys.
 /// Releases of a plan compose adaptively, so the question may depend on the keys that were released
 /// before.
 pub(crate) struct Late<'c, MO: Accounted, TO: Carrier> {

@@ -111,8 +111,9 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         let ready = ready.collect::<Result<Vec<_>>>()?;
         let costs: Vec<_> = ready.iter().map(|question| question.cost()).collect();
         // If some budget can be left after the plan, first try to charge without a reserve. A
-        // reserve replaces the filters of the account. Without a reserve, the account keeps its
-        // filters for all kinds of later questions.
+        // reserve replaces the filters of the account, which bound the composed loss in several
+        // ways. Without a reserve, the account keeps these filters, and they admit all kinds of
+        // later questions.
         let reserved = self.reserved.as_ref();
         let ways: &[_] = match reserved {
             Some(_) if !self.spares => &[reserved],

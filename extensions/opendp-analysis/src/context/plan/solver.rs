@@ -48,14 +48,15 @@ pub(crate) struct Endowment {
     pub(crate) pure: f64,
     pub(crate) square: f64,
 }
-/// A choice of the kind of noise, and of the way in which pure losses are charged.
+/// The kinds of noise that questions get, and the way in which pure losses are charged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mode {
     /// Whether numbers get Gaussian noise if Gaussian noise is possible.
     pub(super) gaussian: bool,
     /// Whether choices get Gumbel noise if Gumbel noise is possible.
     pub(super) gumbel: bool,
-    /// Whether a pure loss is charged to the room for `mu^2`, as the `mu^2` of this loss.
+    /// Whether a pure loss is charged to the room for `mu^2`. The charge is the `mu^2` that the
+    /// pure loss implies.
     pub(super) by_mu: bool,
 }
 /// The sums from which the noise is computed. Each question adds to one of these sums. For
@@ -71,7 +72,7 @@ pub(super) struct Demand {
     square_weight: f64,
 }
 impl Mode {
-    /// Return all modes for some questions.
+    /// Return the modes to try for the given questions.
     pub(super) fn all(items: &[Item]) -> impl Iterator<Item = Mode> + use<> {
         let choices = items.iter().any(|item| item.choice && item.gaussian.is_some());
         let both = [true, false];
@@ -81,7 +82,8 @@ impl Mode {
             })
         })
     }
-    /// Whether a question gets noise that is charged by its own `mu^2`.
+    /// Return whether a question gets the noise `gaussian`: Gumbel noise for a choice, and Gaussian
+    /// noise for numbers.
     pub(super) fn takes_gaussian(self, item: &Item) -> bool {
         let chosen = if item.choice { self.gumbel } else { self.gaussian };
         item.gaussian.is_some() && (chosen || item.pure.is_none())

@@ -45,8 +45,8 @@ impl<MO: Accounted> Plan<'_, MO> {
             return Ok(None);
         };
         let whole = (epsilon, delta);
-        // If all noise is Gaussian, the filter already states the exact loss, so the noise is not
-        // divided.
+        // If all noise is Gaussian noise on numbers, the filter of `best` already charges the exact
+        // loss, so the noise cannot be divided.
         let mut drafts = self.items.iter().zip(settings);
         let found = match drafts.all(|(item, setting)| setting.gaussian && !item.choice) {
             true => None,
@@ -54,8 +54,9 @@ impl<MO: Accounted> Plan<'_, MO> {
         };
         let now = found.as_ref().map_or(settings, |(settings, _)| settings);
         let discrete = self.discrete(now)?;
-        // At the same scale, discrete noise has a larger loss than continuous noise. If the errors
-        // of discrete noise are not smaller even at the same scale, skip the discrete noise.
+        // At the same scale, discrete noise has a larger loss than continuous noise. So it needs a
+        // larger scale for the same loss. If its errors are not smaller even at the same scale,
+        // skip the discrete noise.
         if self.gains(now, &discrete)?
             && let Some(better) = self.better(now, best, &discrete, whole)?
         {

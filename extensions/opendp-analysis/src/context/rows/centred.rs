@@ -59,7 +59,7 @@ impl Centre {
     /// Find a goal for [`sum_around`](Rows::sum_around) in a [`Plan`](crate::context::Plan), after
     /// the count was released. If there is at least one row, then with this goal the
     /// [mean](Centre::mean) is within `error` of the true mean, except with probability
-    /// [`Context::ALPHA`]. The goal includes the error of the count.
+    /// [`Context::ALPHA`]. This claim accounts for the error of the count, too.
     ///
     /// # Errors
     /// `Argument` when the error of the count is too large.

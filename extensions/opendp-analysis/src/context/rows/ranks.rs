@@ -40,9 +40,10 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// the scale for a median. The accuracy bounds the distance in ranks between a quantile and the
     /// rows that its candidate represents. A candidate represents the rows that are equal to it. On
     /// each side, it also represents half of the rows up to the next candidate, or all rows if
-    /// there is no other candidate on this side. If values are repeated, each level of choices adds
-    /// at most 1/32 of the rows that one candidate represents to the distance in ranks. If there
-    /// are more than 1024 candidates, each level adds at most 1/4 of these rows.
+    /// there is no other candidate on this side. If values are repeated, the distance can exceed
+    /// the accuracy. Each level of choices then increases the distance by at most 1/32 of the rows
+    /// that one candidate represents. If there are more than 1024 candidates, each level increases
+    /// it by at most 1/4 of these rows.
     pub fn quantiles(self, alphas: &[f64], candidates: Vec<T>) -> Choice<'c, MO, Vec<T>>
     where
         T: Number,

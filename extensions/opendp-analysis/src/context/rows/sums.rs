@@ -13,7 +13,8 @@ use super::super::chain::{Column, ColumnSpace, OfRows};
 ///
 /// Integers of fewer than 64 bits are added as `i64`. In a type such as `i8`, the sum of a few
 /// hundred rows can exceed the largest number of the type. `make_sum` would then return this
-/// largest number, and the interval of the answer would not include this error.
+/// largest number instead of the sum, and the interval of the answer would not account for the
+/// difference.
 #[diagnostic::on_unimplemented(message = "a context releases no sums of `{Self}`")]
 pub trait Summed: Atom {
     /// The type of the sum.

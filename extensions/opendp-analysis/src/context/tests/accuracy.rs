@@ -71,7 +71,7 @@ fn what_is_computed_from_answers_has_an_interval() {
     let adults = Estimate::sum(&cells[18..100]).unwrap();
     let (low, high) = adults.interval(1e-9).unwrap();
     assert!(low <= 820.0 && 820.0 <= high);
-    // The interval of the sum is far smaller than the sum of the intervals of all cells.
+    // The bound on the error of the sum is far below the sum of the bounds for the 82 single cells.
     let single = cells[20].accuracy(0.05).unwrap();
     assert!(adults.accuracy(0.05).unwrap() < 0.3 * 82.0 * single);
     assert_eq!(single, answer.accuracy.unwrap());

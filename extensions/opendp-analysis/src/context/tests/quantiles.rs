@@ -7,9 +7,10 @@ fn several_quantiles_are_one_release_that_costs_what_they_cost_apart() {
     let context = pure(1.0, 1);
     let ages = || context.query().column::<i64>("age");
     let three = ages().quantiles(&[0.25, 0.5, 0.75], (0..100).collect()).choose().unwrap();
-    // There are two levels of choices. On each level, each of a person's four rows moves the scores
-    // by at most a half, upwards or downwards. So the loss of a level is at most `4 / scale`, where
-    // `scale` is the stated scale: the scale for a median.
+    // There are two levels of choices. On each level, each of a person's four rows changes a score
+    // by at most a half, upwards or downwards. So the range of the changes is at most 4, and the
+    // loss of a level is at most `4 / scale`. Here `scale` is the stated scale: the scale for a
+    // median.
     let loss = |scale: f64| 4.0 * 2.0 / scale;
     assert!((three.loss().unwrap() / loss(three.scale()) - 1.0).abs() < 1e-9);
     assert!(three.accuracy(0.05).unwrap() > three.scale() * 2.0 * (300.0_f64 / 0.05).ln());
@@ -33,8 +34,9 @@ fn several_quantiles_are_one_release_that_costs_what_they_cost_apart() {
 fn ages_of<MO: Accounted>(context: &Context<MO>) -> Rows<'_, MO, i64> {
     context.query().column("age")
 }
-/// Return the range of the losses of a median. One person has one row, which moves each rank by at
-/// most a half, upwards or downwards.
+/// Return the range of the losses of a median. One person has one row. This row changes the
+/// distance between the rank of a candidate and the middle rank by at most a half, upwards or
+/// downwards. So the range of these changes is at most 1.
 fn range_of<MO: Accounted>(median: &Question<'_, MO, i64>) -> f64 {
     1.0 / median.scale()
 }

@@ -61,7 +61,8 @@ fn shares_of_all_kinds_use_the_whole_budget_and_no_more() {
             Choices(1) => {
                 let answer = median(&context).unwrap().release().unwrap();
                 // A row changes the distance between the rank of a candidate and the middle rank by
-                // at most a half, upwards or downwards. So the range of the changes is at most 1.
+                // at most a half, upwards or downwards. So the range of these changes is at most 1,
+                // and the range of the losses is at most `1 / scale`.
                 reference.with(Arc::new(BoundedRangePair { epsilon: 1.0 / answer.scale() }), 1)
             }
             Choices(_) => {

@@ -182,9 +182,9 @@ fn amounts_spent_as_one_goes_fit_as_often_as_they_say() {
     for _ in 0..10 {
         ask(&context, 0.1, 1e-7).unwrap();
     }
-    // The `mu` of each of the ten amounts is about a tenth of the `mu` of the budget. So its `mu^2`
-    // is about a hundredth of the `mu^2` of the budget. Together, the ten amounts spend about a
-    // tenth of the `mu^2` of the budget.
+    // The `mu` of each of the ten amounts is about a tenth of the `mu` of the budget. So the `mu^2`
+    // of each amount is about a hundredth of the `mu^2` of the budget. Together, the ten amounts
+    // spend about a tenth of the `mu^2` of the budget.
     let left = context.remaining().unwrap();
     assert!(0.0 < left.0 && left.0 < 0.97, "{left:?}");
     assert!(composed(&context.report(), 1.0) < 1e-6);

@@ -93,7 +93,8 @@ fn an_adversary_who_asks_for_other_kinds_after_a_pure_loss_stays_within_delta() 
         let more = (2.0 * rho.to_f64_down()).sqrt();
         let delta = game_of_choices(1.0 / part, low, mu.to_f64_down().sqrt(), more);
         assert!(delta <= DELTA, "{part}: {delta}");
-        // The control: with four times the `rho` (twice the `mu`), delta exceeds `DELTA`.
+        // The control: with choices of four times the admitted `rho` (twice the `mu`), delta
+        // exceeds `DELTA`.
         assert!(DELTA < game_of_choices(1.0 / part, low, 0.0, 2.0 * more), "{part}");
     }
 }

@@ -59,15 +59,16 @@ fn counts_with_discrete_noise_get_nearly_the_noise_of_the_exact_composition() {
         assert_eq!(refused.unwrap_err().kind(), "BudgetExceeded");
     }
     // A share admits a release with a smaller distance at the same scale. The share admits no
-    // release at another scale, because the profiles cross.
+    // release at another scale, because the profiles at two scales cross.
     let share = discrete(4, 9.0);
     assert!(share.dominates(&share) && share.dominates(&discrete(1, 9.0)));
     assert!(!share.dominates(&discrete(9, 9.0)) && !share.dominates(&discrete(4, 9.1)));
     let mut crossed = (0..40).map(|k| f64::from(k) * 0.1);
     let delta = |scale: f64, epsilon| integers(scale, 1, epsilon);
     assert!(crossed.any(|epsilon| delta(1.0, epsilon) < delta(1.05, epsilon)));
-    // Continuous noise with twice the `mu` of the share does not dominate the share. The share
-    // dominates other kinds of noise only if their loss is 0.
+    // For the share, the distance divided by the scale is 2/9. Continuous Gaussian noise does not
+    // dominate the share, even if its `mu` is twice this quotient. The share dominates other kinds
+    // of noise only if their loss is 0.
     assert!(!gaussian(4.0 / 9.0).dominates(&share) && !share.dominates(&gaussian(1e-9)));
     assert!(!private(9.0).dominates(&share) && share.dominates(&gaussian(0.0)));
     assert_eq!(SharePair::from_json(&share.to_json()).unwrap(), share);

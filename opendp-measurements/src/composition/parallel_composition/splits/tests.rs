@@ -17,7 +17,7 @@ fn splits(parts: usize, alike: bool, loss: &dyn Fn(usize, u32) -> Result<f64>) -
 }
 /// The largest factor by which the rounding of numbers of rows raises a bound, plus a small margin.
 const FACTOR: f64 = 257.0 / 256.0 + 1e-12;
-/// Compute the exact maximum. Try all numbers of changed rows of each part.
+/// Compute the exact loss of the worst split. Try all numbers of changed rows for each part.
 fn enumerated(tables: &[&[f64]], d: usize) -> f64 {
     let Some((first, others)) = tables.split_first() else { return 0.0 };
     (0..=d).map(|here| first[here] + enumerated(others, d - here)).fold(0.0, f64::max)
@@ -103,7 +103,7 @@ fn is_never_less_when_there_are_too_many_splits() {
     }
     let large = splits(100_000, false, &|place, _| Ok(place as f64)).worst(1).unwrap();
     assert_eq!(large, 99_999.0);
-    // There are too many different maps, so only the first upper bound is computed.
+    // There are too many different maps, so only the upper bound of `of_largest` is computed.
     let many = splits(100_000, false, &|place, _| Ok(place as f64)).worst(10_000).unwrap();
     assert_eq!(many, (90_000..100_000).sum::<usize>() as f64);
 }

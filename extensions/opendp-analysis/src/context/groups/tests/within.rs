@@ -91,8 +91,8 @@ fn a_mean_without_groups_is_within_its_goal() {
         assert!(low <= mean && mean <= high);
         within += i32::from((mean - truth).abs() <= 0.8);
     }
-    // 95 % of 150 trials are about 142 trials. The limit of 132 is four standard deviations below
-    // this number.
+    // 95 % of 150 trials are about 142 trials. The limit of 132 is almost four standard deviations
+    // below this number.
     assert!(132 <= within, "{within}");
 }
 #[test]
