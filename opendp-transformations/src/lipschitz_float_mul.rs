@@ -26,9 +26,9 @@ use opendp_core::{
 /// Let `c` be the absolute value of the constant, and `d` the smaller of `d_in` and the width of
 /// the bounds. Let `m` be the largest magnitude of a product, rounded up and limited to the largest
 /// float. Let `u` be the distance from `m` to the next float toward zero. Then `d_out = c * d + u`,
-/// rounded up. The term `u` is dropped when `d` is zero. The term `u` is also dropped when `c` is
-/// zero or a power of two of at least 1. For such a `c`, each product is exact, or it exceeds the
-/// largest float in magnitude.
+/// rounded up. The term `u` is dropped when `d` is zero, and when both bounds are zero. The term
+/// `u` is also dropped when `c` is zero or a power of two of at least 1. For such a `c`, each
+/// product is exact, or it exceeds the largest float in magnitude.
 ///
 /// # Proof
 /// Clamping does not increase the distance between two numbers. After clamping, this distance is at
@@ -44,7 +44,7 @@ use opendp_core::{
 /// zero, the two clamped numbers are equal, so the outputs are also equal. Let `c` be a power of
 /// two that is at least 1. Then a multiplication by `c` only raises the exponent of a number, also
 /// if the number is subnormal. So each product is exact, or it exceeds the largest float in
-/// magnitude.
+/// magnitude. In both cases, the output is exactly `g`.
 ///
 /// # Errors
 /// `MakeTransformation` when the constant or a bound is infinite or NaN. The map returns `Overflow`
@@ -133,8 +133,8 @@ mod tests {
         let input = Space::new(AtomDomain::non_nan(), AbsoluteDistance::new()).unwrap();
         make_lipschitz_float_mul(input, constant, Bounds::new(lower, upper).unwrap()).unwrap()
     }
-    /// Return floats of very different magnitudes, each with its two adjacent floats. Some products
-    /// of these floats are rounded up, and others are rounded down.
+    /// Return floats of very different magnitudes, each with its two adjacent floats. If these
+    /// floats are multiplied by a constant, some products are rounded up, and others down.
     fn numbers() -> Vec<f64> {
         let some = [0.0, 5e-324, 1e-310, 1e-40, 0.1, 1.0 / 3.0, 1.0, 1.3, 9.9, 1e16, 1e38, 1e290];
         let near = |x: &f64| [x.next_down(), *x, x.next_up()];

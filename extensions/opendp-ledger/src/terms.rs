@@ -134,7 +134,8 @@ impl Terms {
         }
         Ok(Terms { digest: Some(plain), ..self })
     }
-    /// State the number of people in the data.
+    /// State the number of people in the data. If each person has one contribution, this also makes
+    /// the number of rows public ([`protects_size`](Terms::protects_size)).
     #[must_use]
     pub fn with_size(self, size: u64) -> Self {
         Terms { size: Some(size), ..self }
@@ -151,15 +152,20 @@ impl Terms {
     pub fn size(&self) -> Option<u64> {
         self.size
     }
-    /// Return whether the budget protects the number of rows. A unit in a distance that counts
-    /// added and removed rows protects this number, unless the terms state the size. Such a budget
-    /// refuses releases that need a public number of rows. A release that uses the number of rows,
-    /// or fails if a stated number is wrong, would reveal it.
+    /// Return whether the budget protects the number of rows. Such a budget refuses releases that
+    /// need a public number of rows. A release that uses the number of rows, or fails if a stated
+    /// number is wrong, would reveal it.
+    ///
+    /// There are two cases in which the number is not protected. First, the unit is in the
+    /// change-one or the Hamming distance. All other distances are assumed to count added and
+    /// removed rows. Second, the terms state the number of people, and each person has one
+    /// contribution.
     pub fn protects_size(&self) -> bool {
-        let protects = |unit: &Unit| {
-            !["change_one_distance", "hamming_distance"].iter().any(|metric| unit.metric == *metric)
-        };
-        self.size.is_none() && self.unit.as_ref().is_some_and(protects)
+        let Some(unit) = &self.unit else { return false };
+        let same_size = ["change_one_distance", "hamming_distance"];
+        let same_size = same_size.iter().any(|metric| unit.metric == *metric);
+        let stated = self.size.is_some() && unit.contributions.unwrap_or(1) == 1;
+        !(same_size || stated)
     }
     /// Convert the terms to JSON: an object of the parts that were stated.
     pub fn to_json(&self) -> Json {

@@ -343,7 +343,7 @@ where
 fn refuse_nothing(nothing: bool, name: &str) -> Result<()> {
     let reason = "no cell satisfies this condition: expected `at_least` below `below`, and at least \
                   one value in the list `in`";
-    if nothing { Err(Error::argument(name, reason).at("where")) } else { Ok(()) }
+    if nothing { Err(Error::argument(name, reason)) } else { Ok(()) }
 }
 fn among_keys<'c, MO: Accounted, T: Atom>(
     query: Query<'c, MO>,

@@ -1,5 +1,5 @@
-//! Functions that queries can use, but that DataFusion does not have. The checker reads their
-//! calls.
+//! Functions that queries can use, but that DataFusion does not have. The checker finds the calls
+//! of these functions in a query, and translates them.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub fn quantile(value: Expr, alpha: f64) -> Expr {
     quantile_function().call(vec![value, lit(alpha)])
 }
 /// Give an aggregate a weight, as `weight(x, 2)` does in SQL. The aggregate gets a share of the
-/// loss of the query in proportion to this weight. The value stays the same.
+/// loss of the query in proportion to this weight. In SQL, `weight(x, 2)` has the value of `x`.
 pub fn weight(value: Expr, weight: f64) -> Expr {
     weight_function().call(vec![value, lit(weight)])
 }

@@ -133,7 +133,7 @@ pub(crate) enum Bounding {
         /// Whether the rows of an individual are exchanged, because the number of rows is public.
         exchanged: bool,
     },
-    /// An individual is an id. The plan enforces limits.
+    /// Each id is an individual. The plan enforces limits for each id.
     Enforced {
         /// The column of ids. The column is the same in every branch.
         id: (String, Type),
@@ -231,7 +231,7 @@ impl Lattice {
         let lattice = Lattice::new(low, high, whole, close.max(finest));
         Lattice { centre: lattice.low + (lattice.high - lattice.low) / 2, ..lattice }
     }
-    /// Make a lattice. The step of integers is at least 1.
+    /// Make a lattice. If the numbers are whole, the step is at least 1.
     fn new(low: f64, high: f64, whole: bool, exponent: i32) -> Lattice {
         let exponent = if whole { exponent.max(0) } else { exponent };
         let steps = |x: f64| (x * 2f64.powi(-exponent) + 0.5).floor() as i64;
@@ -244,7 +244,7 @@ fn above(magnitude: f64) -> i32 {
     (0..=700).map(|k| k - 350).find(|k| magnitude < 2f64.powi(*k)).unwrap_or(350)
 }
 
-/// The counts for a quantile: how many values of a column are at each candidate, between two
+/// The counts for the quantiles of a column: how many values are at each candidate, between two
 /// neighbouring candidates, below all candidates, and above all candidates.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Buckets {

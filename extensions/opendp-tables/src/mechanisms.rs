@@ -54,8 +54,8 @@ pub(crate) struct Choice {
 }
 
 /// Find the mechanisms of a query. They share the loss `budget` in proportion to the weights of the
-/// aggregates. `of_keys` is the delta for the release of private keys. If `of_keys` is `None`, this
-/// delta is the delta of `budget`.
+/// aggregates. `of_keys` is the delta for the release of keys that are not public. If `of_keys` is
+/// `None`, this delta is the delta of `budget`.
 fn divided(
     checked: &Checked,
     mechanism: Option<&str>,
@@ -91,8 +91,9 @@ fn divided(
     let of_sums = sums.iter().flatten().map(|noise| noise.loss.clone());
     let of_choices = choices.iter().map(|choice| choice.loss.clone());
     let of_selection = selection.iter().map(|selection| selection.noise.loss.clone());
-    // The loss of the release of keys comes first, because it can have a delta. With this order, a
-    // budget that composes tightly reserves enough of its delta for losses with a delta.
+    // Put the loss of the release of keys first, because this loss can have a delta. If a budget
+    // composes tightly, its first charged loss decides how its delta is divided. If the first loss
+    // has a delta, a large part of the budget's delta is reserved for such losses.
     let losses: Vec<Loss> = of_selection.chain(of_sums).chain(of_choices).collect();
     let loss = total(budget.notion(), &losses)?;
     Ok(Mechanisms { sums, choices, selection, loss, losses, kind, compared: None })

@@ -17,8 +17,9 @@ use crate::{Type, Value};
 const MOST: f64 = 9_007_199_254_740_992.0;
 /// The largest magnitude of bounds of floats.
 const MOST_FLOAT: f64 = 1e100;
-/// The larger of the magnitudes of the two bounds must be at least this number. So the steps of
-/// lattices are far above 1e-116. Plans round floats near 0 to multiples of about 1e-116.
+/// The larger of the magnitudes of the two bounds of floats must be at least this number. Plans
+/// round floats near 0 to multiples of about 1e-116. With such bounds, the steps of lattices are
+/// far larger than these multiples.
 const LEAST_FLOAT: f64 = 1e-70;
 
 /// The individuals whom a table protects, and limits on the number of rows that one individual
@@ -55,7 +56,7 @@ impl PrivacyUnit {
         let (id, max_rows) = (Some(column.to_owned()), Some(max_rows));
         PrivacyUnit { id, max_rows, ..PrivacyUnit::default() }
     }
-    /// Use at most `groups` groups of an id, and at most `rows` rows in each.
+    /// Use at most `groups` groups of an id, and at most `rows` rows of an id in each group.
     #[must_use]
     pub fn per_group(self, groups: u32, rows: u32) -> Self {
         PrivacyUnit { max_groups: Some(groups), max_rows_per_group: Some(rows), ..self }
@@ -108,8 +109,8 @@ pub struct Column {
     pub weight: Option<f64>,
     /// Whether every row has a value in this column. If the number of rows is public too, a mean of
     /// this column is computed with the public number, and not with a noisy count. In this mean, a
-    /// missing value counts as the middle of the bounds. The privacy of a release does not depend
-    /// on this statement.
+    /// missing value counts as the middle of the bounds. Releases are private even if the column
+    /// has missing values.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub complete: bool,
 }

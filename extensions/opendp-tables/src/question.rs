@@ -193,9 +193,9 @@ impl<'a> Question<'a> {
     /// the engine in this process cannot decode a record. This error depends on the data, so the
     /// loss is charged, and a ledger keeps the refusal under the id of the question.
     ///
-    /// If the steps after the release fail on the released numbers, this is no error, because the
-    /// loss is charged. Then the table of the answer is its table of released values, and the
-    /// document has a `warning`.
+    /// If the steps after the release fail on the released numbers, the call returns no error,
+    /// because the loss is already charged. Then the table of the answer is its table of released
+    /// values, and the document has a `warning`.
     pub fn release(self) -> Result<Answer> {
         let mechanisms = self.mechanisms()?;
         let id = self.id.clone().map_or_else(|| self.usual_id(), Ok)?;

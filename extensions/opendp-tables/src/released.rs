@@ -1,4 +1,4 @@
-//! Noisy results from exact results. No other module draws noise.
+//! Computes noisy results from exact results. No other module draws noise.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,7 +19,7 @@ pub(crate) type Group = Vec<String>;
 #[derive(Default)]
 pub(crate) struct Exact {
     pub(crate) sums: BTreeMap<Group, Vec<IBig>>,
-    /// For each quantile and each group, the number of rows in each bucket.
+    /// For each list of buckets of the plan, and for each group, the number of rows in each bucket.
     pub(crate) buckets: Vec<BTreeMap<Group, Vec<u64>>>,
 }
 impl Exact {

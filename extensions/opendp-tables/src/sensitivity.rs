@@ -95,8 +95,8 @@ impl Contribution {
             false => 0,
         };
         let square = |x: u64| u128::from(x) * u128::from(x);
-        // Both squares are below 2^128. If the sum is not below 2^128, return an error, and not a
-        // smaller number.
+        // Each square is below 2^128. If the total of all squares is not below 2^128, return an
+        // error, because a wrapped number would be too small.
         let all = u128::from(full).checked_mul(square(self.per_group));
         let all = all.and_then(|all| all.checked_add(square(rest)));
         all.ok_or_else(|| Error::Overflow("an individual may have too many rows".into()))

@@ -164,7 +164,7 @@ impl Session {
         frame.map_err(|_| Error::NotFound(format!("there is no table `{name}`")))
     }
     /// Ask the question that a data frame states. If a data frame and a text in SQL have the same
-    /// plan, their questions have the same exact plan and the same cost.
+    /// logical plan, their questions have the same exact plan and the same cost.
     ///
     /// # Errors
     /// The errors of [`query`](Session::query).
@@ -222,8 +222,9 @@ impl Session {
         let plan = self.arranged(plan)?;
         self.waiter.wait(collect(plan, self.planner.task_ctx()))
     }
-    /// Make the physical plan of a plan that computes only with released values. Return an error
-    /// if this takes too long, because a release that is charged must have an answer.
+    /// Make the physical plan of a plan that computes only with released values. If this takes too
+    /// long, return an error. Otherwise, a release whose loss is charged could wait for its answer
+    /// without end.
     pub(crate) fn arranged(
         &self,
         plan: LogicalPlan,

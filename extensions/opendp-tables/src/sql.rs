@@ -1,13 +1,14 @@
 //! Print exact plans as SQL.
 //!
-//! A plan has one statement for the sums and one statement for each quantile. All statements
-//! compute with the same rows. If the plan limits the rows of each id, these are the rows that the
-//! limits keep. Every statement is total: if the engine can read all cell values as the declared
-//! types, the statement raises no error that depends on the data.
+//! A plan has one statement for the sums, and one statement for each list of buckets. Quantiles are
+//! computed from the counts of the buckets. All statements compute with the same rows. If the plan
+//! limits the rows of each id, these are the rows that the limits keep. Every statement is total:
+//! if the engine can read all cell values as the declared types, the statement raises no error that
+//! depends on the data.
 //!
 //! The statements choose which rows of an id are kept. The choice depends only on the seed, the id
-//! and the rows of this id. With the same seed, every engine makes the same choice. Over all seeds,
-//! all choices are equally likely. See [`limits`].
+//! and the rows of this id. With the same seed, every engine makes the same choice. For a random
+//! seed, all choices are equally likely. See [`limits`].
 
 use std::fmt::Write as _;
 
@@ -86,7 +87,8 @@ impl Printer<'_> {
         let values = vec![format!("CAST(b{k} AS VARCHAR)"), "CAST(COUNT(*) AS VARCHAR)".into()];
         self.grouped(values, &format!(" WHERE b{k} >= 0"), Some(format!("b{k}")))
     }
-    /// Print the statement that selects `values` for each group of the rows of the shared stages.
+    /// Print a statement that begins with the shared stages. The statement groups the rows of the
+    /// last stage, and selects `values` for each group.
     fn grouped(&self, values: Vec<String>, filter: &str, more: Option<String>) -> String {
         let (stages, last) = self.stages();
         let keys = self.keys();
@@ -204,9 +206,9 @@ impl Printer<'_> {
             None => value,
         }
     }
-    /// Print the bucket of a row. Each candidate is a bucket of its own, and the candidates
-    /// separate the other buckets. The bucket is -1 if the value is null or the row does not meet
-    /// the condition of the aggregate.
+    /// Print the bucket of a row. Each candidate has its own bucket. The other buckets are the
+    /// intervals below, between and above the candidates. The bucket is -1 if the value is null or
+    /// the row does not meet the condition of the aggregate.
     fn bucket_of(&self, buckets: &Buckets) -> String {
         let column = buckets.column;
         let value = format!("CAST(c{column} AS DOUBLE PRECISION)");

@@ -1,5 +1,5 @@
 //! Tests of the whole crate. They are in one program, because every program links the engine, and
-//! this takes long.
+//! linking takes long.
 
 mod composition;
 mod coverage;

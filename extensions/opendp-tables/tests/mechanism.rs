@@ -39,8 +39,8 @@ fn a_query_names_the_mechanism_of_a_third_party() {
     let question = ask().spending(Budget::epsilon(1.0).unwrap());
     let question = question.mechanism("acme::make_half_laplace");
     let explained = question.explain().unwrap();
-    // The map of the mechanism computes the loss. For the same loss, the argument `scale` is twice
-    // the scale of `make_laplace`.
+    // The privacy map of the mechanism computes the loss. For the same loss, the argument `scale`
+    // is twice the scale of `make_laplace`.
     assert_eq!(explained.releases[0].mechanism, "acme::make_half_laplace");
     assert!((explained.releases[0].scale - 2.0).abs() < 1e-6, "{:?}", explained.releases);
     assert_eq!(explained.loss.show(true), "epsilon 1");

@@ -47,7 +47,7 @@ fn view<M: Metric>(metric: &AnyMetric) -> Option<AnyMetric> {
 struct Pair<'a> {
     domain: &'a AnyDomain,
     metric: &'a AnyMetric,
-    /// Whether the domain and the metric were already checked to form a space.
+    /// Whether it was already checked that the domain and the metric form a space.
     checked: bool,
     best: Best,
 }
@@ -119,8 +119,8 @@ impl Argument for Space<AnyDomain, AnyMetric> {
 }
 /// Make a space from a domain and a metric whose types are known only at run time.
 fn checked(domain: &AnyDomain, metric: &AnyMetric) -> Result<Space<AnyDomain, AnyMetric>> {
-    // If a user defined the metric or the domain, the function does not check that they form a
-    // space. A metric of a user fits every domain, and a domain of a user fits every metric.
+    // If a user has defined the metric or the domain, skip the check that they form a space. A
+    // metric of a user fits every domain, and a domain of a user fits every metric.
     if !(domain.is::<UserDomain>() || metric.is::<UserDistance>()) {
         let name = TypeName::generic("Space", [domain.inner_type(), metric.inner_type()]);
         let Some(check) = SPACES.get(&name) else {

@@ -28,7 +28,7 @@ pub trait InfCast<T>: Sized {
 
 /// Conversion without changing the value.
 pub trait ExactCast<T>: Sized {
-    /// Convert a value exactly. Both types must represent the value.
+    /// Convert a value exactly. The target type must represent the value.
     ///
     /// # Errors
     /// `FailedCast` when the target type cannot represent the value exactly. `-0.0` counts as zero.

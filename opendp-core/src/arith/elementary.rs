@@ -48,9 +48,9 @@ pub trait DirectedFloat: Directed {
 }
 
 macro_rules! impl_elementary {
-    // For an argument below $safe, the residual of a square root can underflow. So such an argument
-    // is first multiplied by the square of $scale. $scale is a power of two. If the argument is
-    // positive, the product is above $safe.
+    // Let r be the float nearest to the square root of x. For x below $safe, the residual x - r^2
+    // can underflow. So such an x is first multiplied by the square of $scale. $scale is a power of
+    // two. If x is positive, the product is above $safe.
     ($t:ident, $format:expr, $safe:expr, $scale:expr) => {
         impl DirectedFloat for $t {
             impl_elementary!(@sqrt $t, $safe, $scale, inf_sqrt, >, next_up);
@@ -244,7 +244,7 @@ mod tests {
             let square = |x: f64| dyadic(x).map(|(m, e)| (&m * &m, 2 * e as i64)).unwrap();
             let x = f64::from_bits(bits);
             let (up, down) = (x.inf_sqrt().unwrap(), x.neg_inf_sqrt().unwrap());
-            // Check up^2 >= x > (up - ulp)^2, with exact squares.
+            // Check up^2 >= x > (up - ulp)^2 and down^2 <= x < (down + ulp)^2, with exact squares.
             let compare = |root: f64| {
                 let ((a, e), (b, f)) = (square(root), dyadic(x).unwrap());
                 let low = e.min(f.into());

@@ -87,7 +87,7 @@ pub fn ln(mantissa: &UBig, exponent: i64, bits: usize) -> (IBig, IBig) {
 /// Return integers with `lo <= 2^bits * exp(x) <= hi` and `hi - lo <= 2`. The enclosure of `exp(0)`
 /// is exact. If `2^bits * exp(x)` is certainly less than 1/2, the enclosure can be `(0, 1)`.
 ///
-/// The domain is `x <= EXP_MAX`. This limits the size of the result. The result has about
+/// The domain is `x <= EXP_MAX`. This domain limits the size of the result, which has about
 /// `bits + 1.45 x` bits. Debug builds assert `x <= EXP_MAX`. Outside the domain, release builds
 /// return the enclosure of `exp(EXP_MAX)`. Then only `lo` is a bound on `exp(x)`.
 pub fn exp(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig, UBig) {
@@ -115,8 +115,8 @@ pub fn exp(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig, UBig) 
 /// magnitude of the result.
 ///
 /// Let `x` be the argument. Return `(lo, hi, k)` with `lo <= 2^(bits - k) * exp(x) <= hi`, `hi - lo
-/// <= 2` and `2^(k - 1) < exp(x) < 2^(k + 2)`. The domain is `|x| < 2^40`, where `k` is found
-/// exactly.
+/// <= 2` and `2^(k - 1) < exp(x) < 2^(k + 2)`. The domain is `|x| < 2^40`. In this domain, `k` fits
+/// into an `i64`.
 pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig, UBig, i64) {
     if numerator.is_zero() {
         let unit = UBig::ONE << bits;
@@ -139,10 +139,10 @@ pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig,
     let (k, r) = x.div_rem_euclid(IBig::from(ln_centre(STEPS, w)));
     let k = i64::try_from(k).unwrap_or(0);
     let (j, s) = subtract_centre(r, w);
-    // Replace r by s = r - ln c. The error of x makes the computed s too small by less than one
-    // unit. The error of ln c makes the computed s too large by less than two units. The k
-    // multiples of ln 2 change s by less than 2 |k| units, all in one direction. So the error is
-    // less than 2 |k| + 2 units.
+    // Let c = 1 + j/128. Replace r by s = r - ln c. The error of x makes the computed s too small
+    // by less than one unit. The error of ln c makes the computed s too large by less than two
+    // units. The k multiples of ln 2 change s by less than 2 |k| units, all in one direction. So
+    // the error is less than 2 |k| + 2 units.
     let drift = 2 * k.unsigned_abs() + 2;
 
     // Sum the Taylor series of exp(s) for 0 <= s < ln 2, with all truncations downward. All

@@ -2,9 +2,9 @@
 //! enclosure is a pair of bounds.
 //!
 //! The enclosures of exponentials and logarithms come from [`fixed`]. The enclosures of powers come
-//! from `enclose_power`. The ends are integers times a power of two. The code refines the enclosure
-//! until both ends round to the same float. This float is the tightest bound. Results are `f64`
-//! values in the given format, or infinities.
+//! from `enclose_power`. The ends of an enclosure are integers times a power of two. The code
+//! refines the enclosure until both ends round to the same float. This float is the tightest bound.
+//! Results are `f64` values in the given format, or infinities.
 
 use dashu_int::ops::BitTest;
 use dashu_int::{IBig, UBig};
@@ -112,9 +112,9 @@ pub(super) fn powi(x: f64, power: i32, format: Format, rounding: Rounding) -> f6
     }
 }
 
-/// If the magnitude of the argument is below this number, the value of a function is close to a
-/// known float. For `exp`, this float is 1. For `exp_m1` and `ln_1p`, this float is the argument.
-/// The difference is far smaller than the spacing of floats.
+/// If the magnitude of the argument is below this number, the value of `exp`, `exp_m1` or `ln_1p`
+/// is close to a known float. For `exp`, this float is 1. For `exp_m1` and `ln_1p`, this float is
+/// the argument. The difference is far smaller than the spacing of floats.
 const TINY: f64 = 1.0 / (1u64 << 60) as f64;
 
 fn ln_of(mantissa: &UBig, exponent: i32, format: Format, rounding: Rounding) -> f64 {

@@ -16,7 +16,8 @@ use crate::{Error, Result};
 /// is allowed to exceed the largest float.
 pub fn inf_sum(values: &[f64]) -> Result<f64> {
     match values {
-        // One addition rounds once, too, and is faster. Adding 0.0 turns -0.0 into +0.0.
+        // Two values need a single addition, which rounds once and is faster than `rounded_sum`.
+        // Adding 0.0 turns -0.0 into +0.0.
         [left, right] => left.inf_add(*right).map(|sum| sum + 0.0).map_err(|_| overflow()),
         _ => rounded_sum(values, to_f64_up),
     }

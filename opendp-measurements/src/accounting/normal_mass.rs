@@ -84,7 +84,8 @@ pub(crate) fn tail(x: f64) -> f64 {
 /// the relative error of the difference is at most `(1 + r) / (1 - r) < 23` times the relative
 /// error of the tails.
 ///
-/// An interval with 0 inside is wider than 1/8, so its mass is above 0.049. Here the mass is 1
+/// If such an interval contains 0, then it is wider than 1/8, and its mass is above 0.049: for a
+/// narrower interval with 0 inside, `|c|` is below 1/16, and the series is used. Here the mass is 1
 /// minus two tails, whose sum is below 1. So the relative error of the mass is again below 23 times
 /// the relative error of the tails.
 #[inline]

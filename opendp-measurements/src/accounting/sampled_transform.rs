@@ -37,8 +37,8 @@ use super::transform::{Listed, Tilted, Wave};
 ///   The variation is 2 times the maximum of `d` if the derivative of `ln d` has one zero, and at
 ///   most 4 times this maximum otherwise.
 /// - A histogram below `d` is a sum of layers. Each layer is constant on an interval `I` of losses.
-///   So the law of the loss is a mixture of uniform laws and of some other law. Up to
-///   a phase, the wave (transform) of a uniform law is `sin(u) / u` at `u = s |I| / 2`.
+///   So the law of the loss is a mixture of uniform laws and of some other law. Up to a phase, the
+///   wave (transform) of a uniform law is `sin(u) / u` at `u = s |I| / 2`.
 #[derive(Clone, Debug)]
 pub(super) struct TiltedSample {
     log: f64,

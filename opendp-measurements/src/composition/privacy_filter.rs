@@ -136,7 +136,7 @@ register_interactive! {
 }
 
 /// Return the input space of a measurement whose release is a session. Questions to the session can
-/// select the highest score, so the returned space states that the step selects the highest score.
+/// select the highest score, so the returned space states that a session selects the highest score.
 /// There is one exception: if the given space states that the lowest score is the best, the space
 /// does not change. On such a space, the session refuses questions that select the highest score.
 pub(crate) fn of_session<D, M>(input: Space<D, M>) -> Space<D, M> {

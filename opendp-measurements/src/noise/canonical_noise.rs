@@ -56,17 +56,17 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// `-t` to `1 - t`, has probability delta. Here, step `j` is the interval of the numbers that round
 /// to `-j`. The density is constant on each step. The outermost interval covers the fraction
 /// `theta` of step `k`, and the fraction `1 - theta` of step `k - 1`. Consider a distribution that
-/// covers all steps up to `k - 1` completely. Let `c_j` be the probability of numbers below
-/// `-1/2 - j`. Then `c_0 = c` and `c_(j+1) = b (c_j - delta)`. For `j` from 1 to `k - 1`, step `j`
-/// has probability `c_(j-1) - c_j = D b^j`. For `j = 1`, this formula holds because
-/// `c - b (c - delta) = D b`. For larger `j`, the formula follows by induction. Below step `k - 1`,
-/// the probability `c_(k-1) = theta D b^k` is left. This probability fills the fraction `theta` of
-/// step `k`. So the outermost interval has the probability `(1 - theta) D b^(k-1) + theta D b^k`.
-/// If `k > 1`, this sum equals `D b^(k-1) - c_(k-1) / b + c_(k-1)`. Now `c_(k-1) / b = c_(k-2) -
-/// delta = D b^(k-1) + c_(k-1) - delta`. So the sum is delta. If `k = 1`, the sum equals
-/// `D - c / b + c = (1 - c) - c / b`. Because `c (1 + 1 / b) = 1 - delta`, this sum is also delta.
-/// If the noise is not bounded, then `P[N <= 1 - t]` in the first part of the proof is 0, and delta
-/// is 0.
+/// covers all steps up to `k - 1` completely. Let `c_j` be the probability that this distribution
+/// gives to the numbers below `-1/2 - j`. Then `c_0 = c` and `c_(j+1) = b (c_j - delta)`. For `j`
+/// from 1 to `k - 1`, step `j` has probability `c_(j-1) - c_j = D b^j`. For `j = 1`, this formula
+/// holds because `c - b (c - delta) = D b`. For larger `j`, the formula follows by induction. Below
+/// step `k - 1`, the probability `c_(k-1) = theta D b^k` is left. This probability fills the
+/// fraction `theta` of step `k`. So the outermost interval has the probability `(1 - theta) D
+/// b^(k-1) + theta D b^k`. If `k > 1`, this sum equals `D b^(k-1) - c_(k-1) / b + c_(k-1)`. Now
+/// `c_(k-1) / b = c_(k-2) - delta = D b^(k-1) + c_(k-1) - delta`. So the sum is delta. If `k = 1`,
+/// the sum equals `D - c / b + c = (1 - c) - c / b`. Because `c (1 + 1 / b) = 1 - delta`, this sum
+/// is also delta. If the noise is not bounded, then `P[N <= 1 - t]` in the first part of the proof
+/// is 0, and delta is 0.
 ///
 /// *`d_in` 0.* The release is the number itself, so equal data give equal releases.
 ///

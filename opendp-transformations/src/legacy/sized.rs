@@ -31,10 +31,11 @@ use crate::{
 /// first.
 ///
 /// # Errors
-/// `MakeTransformation` when the size is known, when there are no bounds, or when `bounds` differ
-/// from the bounds of the input. Suppose that the input domain contains NaN. If the input domain
-/// has no bounds and `bounds` is given, `make_clamp` runs first and returns `FailedFunction`.
-/// Otherwise the error is `MakeTransformation`. Further errors are the errors of `make_sum`.
+/// `MakeTransformation` when the size is known, or when `bounds` differ from the bounds of the
+/// input. `MakeTransformation` when the input has no bounds and `bounds` is not given. Suppose that
+/// the input domain contains NaN. If the input domain has no bounds and `bounds` is given,
+/// `make_clamp` runs first and returns `FailedFunction`. Otherwise the error is
+/// `MakeTransformation`. Further errors are the errors of `make_sum`.
 pub fn make_bounded_sum<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     bounds: Option<Bounds<T>>,
@@ -80,7 +81,8 @@ register! {
 /// first.
 ///
 /// # Errors
-/// `MakeTransformation` when the size is not known, or when there are no bounds.
+/// `MakeTransformation` when the size is not known, or when the input has no bounds and `bounds` is
+/// not given.
 /// `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of the input.
 /// Suppose that the input domain contains NaN. If the input domain has no bounds and `bounds` is
 /// given, `make_clamp` runs first and returns `FailedFunction`. Otherwise the error is
@@ -128,7 +130,8 @@ register! {
 /// first.
 ///
 /// # Errors
-/// `MakeTransformation` when the size is not known, or when there are no bounds.
+/// `MakeTransformation` when the size is not known, or when the input has no bounds and `bounds` is
+/// not given.
 /// `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of the input.
 /// Suppose that the input domain contains NaN. If the input domain has no bounds and `bounds` is
 /// given, `make_clamp` runs first and returns `FailedFunction`. Otherwise the error is
@@ -169,7 +172,8 @@ register! {
 /// applies first.
 ///
 /// # Errors
-/// `MakeTransformation` when the size is not known, or when there are no bounds.
+/// `MakeTransformation` when the size is not known, or when the input has no bounds and `bounds` is
+/// not given.
 /// `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of the input.
 /// Suppose that the input domain contains NaN. If the input domain has no bounds and `bounds` is
 /// given, `make_clamp` runs first and returns `FailedFunction`. Otherwise the error is

@@ -46,8 +46,8 @@ impl Alpha {
             "alpha: expected a fraction in [0, 1], found {numerator}/{denominator}"
         )))
     }
-    /// Return the factor in quantile scores at this level. A score is the distance between two
-    /// ranks, times this factor.
+    /// Return the factor in quantile scores at this level. The score of a candidate is the distance
+    /// between its rank and the ideal rank, times this factor.
     ///
     /// The level is also called alpha. [`make_quantile_score_candidates`] uses alpha as a fraction,
     /// and rounds alpha if its denominator is too large. The factor is the denominator of this

@@ -29,7 +29,8 @@ use opendp_core::{
 /// input counts are the first leaves. Counts beyond `leaf_count` are dropped, and the remaining
 /// leaves are zero. Each node above the leaves is the exact sum of the leaves below it. If the sum
 /// does not fit the type of the counts, the node is the nearest value of this type. For counts of
-/// 128 bits, each addition saturates at the ends of `i128`, so a node can depend on the order.
+/// 128 bits, each addition saturates at the ends of `i128`. So a node can depend on the order of
+/// the leaves below it.
 ///
 /// # Postcondition
 /// The output contains the layers from the root down, and each layer from left to right. The output
@@ -231,8 +232,8 @@ impl Shape {
         while 1 < width {
             width /= self.branching_factor;
             start -= width;
-            // Only sums of counts of 128 bits saturate, and then each addition saturates. Such an
-            // addition changes its result by at most the sum of the changes of its two terms.
+            // Only sums of counts of 128 bits can exceed `i128`, so only their additions saturate.
+            // The change of a saturated result is at most the sum of the changes of its two terms.
             let layer = match &sums {
                 None => {
                     each_sum(leaves, self.branching_factor, |x| x.to_i128().unwrap_or(i128::MAX))

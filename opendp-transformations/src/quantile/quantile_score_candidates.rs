@@ -38,8 +38,8 @@ use crate::symmetric::Records;
 /// The score is the distance between the rank of `c` and the ideal rank, times `b`. The score is
 /// computed exactly in 128 bits. A score that does not fit `u64` becomes the largest `u64`. The
 /// counts themselves are not limited. Suppose that `#(x < c)` and `n - #(x = c)` were limited
-/// separately. Then only one of these two numbers could reach its limit. In this case, one record
-/// could change the score by more than the map states.
+/// separately. Then it could happen that one of these two numbers reaches its limit and the other
+/// does not. In this case, one record could change the score by more than the map states.
 ///
 /// # Postcondition
 /// The output contains the score of each candidate, in the same order. The output space states that
@@ -307,8 +307,6 @@ mod tests {
     }
     #[test]
     fn promises_no_more_than_is_attained() {
-        // This test lowers the bound by one. A test that lowers the bound by a tenth would need
-        // more records.
         for alpha in [(0, 1), (1, 4), (1, 2), (2, 3), (1, 1)] {
             for size in [None, Some(6)] {
                 // If the bound is lowered by one, it is exceeded at some distance.

@@ -59,7 +59,7 @@ named!(Interpolation as "Interpolation");
 /// The constructor is post-processing, so the privacy loss does not change.
 ///
 /// # Proof
-/// A function that reads only a release, and no other private data, does not increase the loss.
+/// A function that reads only a release, and no private data, does not increase the loss.
 /// (Dwork and Roth, "The algorithmic foundations of differential privacy", 2014, proposition 2.1.)
 ///
 /// # Errors

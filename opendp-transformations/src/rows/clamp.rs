@@ -66,8 +66,8 @@ fn clamp<T: Atom + Number>(bounds: Bounds<T>) -> Function<Vec<T>, Vec<T>> {
     let (lower, upper) = (bounds.lower(), bounds.upper());
     let label = call_on("clamp", bounds);
     let clamp = move |rows: &[T], out: &mut Vec<T>| {
-        // The compiler turns two consecutive `if` expressions into a vector maximum and a vector
-        // minimum. It does not do this with nested `if` expressions.
+        // The compiler turns two consecutive `if` expressions into two vector instructions, for the
+        // maximum and the minimum. It does not do this with nested `if` expressions.
         out.extend(rows.iter().map(|row| {
             let raised = if *row < lower { lower } else { *row };
             if upper < raised { upper } else { raised }

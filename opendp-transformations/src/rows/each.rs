@@ -23,7 +23,7 @@ pub(crate) fn call_on(
 ) -> impl Fn() -> String + Send + Sync + 'static {
     move || call(name, [argument.to_json()])()
 }
-/// Make the stage that applies a function to each record.
+/// Make the function of data sets that applies `row` to each record.
 pub(crate) fn rows<I, O>(row: impl Fn(&I) -> O + Send + Sync + 'static) -> Function<Vec<I>, Vec<O>>
 where
     Vec<I>: for<'a> opendp_core::Carrier<Chunk<'a> = &'a [I]>,

@@ -57,7 +57,7 @@ register! {
             M in dataset_metrics;
 }
 
-/// Make the stage that passes rows on unchanged.
+/// Make the function that passes rows on unchanged.
 pub(crate) fn copy<T: Carrier>() -> Function<T, T> {
     Function::rows(|chunk: T::Chunk<'_>, out: &mut T| {
         out.append_rows(chunk);

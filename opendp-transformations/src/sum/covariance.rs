@@ -41,8 +41,8 @@ use crate::{Pairwise, Sequential};
 ///
 /// # Map
 /// Let `n` be the number of records. Let `W` and `W'` be the widths of the bounds of the two parts.
-/// If the metric counts replaced records, let `k` be `d_in`. Otherwise let `k` be
-/// `floor(d_in / 2)`. The map is
+/// Each width is rounded up to a multiple of the power of two of its part. If the metric counts
+/// replaced records, let `k` be `d_in`. Otherwise let `k` be `floor(d_in / 2)`. The map is
 /// `min(k (n - 1), 2 floor(n / 2) ceil(n / 2)) / (n (n - ddof)) * W W'`. The value is computed
 /// exactly, rounded up to a multiple of `g`, and then rounded up to a float.
 ///

@@ -37,8 +37,9 @@ use crate::symmetric::{Aggregate, Records, through_symmetric};
 /// # Map
 /// Let `n` be the number of records, and `[L, U]` the bounds. If the metric counts replaced
 /// records, let `d` be `2 * d_in`. Otherwise let `d` be `d_in`. The map is
-/// `floor(d / 2) * (U - L) / n`. The value is computed exactly, rounded up to a multiple of `g`,
-/// and then rounded up to a float.
+/// `floor(d / 2) * (U - L) / n`. In this formula, `L` and `U` are rounded outward to multiples of
+/// the power of two. The value is computed exactly, rounded up to a multiple of `g`, and then
+/// rounded up to a float.
 ///
 /// # Proof
 /// Records are rounded to multiples of a power of two. Let `L <= U` be the bounds, rounded outward

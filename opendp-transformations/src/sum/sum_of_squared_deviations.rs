@@ -37,8 +37,9 @@ use crate::{Pairwise, Sequential};
 /// # Map
 /// Let `n` be the number of records, and `[L, U]` the bounds. If the metric counts replaced
 /// records, let `k` be `d_in`. Otherwise let `k` be `floor(d_in / 2)`. Let
-/// `a = min(k, floor(n / 2))`. The map is `a (n - a) / n * (U - L)^2`, computed exactly and rounded
-/// up to a multiple of `g`. For one replaced record, the map is `(n - 1) / n * (U - L)^2`.
+/// `a = min(k, floor(n / 2))`. The map is `a (n - a) / n * (U - L)^2`. In this formula, `U - L` is
+/// rounded up to a multiple of the power of two. The value is computed exactly and rounded up to a
+/// multiple of `g`. For one replaced record, the formula is `(n - 1) / n * (U - L)^2`.
 ///
 /// # Proof
 /// Two data sets of the same size at distance `d_in` differ in at most `k` replaced records. The

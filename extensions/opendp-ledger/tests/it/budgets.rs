@@ -160,11 +160,14 @@ fn a_budget_that_protects_the_number_of_rows_refuses_a_release_with_a_public_num
     let stated = Request::of_loss("stated", epsilon("0.1")).with_public_size();
     let ask = |budget: &str, request: &Request| ledger.release(budget, request, || Ok(1));
     let symmetric = Unit::new(json!("symmetric_distance"), 2).unwrap();
+    let two_rows = Unit::new(json!("symmetric_distance"), 1).unwrap().contributions(2).unwrap();
     let replaced = Unit::new(json!("change_one_distance"), 1).unwrap();
     for (budget, terms, admits) in [
         ("no unit", Terms::new(), true),
         ("symmetric", Terms::new().with_unit(symmetric.clone()), false),
         ("sized", Terms::new().with_unit(symmetric).with_size(3), true),
+        // Three people with up to two rows can have any number of rows up to six.
+        ("two rows", Terms::new().with_unit(two_rows).with_size(3), false),
         ("replaced", Terms::new().with_unit(replaced), true),
     ] {
         ledger.create_with(budget, &epsilon("10"), &terms).unwrap();

@@ -1,11 +1,12 @@
-//! Sorts a few items, without jumps that depend on the items.
+//! Sorts a few items without branches (conditional jumps) that depend on the items.
 
 /// An item with a key. If two items have different keys, the item with the smaller key comes first.
 pub(crate) trait Keyed: Copy + Ord {
     fn key(&self) -> i32;
 }
 
-/// The largest number of items that `ordered` sorts without jumps that depend on the items.
+/// The largest number of items that `ordered` sorts without branches that depend on the items. If
+/// the keys of two items are equal, `ordered` also calls the sort of the standard library.
 pub(crate) const FEW: usize = 32;
 
 /// Write `items` to `sorted` in ascending order.
@@ -47,7 +48,7 @@ impl<const N: usize> Places<N> {
     ///
     /// The place of a key is the number of smaller keys. For few keys, comparing all pairs takes
     /// less time than sorting. The reason is that a processor compares several keys at once, and no
-    /// jump depends on the keys.
+    /// branch depends on the keys.
     pub(crate) fn of(keys: impl ExactSizeIterator<Item = i32>) -> Self {
         let count = keys.len();
         let mut all = [i32::MAX; N];

@@ -18,7 +18,7 @@ impl<const N: usize> Keyed for Packed<N> {
     /// Return the first bits after the id. If two rows of an id differ in these bits, the bits
     /// determine the order of the two rows.
     fn key(&self) -> i32 {
-        // The shift leaves 31 bits.
+        // The shift leaves 31 bits, so the cast keeps them and the key is not negative.
         self.get(1).map_or(0, |word| (word >> 33) as i32)
     }
 }
@@ -34,13 +34,13 @@ pub(crate) struct Field {
 }
 impl Field {
     /// Return the bits of a number. No row has a number out of range. If a row had such a number,
-    /// this function would use the nearest number in range. So one row could still not change a sum
-    /// by more than the range allows.
+    /// this function would use the nearest number in range. So even then, one row would not change
+    /// a sum by more than the range allows.
     fn bits(&self, number: i64) -> u64 {
         let inside = number.max(self.least).min(self.most);
         inside.wrapping_sub(self.least).cast_unsigned() << self.shift
     }
-    /// Read the number.
+    /// Read this number from a row.
     pub(crate) fn of<const N: usize>(&self, row: &Packed<N>) -> i64 {
         let word = row.get(self.word).copied().unwrap_or(0);
         (word >> self.shift & self.mask).cast_signed().wrapping_add(self.least)

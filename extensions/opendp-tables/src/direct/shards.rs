@@ -1,4 +1,5 @@
-//! The rows of a pass, divided by a hash of their ids into shards.
+//! The rows of one pass over the data, divided into shards. A hash of the id of a row determines
+//! the shard of the row.
 
 use super::packed::{Packed, id_of};
 use super::slabs::{CHUNK, NoMemory, Slabs};
@@ -184,13 +185,13 @@ mod tests {
         found.sort();
         found
     }
-    /// `individual` is called once for each individual, with all its rows. The test has few and
-    /// many rows, and also buckets that many individuals share.
+    /// `individual` is called once for each individual, with all its rows. The number of rows
+    /// varies from 0 to 40,000. In some cases, many individuals share one bucket.
     #[test]
     fn individuals_come_whole() {
-        // Ids with near hashes are in one bucket. The inverse of the factor turns hashes into ids.
-        // The inverse is computed in steps. The first estimate has 3 correct bits, and each step
-        // doubles the number of correct bits.
+        // If the hashes of ids are close to each other, the ids are in one bucket. The inverse of
+        // `FACTOR`, modulo `2^64`, turns hashes into ids. The inverse is computed in steps. The
+        // first estimate has 3 correct bits, and each step doubles the number of correct bits.
         let step = |inverse: u64, _| {
             inverse.wrapping_mul(2_u64.wrapping_sub(inverse.wrapping_mul(FACTOR)))
         };

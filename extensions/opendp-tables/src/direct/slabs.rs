@@ -2,8 +2,9 @@
 //!
 //! A chunk is identified by the position of its first row. The system provides each page of new
 //! memory when the page is first used. Providing these pages takes most of the time that is needed
-//! to fill new memory. So the memory is requested in large slabs, because the system can use
-//! large pages for them. After a pass, later passes of this process use the same slabs again.
+//! to fill new memory. For large slabs, the system can use large pages, so it must provide fewer
+//! pages. So the memory is requested in large slabs. After a pass, later passes of this process use
+//! the same slabs again.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -58,7 +59,7 @@ impl Idle {
 #[derive(Debug)]
 pub(crate) struct NoMemory;
 
-/// Memory of chunks.
+/// Memory that is divided into chunks.
 #[derive(Debug, Default)]
 pub(crate) struct Slabs<const N: usize> {
     slabs: Vec<MmapMut>,

@@ -14,7 +14,7 @@ pub(crate) struct Totals<'a> {
     /// For each group, the value of each sum. A sum that counts rows stays 0, because `rows`
     /// contains its value.
     sums: Vec<i128>,
-    /// For each quantile and group, the number of rows in each bucket.
+    /// For each list of buckets of the plan, and for each group, the number of rows in each bucket.
     buckets: Vec<Vec<Vec<u64>>>,
     /// Whether at least one sum counts ids. If so, one call of `add_rows` gets all rows that an
     /// individual has in a group.

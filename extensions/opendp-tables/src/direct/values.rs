@@ -13,7 +13,8 @@ use crate::Type;
 use crate::engine::failed;
 use crate::ir::{Addend, Buckets, Lattice, Plan, Row, Sum};
 
-/// A column of the picked rows: its type, and whether its floats are unchanged floats of a table.
+/// A column of the rows that `Plan::picked_statement` returns: its type, and whether its floats are
+/// unchanged floats of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Picked {
     pub(crate) kind: Type,
@@ -21,8 +22,8 @@ pub(crate) struct Picked {
     /// NaN is not replaced by null yet.
     pub(crate) raw: bool,
 }
-/// Describe the picked columns. Return `None` if the type of a column is unknown, or if a column
-/// has different types in two branches.
+/// Describe the columns that `Plan::picked_statement` returns. Return `None` if the type of a
+/// column is unknown, or if a column has different types in two branches.
 pub(crate) fn picked(plan: &Plan) -> Option<Vec<Picked>> {
     let first = plan.branches.first()?;
     let describe = |place: usize| {
@@ -129,7 +130,7 @@ impl<'a> Layout<'a> {
         let described = self.columns.get(place).copied();
         described.zip(from.get(place)).ok_or_else(failed)
     }
-    /// `CASE WHEN c IS NOT NULL THEN 1 ELSE 0 END`
+    /// Compute `CASE WHEN c IS NOT NULL THEN 1 ELSE 0 END`.
     fn known(&self, place: usize, columns: &[ArrayRef]) -> Result<Vec<i64>> {
         let (picked, column) = self.column(place, columns)?;
         if picked.kind == Type::Float {
@@ -152,7 +153,7 @@ impl<'a> Layout<'a> {
         let Lattice { exponent, low, high, .. } = *lattice;
         let inside = |point: i64| point.min(high).max(low);
         let (step, steps) = (lattice.step(), 2f64.powi(-exponent));
-        // `on_lattice` computes these two bounds with the same casts.
+        // `on_lattice` computes these two bounds in the same way.
         let (least, most) = (low as f64 * step, high as f64 * step);
         let point = |x: f64| match x {
             x if x.total_cmp(&least).is_le() => of(low),
@@ -173,7 +174,7 @@ impl<'a> Layout<'a> {
                 let column = column.as_primitive::<Float64Type>();
                 if picked.raw && column.null_count() == 0 && Nearest::fits(lattice) {
                     let nearest = Nearest::new(lattice);
-                    // The lattice point is computed for NaN, too, so that the loop has no jumps.
+                    // The lattice point is computed for NaN, too, so that the loop has no branches.
                     let value = |x: &f64| select(x.is_nan(), 0, of(nearest.point(*x)));
                     return Ok(column.values().iter().map(value).collect());
                 }
@@ -182,7 +183,7 @@ impl<'a> Layout<'a> {
             _ => Err(failed()),
         }
     }
-    /// `search`. The result for a null is -1.
+    /// Find the buckets of the values of a column, as `search` does. The result for a null is -1.
     fn buckets_of(&self, buckets: &Buckets, columns: &[ArrayRef]) -> Result<Vec<i64>> {
         let (picked, column) = self.column(buckets.column, columns)?;
         let candidates = &buckets.candidates;
@@ -203,7 +204,7 @@ impl<'a> Layout<'a> {
             _ => Err(failed()),
         }
     }
-    /// `CASE WHEN condition THEN value ELSE otherwise END`
+    /// Compute `CASE WHEN condition THEN value ELSE otherwise END`.
     fn only(
         &self,
         only: Option<usize>,
@@ -223,8 +224,8 @@ impl<'a> Layout<'a> {
         Ok(())
     }
 }
-/// Rounds floats to a lattice without jumps, so that a loop is compiled to vector instructions. The
-/// points are the same as the points of `on_lattice`.
+/// Rounds floats to a lattice without branches, so that a loop is compiled to vector instructions.
+/// The points are the same as the points of `on_lattice`.
 ///
 /// `on_lattice` rounds a float `x` between the bounds to `floor(x / step + 1/2)`. A float beyond a
 /// bound becomes this bound, which is a lattice point. The formula maps each lattice point to
@@ -239,17 +240,17 @@ struct Nearest {
 }
 impl Nearest {
     /// The floats from `2^52` to `2^53` are exactly the integers in this range. This constant is
-    /// the middle of the range. So if the constant is added to a number of magnitude below `2^51`,
-    /// the number is rounded to an integer. This integer is the bits of the sum minus the bits of
-    /// the constant.
+    /// the middle of the range. Suppose that a number `x` with `|x| < 2^51` is added to this
+    /// constant. Then the sum is rounded to an integer. Read the sum and the constant as integers
+    /// (`to_bits`). The difference of these two integers is `x`, rounded to an integer.
     const SHIFT: f64 = 1.5 * (1_u64 << 52) as f64;
 
     /// Return true if all points of a lattice have a magnitude of at most `2^50`, and the step of
-    /// the lattice is not extreme. For such a lattice, [`moderate`] does not change to which point
-    /// a float is rounded. It changes only very large and very small floats. The large floats have
-    /// magnitudes above `1e100`, so they are beyond the bounds before and after the change. The
-    /// small floats have magnitudes below `1e-83`. This is far less than half a step, so they are
-    /// rounded to the same point before and after the change.
+    /// the lattice is not extreme. For such a lattice, a float is rounded to the same point with
+    /// and without [`moderate`]. This function changes only very large and very small floats. The
+    /// large floats have magnitudes above `1e100`, so they are beyond the bounds before and after
+    /// the change. The small floats have magnitudes below `1e-83`. This is far less than half a
+    /// step, so they are rounded to the same point before and after the change.
     fn fits(lattice: &Lattice) -> bool {
         let small = |point: &i64| point.unsigned_abs() <= 1 << 50;
         lattice.exponent.abs() <= 200 && [lattice.low, lattice.high].iter().all(small)
@@ -293,7 +294,7 @@ fn floats(
         false => each(column, null, of),
     }
 }
-/// `unchecked_moderate`
+/// Move a float to a moderate magnitude, as `unchecked_moderate` does.
 fn moderate(x: f64) -> f64 {
     // If 1e-100 is added to a value and then subtracted, the result is the same value, unless the
     // value is tiny.

@@ -19,10 +19,11 @@ pub enum Kind {
     /// tightly, the kind is always Laplace noise.
     #[default]
     Best,
-    /// Laplace noise. Its loss depends on the sum of the changes of all groups.
+    /// Laplace noise. Its loss depends on the sum of the magnitudes of the changes, over all
+    /// groups.
     Laplace,
-    /// Gaussian noise. Its loss depends on the Euclidean length of the changes of all groups. It
-    /// needs a delta or a rho.
+    /// Gaussian noise. Its loss depends on the Euclidean length of the changes, over all groups.
+    /// Gaussian noise needs a delta or a rho.
     Gaussian,
 }
 impl std::str::FromStr for Kind {
@@ -89,12 +90,12 @@ pub(crate) fn mechanisms(
 /// privacy. Together they have a loss `rho`, which is the sum of these losses (Bun, Steinke 2016,
 /// Lemma 1.7). `concentrated_delta` proves an epsilon and a delta for this `rho`.
 ///
-/// If keys are private, the mechanism that releases keys has the loss `rho_s` except on events of
-/// probability `delta_s`. Let `rho` be the sum of the losses of all mechanisms, including `rho_s`.
-/// All mechanisms together have the loss `rho` except on these events (the same article, Section
-/// 8). If the events do not occur, `concentrated_delta` proves an epsilon and a `delta_n` for this
-/// `rho`. So the loss of all mechanisms together is this epsilon and `delta_n + delta_s`. The part
-/// `delta_n` is half of the delta of the budget.
+/// If keys are not public, the mechanism that releases keys has the loss `rho_s` except on events
+/// of probability `delta_s`. Let `rho` be the sum of the losses of all mechanisms, including
+/// `rho_s`. All mechanisms together have the loss `rho` except on these events (the same article,
+/// Section 8). If the events do not occur, `concentrated_delta` proves an epsilon and a `delta_n`
+/// for this `rho`. So the loss of all mechanisms together is this epsilon and `delta_n + delta_s`.
+/// The part `delta_n` is half of the delta of the budget.
 fn joint(checked: &Checked, mechanism: Option<&str>, budget: &Loss) -> Result<Mechanisms> {
     let [epsilon, delta] = budget.parts() else {
         return Err(Error::argument("budget", "expected an epsilon and a delta"));

@@ -104,7 +104,7 @@ pub(super) fn select_gaussian(
     let changed = u32::try_from(bound.l0).unwrap_or(u32::MAX);
     let distance = AnyDistance::new((changed, bound.l2, bound.linf));
     let make = |scale: f64, threshold: f64| {
-        // A threshold for integers is an integer.
+        // The counts are integers, so the constructor takes an integer as the threshold.
         let args = Args::new().with("input", &space).with("scale", json!(scale));
         let args = args.with("threshold", json!(at_least(threshold)?));
         let measurement = Registry::global().make(GAUSSIAN_THRESHOLD, &args)?.measurement()?;

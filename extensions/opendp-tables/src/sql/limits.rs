@@ -4,7 +4,7 @@
 //! The seed and the id give each place a lot, which is a hash or a pseudo-random integer. Each
 //! limit ranks the rows or the groups of an id by the lots of their places, and keeps the first
 //! ones. Rows with equal values are interchangeable. So the choice of rows depends on the seed, the
-//! id and its rows, and not on the order in which rows arrive. Over all seeds, all choices are
+//! id and its rows, and not on the order in which rows arrive. For a random seed, all choices are
 //! equally likely. If ids are integers, the lots are the integers that the module `lots` defines.
 //! The lots of other ids are hashes.
 

@@ -39,7 +39,8 @@ fn a_cell_that_has_not_its_type_reads_as_null() {
 }
 #[test]
 fn a_first_record_that_cannot_be_decoded_is_no_error_when_the_file_is_opened() {
-    // Such an error would reveal something about the record, and no loss would be charged for it.
+    // An error when the file is opened would reveal something about the record, and no loss would
+    // be charged for this error.
     let folder = tempfile::tempdir().unwrap();
     for first in [&b"1,30"[..], b"1,\xff,f,true"] {
         let csv = [b"age,income,sex,employed\n", first, b"\n"].concat();
@@ -217,12 +218,12 @@ fn files_of_a_folder_that_would_be_left_out_are_refused() {
         std::fs::write(path, rows).unwrap();
     };
     let open = || refused("people", "csv", folder.path());
-    // The control: names that begin with `_` or `.` are left out without an error.
+    // The control: the engine leaves out the last three of these files, without an error.
     for name in ["b.csv", "_SUCCESS", ".b.csv.crc", "_old/a.csv"] {
         write(name);
     }
     assert_eq!(open(), "");
-    // The engine reads these files and folders.
+    // Here the engine would read files although a name begins with `_` or `.`, so they are refused.
     for name in ["_c.csv", ".d.csv", "_sex=f/e.csv"] {
         write(name);
         let shown = name.split('/').next().unwrap();
@@ -256,7 +257,8 @@ fn files_of_folders_that_are_columns_are_checked_too() {
     let error = refused("people", "csv", folder.path());
     assert!(error.contains("`more.CSV`"), "{error}");
     std::fs::remove_file(part.join("more.CSV")).unwrap();
-    // The engine reads only files that are in folders of the same columns.
+    // The folder of `rows.csv` is the column `sex`. The engine would leave out a file whose folders
+    // are not exactly this column.
     for path in ["people/all.csv", "people/employed=true/a.csv", "people/sex=m/year=1/b.csv"] {
         let path = folder.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -53,7 +53,7 @@ fn noise_of_all_sums_keeps_the_epsilon_and_the_delta() {
         assert!(gaussian_delta(mu, epsilon).unwrap().upper <= delta);
         // The control: if the scale of the noise is a third smaller, the delta is exceeded.
         assert!(gaussian_delta(mu * 1.5, epsilon).unwrap().lower > delta);
-        // Each release alone has a smaller loss.
+        // Each release alone has a smaller loss than all releases together.
         for noise in all.sums.iter().flatten() {
             assert!(noise.loss.parts()[0] < parts[0]);
         }
@@ -97,7 +97,7 @@ fn answers_have_the_stated_cost_and_intervals() {
         // remain unspent.
         assert!(left[0] < 0.01 && left[1] < 2e-7, "{left:?} {cost}");
         assert!(answer.document["releases"][0]["mechanism"].as_str().unwrap().contains("gaussian"));
-        // Nearly the whole budget is spent.
+        // Nearly the whole budget is spent, so another release is refused.
         let again = session.query(sql).unwrap().noise(Kind::Gaussian);
         assert_eq!(again.release().unwrap_err().kind(), "BudgetExceeded");
     }

@@ -114,8 +114,8 @@ fn an_id_belongs_to_its_files() {
     let fewer = write("fewer.csv", "name\nb\n");
     assert_eq!(ask(&may, &fewer).unwrap_err().kind(), "Argument");
 }
-/// Whether all records can be decoded is a fact about the data. So a question that fails for this
-/// reason is charged, and the ledger keeps its refusal.
+/// Whether all records can be decoded depends on the data. So if a question fails because a record
+/// cannot be decoded, its loss is charged, and the ledger keeps the refusal.
 #[test]
 fn records_that_cannot_be_decoded_are_charged() {
     let folder = tempfile::tempdir().unwrap();

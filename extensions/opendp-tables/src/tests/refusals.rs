@@ -149,8 +149,8 @@ fn a_query_that_is_nested_too_deeply_is_an_error_and_no_crash() {
     let nested = format!("{}age{}", "(".repeat(2000), ")".repeat(2000));
     refused(&format!("SELECT COUNT({nested}) FROM people"), "query");
 }
-/// Each level copies the expression below it twice. Without a limit, 45 levels need more than 2^45
-/// nodes.
+/// Each level contains two copies of the expression below it. Without a limit, 45 levels need more
+/// than 2^45 nodes.
 #[test]
 fn nested_ranges_and_cases_are_an_error_before_they_fill_the_memory() {
     let nested = |depth: usize, level: &dyn Fn(String) -> String| {
@@ -174,8 +174,8 @@ fn nested_ranges_and_cases_are_an_error_before_they_fill_the_memory() {
     );
     assert!(session.query(&after(5, &ranges)).is_ok() && session.query(&after(5, &cases)).is_ok());
 }
-/// Each projection copies the expressions below it eight times. Without a limit, a query of 1 KB
-/// fills the memory before the whole query is checked.
+/// Each projection contains eight copies of the expression below it. Without a limit, a query of 1
+/// KB fills the memory before the whole query is checked.
 #[test]
 fn nested_projections_are_an_error_before_they_fill_the_memory() {
     let nested = |depth: usize| {

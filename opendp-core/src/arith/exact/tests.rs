@@ -190,7 +190,7 @@ fn a_running_total_does_not_depend_on_whether_it_was_read_again() {
 }
 #[test]
 fn a_running_total_does_not_depend_on_whether_a_term_was_read_again() {
-    // The denominator of the term has 1100 factors of 2, after a reduction by one factor.
+    // After a reduction by one factor of 2, the denominator of the term has 1100 factors of 2.
     let half = float(1.0).over(&float(2f64.powi(1000))).over(&float(2f64.powi(101)));
     let (term, total) = (half.plus(&half), float(1.0));
     assert_eq!(total.plus_term(&term), total.plus_term(&exact(&term.to_string())));

@@ -6,7 +6,7 @@
 //!
 //! **Unknown size.** A record that is added or removed changes `I` by at most `M = max(|L|, |U|)`.
 //! Let `B` be `M`, rounded up to a number with at most 28 significant bits. Let `g` be a power of
-//! two such that `B` is also `M`, rounded up to a multiple of `g`. Let `d` be the symmetric
+//! two such that rounding `M` up to a multiple of `g` also gives `B`. Let `d` be the symmetric
 //! distance. The file `rounding.rs` defines a rounding rule for sums of any size. The file proves
 //! that the rounded sum changes by at most `d * B`, and also by at most `d * M + g`.
 //!

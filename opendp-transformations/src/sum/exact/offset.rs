@@ -86,7 +86,7 @@ impl Offset {
         let (lower, scale) = (self.bounds.0, self.scale.0);
         for block in rows.chunks(BLOCK) {
             // Numbers are halved only if the width of the bounds exceeds the largest float. The
-            // second factor differs from one only if this width is at most 2^-973.
+            // second factor of `scale` differs from one only if this width is at most 2^-973.
             if self.half == 1.0 && self.scale.1 == 1.0 {
                 widest(
                     #[inline(always)]
@@ -142,7 +142,7 @@ impl Moments {
         let mean = &sum * &sum;
         // If `size` is the number of integers, the square of their sum is at most `size` times the
         // sum of their squares, by the Cauchy-Schwarz inequality. If `size` is another number, the
-        // difference can be negative, and the result is zero.
+        // difference can be negative. In this case, return zero.
         if mean <= squares { squares - mean } else { UBig::ZERO }
     }
 }

@@ -58,9 +58,9 @@
 //! bound is at most `(1 - c_j) u + c_j B`. This number is at most `u`, because `B <= u`. So the
 //! distance is less than `u`, and `u < d * M + g`.
 //!
-//! In zones where `c_i = 1`, the sum saturates. The code rounds `phi(S)` down to a multiple of `g`.
-//! This step does not change the result, because above `R` the grid of `T` contains only multiples
-//! of `g`.
+//! In zones where `c_i = 1`, the slope of `phi` is zero, so the rounded sum saturates. The code
+//! rounds `phi(S)` down to a multiple of `g`. This step does not change the result, because above
+//! `R` the grid of `T` contains only multiples of `g`.
 
 /// The rounding rule for sums of records. The magnitude of each record is at most `B`.
 #[derive(Clone, Copy, Debug)]
