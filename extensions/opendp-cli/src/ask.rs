@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
     /// Charge the budget of the study to a durable budget before the answers are printed; needs
-    /// --id
+    /// --id, and a budget that states its unit
     #[arg(long, value_name = "FILE:NAME", requires = "id", conflicts_with = "dry_run")]
     pub(crate) budget: Option<budget::Place>,
     /// The id of the answers: the same id gives the same answers, and is charged once. The id
@@ -227,6 +227,9 @@ impl Asking<'_> {
         if past.is_none() && known {
             self.study.rehearse(self.arguments.alpha)?;
         }
+        if past.is_none() {
+            check_unit(name, &account)?;
+        }
         let planned = match account.filters() {
             Some(_) if past.is_none() => self.planned(),
             _ => None,
@@ -255,6 +258,21 @@ impl Asking<'_> {
         }
         let charge = budget::charge_json(&release, &ledger.remaining(name)?);
         Ok((Outcome::parse(release.json())?, charge))
+    }
+}
+/// Check that a budget states its unit. Studies can protect different units, such as one row or two
+/// rows of a person, or replaced rows. The sum of such losses would bound the loss of no unit.
+fn check_unit(name: &str, account: &Account) -> Result<()> {
+    match account.terms.unit() {
+        Some(_) => Ok(()),
+        None => {
+            let reason = format!(
+                "budget `{name}` states no unit, so it cannot check that all studies protect the \
+                 same unit: create a budget with --unit and --metric, such as `--unit 1 --metric \
+                 symmetric_distance` for a study with {{\"person\": 1}}"
+            );
+            Err(Error::argument("budget", reason))
+        }
     }
 }
 /// The charge for all releases of a study, for a budget that composes tightly.

@@ -110,6 +110,8 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
     match command {
         Command::Create { place, epsilon, delta, rho, tight, .. } => {
             let total = total(epsilon.as_deref(), delta.as_deref(), rho.as_deref())?;
+            // Check the amount here, so that a wrong amount creates no file.
+            if *tight { total.check_tight_budget() } else { total.check_budget() }?;
             let terms = terms(command)?;
             let ledger = Ledger::open(&place.file)?;
             match tight {
@@ -160,7 +162,7 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
 
 /// Read the amount of a new budget.
 fn total(epsilon: Option<&str>, delta: Option<&str>, rho: Option<&str>) -> Result<Loss> {
-    let total = match (epsilon, delta, rho) {
+    match (epsilon, delta, rho) {
         (Some(epsilon), None, None) => Loss::epsilon(epsilon),
         (Some(epsilon), Some(delta), None) => Loss::epsilon_delta(epsilon, delta),
         (None, None, Some(rho)) => Loss::rho(rho),
@@ -168,9 +170,7 @@ fn total(epsilon: Option<&str>, delta: Option<&str>, rho: Option<&str>) -> Resul
             "epsilon",
             "state one budget: --epsilon, --epsilon with --delta, or --rho",
         )),
-    }?;
-    // Check the amount here, so that a wrong amount creates no file.
-    total.check_budget().map(|()| total)
+    }
 }
 /// Read the unit, the SHA-256 and the size of a budget from the arguments of the command.
 fn terms(command: &Command) -> Result<Terms> {
@@ -196,7 +196,13 @@ fn terms(command: &Command) -> Result<Terms> {
 /// Read the name of a metric, or a metric in document form.
 fn read_metric(text: &str) -> Result<Json> {
     if text.starts_with('{') {
-        return opendp_registry::json::parse(text).map_err(|error| error.at("metric"));
+        let metric = opendp_registry::json::parse(text).map_err(|error| error.at("metric"))?;
+        // A metric without arguments is also written as its name, so store only the name.
+        let name = metric.as_object().and_then(|object| match object.iter().next() {
+            Some((name, Json::Object(arguments))) if arguments.is_empty() => Some(name),
+            _ => None,
+        });
+        return name.map_or(Ok(metric.clone()), |name| read_metric(name));
     }
     let document = Document::new(json!({"constructor": text, "args": {}}))?;
     match document.build(Registry::global()).map_err(|error| error.at("metric"))? {

@@ -44,7 +44,8 @@ pub(crate) struct Arguments {
     /// The separator of the cells of a CSV table: one character, or `tab`; defaults to a comma
     #[arg(long, value_parser = data::parse_separator)]
     pub(crate) separator: Option<u8>,
-    /// The distance of neighbouring inputs, as JSON; without it no loss is printed
+    /// The distance of neighbouring inputs, as JSON; without it no loss is printed, and a release
+    /// whose loss has no bound at distance 1 is refused
     #[arg(long, allow_hyphen_values = true, value_parser = crate::parse_json)]
     pub(crate) d_in: Option<Json>,
     /// Charge the release to a budget before it is printed; needs --id, and --d-in if the budget
@@ -133,8 +134,10 @@ impl Run<'_> {
         // The number of people matters only for a loss with a delta.
         let size = |loss: &Json| loss.as_array().and_then(|_| self.size(measurement));
         let caution = loss.as_ref().map(|loss| Caution::new(loss, size(loss)));
-        if let Some(caution) = caution.as_ref().filter(|_| !self.infinite) {
-            caution.check()?;
+        match &caution {
+            _ if self.infinite => {}
+            Some(caution) => caution.check()?,
+            None => check_unit(made)?,
         }
         // If the accuracy exceeds all floats, release without a stated accuracy.
         let accuracy = measurement.accuracy(ALPHA).unwrap_or_else(|_| vec![None]);
@@ -238,6 +241,22 @@ impl Run<'_> {
             Err(error) if broken.get() || no_entropy(&error) => Err(Failure::OfFile(error)),
             Err(error) => Err(Failure::OfData(error)),
         }
+    }
+}
+/// Check a release whose distance of neighbours is not stated. Its loss must have a bound if
+/// neighbours are at distance 1, or at a distance whose parts are all 1. Without this check, a
+/// release without noise would be the exact answer, and no message would say so.
+fn check_unit(made: &Constructed) -> Result<()> {
+    let distances = [json!(1), json!([1, 1]), json!([1, 1, 1])];
+    // Each metric reads one of these distances. The others are errors of its decoder.
+    let losses = distances.iter().filter_map(|d_in| made.map(d_in).ok());
+    match losses.map(|loss| Caution::new(&loss, None).check()).next() {
+        Some(Ok(())) => Ok(()),
+        _ => Err(Error::InvalidDistance(
+            "no bound on the loss is known for neighbours at distance 1: state the distance of \
+             neighbours with --d-in, or state --allow-infinite-loss to release anyway"
+                .into(),
+        )),
     }
 }
 /// Check two public numbers: the number of rows of the pipeline or the study, and the number of

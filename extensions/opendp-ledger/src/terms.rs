@@ -6,6 +6,17 @@ use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
 use serde_json::{Map, Value as Json, json};
 
+/// The metrics in which neighbours always have the same number of rows.
+const SAME_SIZE: [&str; 7] = [
+    "change_one_distance",
+    "hamming_distance",
+    "absolute_distance",
+    "l1_distance",
+    "l2_distance",
+    "linf_distance",
+    "range_distance",
+];
+
 /// The unit that a budget protects: the distance of two data sets that differ in one person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
@@ -42,6 +53,11 @@ impl Unit {
     /// Return the metric of the unit, in the format of pipeline documents.
     pub fn metric(&self) -> &Json {
         &self.metric
+    }
+    /// Return the name of the metric. It is empty if the metric is not in document form.
+    fn metric_name(&self) -> &str {
+        let key = || self.metric.as_object()?.keys().next().map(String::as_str);
+        self.metric.as_str().or_else(key).unwrap_or_default()
     }
     /// Return the distance of two data sets that differ in one person: the unit times the number of
     /// contributions.
@@ -156,16 +172,15 @@ impl Terms {
     /// need a public number of rows. A release that uses the number of rows, or fails if a stated
     /// number is wrong, would reveal it.
     ///
-    /// There are two cases in which the number is not protected. First, the unit is in the
-    /// change-one or the Hamming distance. All other distances are assumed to count added and
-    /// removed rows. Second, the terms state the number of people, and each person has one
-    /// contribution.
+    /// There are three cases in which the number is not protected. First, the unit is in the
+    /// change-one or the Hamming distance. Second, the unit is in a distance of numbers or of
+    /// vectors, in which data of different lengths are never neighbours. All other distances are
+    /// assumed to count added and removed rows. Third, the terms state the number of people, and
+    /// each person has one contribution.
     pub fn protects_size(&self) -> bool {
         let Some(unit) = &self.unit else { return false };
-        let same_size = ["change_one_distance", "hamming_distance"];
-        let same_size = same_size.iter().any(|metric| unit.metric == *metric);
         let stated = self.size.is_some() && unit.contributions.unwrap_or(1) == 1;
-        !(same_size || stated)
+        !(stated || SAME_SIZE.contains(&unit.metric_name()))
     }
     /// Convert the terms to JSON: an object of the parts that were stated.
     pub fn to_json(&self) -> Json {

@@ -42,6 +42,11 @@ fn desk_of(questions: Json) -> Desk {
     desk
 }
 
+/// Create a budget that protects one added or removed row.
+fn budget(desk: &Desk, place: &str, amount: &[&str]) {
+    let create = ["budget", "create", place, "--unit", "1", "--metric", "symmetric_distance"];
+    desk.says(&[&create[..], amount].concat());
+}
 #[test]
 fn a_study_is_answered_as_text_csv_and_json() {
     // The budget is so large that the noise has a magnitude below 1.
@@ -92,7 +97,7 @@ fn a_wrong_study_is_not_charged() {
     let desk = desk(json!({"epsilon": 1.0}));
     let text = std::fs::read_to_string(desk.0.path().join("study.json")).unwrap();
     desk.file("wrong.json", text.replace("\"income\"}", "\"imcome\"}"));
-    desk.says(&["budget", "create", "b.ledger:survey", "--epsilon", "1"]);
+    budget(&desk, "b.ledger:survey", &["--epsilon", "1"]);
     let to = ["--budget", "b.ledger:survey", "--id", "one"];
     let error = desk.fails(&[&["ask", "wrong.json"], &to[..]].concat(), 1);
     assert!(error.contains("imcome"), "{error}");
@@ -121,7 +126,8 @@ fn a_wrong_study_of_an_unstated_public_number_of_rows_is_not_charged() {
     };
     desk.file("wrong.json", study("aeg").to_string());
     desk.file("study.json", study("age").to_string());
-    desk.says(&["budget", "create", "b.ledger:survey", "--epsilon", "1"]);
+    let create = ["budget", "create", "b.ledger:survey", "--epsilon", "1", "--unit", "1"];
+    desk.says(&[&create[..], &["--metric", "change_one_distance"]].concat());
     let to = ["--budget", "b.ledger:survey", "--id", "one"];
     let error = desk.fails(&[&["ask", "wrong.json"], &to[..]].concat(), 1);
     assert!(error.contains("aeg"), "{error}");
@@ -229,10 +235,10 @@ fn a_failure_on_data_is_charged_and_kept() {
 }
 #[test]
 fn a_budget_that_protects_little_is_warned_of_before_it_is_spent() {
-    let warns = |budget: Json, more: &[&str]| {
-        let desk = desk(budget);
-        let create = ["budget", "create", "b.ledger:x", "--epsilon", "100", "--delta", "0.5"];
-        desk.says(&[&create[..], &["--size", "300"]].concat());
+    let warns = |of_study: Json, more: &[&str]| {
+        let desk = desk(of_study);
+        let amount = ["--epsilon", "100", "--delta", "0.5", "--size", "300"];
+        budget(&desk, "b.ledger:x", &amount);
         let output = desk.run(&[&["ask", "study.json"], more].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stderr).unwrap()
@@ -316,8 +322,8 @@ fn a_tight_budget_charges_each_release_of_a_study() {
     let rows = |upper: i32| json!({"where": {"age": {"below": upper}}, "count": {}});
     let desk = desk_of((1..=30).map(rows).collect());
     let create = |name: &str, epsilon: &str, more: &[&str]| {
-        let create = ["budget", "create", name, "--epsilon", epsilon, "--delta", "1.5e-6"];
-        desk.says(&[&create[..], more].concat())
+        let amount = ["--epsilon", epsilon, "--delta", "1.5e-6"];
+        budget(&desk, name, &[&amount[..], more].concat())
     };
     create("b.ledger:tight", "1.6", &["--tight"]);
     create("b.ledger:sum", "1.6", &[]);
@@ -349,8 +355,8 @@ fn found_keys_of_a_study_are_charged_to_a_tight_budget_with_their_delta() {
         {"group_by": ["city"], "keys": "found", "mean": {"column": "income"}},
         {"counts_by": {"column": "city"}},
     ]));
-    let create = ["budget", "create", "b.ledger:x", "--epsilon", "2", "--delta", "4e-6"];
-    desk.says(&[&create[..], &["--tight"]].concat());
+    let amount = ["--epsilon", "2", "--delta", "4e-6", "--tight"];
+    budget(&desk, "b.ledger:x", &amount);
     let ask = ["ask", "study.json", "--json", "--budget", "b.ledger:x", "--id", "a"];
     let answers: Json = serde_json::from_str(&desk.says(&ask)).unwrap();
     let members = answers["charge"]["charged"]["members"].as_array().unwrap();
@@ -369,8 +375,7 @@ fn a_study_of_one_plan_reserves_an_unspent_tight_budget_of_its_size() {
         let question = json!({"group_by": ["city"], "keys": keys, "statistics": sums.clone()});
         let desk = desk_of(json!([question]));
         for name in ["b.ledger:x", "b.ledger:late"] {
-            let create = ["budget", "create", name, "--epsilon", "1", "--delta", "1e-6"];
-            desk.says(&[&create[..], &["--tight"]].concat());
+            budget(&desk, name, &["--epsilon", "1", "--delta", "1e-6", "--tight"]);
         }
         let ask = |budget: &'static str, id: &'static str| {
             ["ask", "study.json", "--json", "--budget", budget, "--id", id]

@@ -77,6 +77,9 @@ fn says_what_is_missing() {
     for epsilon in ["0", "1e4096"] {
         desk.fails(&["budget", "create", "l.db:b", "--epsilon", epsilon], 1);
     }
+    for amount in [&["--epsilon", "1", "--delta", "0", "--tight"][..], &["--rho", "0"]] {
+        desk.fails(&[&["budget", "create", "l.db:b"], amount].concat(), 1);
+    }
     // A refused budget creates no file.
     assert!(!desk.0.path().join("l.db").exists());
     desk.says(&["budget", "create", "l.db:large", "--epsilon", "1", "--delta", "0.999"]);

@@ -84,6 +84,15 @@ fn a_pipeline_with_a_size_is_refused_by_a_budget_that_protects_the_number_of_row
     // The control: the same pipeline without a size.
     desk.says(&run("any.json", "a"));
 }
+/// Losses for different units do not add up, so a study needs a budget that states its unit.
+#[test]
+fn a_budget_without_a_unit_refuses_studies() {
+    let desk = desk(json!({"person": 1}));
+    desk.says(&["budget", "create", "b.ledger:x", "--epsilon", "3"]);
+    let error = desk.fails(&ASK, 1);
+    assert!(error.contains("`x` states no unit"), "{error}");
+    assert!(desk.says(&["budget", "show", "b.ledger"]).contains("0 releases"));
+}
 #[test]
 fn an_empty_cell_of_a_text_is_missing() {
     let desk = self::desk(json!({"person": 1}));

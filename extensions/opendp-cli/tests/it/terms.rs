@@ -54,6 +54,37 @@ fn a_repeated_release_says_so_on_its_own_line() {
     assert_eq!(first.lines().next(), again.lines().next());
 }
 #[test]
+fn a_metric_in_document_form_is_the_metric_of_this_name() {
+    let desk = desk();
+    let create = ["budget", "create", "l.db:b", "--epsilon", "2", "--unit", "1", "--metric"];
+    desk.says(&with(&create, &["{\"symmetric_distance\": {}}"]));
+    let shown = read(&desk.says(&["budget", "show", "l.db:b", "--json"]));
+    assert_eq!(shown["unit"]["metric"], json!("symmetric_distance"));
+    desk.says(&with(&RUN, &CHARGE));
+    let create = ["budget", "create", "l.db:c", "--epsilon", "2", "--unit", "1", "--metric"];
+    assert!(desk.fails(&with(&create, &["{\"symetric_distance\": {}}"]), 1).contains("metric"));
+}
+/// Without noise, the release is the exact answer. No distance is stated, so no loss is printed
+/// either.
+#[test]
+fn a_release_without_a_bound_on_its_loss_is_refused_without_a_distance() {
+    let desk = desk();
+    desk.says(&RUN);
+    for (name, noise) in [
+        ("exact.json", json!({"laplace": {"scale": 0.0}})),
+        ("gaussian.json", json!({"gaussian": {"scale": 0.0}})),
+    ] {
+        let mut exact = sum(20.0);
+        exact["chain"][2] = noise;
+        desk.file(name, exact.to_string());
+        let run = ["run", "-p", name, "--data", "people.csv", "--column", "age"];
+        let error = desk.fails(&run, 1);
+        assert!(error.contains("state the distance of neighbours with --d-in"), "{error}");
+        desk.fails(&with(&run, &["--d-in", "1"]), 1);
+        desk.says(&with(&run, &["--allow-infinite-loss"]));
+    }
+}
+#[test]
 fn a_budget_with_a_unit_gives_the_distance_and_refuses_another() {
     let desk = desk();
     let create = ["budget", "create", "l.db:b", "--epsilon", "9", "--unit", "1"];

@@ -84,6 +84,16 @@ impl Loss {
     pub(crate) fn opening(&self) -> Option<&Opening> {
         self.opening.as_deref()
     }
+    /// Check the amount of a new budget that composes tightly
+    /// ([`Ledger::create_tight`](crate::Ledger::create_tight)).
+    ///
+    /// # Errors
+    /// The errors of [`check_budget`](Loss::check_budget). `Argument` when the budget is not an
+    /// epsilon and a delta, or when its delta is 0.
+    pub fn check_tight_budget(&self) -> Result<()> {
+        self.check_budget()?;
+        self.epsilon_and_delta().map(|_| ())
+    }
     /// Return the epsilon and the delta of a budget. Each is the larger of the stated amount and
     /// its nearest float.
     pub(crate) fn epsilon_and_delta(&self) -> Result<(Exact, Exact)> {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use opendp_core::{
-    AbsoluteDistance, Approximate, AtomDomain, MaxDivergence, Measurement, Space,
+    AbsoluteDistance, Approximate, AtomDomain, L1Distance, MaxDivergence, Measurement, Space,
     SymmetricDistance, VectorDomain,
 };
 use opendp_ledger::{Accounted, Ledger, Loss, Request, Terms, Unit};
@@ -170,6 +170,7 @@ fn a_budget_that_protects_the_number_of_rows_refuses_a_release_with_a_public_num
         ("two rows", Terms::new().with_unit(two_rows).with_size(3), false),
         ("replaced", Terms::new().with_unit(replaced), true),
     ] {
+        assert_eq!(terms.protects_size(), !admits, "{budget}");
         ledger.create_with(budget, &epsilon("10"), &terms).unwrap();
         ask(budget, &open).unwrap();
         for request in [&sized, &stated] {
@@ -179,6 +180,14 @@ fn a_budget_that_protects_the_number_of_rows_refuses_a_release_with_a_public_num
     }
     let error = ask("symmetric", &sized).unwrap_err().to_string();
     assert!(error.contains("protects this number"), "{error}");
+    // Vectors of different lengths are never neighbours, so a stated length is not protected.
+    let space = VectorDomain::new(AtomDomain::<i64>::default()).with_size(3);
+    let space = Space::new(space, L1Distance::<i64>::default()).unwrap();
+    let vector: Measurement<_, _, MaxDivergence, Vec<i64>> =
+        make_laplace(space, Scale::new(10.0).unwrap(), None).unwrap();
+    let unit = Unit::new(vector.input().metric().to_json(), 1).unwrap();
+    ledger.create_with("vector", &epsilon("1"), &Terms::new().with_unit(unit)).unwrap();
+    ask("vector", &Request::new("a", &vector, &1).unwrap()).unwrap();
     // A release that the ledger already has is returned again, because this reveals nothing new.
     ask("symmetric", &Request::of_loss("old", epsilon("0.1"))).unwrap();
     let old = Request::of_loss("old", epsilon("0.1")).with_public_size();
