@@ -142,12 +142,12 @@ register! {
 /// * `measurement0` - the first step, which gets the data
 ///
 /// # Precondition
-/// The function accepts the release of the measurement. For erased objects, the type of the release
-/// is checked only when the function runs. The function has no access to the data.
+/// `postprocess1` accepts the release of `measurement0`, and has no access to the data. For erased
+/// objects, the type of the release is checked only when `postprocess1` runs.
 ///
 /// # Postcondition
-/// The function runs the measurement and then the post-processing. The accuracy of the new
-/// measurement is unknown.
+/// The function of the new measurement runs `measurement0` and then `postprocess1`. The accuracy of
+/// the new measurement is unknown.
 ///
 /// # Map
 /// The map of the new measurement is the map of `measurement0`.

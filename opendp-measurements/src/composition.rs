@@ -66,7 +66,8 @@ pub use privacy_filter::make_privacy_filter;
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no members or the measure does not compose
-/// * `DomainMismatch`, `MetricMismatch` or `MeasureMismatch` when two members differ
+/// * `DomainMismatch`, `MetricMismatch` or `MeasureMismatch` when the domain, the metric or the
+///   measure of a member differs from that of the first member
 /// * from the function and the map: the errors of the members, and `Overflow` when the total
 ///   exceeds all floats
 ///

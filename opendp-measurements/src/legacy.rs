@@ -19,8 +19,8 @@ use crate::{Scale, make_noisy_max};
 /// Make a measurement that chooses the index of a good score, as [`make_noisy_max`] does.
 ///
 /// The measure is the max-divergence. Despite the name, the noise is exponential. At the same loss,
-/// exponential noise finds a good index at least as often as Gumbel noise.
-/// [`make_gumbel_max`](crate::make_gumbel_max) adds Gumbel noise.
+/// the mean error with exponential noise is at most the mean error with Gumbel noise (McKenna,
+/// Sheldon 2020). [`make_gumbel_max`](crate::make_gumbel_max) adds Gumbel noise.
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the L-infinity distance or the range distance
@@ -28,15 +28,16 @@ use crate::{Scale, make_noisy_max};
 /// * `optimize` - "max" if a large score is good, "min" if a small score is good
 ///
 /// # Map
-/// The map of [`make_noisy_max`]: `d_out = range / scale`, rounded up once. `range` is `d_in` under
-/// the range distance and under a monotonic L-infinity distance. Otherwise `range` is
+/// The map is the map of [`make_noisy_max`]: `d_out = range / scale`, rounded up once. `range` is
+/// `d_in` under the range distance and under a monotonic L-infinity distance. Otherwise `range` is
 /// `d_in + d_in`, rounded up.
 ///
 /// # Proof
 /// The proof of [`make_noisy_max`] applies. For "min", `negate` is true.
 ///
 /// # Errors
-/// The errors of [`make_noisy_max`].
+/// The errors of [`make_noisy_max`]. But `Argument` names `optimize`: this error occurs when
+/// `optimize` is "max", but the space states that the lowest score is the best.
 ///
 /// # Example
 /// ```

@@ -28,8 +28,8 @@
 //!   [`make_composition`] makes several releases of the same data.
 //! - [`make_fully_adaptive_composition`], [`make_privacy_filter`] and [`make_adaptive_composition`]
 //!   answer questions one after another. The first constructor does not limit the total loss. The
-//!   second constructor has a budget for the total loss. The third constructor has a list that is
-//!   fixed in advance, with one loss for each question.
+//!   second constructor has a budget for the total loss. The third constructor takes a list with an
+//!   upper bound on the loss of each question. This list is fixed in advance.
 //! - [`make_select_private_candidate`] repeats a measurement until the score of its release reaches
 //!   a threshold.
 //! - [`make_parallel_composition`] makes a release of each part of a data set. Each record is in at
@@ -39,14 +39,14 @@
 //! - [`samplers`] draws the noise with exactly the probabilities that the proofs assume.
 //!
 //! The documentation of each constructor contains its proof. Each constructor is registered under
-//! its name. If a program links this crate and uses one of its items, the constructors are in the
-//! registry of the program.
+//! its name. If a program links this crate and uses an item of the crate, the constructors are in
+//! the registry of the program.
 //!
 //! ```
 //! use opendp_core::*;
 //! use opendp_measurements::{Scale, make_laplace};
 //!
-//! // A sum of ages, each within 0 and 120: a person changes it by 120 at most.
+//! // A sum of ages from 0 to 120. One added or removed person changes the sum by at most 120.
 //! let people = Space::new(
 //!     VectorDomain::new(AtomDomain::bounded(Bounds::new(0, 120)?)),
 //!     SymmetricDistance,
@@ -162,8 +162,8 @@ pub use conversion::{
     make_RDP_to_approxDP, make_approximate, make_fix_delta, make_fixed_approxDP_to_approxDP,
     make_pureDP_to_zCDP, make_zCDP_to_approxDP,
 };
-// Constructors of measurements on random samples. The loss of a measurement on a secret sample is
-// smaller than its loss without sampling.
+// Constructors of measurements on random samples. If the sample is secret, the loss is smaller than
+// the loss of the same measurement without sampling.
 pub use amplification::{
     AddRemoveMetric, AmplifiableMeasure, PopulationMetric, make_fixed_size_subsampling,
     make_poisson_subsampling, make_population_amplification,

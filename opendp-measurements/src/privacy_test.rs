@@ -201,8 +201,8 @@ where
 #[test]
 fn draws_of_an_index_keep_to_the_map() {
     for optimize in [Optimize::Max, Optimize::Min] {
-        // From the first vector to the second vector, one score rises, and the other two scores
-        // fall.
+        // From the first vector of this pair to the second vector, one score rises, and the other
+        // two scores fall.
         let pair = (vec![0, 5, 5], vec![2, 3, 3]);
         check_choice(RangeDistance::<i32>::new(), 4, pair.clone(), optimize);
         check_choice(LInfDistance::<i32>::new(false), 2, pair, optimize);

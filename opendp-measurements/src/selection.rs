@@ -50,8 +50,9 @@ pub(crate) fn check_best<D, M>(
     match optimize {
         Optimize::Max if input.lowest_is_best() => Err(no_best(argument, right)),
         Optimize::Max => Ok(input.with_highest_best()),
-        // The caller can pass the input space of another step, which selects the highest score.
-        // Replace the statement of this space, because the new step selects the lowest score.
+        // The caller can pass the input space of another step. If that step selects the highest
+        // score, its input space states this. The new step selects the lowest score, so replace
+        // this statement.
         Optimize::Min if input.selects_highest() => Ok(input.with_lowest_best()),
         Optimize::Min => Ok(input),
     }
@@ -112,7 +113,7 @@ pub(crate) fn loss_of_choices<M: ScoreMetric, MO: SelectionMeasure>(
         MO::exact_loss,
     ))
 }
-/// Build the privacy map from the loss function of a measure.
+/// Build the function of a privacy map. `loss` is the loss function of a measure.
 fn loss_by<M: ScoreMetric>(
     metric: M,
     scale: Scale,
@@ -121,6 +122,7 @@ fn loss_by<M: ScoreMetric>(
 ) -> impl Fn(&M::Distance) -> Result<f64> {
     move |d_in| loss(metric.loss(d_in, scale)?, k)
 }
+/// Build the exact function of a privacy map. `loss` is the exact loss function of a measure.
 fn exact_loss_by<M: ScoreMetric>(
     metric: M,
     scale: Scale,
@@ -244,7 +246,7 @@ fn choose_some<T: Number + Score>(
     }
 }
 
-/// Find the `k` best scores, with the best first. Among equal scores, the score with the largest
+/// Find the indices of the `k` best scores, with the best first. Among equal scores, the largest
 /// index comes first.
 fn best<T: Score>(scores: &[T], k: usize, optimize: Optimize) -> Vec<usize> {
     first(scores.len(), k, &|i, j| {

@@ -135,7 +135,7 @@ pub trait AmplifiableMeasure: Measure {
     /// Return whether all parts of a loss are zero, including its delta.
     ///
     /// # Errors
-    /// The errors of reading the loss.
+    /// The errors of the privacy profile, if the loss is a privacy profile.
     fn is_nothing(loss: &Self::Distance) -> Result<bool>;
 }
 impl AmplifiableMeasure for MaxDivergence {
@@ -296,7 +296,8 @@ where
 /// populations.
 ///
 /// # Errors
-/// * `MakeMeasurement` when the domain does not fix the size of the sample
+/// * `MakeMeasurement` when the domain does not fix the size of the sample, or when its members,
+///   such as texts, do not consist of records
 /// * `MakeMeasurement` when the population is smaller than the sample, or larger than 2^53
 /// * `MakeMeasurement` when the metric does not count replaced records
 /// * `MakeMeasurement` when the measurement has a loss at distance 0
@@ -339,7 +340,8 @@ where
 }
 
 /// Return the map of a measurement that runs on a sample from `size` records. The map converts a
-/// distance to a number of replaced records, and then returns the loss for this number.
+/// distance to a number of replaced records, and then returns the loss for this number. Error
+/// messages use `name` as the name of the argument `size`.
 ///
 /// # Errors
 /// `MakeMeasurement`, as for [`make_population_amplification`].

@@ -139,11 +139,12 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// release on the kept shared records alone. The data of `B` and of `C` have one record more than
 /// the data of `A`. The data of `B` and of `C` differ by one replaced record.
 /// [`profile_of_replaced_sample`](crate::accounting::profile_of_replaced_sample) gives the profile.
-/// The documentation of this function states a theorem, which also gives the loss as a single pair
-/// of epsilon and delta. As in the theorem, let `c = (alpha - 1)(1 - rate)`. Use the theorem at the
-/// order `alpha` for which `c e^-a + alpha rate e^-r = rate`, and split `rate` into these two
-/// terms. This `alpha` is `e` to the power of the epsilon that the map states. For this `alpha` and
-/// this split, the first order of the theorem is `e^a`, and the second order is `e^r`.
+/// The documentation of `profile_of_replaced_sample` states a theorem. This theorem also gives the
+/// loss as a single pair of epsilon and delta. As in the theorem, let `c = (alpha - 1)(1 - rate)`.
+/// Use the theorem at the order `alpha` for which `c e^-a + alpha rate e^-r = rate`, and split
+/// `rate` into these two terms. This `alpha` is `e` to the power of the epsilon that the map
+/// states. For this `alpha` and this split, the first order of the theorem is `e^a`, and the second
+/// order is `e^r`.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the rate is 0, negative, above 1 or NaN
@@ -171,7 +172,7 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// };
 /// let training = make_composition(vec![of(None)?; 1000])?;
 /// assert!((training.map(&1)?.epsilon(1e-5)? - 1.828).abs() < 0.001);
-/// // One record of 5000 is replaced: one is removed, and one is added.
+/// // One of 5000 records is replaced: one record is removed, and one record is added.
 /// let training = make_composition(vec![of(Some(5000))?; 1000])?;
 /// assert!((training.map(&2)?.epsilon(1e-5)? - 2.843).abs() < 0.001);
 /// # Ok::<(), Error>(())
@@ -314,13 +315,13 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// `measurement` fixes the size of the sample. All samples of this size are equally likely.
 ///
 /// # Map
-/// Let `n` be the size of the sample, `k` the number of replaced records that `d_in` allows, and
-/// `q = min(1, k n / size)`. If the measurement has the loss `(epsilon, delta)` at `d_in`, the loss
-/// on the sample is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This bound holds for a
-/// single pair of epsilon and delta, and for each point of a profile. If the measure has no delta,
-/// the loss on the sample is also at most `k` times the loss on the sample at one replaced record.
-/// If the loss is a profile, the profile on the sample contains a distribution of the privacy loss,
-/// which compositions use.
+/// Let `n` be the size of the sample, `k` the number of replaced records that `d_in` allows, and `q
+/// = min(1, k n / size)`. Let `(epsilon, delta)` be the loss of the measurement at `d_in`, or at
+/// one replaced record if `k = 1`. The loss on the sample is `(ln(1 + q (e^epsilon - 1)), q
+/// delta)`, rounded up. This bound holds for a single pair of epsilon and delta, and for each point
+/// of a profile. If the measure has no delta, the loss on the sample is also at most `k` times the
+/// loss on the sample at one replaced record. If the loss is a profile, the profile on the sample
+/// contains a distribution of the privacy loss, which compositions use.
 ///
 /// # Proof
 /// The proof of `make_population_amplification` applies, with the data in place of the populations
@@ -332,6 +333,7 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// * `MakeMeasurement` when the domain does not fix the size of the sample
 /// * `MakeMeasurement` when `size` is below the size of the sample, or above 2^53
 /// * `MakeMeasurement` when the metric does not count replaced records
+/// * `MakeMeasurement` when the measurement has a loss at distance 0
 /// * from the map: the errors of the measurement's map
 ///
 /// # Example
@@ -346,7 +348,7 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 ///     StabilityMap::new(|d_in: &u32| Ok((*d_in).min(1))),
 /// );
 /// let answer = pick.then(|_| make_randomized_response_bool(0.75, false))?;
-/// let sampled = make_fixed_size_subsampling(answer, 4)?; // of one of four people
+/// let sampled = make_fixed_size_subsampling(answer, 4)?; // the answer of one of four people
 /// assert!((sampled.map(&1)? - 1.5_f64.ln()).abs() < 1e-12);
 /// sampled.invoke(&vec![true, false, false, true])?;
 /// # Ok::<(), Error>(())

@@ -23,7 +23,9 @@ use crate::composition::privacy_filter::{of_session, within};
 ///
 /// # Precondition
 /// Losses in the measure [compose](Measure::compose). Losses in the measure can be compared with
-/// each other, or have [parts](Measure::parts). `d_in` and all `d_mids` are valid distances.
+/// each other, or have [parts](Measure::parts). `d_in` and all `d_mids` are valid distances. `d_in`
+/// is not 0, and there are two members of the input domain at a positive distance of at most
+/// `d_in`.
 ///
 /// # Postcondition
 /// The release is a [`Session`](opendp_core::Session) that answers as many questions as there are
@@ -63,7 +65,8 @@ use crate::composition::privacy_filter::{of_session, within};
 /// * `MakeMeasurement` when there are no `d_mids`, or losses in the measure do not compose
 /// * `NotImplemented` when losses in the measure cannot be compared and have no parts. Privacy
 ///   profiles are such losses
-/// * `FailedMap` when `d_in` or one of `d_mids` is not a distance
+/// * `FailedMap` when `d_in` or one of `d_mids` is not a distance, or when no two members are at a
+///   positive distance of at most `d_in`
 /// * from the map: `FailedMap` when the distance exceeds `d_in`
 /// * from the session: the errors of [`Session::ask`](opendp_core::Session::ask)
 ///

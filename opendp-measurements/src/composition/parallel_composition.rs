@@ -46,9 +46,10 @@ pub use parts::Parts;
 /// `map_i(1)`. In general, split `d_in` into `d_1 + ... + d_k`, and compose the losses `map_i(d_i)`
 /// of the parts with `d_i > 0`. The loss is the largest such composition over all splits.
 ///
-/// The search for the largest composition takes `k d_in^2 / 2` compositions. If the measurements
-/// are copies of one measurement and `d_in <= k`, the search takes `d_in^2 / 2` compositions. If
-/// this search needs more than `2^18` compositions, the loss is the smaller of two upper bounds:
+/// The search for the largest composition takes about `k d_in^2 / 2` compositions. If the
+/// measurements are copies of one measurement and `d_in <= k`, the search takes about `d_in^2 / 2`
+/// compositions. If this search needs more than `2^18` compositions, the loss is the smaller of two
+/// upper bounds:
 /// * List the losses `map_i(d_in)` of all parts, and compose the `min(k, d_in)` largest losses.
 /// * Search as if there were `d_in` parts, and each part had the largest map of all parts. If this
 ///   search is too long as well, and losses add up, take `d_in` times the largest loss per changed
@@ -101,7 +102,8 @@ pub use parts::Parts;
 /// * `MakeMeasurement` when the metric counts replaced rows, or the domain fixes the number of rows
 /// * `MakeMeasurement` when a measurement has a loss at distance 0
 /// * `DomainMismatch`, `MetricMismatch` or `MeasureMismatch` when a measurement does not fit
-/// * the errors of the measurements and of their maps
+/// * the errors of the measurements and of their maps; from the map, also `FailedMap` when a loss
+///   is NaN
 ///
 /// # Example
 /// ```
@@ -183,7 +185,8 @@ mod registered {
 }
 
 /// Build the measurement for given types. The functions `fitting` and `release` use erased members,
-/// so they are compiled only once for all types. `alike` states whether all members share one map.
+/// so each of these functions is compiled only once for all types. `alike` states whether all
+/// members share one map.
 fn parallel<E, M, MO, TO>(
     input: Space<VectorDomain<E>, M>,
     part: Parts<E::Carrier>,
@@ -257,8 +260,9 @@ where
     erased
 }
 
-/// Check that all members have the given input space and the same measure. Return this common
-/// measure.
+/// Check that the members and the input space satisfy the precondition of the constructor. Return
+/// the common measure of the members. `sized` states whether the number of rows is fixed, and
+/// `parts` is the number of parts, if this number is known.
 fn fitting(
     input: &Space<AnyDomain, AnyMetric>,
     sized: bool,

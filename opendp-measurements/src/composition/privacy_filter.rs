@@ -18,7 +18,8 @@ use crate::composition::interactive::register_interactive;
 /// * `d_out` - the budget
 ///
 /// # Precondition
-/// `d_in` and `d_out` are not negative and not NaN.
+/// `d_in` and `d_out` are not negative and not NaN. `d_in` is not 0, and there are two members of
+/// the input domain at a positive distance of at most `d_in`.
 ///
 /// # Postcondition
 /// The release is a [`Session`](opendp_core::Session). A question is a measurement. For each
@@ -73,7 +74,8 @@ use crate::composition::interactive::register_interactive;
 /// these questions, so a refusal reveals nothing about the data.
 ///
 /// # Errors
-/// * `FailedMap` when `d_in` is not a distance; `InvalidDistance` when `d_out` is not a distance
+/// * `FailedMap` when `d_in` is not a distance, or when no two members are at a positive distance
+///   of at most `d_in`; `InvalidDistance` when `d_out` is not a distance
 /// * from the map: `FailedMap` when the distance exceeds `d_in`
 /// * from the session: the errors of [`Session::ask`](opendp_core::Session::ask)
 ///

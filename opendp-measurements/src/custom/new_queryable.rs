@@ -39,7 +39,7 @@ use opendp_core::{Carrier, Error, Function, Queryable, Result};
 /// use opendp_core::*;
 /// use opendp_measurements::{Scale, make_laplace, new_queryable};
 /// let space = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new())?;
-/// // How much is left of a noisy number, after taking from it.
+/// // Subtract from a noisy number, and return the rest.
 /// let left = |rest: &mut i32, taken: &i32| {
 ///     *rest = rest.saturating_sub(*taken);
 ///     Ok(*rest)
@@ -87,7 +87,7 @@ where
 ///
 /// # Errors
 /// This function returns no error. From the queryable: `FailedCast` when the transition does not
-/// return a pair.
+/// return a pair; the errors of the transition.
 ///
 /// # Example
 /// ```

@@ -127,8 +127,8 @@ pub fn bernoulli_ratio<S: RandomSource>(
     Ok(false)
 }
 
-/// Divide `rest * 2^bits` by the denominator. `rest` is the remainder of the previous division, so
-/// `rest < denominator`.
+/// Divide `rest * 2^bits` by the denominator. Return the quotient, which is the next digit, and the
+/// remainder. `rest` is the remainder of the previous division, so `rest < denominator`.
 fn next_digit(mut rest: u128, denominator: u128, bits: u32) -> (u64, u128) {
     if denominator <= u128::from(u64::MAX) {
         let scaled = rest << bits;

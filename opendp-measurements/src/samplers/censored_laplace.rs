@@ -46,9 +46,9 @@ use std::hint::black_box;
 /// So an observer sees a constant time, except with probability at most `(n + 2) 2^-64 < 2^-56`.
 /// Compare the joint distribution of the sum and the time with the distribution of the sum and a
 /// constant. The total variation distance between the two distributions is at most `(n + 2) 2^-64`.
-/// If epsilon is the loss of two neighbours, the time adds at most `1 + e^epsilon` times this
-/// distance to delta. The source of random words refills its buffer after a fixed number of words,
-/// for all data. The language does not guarantee any duration, and this documentation makes no
+/// If the sum alone is epsilon-differentially private, the time adds at most `1 + e^epsilon` times
+/// this distance to delta. The source of random words refills its buffer after a fixed number of
+/// words, for all data. The language does not guarantee any duration, and this documentation makes no
 /// claim about durations. The masks are hidden from the optimiser as far as the language permits.
 ///
 /// Cost: a word and a few operations for each coin. At width 10^4, an addition draws 17 words.

@@ -137,7 +137,8 @@ fn rounded<S: RandomSource>(
     }
 }
 
-/// Decide in integers whether a point is accepted, if floats could not decide.
+/// Decide in integers whether a point is accepted, if floats could not decide. Return the rounded
+/// magnitude of an accepted point, and `None` for a rejected point.
 #[cold]
 #[inline(never)]
 fn exactly_rounded<S: RandomSource>(
@@ -164,7 +165,8 @@ fn exactly_rounded<S: RandomSource>(
     Ok(accept(&mut point, pick.v(), exponent, source)?.then_some(magnitude))
 }
 
-/// Draw the noise of a large sigma, in integers of any length.
+/// Draw the noise of a large sigma in integers of any length. Then saturate the magnitude at
+/// `u128::MAX`.
 #[cold]
 #[inline(never)]
 fn large<S: RandomSource>(sigma: f64, source: &mut S) -> Result<(bool, u128), NoEntropy> {
@@ -242,7 +244,7 @@ fn accept_candidate<S: RandomSource>(
 /// factors `1 ± 16v`, widened by the smallest normal float. These factors also cover the rounding
 /// of the two products. If a value underflows, its error is less than the smallest normal float. If
 /// a value overflows, the true value is above `2^1000`. Every finite upper bound of `E` is below
-/// `2^1000`. An infinite upper bound of `E` is not below an infinite value, so it decides nothing.
+/// `2^1000`. An infinite upper bound of `E` is not below an infinite value, so floats do not decide.
 #[inline]
 fn exponent_bounds(sigma: f64, y: f64) -> (f64, f64) {
     let d = if sigma >= 1.0 {

@@ -120,8 +120,8 @@ fn floor_of_product<S: RandomSource>(
     Ok(u128::try_from(floor).unwrap_or(u128::MAX))
 }
 
-/// Find `floor(scale E)`, if float bounds show that it is the same for all `U` that begin with the
-/// given digit.
+/// Return `floor(scale E)` if float bounds show that all `U` with the given first digit have the
+/// same floor. Otherwise return `None`.
 ///
 /// # Bound of the fast path
 ///

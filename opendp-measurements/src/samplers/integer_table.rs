@@ -30,16 +30,14 @@ use weights::{SHORTFALL, Weights, high_product};
 ///   more entry of the table. If this entry is drawn, a uniform integer `u` below `s` is drawn. The
 ///   integer `u` selects one of these `s` units. The `s` units belong to the following three items.
 /// * *Rest.* Each `j` from 1 to `K` has two of the `s` units. Each of these two units is accepted
-///   with probability
-///   `(2 A w_j - p_j) / 2`, and otherwise rejected.
+///   with probability `(2 A w_j - p_j) / 2`, and otherwise rejected.
 /// * *Tail.* All magnitudes above `K` together have `t` of the `s` units. These magnitudes are
-///   divided into
-///   blocks of `2^b` magnitudes. Block `i` is chosen with probability `2^-(i + 1)`. Then each `j`
-///   of this block is chosen with probability `2^-b`. Then `j` is accepted with probability
-///   `2 A w_j / (t 2^-(i + 1 + b))`. This probability is at most 1 for two reasons. First, `b` is
-///   large enough that `w_(j + 2^b) <= w_j / 2` beyond `K`. Indeed, `x_(j + 2^b) - x_j` is at least
-///   `0.7 > ln 2` at `j = K + 1` and does not decrease as `j` increases. So `w_j <= 2^-i w_(K + 1)`
-///   in block `i`. Second, `2^(b + 2) A w_(K + 1) <= t`.
+///   divided into blocks of `2^b` magnitudes, with the numbers 0, 1, and so on. Block `i` is chosen
+///   with probability `2^-(i + 1)`. Then each `j` of this block is chosen with probability `2^-b`.
+///   Then `j` is accepted with probability `2 A w_j / (t 2^-(i + 1 + b))`. This probability is at
+///   most 1 for two reasons. First, `w_(j + 2^b) <= w_j / 2` for every `j > K`. Indeed,
+///   `x_(j + 2^b) - x_j` is at least `0.7 > ln 2` at `j = K + 1` and does not decrease as `j`
+///   increases. So `w_j <= 2^-i w_(K + 1)` in block `i`. Second, `2^(b + 2) A w_(K + 1) <= t`.
 /// * The remaining units among the `s` units are rejected. A rejected trial is followed by another
 ///   trial.
 ///
@@ -50,9 +48,9 @@ use weights::{SHORTFALL, Weights, high_product};
 /// to `w_|k|` (von Neumann 1951).
 ///
 /// The proof uses only the inequalities above. So the distribution does not depend on the choice of
-/// `A`, `p_j`, `t` and `b`. Certified bounds of the weights ensure the inequalities. For `w_j`,
-/// `Weights::below` returns at least `2^128 w_j - 2^24`. This bound is multiplied by `2 A / 2^128`
-/// and rounded down to `p_j`. Because `2 A < 2^64`, `p_j` is at least `2 A w_j - (1 + 2^-40)`. In
+/// `A`, `p_j`, `t` and `b`. Certified bounds of the weights ensure the inequalities.
+/// `Weights::below` returns a lower bound on `2^128 w_j`, which is at least `2^128 w_j - 2^24`. This
+/// bound is multiplied by `2 A / 2^128` and rounded down to `p_j`. Because `2 A < 2^64`, `p_j` is at least `2 A w_j - (1 + 2^-40)`. In
 /// the rest and the tail, a lazily drawn uniform variable is compared with enclosures of `w_j`
 /// (Karney 2016, arXiv:1303.6257). As many digits as needed are drawn. The scale is the rational
 /// number that the float represents.
@@ -79,11 +77,12 @@ pub struct IntegerTable {
 /// A table has at least `2^3` entries (one cache line) and at most `2^11` entries (16 KiB).
 const FEWEST: u32 = 3;
 const MOST: u32 = 11;
-/// The tail can begin at magnitudes `j` with `x_j >= 28`. The unit of this constant is 1/10. `e^-28
-/// < 2^-40`.
+/// The tail can begin at magnitudes `j` with `x_j >= 28`. There, the weight is at most
+/// `e^-28 < 2^-40`. The unit of this constant is 1/10.
 const FAR: u32 = 280;
 /// If a table of the largest size does not reach `x_j >= 28`, the tail can begin at magnitudes `j`
-/// with `x_j >= 14`. The unit of this constant is 1/10. `e^-14 < 2^-20`.
+/// with `x_j >= 14`. There, the weight is at most `e^-14 < 2^-20`. The unit of this constant is
+/// 1/10.
 const NEAR: u32 = 140;
 /// If `x_j` increases by 0.7, the weight is at least halved, because `0.7 > ln 2`. The unit of this
 /// constant is 1/10.
@@ -163,10 +162,11 @@ impl IntegerTable {
         Ok(signed((negative, magnitude.into())))
     }
 
-    /// Add a draw to an integer, clamping the sum to the range of its type.
+    /// Draw the noise `k`, and add `k` to an integer. Clamp the sum to the range of the type of the
+    /// integer.
     ///
-    /// The result equals the result of `add_noise` for a [`draw`](Self::draw). This function needs
-    /// fewer instructions than these two calls.
+    /// A call of [`draw`](Self::draw) and then of `add_noise` gives the same result. This function
+    /// needs fewer instructions than these two calls.
     ///
     /// # Errors
     ///

@@ -93,6 +93,7 @@ struct Fixed {
     /// The number of low bits that [`Sum::fast_fixed`] drops from the product of its argument `n`
     /// and the mantissa of the scale.
     shift: u32,
+    /// The width of the enclosure of `(scale / 2^k) E` in [`Sum::fast_fixed`].
     width: i64,
     /// The power `2^(k + 52)`.
     far: f64,
@@ -115,8 +116,7 @@ impl Fixed {
     ///
     /// If `|x| >= 2^(k + 52)`, then `x` is a lattice point. Otherwise, the sum of `|x|` and
     /// `2^(k + 52)` is rounded to a multiple of `2^k`, which is the unit in the last place of the
-    /// sum.
-    /// The difference `x - start` is a float. The reason is that this difference is a multiple of
+    /// sum. The difference `x - start` is exactly a float, because this difference is a multiple of
     /// the unit in the last place of `x`, and has a magnitude of at most `|x|`.
     #[inline]
     fn split(&self, x: f64) -> (f64, i64) {

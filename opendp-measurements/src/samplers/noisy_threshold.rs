@@ -74,7 +74,7 @@ fn bound_of<T: Score>(number: T) -> Bound {
 /// Decide whether a number with fresh noise is at least the noisy threshold, for numbers of any
 /// type.
 ///
-/// `above` states whether the number without noise is at least the threshold without noise. If both
+/// `kept` is the noise of the threshold. `above` states whether the number without noise is at least the threshold without noise. If both
 /// scales are 0, the result is `above`. `gap` contains a lower and an upper bound on the number
 /// minus the threshold, both without noise.
 fn reaches<S: RandomSource>(
@@ -104,7 +104,8 @@ fn reaches<S: RandomSource>(
     }
 }
 
-/// Decide the comparison in integers. Draw digits of both variables until the digits decide it.
+/// Decide the comparison of [`reaches`] in integers. Draw digits of the two noise variables until
+/// these digits decide the comparison.
 #[cold]
 #[inline(never)]
 fn decide<S: RandomSource>(
@@ -206,7 +207,7 @@ mod tests {
 
     /// Compute the probability that `gap + r K >= s L`, for scales `r` and `s` that differ.
     fn above(gap: f64, s: f64, r: f64) -> f64 {
-        // The upper tail of r K - s L at z >= 0.
+        // Compute P[r K - s L >= z] for z >= 0.
         let tail = |z: f64| {
             let part = |a: f64, b: f64| a * a / (a * a - b * b) * (-z / a).exp() / 2.0;
             part(s, r) + part(r, s)

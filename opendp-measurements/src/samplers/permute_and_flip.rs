@@ -17,9 +17,9 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// The index has the distribution of the permute-and-flip mechanism of McKenna and Sheldon (2020).
 /// That mechanism visits the candidates in random order, and accepts each visited candidate with
-/// probability `exp(-(best - score) / scale)`. The first accepted candidate is chosen. Both
-/// distributions are the same by a theorem of Ding et al. (2021, "The Permute-and-Flip Mechanism Is
-/// Identical to Report-Noisy-Max with Exponential Noise", arXiv:2105.07260).
+/// probability `exp(-(best - score) / scale)`. The first accepted candidate is chosen. Ding et al.
+/// (2021, "The Permute-and-Flip Mechanism Is Identical to Report-Noisy-Max with Exponential Noise",
+/// arXiv:2105.07260) prove that this choice has the distribution of the maximising index.
 ///
 /// # Exactness
 ///
@@ -77,7 +77,7 @@ pub fn exponential_top_k<T: Score, S: RandomSource>(
 struct Exponential;
 
 impl Noise for Exponential {
-    /// With `U` as in [`Noise`], `E = -ln U <= -ln(rarity / 2^bits)`.
+    /// Return the rarity itself. With `U` as in [`Noise`], `E = -ln U <= -ln(rarity / 2^bits)`.
     #[inline]
     fn digit(rarity: u64, _: u32) -> u64 {
         rarity

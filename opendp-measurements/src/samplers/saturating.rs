@@ -9,7 +9,7 @@ pub trait SaturatingNoise: Copy {
     fn saturating_noise(self, negative: bool, magnitude: u128) -> Self;
 }
 
-/// Add noise to an integer, clamping the sum to the range of its type.
+/// Add noise to an integer, and clamp the sum to the range of the type of the integer.
 ///
 /// The result equals the exact sum clamped to the type, even if the magnitude was saturated at
 /// `u128::MAX`. *Proof.* Let the type have the range `[a, b]`. Then

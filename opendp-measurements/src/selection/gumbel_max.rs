@@ -31,8 +31,8 @@ pub trait ScoreMetric: Metric {
     /// noise is also called the temperature.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is not finite; `Overflow` when the range exceeds the type of `d_in`,
-    /// or the bound exceeds all floats.
+    /// `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when the range exceeds the
+    /// type of `d_in`, or the bound exceeds all floats.
     fn loss(&self, d_in: &Self::Distance, scale: Scale) -> Result<f64>;
     /// Return the bound of [`loss`](ScoreMetric::loss) as an exact number. The default
     /// implementation returns the float bound.
@@ -236,8 +236,9 @@ where
     only(chosen.as_ref())
 }
 
-/// Return a bound on the distance between the chosen score and the best of `size` scores. The bound
-/// holds except with probability alpha.
+/// Build the function that computes the accuracy of a choice among `size` scores. For `alpha`, the
+/// accuracy is a bound on the difference between the chosen score and the best score. The
+/// difference exceeds the bound with probability at most `alpha`.
 pub(crate) fn accuracy_of_choice(
     scale: Scale,
     size: Option<usize>,

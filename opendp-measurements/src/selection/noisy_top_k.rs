@@ -77,6 +77,9 @@ use crate::{Scale, SelectionMeasure};
 /// Losses of choices add up, even if a later choice depends on earlier choices (Bun, Steinke 2016,
 /// Lemma 1.7).
 ///
+/// *Scale 0.* If the range is 0, all scores change by the same number. So the order of the scores
+/// is the same for both neighbours, and the releases are equal.
+///
 /// # Errors
 /// * `MakeMeasurement` when `k` exceeds the known number of scores
 /// * `Argument` when `negate` is false, but the space states that the lowest score is the best

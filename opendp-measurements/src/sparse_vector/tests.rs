@@ -154,8 +154,8 @@ fn the_map_is_nearly_attained_by_many_queries() {
 }
 #[test]
 fn refutes_the_broken_versions_and_not_this_one() {
-    // These are algorithms of Lyu, Su, Li 2017, Figure 1. With the scales in this test, each of
-    // these algorithms claims an epsilon of 1 for queries of sensitivity 1.
+    // The broken versions are algorithms of Lyu, Su, Li 2017, Figure 1. With the scales in this
+    // test, each broken version claims an epsilon of 1 for queries of sensitivity 1.
     let loss = |answers: &[bool], x: &[f64], y: &[f64], noise| {
         (law(answers, x, noise) / law(answers, y, noise)).ln()
     };

@@ -9,8 +9,8 @@ use std::{
 };
 
 use opendp_core::{
-    AbsoluteDistance, Approximate, AtomDomain, L1Distance, MaxDivergence, Measurement, Space,
-    SymmetricDistance, VectorDomain,
+    AbsoluteDistance, Approximate, AtomDomain, L1Distance, MaxDivergence, Measurement, Metric,
+    Space, SymmetricDistance, VectorDomain,
 };
 use opendp_ledger::{Accounted, Ledger, Loss, Request, Terms, Unit};
 use opendp_measurements::{Scale, make_laplace};

@@ -64,7 +64,7 @@ impl<T: Atom> Parts<T> {
     /// are equal to or above the last edge. NaN is in no part.
     ///
     /// # Errors
-    /// `MakeMeasurement` when the edges do not increase.
+    /// `MakeMeasurement` when an edge is not above the previous edge, or when an edge is NaN.
     pub fn edges(edges: Vec<T>) -> Result<Self> {
         let written = json!({"edges": edges.to_json()});
         increasing("edges", &edges)?;

@@ -1,7 +1,7 @@
 //! Reference values, to 20 digits, for epsilons and deltas under zero-concentrated privacy.
 
-/// Epsilons for some `rho` and delta. The values are computed with 60 digits, and are listed with
-/// 20 digits.
+/// Epsilons for some `rho` and delta. Each entry is a `rho` with its pairs of a delta and the
+/// epsilon at this delta. The values are computed with 60 digits, and are listed with 20 digits.
 pub(super) const EPSILONS: [(f64, [(f64, f64); 6]); 6] = [
     (
         1e-06,
@@ -70,7 +70,8 @@ pub(super) const EPSILONS: [(f64, [(f64, f64); 6]); 6] = [
         ],
     ),
 ];
-/// Deltas for some `rho` and epsilon. The values are computed in the same way as the epsilons.
+/// Deltas for some `rho` and epsilon. Each entry is a `rho` with its pairs of an epsilon and the
+/// delta at this epsilon. The values are computed in the same way as `EPSILONS`.
 pub(super) const DELTAS: [(f64, [(f64, f64); 6]); 6] = [
     (
         1e-06,

@@ -28,7 +28,9 @@ pub(super) struct Heats<'a, F> {
     field: &'a mut F,
     scale: f64,
     inverse: f64,
+    /// The candidates that are kept so far.
     left: Vec<Candidate>,
+    /// If more candidates than this number are kept, the candidates below the bar are dropped.
     limit: usize,
     bar: Bar,
     /// The height of the bar: the `k`-th largest lower bound of a noisy score so far.

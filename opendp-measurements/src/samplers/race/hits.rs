@@ -1,5 +1,5 @@
-//! Rare events among many candidates. The candidates with such an event are found without a draw
-//! for each candidate.
+//! Rare events (hits) among many candidates. The candidates with a hit are found without a draw for
+//! each candidate.
 
 use crate::samplers::{exponential::LazyExponential, ln, neg_ln};
 use dashu_int::UBig;

@@ -110,8 +110,8 @@ fn needs_a_score_and_takes_infinite_ones_for_the_ends() {
 }
 #[test]
 fn each_measure_has_its_own_distribution() {
-    // Two scores differ by one scale. The worse score is chosen with probability 0.18394 by
-    // permute-and-flip, and 0.26894 by softmax.
+    // The difference of the two scores is equal to the scale. The worse score is chosen with
+    // probability 0.18394 by permute-and-flip, and 0.26894 by softmax.
     fn worse<MO: SelectionMeasure>(measure: MO, negate: bool) -> i32 {
         let choice = under::<i32, _, _>(RangeDistance::<i32>::new(), measure, 2.0, negate);
         let worse = usize::from(negate);

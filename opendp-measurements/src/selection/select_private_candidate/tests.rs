@@ -14,9 +14,9 @@ type Scored<MO> = Measurement<Numbers, AbsoluteDistance<i32>, MO, (f64, i32)>;
 fn numbers() -> Space<Numbers, AbsoluteDistance<i32>> {
     Space::new(AtomDomain::default(), AbsoluteDistance::new()).unwrap()
 }
-/// A round gives one of four scores: NaN, a low score, and two scores that pass. Each list states
-/// how often each score occurs in 64 rounds. The two lists are for two neighbours. For each score,
-/// the two counts differ by a factor of at most 2.
+/// A round gives one of four scores: NaN, a low score, and two scores that pass. The probability of
+/// a score is its count divided by 64. The two lists of counts are for two neighbours. For each
+/// score, the two counts differ by a factor of at most 2.
 const COUNTS: [[u64; 4]; 2] = [[24, 24, 2, 14], [18, 17, 1, 28]];
 const SCORES: [f64; 4] = [f64::NAN, 1.0, 2.0, f64::INFINITY];
 
@@ -33,9 +33,10 @@ fn round<MO: Measure<Distance: Clone>>(measure: MO, loss: MO::Distance) -> Score
     });
     Measurement::new(numbers(), measure, function, PrivacyMap::new(move |_| Ok(loss.clone())))
 }
-/// Compute the probability of each release whose score passes. The last entry is the probability of
-/// the empty release. The probabilities are summed over the rounds. After a failed round, another
-/// round follows with probability `goes_on`.
+/// Compute the probability of each release whose score passes. The last entry of the result is the
+/// probability of the empty release. `round` lists the probabilities of the scores in one round,
+/// and the last `passing` of these scores pass. The probabilities are summed over the rounds. After
+/// a failed round, another round follows with probability `goes_on`.
 fn law(round: &[f64], passing: usize, goes_on: f64) -> Vec<f64> {
     let (fails, passes) = round.split_at(round.len() - passing);
     let fail: f64 = fails.iter().sum();

@@ -22,7 +22,7 @@ impl Spending {
         self.answered + 4 * self.opened.len()
     }
 }
-/// Let 16 threads spend one budget. The threads ask questions and open inner filters. Each thread
+/// Let 16 threads use one budget. The threads ask questions and open inner filters. Each thread
 /// also sends questions to the inner filters that any thread opened.
 fn spend(session: &Talk<MaxDivergence>, seed: u64) -> Spending {
     let unit = 0.05;
@@ -83,8 +83,8 @@ fn threads_never_overspend_through_nested_conversations() {
         }
     }
 }
-/// A wrong allowance. It first checks the remaining budget, and charges the loss later, in a second
-/// step.
+/// A wrong allowance. This allowance first checks the remaining budget. It charges the loss later,
+/// in a second step.
 struct Late(AtomicUsize);
 impl Allowance<Change, MaxDivergence> for Late {
     fn charge(&self, map: PrivacyMapRef<'_, Change, MaxDivergence>) -> Result<()> {
