@@ -23,7 +23,9 @@ fn exact(t: &str) -> String {
     .to_string()
 }
 fn run<'a>(pipeline: &'a str, data: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    [&["run", "-p", pipeline, "--data", data, "--json"], more].concat()
+    // The pipelines have no noise, so their releases are the exact answers.
+    let run = ["run", "-p", pipeline, "--data", data, "--json", "--allow-infinite-loss"];
+    [&run[..], more].concat()
 }
 #[track_caller]
 fn release(desk: &Desk, pipeline: &str, data: &str, more: &[&str]) -> Json {
