@@ -1,4 +1,4 @@
-//! Random changes of a JSON document. Most results are JSON, so a fuzzer also tests the code that
+//! Changes a JSON document at random. Most results are JSON, so a fuzzer also tests the code that
 //! runs after the parser.
 
 use libfuzzer_sys::fuzzer_mutate;
@@ -71,8 +71,8 @@ const KEYS: [&str; 20] = [
     "__tuple__",
 ];
 
-/// Change a text. Usually, change a JSON text as a tree. In all other cases, change the text as
-/// bytes.
+/// Change a text, and return its new size. Usually, change a JSON text as a tree. In all other
+/// cases, change the text as bytes.
 pub(crate) fn json(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut rng = ChaCha8Rng::seed_from_u64(u64::from(seed));
     if rng.random_ratio(1, 8) {
@@ -104,7 +104,8 @@ fn count(tree: &Json) -> usize {
         _ => 0,
     }
 }
-/// Find a node by its number. Nodes are numbered in the order in which they begin in the text.
+/// Find the node with the number `place`. Nodes are numbered from zero, in the order in which they
+/// begin in the text.
 fn nth<'a>(tree: &'a mut Json, place: &mut usize) -> Option<&'a mut Json> {
     if *place == 0 {
         return Some(tree);

@@ -40,11 +40,11 @@ pub struct Line {
 /// Ask a dozen questions, and then one question for which the budget is too small.
 ///
 /// Each question is an ordinary measurement. A privacy filter calls the map of each measurement,
-/// and adds up the losses. The analyst spends the whole budget before the last question, so the
+/// and adds up the losses. The other questions spend the whole budget, up to rounding, so the
 /// filter refuses the last question. The [`Line`] of the last question contains the reason.
 ///
 /// # Errors
-/// `Argument` when `epsilon` is not a positive number, `NoEntropy` without random bits.
+/// `Argument` when `epsilon` is not positive or not finite, `NoEntropy` without random bits.
 pub fn hold(table: &People, epsilon: f64) -> Result<Vec<Line>> {
     if !(0.0 < epsilon && epsilon < f64::INFINITY) {
         let reason = format!("expected a positive number, found {epsilon}");
@@ -90,7 +90,7 @@ impl Analyst {
         self.dollars("What do women earn together?", |p, i| p.sex[i] == 1)?;
         self.count("How many women are there?", |p, i| p.sex[i] == 1)?;
         self.count("How many women have a degree?", |p, i| p.sex[i] == 1 && 12 < p.educ[i])?;
-        // The whole budget is spent now, so the filter refuses the next question.
+        // The whole budget is spent now, up to rounding, so the filter refuses the next question.
         self.count("How many men have a degree?", |p, i| p.sex[i] == 0 && 12 < p.educ[i])?;
         Ok(())
     }
@@ -148,7 +148,7 @@ fn among(table: &People, who: Who) -> impl Iterator<Item = usize> {
     (0..table.age.len()).filter(move |i| who(table, *i))
 }
 
-/// Write an interview for display.
+/// Write an interview as a table for display.
 pub fn text(lines: &[Line], epsilon: f64) -> String {
     let mut text =
         format!("{:<48} {:>14} {:>10} {:>7}\n", "question", "answer", "+/- 95 %", "left");

@@ -17,7 +17,7 @@
 //!
 //! Programs that need more crates are separate packages, so each program compiles only its own
 //! dependencies. `example-budget` asks ten questions about a labour force with `opendp-analysis`,
-//! and keeps the budget in a ledger. `example-registry` has a tour of the registry, and uses the
+//! and can keep the budget in a ledger. `example-registry` has a tour of the registry, and uses the
 //! mechanism of a third party. Like `census`, all programs print their result with [`terminal`].
 //!
 //! ```

@@ -46,11 +46,13 @@ pub fn table(census: &Census) -> String {
     // Writing to a string does not fail.
     let _ = write!(text, "total epsilon {}; neighbours are {NEIGHBOURS}\n\n", digits(census.total));
     text +=
-        "mean      noisy sum of clamped values / noisy number of people, which is paid for above\n";
+        "mean      noisy sum of clamped values / noisy number of people, which is released above\n";
     text +=
         "          (age in [0, 100], income in [0, 200,000]); its epsilon counts only the sum\n";
-    text += "25%, ...  chosen from a public grid; its rank is at most this many people further from the\n";
-    text += "          quantile than that of the best candidate (score / denominator of the quantile)\n";
+    text +=
+        "25%, ...  chosen from a public grid. Let d be the distance in rank from the quantile to\n";
+    text += "          the best candidate. The distance of the released candidate is at most d\n";
+    text += "          plus the accuracy\n";
     text
 }
 

@@ -1,10 +1,10 @@
-//! Private statistics of people, and the loss of each.
+//! Private statistics of people, and the loss of each statistic.
 //!
-//! Two tables are neighbours when one has one person more than the other. Each statistic reads one
-//! column. A column is a projection of the table. A projection is 1-stable, because one more person
-//! in the table is one more row in the column. So neighbouring tables have columns at
-//! [`SymmetricDistance`](opendp_core::SymmetricDistance) 1. The map of each measurement computes
-//! its loss at this distance. The total loss is the composition of these losses.
+//! Two tables are neighbours when one table has one person more than the other table. Each
+//! statistic reads one column. A column is a projection of the table. A projection is 1-stable,
+//! because one more person in the table is one more row in the column. So neighbouring tables have
+//! columns at [`SymmetricDistance`](opendp_core::SymmetricDistance) 1. The map of each measurement
+//! computes its loss at this distance. The total loss is the composition of these losses.
 
 mod histogram;
 mod quantiles;
@@ -72,7 +72,8 @@ pub enum Accuracy {
 /// Release all statistics, at a total loss of at most `epsilon`.
 ///
 /// # Errors
-/// `Argument` when `epsilon` is not a positive number, `NoEntropy` without random bits.
+/// `Argument` when `epsilon` is not positive, is not finite, or is too small. `NoEntropy` without
+/// random bits.
 pub fn census(people: &People, epsilon: f64) -> Result<Census> {
     if !(0.0 < epsilon && epsilon < f64::INFINITY) {
         let reason = format!("expected a positive number, found {epsilon}");

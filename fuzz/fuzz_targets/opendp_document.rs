@@ -3,7 +3,7 @@
 
 #[path = "../mutate.rs"]
 mod mutate;
-#[allow(dead_code, reason = "each program calls one of its functions")]
+#[allow(dead_code, reason = "each program calls only one function of this module")]
 #[path = "../../opendp-registry/tests/hostile/targets.rs"]
 mod targets;
 

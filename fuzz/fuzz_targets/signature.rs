@@ -1,7 +1,7 @@
 //! Reads any text as a request, which is a name with types.
 #![no_main]
 
-#[allow(dead_code, reason = "each program calls one of its functions")]
+#[allow(dead_code, reason = "each program calls only one function of this module")]
 #[path = "../../opendp-registry/tests/hostile/targets.rs"]
 mod targets;
 

@@ -2,7 +2,7 @@
 //! or the description of a type.
 #![no_main]
 
-#[allow(dead_code, reason = "each program calls one of its functions")]
+#[allow(dead_code, reason = "each program calls only one function of this module")]
 #[path = "../../opendp-registry/tests/hostile/targets.rs"]
 mod targets;
 

@@ -24,8 +24,8 @@ pub enum Arg {
     Json(Json),
     /// A metric space.
     Space(Space<AnyDomain, AnyMetric>),
-    /// A domain and a metric from a document. It is not yet checked that they form a space.
-    /// [`Argument::from_arg`] of the parameter type makes this check.
+    /// A domain and a metric from a document. [`Argument::from_arg`] of the parameter type checks
+    /// later that the domain and the metric form a space.
     Pair(AnyDomain, AnyMetric),
     /// An object that a registered function made.
     Made(Constructed),
@@ -112,7 +112,7 @@ impl Args {
     pub fn with_value<T: Send + Sync + 'static>(self, name: &str, value: T) -> Self {
         self.with(name, Arg::value(value))
     }
-    /// Return the argument for a parameter.
+    /// Return the argument for the parameter `name`, if there is an argument.
     pub fn get(&self, name: &str) -> Option<&Arg> {
         self.0.get(name)
     }
@@ -136,7 +136,8 @@ impl Args {
         };
         A::from_arg(&arg).map_err(|error| at_argument(name, error))
     }
-    /// Return the argument for a parameter, or the default of the parameter.
+    /// Return the argument for a parameter, or the default of the parameter. Return `None` if there
+    /// is neither an argument nor a default.
     pub(crate) fn find(&self, name: &str, default: Option<&str>) -> Option<Cow<'_, Arg>> {
         self.get(name).map(Cow::Borrowed).or_else(|| {
             let json: Json = serde_json::from_str(default?).ok()?;
@@ -171,7 +172,7 @@ impl fmt::Debug for Args {
 /// A type that a parameter of a registered function can have.
 ///
 /// All named types with a [`Codec`] implement this trait. Spaces, domains, metrics, measures,
-/// transformations and measurements implement it too.
+/// transformations and measurements implement this trait too.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a registered constructor",
     note = "name the type with `named!` and implement `Codec` and `Clone` for it"
@@ -180,12 +181,13 @@ pub trait Argument: Sized + 'static {
     /// Return the name of the parameter type.
     fn type_name() -> TypeName;
     /// Return whether an argument of the same kind as `arg` can be decoded as this type. A type
-    /// with a [`Codec`] accepts every JSON value, without examining it.
+    /// with a [`Codec`] accepts every JSON value, without examining the value.
     fn accepts(arg: &Arg) -> bool;
     /// Decode an argument as this type.
     ///
     /// # Errors
-    /// `FailedCast` when the argument does not decode.
+    /// `FailedCast` when the argument does not decode. If the argument describes an invalid object,
+    /// the error of the constructor of this object.
     fn from_arg(arg: &Arg) -> Result<Self>;
     /// A function that returns the name of the type of an argument. If `Self` stands for several
     /// types, as [`AnyDatasetMetric`](crate::AnyDatasetMetric) does, the function returns the name

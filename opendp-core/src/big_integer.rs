@@ -1,4 +1,4 @@
-//! Integers of any length as atoms. They have no largest value, so data and noise of this type
+//! Integers of any length as atoms. The type has no largest value, so data and noise of this type
 //! never saturate.
 
 use std::str::FromStr;
@@ -24,8 +24,8 @@ impl Codec for IBig {
         // The text of every integer is a JSON number, so the result is never null.
         self.to_string().parse::<Number>().map_or(Json::Null, Json::Number)
     }
-    /// Read an integer of any length. As for primitive integers, a whole number up to `2^53` can
-    /// also be written like `3.0` or `1e3`.
+    /// Read an integer of any length. As for primitive integers, a whole number of magnitude at
+    /// most `2^53` can also be written like `3.0` or `1e3`.
     fn from_json(json: &Json) -> Result<Self> {
         let Json::Number(number) = json else {
             return Err(unexpected("an integer of type IBig", json));
@@ -132,7 +132,8 @@ mod tests {
     fn distances_are_exact_or_rounded_up() {
         let absolute = AbsoluteDistance::<f64>::new();
         let (x, y) = (big("1"), big("9007199254740994"));
-        // An `f64` cannot represent 2^53 + 1, so the distance is rounded up.
+        // The distance is 2^53 + 1. An `f64` cannot represent this number, so the distance is
+        // rounded up to 2^53 + 2.
         assert_eq!(apart(&absolute, &x, &y).unwrap(), Some(9007199254740994.0));
         let (pair, huge) = (vec![x.clone(), y.clone()], vec![y.clone(), x.clone()]);
         let l1 = norm(&L1Distance::new(), &pair, &huge);

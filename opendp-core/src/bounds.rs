@@ -51,8 +51,8 @@ impl<T: Atom> Bounds<T> {
     pub fn contains(&self, value: &T) -> bool {
         self.lower <= *value && *value <= self.upper
     }
-    /// Return the value of the interval that is nearest to `value`. NaN stays NaN. The domains of
-    /// clamped data exclude NaN, so this case does not occur for clamped data.
+    /// Return the value of the interval that is nearest to `value`. NaN stays NaN. The constructor
+    /// `make_clamp` refuses input domains that contain NaN, so `make_clamp` never clamps NaN.
     #[must_use]
     #[inline]
     pub fn clamp(&self, value: T) -> T {

@@ -9,12 +9,13 @@ use crate::{Error, Result, Turn};
 
 /// A value that is written as JSON and read back unchanged.
 ///
-/// Numbers keep their exact value. Integers are not converted to floats and back. An integer
-/// literal is read as an `f64` only if its magnitude is at most `2^53`, and as an `f32` only if its
-/// magnitude is at most `2^24`. The float type represents each of these integers exactly.
-/// Non-finite floats are written as the strings `"NaN"`, `"Infinity"` and `"-Infinity"`. Reading a
-/// value makes the same checks as the constructor of its type. If a value cannot be read, the error
-/// states the expected form and the kind of the JSON, but never the value.
+/// A number that is written and read back keeps its exact value. Integers are not converted to
+/// floats and back. An integer literal is read as a float only if its magnitude is at most `2^53`
+/// for `f64`, or at most `2^24` for `f32`. The float type represents each of these integers
+/// exactly. Non-finite floats are written as the strings `"NaN"`, `"Infinity"` and `"-Infinity"`.
+/// Reading a value makes the same checks as the constructor of its type. If the JSON does not have
+/// the form of the type, the error states the expected form and the kind of the JSON, but never the
+/// value.
 ///
 /// ```
 /// # use opendp_core::Codec;
@@ -36,14 +37,14 @@ pub trait Codec: Sized {
     ///
     /// # Errors
     /// `FailedCast` when the JSON does not have the form of this type, or when a number is out of
-    /// range.
+    /// range. If the value is invalid, the error of the constructor of the type.
     fn from_json(json: &Json) -> Result<Self>;
     /// Bind every queryable and every session in this value to a turn. A bound queryable or session
     /// stops answering when the turn ends.
     ///
-    /// The default does nothing. This is correct for a value without queryables and sessions. If a
-    /// type contains values of other types, it must bind each of these values that can be or
-    /// contain a [`Queryable`](crate::Queryable) or a [`Session`](crate::Session).
+    /// The default does nothing, which is correct for a value without queryables and sessions. A
+    /// type that contains other values must call `bound_to` on each contained value that can be, or
+    /// can contain, a [`Queryable`](crate::Queryable) or a [`Session`](crate::Session).
     #[must_use]
     fn bound_to(self, turn: &Turn) -> Self {
         let _ = turn;

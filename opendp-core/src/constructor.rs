@@ -25,7 +25,7 @@ pub trait Made {
     /// Erase the type of `made`, the result of a function.
     ///
     /// # Errors
-    /// The error of the function.
+    /// The error in `made`.
     #[doc(hidden)]
     fn taken(made: Result<Self>) -> Result<Constructed>
     where

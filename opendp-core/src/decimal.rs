@@ -42,12 +42,12 @@ pub(crate) fn whole(text: &str) -> Option<String> {
     Decimal::read(text)?.integer()
 }
 
-/// A decimal number, stored as an integer times a power of ten. As long as the exponent of the
-/// power of ten is negative and the last digit is 0, this digit is removed and the exponent is
-/// raised by one.
+/// A decimal number, stored as an integer times a power of ten. If the exponent of the power of ten
+/// is negative, the last digit of the integer is not 0. So the number is whole if and only if the
+/// exponent is not negative.
 struct Decimal {
     negative: bool,
-    /// Digits without leading zeros. The number 0 has no digits.
+    /// The digits of the integer, without leading zeros. The number 0 has no digits.
     digits: Vec<u8>,
     power: i64,
 }
@@ -100,8 +100,8 @@ fn signed(text: &str) -> Option<(bool, &str)> {
     })
 }
 /// Read an exponent. If the magnitude of the exponent exceeds the largest `i64`, replace the
-/// magnitude by the largest `i64`. This replacement changes no result, because no text has enough
-/// digits to compensate for such an exponent.
+/// magnitude by the largest `i64`. This replacement changes no result: to compensate for an
+/// exponent of this size, a text would need about `2^63` digits.
 fn read_exponent(text: &str) -> Option<i64> {
     let (negative, digits) = signed(text)?;
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {

@@ -19,9 +19,9 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     ///
     /// # Errors
     /// `InvalidDistance` when a number is NaN. `NotImplemented` for privacy profiles and Renyi
-    /// curves, which cannot be compared.
+    /// curves, which cannot be compared. `FailedCast` for erased distances of different types.
     fn at_most(&self, other: &Self) -> Result<bool>;
-    /// Check that this is a distance: its numbers must not be negative or NaN.
+    /// Check that no number in this distance is negative or NaN.
     ///
     /// # Errors
     /// `FailedMap` when a number is negative or NaN.
@@ -42,7 +42,9 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
         Self::from_json(json)
     }
     /// Read a distance from JSON, and round it down to a value of this type. Use this function for
-    /// a number that the result of a map must not exceed.
+    /// a number that the result of a map must not exceed. The rules of
+    /// [`from_json_up`](Distance::from_json_up) apply, but an `f64` that is rounded again is
+    /// rounded down.
     ///
     /// # Errors
     /// The errors of [`Codec::from_json`].

@@ -11,9 +11,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// Each case that a caller can handle has its own variant. Messages name arguments, types and
 /// parameters. Messages also state what was expected and what was found. The message of an error in
-/// a release never contains data, because it must not reveal data that the mechanism protects. Some
-/// functions of [`arith`](crate::arith) show their operands in a message. Do not pass on such a
-/// message when an operand is private.
+/// a release never contains data, because the message must not reveal data that the mechanism
+/// protects. Some functions of [`arith`](crate::arith) show their operands in a message. Do not
+/// pass on such a message when an operand is private.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -94,7 +94,7 @@ pub enum Error {
     /// The metric does not measure distances on the domain.
     #[error("not a metric space: {}", shown(.0, LONGEST))]
     MetricSpace(String),
-    /// A distance is negative, is NaN, or cannot be compared.
+    /// A distance, a loss or another number is outside of its range, is NaN, or cannot be compared.
     #[error("invalid distance: {}", shown(.0, LONGEST))]
     InvalidDistance(String),
     /// A search found no value.
@@ -134,7 +134,9 @@ pub enum Error {
 }
 
 impl Error {
-    /// Return the name of this kind of error, for programs in other languages.
+    /// Return the name of this kind of error, for programs in other languages. Two variants share
+    /// the name of another variant: `NoEntropy` has the name `FailedFunction`, and `Downcast` has
+    /// the name `FailedCast`.
     ///
     /// ```
     /// # use opendp_core::Error;
@@ -191,9 +193,9 @@ impl Error {
 
 /// The largest length of a part of a message, in characters.
 const LONGEST: usize = 1000;
-/// Cut a part of a message to `longest` characters, and escape its control characters except line
-/// breaks. The message can quote a text from an untrusted source, and a terminal executes control
-/// characters.
+/// Cut a part of a message to `longest` characters, mark the cut by three dots, and escape all
+/// control characters except line breaks. The message can quote a text from an untrusted source,
+/// and a terminal executes control characters.
 fn shown(text: &str, longest: usize) -> Cow<'_, str> {
     let control = |c: char| c.is_control() && c != '\n';
     // The usual case: a short text without control characters.

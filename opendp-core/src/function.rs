@@ -139,16 +139,17 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// The loss of a release on a secret sample is smaller than the loss on all rows. Releases on
     /// samples compose only if each release draws a new sample. So a partial result that contains a
     /// sample must be finished only once. For this reason, partial results of this function, and of
-    /// functions that begin with it, cannot be written as bytes. They can be merged only with
-    /// partial results of the same object and its clones.
+    /// functions that begin with it, cannot be written as bytes. These partial results can be
+    /// merged only with partial results of the same object and its clones.
     #[must_use]
     pub fn with_secret_sample(self) -> Self {
         Function { stage: self.stage.with_secret_sample(), run: self.run }
     }
     /// Append a function: `next` runs on the output of this function.
     ///
-    /// Suppose that this function ends with a [`projection`](Function::projection), and that `next`
-    /// is a fold that [`projects`](Fold::projects) its rows itself. Then the projection is removed.
+    /// Suppose that this function ends with a [`projection`](Function::projection) to a set, and
+    /// that `next` is a fold that [`projects`](Fold::projects) its rows to this set itself. Then
+    /// the projection is removed.
     pub fn then<P: Carrier>(&self, next: &Function<O, P>) -> Function<I, P> {
         match self.stage.then(&next.stage) {
             Some(fused) => Function::of(fused),
@@ -183,7 +184,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// the columns of a frame. A stream without chunks does not have this form.
     ///
     /// # Errors
-    /// `NotImplemented` when the function needs its whole input at once.
+    /// `NotImplemented` when the function needs its whole input at once. Also the errors of the
+    /// stages and of the stream.
     pub fn eval_chunks(&self, chunks: impl IntoIterator<Item = Result<I>>) -> Result<O> {
         let mut sink = self.stage.open()?;
         for chunk in chunks {
@@ -208,10 +210,12 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// machine.
     ///
     /// # Errors
-    /// `NotImplemented` if the function does not fold its rows, or if the order of the rows
-    /// matters. `FailedFunction` when the bytes are not a state of this function. The function that
-    /// wrote the bytes must have the same input space as this function. Up to the fold, both
-    /// functions must have the same steps with the same arguments. Steps after the fold can differ.
+    /// `NotImplemented` if the function does not fold its rows, if the order of the rows matters,
+    /// or if the function draws a secret sample. `NoEntropy` when no random number can be drawn for
+    /// a step without a label. `FailedFunction` when the bytes are not a state of this function.
+    /// The function that wrote the bytes must have the same input space as this function. Up to the
+    /// fold, both functions must have the same steps with the same arguments. Steps after the fold
+    /// can differ.
     pub fn resume(&self, bytes: &[u8]) -> Result<Partial<I, O>> {
         match &self.stage {
             Stage::Fold(fold, _) if fold.in_order() => Err(in_order_only()),

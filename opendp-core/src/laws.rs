@@ -13,7 +13,7 @@
 //!     records.clone(),
 //!     records,
 //!     Function::map(|rows: &Vec<i32>| Ok(rows.iter().copied().take(2).collect())),
-//!     StabilityMap::new(|d_in| Ok(*d_in)), // wrong: a record can push out another
+//!     StabilityMap::new(|d_in| Ok(*d_in)), // wrong: a new record can replace an old record
 //! );
 //! let data = laws::vectors(&[1, 2, 3], 3);
 //! assert!(laws::stable(&first_two, &data).is_err());
@@ -21,10 +21,10 @@
 //! ```
 //!
 //! For a transformation, [`all`] and [`on`] check every law. A test that uses [`Grounds`] needs
-//! only the name and the signature of a transformation to check it. For a measurement, a [`Claim`]
-//! is the claim of the privacy map about two neighbours. [`Chances::of`] runs the mechanism on
-//! every random tape and computes all probabilities. [`Claim::exactly`] compares them. [`private`]
-//! compares the frequencies of random draws.
+//! only the name and the signature of the checked transformation. For a measurement, a [`Claim`] is
+//! the claim of the privacy map about two neighbours. [`Chances::of`] runs the mechanism on every
+//! random tape and computes all probabilities. [`Claim::exactly`] compares these probabilities with
+//! the claim. [`private`] compares the frequencies of random draws with the claim.
 
 mod binomial;
 mod grounds;
@@ -82,7 +82,8 @@ pub fn frames<K: HashableAtom>(alphabet: &[DataFrame<K>], longest: usize) -> Vec
 /// no claim, so the pair is skipped.
 ///
 /// # Errors
-/// A description of the first pair that breaks the law.
+/// A description of the first pair that breaks the law, or of an input for which the transformation
+/// or a distance gives an error.
 pub fn stable<DI, MI, DO, MO>(
     transformation: &Transformation<DI, MI, DO, MO>,
     data: &[DI::Carrier],
@@ -126,7 +127,8 @@ where
 /// Check that outputs are members of the output domain.
 ///
 /// # Errors
-/// A description of the first input that breaks the law.
+/// A description of the first input that breaks the law, or for which the transformation gives an
+/// error.
 pub fn member<DI, MI, DO, MO>(
     transformation: &Transformation<DI, MI, DO, MO>,
     data: &[DI::Carrier],
@@ -151,12 +153,14 @@ where
 }
 
 /// Check that a transformation of rows gives bit for bit the same result when its rows are divided
-/// into chunks. The check tries every size of the chunks. It runs the chunks as a stream. If the
-/// transformation has partial results, the check also writes the partial result of each chunk as
-/// bytes, reads the bytes back, and merges the partial results in reverse order.
+/// into chunks. The check tries every size of the chunks. The check runs the chunks as a stream. If
+/// the transformation has partial results, the check also writes the partial result of each chunk
+/// as bytes, and reads the bytes back. Then the check merges these partial results in reverse
+/// order.
 ///
 /// # Errors
-/// A description of the first input that breaks the law.
+/// A description of the first input that breaks the law, or for which the transformation gives an
+/// error.
 pub fn divided<DI, MI, DO, MO>(
     transformation: &Transformation<DI, MI, DO, MO>,
     data: &[DI::Carrier],
@@ -255,7 +259,8 @@ where
 /// `alphabet`.
 ///
 /// # Errors
-/// A description of the first case that breaks a law.
+/// A description of the first case that breaks a law. Also an error when no pair of data sets has a
+/// finite distance that the map accepts.
 pub fn all<DI, MI, DO, MO, T>(
     transformation: &Transformation<DI, MI, DO, MO>,
     alphabet: &[T],
@@ -276,7 +281,8 @@ where
 /// Check all laws of a transformation of rows on the given data.
 ///
 /// # Errors
-/// A description of the first case that breaks a law.
+/// A description of the first case that breaks a law. Also an error when no pair of data sets has a
+/// finite distance that the map accepts.
 pub fn on<DI, MI, DO, MO>(
     transformation: &Transformation<DI, MI, DO, MO>,
     data: &[DI::Carrier],

@@ -2,16 +2,16 @@
 //!
 //! - [`Domain`]: a set of values. [`Metric`]: a distance on a set. [`Space`]: a checked pair of a
 //!   domain and a metric.
-//! - [`Measure`]: a distance between two distributions. It measures privacy loss.
+//! - [`Measure`]: a distance between two distributions, which measures privacy loss.
 //! - [`Function`]: the code that runs on the data. Its stages are fused. Folds, and functions of
 //!   single rows, run over streams. Folds can also run in parallel.
 //! - [`StabilityMap`], [`PrivacyMap`]: the proved bounds on the distance between the outputs of a
-//!   function, and on its privacy loss.
+//!   function, and on the privacy loss of a function.
 //! - [`Transformation`], [`Measurement`]: a function and its map. [`Transformation::then`] chains
-//!   them.
+//!   these objects.
 //! - [`arith`]: arithmetic with a documented rounding direction. [`random`]: the secure source of
 //!   random bits.
-//! - [`erased`]: the same objects with types known only at run time.
+//! - [`erased`]: the objects above, with types that are known only at run time.
 //! - [`register!`], [`Registration`]: the interface by which a crate offers its constructors by
 //!   name.
 //! - [`laws`]: reusable checks of constructors.
@@ -147,7 +147,7 @@ pub mod descriptors {
 
 #[doc(hidden)]
 pub mod __private {
-    //! These items are not public API. They are for code that the macros generate.
+    //! These items are not public API. Only the code that the macros generate uses these items.
     pub use crate::constructor::{made_of, types_of};
     pub use crate::registration::path_of;
     pub use inventory::submit;

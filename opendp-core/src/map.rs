@@ -9,7 +9,7 @@ use crate::erased::{AnyDistance, AnyMeasure, AnyMetric};
 use crate::{Distance, Measure, Metric, Result};
 
 /// A function of a distance. Operations on these functions are compiled once for each pair of
-/// distance types. They are not compiled again for each metric and measure.
+/// distance types. The operations are not compiled again for each metric and measure.
 trait Bound<I, O>: Send + Sync {
     fn at(&self, d_in: &I) -> Result<O>;
 }
@@ -37,7 +37,7 @@ fn checked<I: Distance, O>(bound: &Shared<I, O>, d_in: &I) -> Result<O> {
     d_in.check()?;
     bound.at(d_in)
 }
-/// Recover a typed distance from an erased distance.
+/// Make the function that recovers a typed distance from an erased distance.
 fn inside<Q: Distance>() -> Shared<AnyDistance, Q> {
     Arc::new(|d: &AnyDistance| d.downcast_ref::<Q>().cloned())
 }
@@ -45,7 +45,7 @@ type ExactBound<I> = Shared<I, Vec<Exact>>;
 fn taken_out<Q: Distance>(exact: Option<&ExactBound<Q>>) -> Option<ExactBound<AnyDistance>> {
     exact.map(|exact| chained(&inside(), exact))
 }
-/// Erase the type of a distance.
+/// Make the function that erases the type of a distance.
 fn outside<Q: Distance>() -> Shared<Q, AnyDistance> {
     Arc::new(|d: &Q| Ok(AnyDistance::new(d.clone())))
 }
@@ -73,7 +73,7 @@ impl<I: Distance, O: Distance> Erased for Shared<I, O> {
     }
 }
 /// The identity map of distances between data sets, and its erased form. Many constructors on data
-/// sets need this map. They share it, so it is made only once.
+/// sets need this map. All these constructors share one map, so the map is made only once.
 static SAME: LazyLock<[Untyped; 2]> =
     LazyLock::new(|| [Untyped::new(same::<u32>()), Untyped::new(erased(&same::<u32>()))]);
 impl Untyped {
@@ -266,7 +266,7 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     /// Evaluate the map at a distance, in exact numbers. See [`PrivacyMapRef::eval_exact`].
     ///
     /// # Errors
-    /// The errors of [`eval`](PrivacyMap::eval) and of [`Measure::split`].
+    /// The errors of [`PrivacyMapRef::eval_exact`].
     pub fn eval_exact(&self, measure: &MO, d_in: &MI::Distance) -> Result<Vec<Exact>> {
         self.by_ref().eval_exact(measure, d_in)
     }
@@ -293,7 +293,8 @@ impl<MI: Metric, MO: Measure> PrivacyMapRef<'_, MI, MO> {
     /// floats in the rounded bound.
     ///
     /// # Errors
-    /// The errors of [`eval`](PrivacyMapRef::eval) and of [`Measure::split`].
+    /// The errors of [`eval`](PrivacyMapRef::eval) and of [`Measure::split`]. `InvalidDistance`
+    /// when a part of the loss is negative or NaN.
     pub fn eval_exact(&self, measure: &MO, d_in: &MI::Distance) -> Result<Vec<Exact>> {
         match &self.losses().exact {
             Some(exact) => checked(exact, d_in),

@@ -31,7 +31,8 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     /// loss of a known type is already decoded.
     ///
     /// # Errors
-    /// `FailedCast` when the JSON is not a loss in this measure.
+    /// `FailedCast` when the JSON is not a loss in this measure. `InvalidDistance` when the points
+    /// in the JSON do not form a privacy profile.
     fn read_loss(&self, loss: Self::Distance) -> Result<Self::Distance> {
         Ok(loss)
     }
@@ -40,8 +41,9 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     /// the answers of earlier mechanisms.
     ///
     /// # Errors
-    /// `NotImplemented` if losses in the measure do not compose. `Overflow` when the total is not
-    /// finite.
+    /// `NotImplemented` if losses in the measure do not compose. `FailedMap` when a loss is
+    /// negative or NaN. `Overflow` when all losses are finite, and their total exceeds the largest
+    /// float.
     fn compose(&self, losses: &[Self::Distance]) -> Result<Self::Distance> {
         let _ = losses;
         Err(Error::NotImplemented(format!("losses in {} do not compose", Self::type_name())))

@@ -19,9 +19,10 @@ pub type Accuracy = Arc<dyn Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync>;
 /// A randomized function with a bound on its privacy loss.
 ///
 /// The claim is as follows. Let `x` and `x'` be any members of the input domain at distance at most
-/// `d_in`. Then the distributions of their releases are at distance at most `map(d_in)` in the
-/// measure. A measurement is immutable, cheap to clone, and shared between threads. Each call of
-/// `invoke` is a new release, and each release has its own loss.
+/// `d_in`. Then the distributions of the releases on `x` and on `x'` are at distance at most
+/// `map(d_in)` in the measure. A measurement is immutable and cheap to clone, and several threads
+/// can use it at the same time. Each call of `invoke` is a new release, and each release has its
+/// own loss.
 pub struct Measurement<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> {
     pub(crate) input: Space<DI, MI>,
     pub(crate) function: Function<DI::Carrier, TO>,
@@ -53,7 +54,8 @@ impl Claims {
 }
 
 impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, TO> {
-    /// Make a measurement from its parts. The caller is responsible for the claim.
+    /// Make a measurement from its parts. The caller is responsible for the claim that
+    /// [`Measurement`] states.
     pub fn new(
         input: Space<DI, MI>,
         measure: MO,
@@ -93,22 +95,24 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// cores.
     ///
     /// # Errors
-    /// `NoEntropy` when the operating system gives no random bits. Then nothing is released.
+    /// `NoEntropy` when the operating system gives no random bits. Then nothing is released. Also
+    /// the errors of the stages of the function. These errors do not depend on the data.
     pub fn invoke(&self, data: &DI::Carrier) -> Result<TO> {
         self.function.eval(data)
     }
     /// Draw one release of a data set that arrives in chunks.
     ///
     /// # Errors
-    /// `NotImplemented` when the function needs its whole input at once. The errors of the stream.
+    /// `NotImplemented` when the function needs its whole input at once. Also the errors of the
+    /// stream and of [`invoke`](Measurement::invoke).
     pub fn invoke_chunks(
         &self,
         chunks: impl IntoIterator<Item = Result<DI::Carrier>>,
     ) -> Result<TO> {
         self.function.eval_chunks(chunks)
     }
-    /// Begin a partial result. It can be merged with other partial results, and is then finished
-    /// once.
+    /// Begin a partial result. The caller can merge the partial result with other partial results,
+    /// and then finishes the merged result once.
     ///
     /// # Errors
     /// `NotImplemented` if the function does not fold its rows, or if the order of the rows
@@ -120,7 +124,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// `d_in`.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is negative or NaN. `Overflow` when the bound is not finite.
+    /// `FailedMap` when `d_in` is negative or NaN. Also the errors of the map, such as `Overflow`
+    /// when the bound exceeds the largest number of its type.
     pub fn map(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         self.map_ref().eval(d_in)
     }
@@ -148,8 +153,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// Return whether the loss of one release is at most `d_out`: `map(d_in) <= d_out`.
     ///
     /// # Errors
-    /// The errors of the map. `InvalidDistance` or `NotImplemented` when the losses cannot be
-    /// compared.
+    /// The errors of the map and of [`Distance::at_most`].
     pub fn check(&self, d_in: &MI::Distance, d_out: &MO::Distance) -> Result<bool> {
         self.map(d_in)?.at_most(d_out)
     }
@@ -157,7 +161,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// `alpha`. Return `None` for an answer without a known bound.
     ///
     /// # Errors
-    /// `InvalidDistance` when `alpha` is not in `(0, 1]`.
+    /// `InvalidDistance` when `alpha` is not in `(0, 1]`. Also the errors of the function that
+    /// computes the bounds.
     pub fn accuracy(&self, alpha: f64) -> Result<Vec<Option<f64>>> {
         if !(0.0 < alpha && alpha <= 1.0) {
             return Err(Error::InvalidDistance(format!("alpha ({alpha:?}) must be in (0, 1]")));
@@ -182,18 +187,18 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         let (input, function) = (self.input.clone(), self.function.clone());
         Measurement { input, function, claims, types: PhantomData }
     }
-    /// Append a function that uses only the release.
+    /// Append a function that uses only the release. The result states no bound on the error of its
+    /// answers.
     ///
     /// The privacy loss does not change. A result that is computed only from a release reveals at
     /// most as much as the release (Dwork, Roth 2014, on post-processing).
     ///
     /// A queryable or a session is a conversation. Suppose that a [`Session`](crate::Session)
     /// releases a conversation. This session can end the conversation when the session gets its
-    /// next question. The function gets the conversation before that question.
-    /// The session ends only the conversations in the result of the function. So the function must
-    /// not keep the conversation, and may pass the conversation on only in its result. Otherwise
-    /// the conversation can continue after the next question, and the loss of the session can
-    /// exceed its bound.
+    /// next question. The session ends only the conversations in the result of the function. So the
+    /// function must not keep the conversation, and may pass the conversation on only in its
+    /// result. Otherwise the conversation can continue after the next question, and the loss of the
+    /// session can exceed its bound.
     ///
     /// # Errors
     /// The errors of `next`.

@@ -51,7 +51,7 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
 /// A metric that measures distances between the members of `D`.
 ///
 /// The domain is a type parameter of this trait. So another crate can implement the trait for its
-/// own metrics with the domains of this crate. The other crate can also implement the trait for the
+/// own metrics with the domains of this crate. Another crate can also implement the trait for the
 /// metrics of this crate with its own domains.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not measure distances on `{D}`",
@@ -62,7 +62,7 @@ pub trait MetricOn<D: Domain>: Metric {
     /// descriptors of the metric and the domain.
     ///
     /// # Errors
-    /// `MetricSpace` when they do not form a metric space.
+    /// `MetricSpace` when the metric and the domain do not form a metric space.
     fn check(&self, domain: &D) -> Result<()> {
         let _ = domain;
         Ok(())

@@ -12,9 +12,9 @@ impl<D: Domain, M: Metric> Space<D, M> {
     /// Return an error if one of three rules shows that no two members have a positive distance of
     /// at most `d_in`.
     ///
-    /// The first rule applies to the distance 0. It also applies to a distance of several numbers,
-    /// if one of these numbers is 0. The second rule applies to the distance 1, if the metric
-    /// counts a replaced record as 2 and the size of the data sets is known.
+    /// The first rule applies to the distance 0. This rule also applies to a distance of several
+    /// numbers, if one of these numbers is 0. The second rule applies to the distance 1, if the
+    /// metric counts a replaced record as 2 and the size of the data sets is known.
     ///
     /// The third rule applies to distances below 1 between integers, lists of integers, or maps to
     /// integers. The metrics of this rule are the absolute distance, `L1`, `L2`, `LInf`, the range
@@ -27,8 +27,9 @@ impl<D: Domain, M: Metric> Space<D, M> {
     /// only one member.
     ///
     /// If there are no neighbours at distance `d_in`, the loss at `d_in` is 0 even without noise.
-    /// This loss is correct, but it gives no protection. So adaptive compositions, the sparse
-    /// vector technique, and the search for a parameter of a document check their distance first.
+    /// This loss is correct, but it gives no protection. So adaptive compositions, privacy filters,
+    /// the sparse vector technique, and the search for a parameter of a document check their
+    /// distance first.
     ///
     /// ```
     /// # use opendp_core::{AtomDomain, ChangeOneDistance, Space, SymmetricDistance, VectorDomain};
@@ -48,8 +49,8 @@ impl<D: Domain, M: Metric> Space<D, M> {
     }
 }
 fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: [Option<AnyNumber>; 3]) -> Result<()> {
-    // If a distance has several numbers, such as a number of changes and the size of a change, then
-    // each of these numbers is 0 only for equal members.
+    // A distance can have several numbers, such as a number of changes and the size of a change. If
+    // one of these numbers is 0, the two members are equal.
     let zero = |number: &AnyNumber| {
         matches!(number, AnyNumber::Integer(0)) || matches!(number, AnyNumber::Float(0.0))
     };

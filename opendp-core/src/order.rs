@@ -1,6 +1,6 @@
 //! Sorting that is compiled once. The compiler compiles a sort of the standard library again for
 //! each type of elements and for each comparison. Each compiled sort is a thousand instructions
-//! long. The functions of this module sort indices by a `dyn` comparison. All their sorts have the
+//! long. The functions of this module sort indices by a `dyn` comparison. All these sorts have the
 //! same types, so only one sort is compiled.
 
 use std::cmp::Ordering;

@@ -60,7 +60,7 @@ pub struct Generic {
     pub types: &'static [fn() -> TypeName],
     /// The name of the type for which the code is compiled.
     pub compiled: fn() -> TypeName,
-    /// The name of the default type. It is used if a call does not determine the type.
+    /// The name of the default type, which is used if a call does not determine the type.
     pub default: Option<fn() -> TypeName>,
 }
 /// The type of a parameter of a registered function.
@@ -229,7 +229,7 @@ impl Registration {
     /// Decode the arguments, call the function, and erase the result.
     ///
     /// # Errors
-    /// An error when an argument cannot be decoded. Also the errors of the function.
+    /// The errors of [`Args::decode`] for each parameter. Also the errors of the function.
     pub fn construct(&self, args: &Args) -> Result<Constructed> {
         (self.construct)(&mut Call::new(self.family.specs, self.types, args)?)
     }

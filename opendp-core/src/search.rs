@@ -132,8 +132,8 @@ pub fn binary_search<T: Bisect>(
 /// ```
 ///
 /// # Errors
-/// `Search` when the condition does not change. If the condition returns an error at every tried
-/// value, the result is the first of these errors.
+/// `Search` when the condition is the same at every tried value. If the condition returns an error
+/// at every tried value, the result is the first of these errors.
 pub fn exponential_bounds_search<T: Bisect>(
     condition: impl Fn(T) -> Result<bool>,
 ) -> Result<(T, T)> {
@@ -206,12 +206,12 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Related for Transformation<
 }
 
 /// Find a parameter with which a chain meets a bound. The bound is met if the map of the chain at
-/// `d_in` is at most `d_out`. Of the two parameters next to the result, one does not meet the
-/// bound.
+/// `d_in` is at most `d_out`. The result meets the bound, but the next larger or the next smaller
+/// parameter does not meet the bound.
 ///
 /// Use this function to find the least noise or the largest sample that meets a budget. The search
 /// evaluates only maps, and uses no data. The search uses [`binary_search`]. If the chain cannot be
-/// constructed with a parameter, this parameter counts as one that does not meet the bound.
+/// constructed with a parameter, this parameter counts as a parameter that does not meet the bound.
 ///
 /// ```
 /// # use opendp_core::{*, search::binary_search_param};

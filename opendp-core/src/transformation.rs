@@ -16,7 +16,8 @@ use crate::{
 ///
 /// The claim is as follows. Let `x` and `x'` be any members of the input domain at distance at most
 /// `d_in`. The outputs are then members of the output domain, and their distance is at most
-/// `map(d_in)`. A transformation is immutable, cheap to clone, and shared between threads.
+/// `map(d_in)`. A transformation is immutable and cheap to clone, and several threads can use it at
+/// the same time.
 ///
 /// ```
 /// use opendp_core::*;
@@ -42,8 +43,8 @@ pub struct Transformation<DI: Domain, MI: Metric, DO: Domain, MO: Metric> {
 }
 
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, MO> {
-    /// Make a transformation from its parts. The caller is responsible for the claim at
-    /// [`Transformation`].
+    /// Make a transformation from its parts. The caller is responsible for the claim that
+    /// [`Transformation`] states.
     pub fn new(
         input: Space<DI, MI>,
         output: Space<DO, MO>,
@@ -119,22 +120,23 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     /// most `d_in`.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is negative or NaN. `Overflow` when the bound is not finite.
+    /// `FailedMap` when `d_in` is negative or NaN. Also the errors of the map, such as `Overflow`
+    /// when the bound exceeds the largest number of its type.
     pub fn map(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         self.map.eval(d_in)
     }
     /// Return whether the map bounds the distance between outputs by `d_out`: `map(d_in) <= d_out`.
     ///
     /// # Errors
-    /// The errors of the map. `InvalidDistance` when the distances cannot be compared.
+    /// The errors of the map and of [`Distance::at_most`].
     pub fn check(&self, d_in: &MI::Distance, d_out: &MO::Distance) -> Result<bool> {
         self.map(d_in)?.at_most(d_out)
     }
     /// Append the step that `next` makes from the output space.
     ///
     /// # Errors
-    /// The errors of `next`. `DomainMismatch` or `MetricMismatch` when the input space of the step
-    /// is not the output space of this transformation.
+    /// The errors of `next`. Also the errors of [`Space::follows`], when the step cannot follow
+    /// this transformation.
     pub fn then<N: After<Self>>(
         &self,
         next: impl FnOnce(Space<DO, MO>) -> Result<N>,
@@ -172,8 +174,7 @@ pub trait After<First> {
     /// Run this step after `first`.
     ///
     /// # Errors
-    /// `DomainMismatch` or `MetricMismatch` when the output space of `first` is not the input space
-    /// of this step.
+    /// The errors of [`Space::follows`], when this step cannot follow `first`.
     fn after(&self, first: &First) -> Result<Self::Chained>;
 }
 
@@ -197,7 +198,8 @@ impl<DI: Domain, MI: Metric, DX: Domain, MX: Metric, DO: Domain, MO: Metric>
         })
     }
 }
-/// Chain a measurement after a transformation. The proof for two transformations applies here too.
+/// Chain a measurement after a transformation. The proof for two transformations applies, with the
+/// privacy map of the measurement in the place of `map_1`.
 impl<DI: Domain, MI: Metric, DX: Domain, MX: Metric, MO: Measure, TO: Carrier>
     After<Transformation<DI, MI, DX, MX>> for Measurement<DX, MX, MO, TO>
 {

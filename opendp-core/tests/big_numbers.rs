@@ -2,8 +2,8 @@
 //!
 //! Many maps use big integers. Many samplers use big integers when floats are too imprecise. In
 //! another project, quotients of big integers had a wrong sign, so the outputs of samplers were
-//! wrong (OpenDP #2638). The tested numbers cause carries and borrows. Some of the numbers are so
-//! long that the library (`dashu-int`) uses its algorithms for long numbers.
+//! wrong (OpenDP #2638). The tested numbers cause carries and borrows. For some of the numbers, the
+//! library (`dashu-int`) uses its algorithms for long numbers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")]
 
 use std::cmp::Ordering;
@@ -65,8 +65,8 @@ fn same(ours: &IBig, theirs: &BigInt) -> bool {
 
 type Ours = fn(&IBig, &IBig) -> IBig;
 type Theirs = fn(&BigInt, &BigInt) -> BigInt;
-/// Compare an operation of both libraries on many pairs. Return the first pair with different
-/// results.
+/// Compare an operation of both libraries on many pairs. If `divides` is `true`, skip the pairs
+/// whose second number is 0. Return the first pair with different results.
 fn differs(ours: Ours, theirs: Theirs, divides: bool, pairs: usize) -> Option<(IBig, IBig)> {
     let mut source = Seeded::new(1);
     for _ in 0..pairs {

@@ -1,9 +1,9 @@
 //! Tight accounting of privacy loss.
 //!
-//! A mechanism states a [`DominatingPair`]. A dominating pair consists of two distributions. These
-//! two distributions are at least as far apart as the distributions of the mechanism's releases on
-//! any two neighbouring data sets. An [`Account`] composes any number of pairs. The account
-//! computes certified lower and upper bounds on delta at an epsilon, or on epsilon at a delta.
+//! A mechanism states a [`DominatingPair`]. A dominating pair consists of two distributions. The
+//! delta of this pair at each epsilon is at least the delta of the mechanism's releases on any two
+//! neighbouring data sets. An [`Account`] composes any number of pairs. The account computes
+//! certified lower and upper bounds on delta at an epsilon, or on epsilon at a delta.
 //!
 //! # How an account computes, and why the bounds hold
 //!
@@ -16,13 +16,13 @@
 //!    step 1. For a lower bound, the buckets become a measure that the loss dominates. The masses
 //!    and losses of this measure are reduced by the errors of step 1.
 //! 3. The measures are tilted: the mass at each loss `x` is multiplied by `e^(t x)`, for a chosen
-//!    number `t`. The Fourier transforms of the tilted measures are raised to powers, multiplied
-//!    and transformed back. A bound on the error that the transforms cause in each mass is computed
-//!    from the actual numbers. The result covers an interval of losses, the window. Chernoff's
-//!    inequality bounds the mass outside the window. For an upper bound on delta, the bound on the
-//!    error is added to each mass, and the bound on the mass outside is added to delta. For a lower
-//!    bound on delta, both bounds are subtracted. Because of the tilt, both bounds are small
-//!    relative to delta, even if delta is tiny.
+//!    number `t`. The Fourier transform of each tilted measure is raised to a power, the number of
+//!    its releases. The product of all powers is transformed back. A bound on the error that the
+//!    transforms cause in each mass is computed from the actual numbers. The result covers an
+//!    interval of losses, the window. Chernoff's inequality bounds the mass outside the window. For
+//!    an upper bound on delta, the bound on the error is added to each mass, and the bound on the
+//!    mass outside is added to delta. For a lower bound on delta, both bounds are subtracted.
+//!    Because of the tilt, both bounds are small relative to delta, even if delta is tiny.
 //! 4. A heuristic chooses the grid, the tilt and the window for the requested epsilon or delta. The
 //!    choice affects how tight the bounds are. The bounds hold for every choice. If a result shows
 //!    that the choice was poor, the parameters are chosen again from this result.
@@ -41,10 +41,11 @@
 //! a Gaussian release with a small loss is then added to the account. This release increases
 //! epsilon by about 0.003 %, and makes all high frequencies negligible.
 //!
-//! Some accounts have 64 or more different pairs, and a requested relative error of at least the
-//! default, `10^-4`. For such an account, the sum over frequencies is first tried with the added
-//! Gaussian release, and only then without it. With 64 or more pairs, the added release has a
-//! larger loss than with fewer pairs, and increases epsilon by about 0.01 %. The parameters of the
+//! For some accounts, the sum over frequencies is first tried with the added Gaussian release, and
+//! only then without it. The requested relative error of these accounts is at least the default,
+//! `10^-4`. These accounts have 64 or more different pairs, or they have 16 or more different pairs
+//! and at least one pair lists its losses. With 64 or more pairs, the added release has a larger
+//! loss than with fewer pairs, and increases epsilon by about 0.01 %. The parameters of the
 //! computation are chosen for a few pairs that represent all pairs. Pairs for noise on a Poisson
 //! sample, and pairs for profiles known only as curves, list their losses. One Fourier transform of
 //! such a list computes the transform of the loss at all frequencies.
@@ -52,19 +53,19 @@
 //! Before all steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
 //! that [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by
 //! one release. Discrete Gaussian noise of a large scale is replaced by continuous noise. All
-//! continuous Gaussian noise is joined into one release. For some pairs, only `rho` (a
+//! continuous Gaussian noise is joined into one release. For some pairs, only `rho` (the
 //! zero-concentrated loss) is known. The `rho` of all these pairs are added up. If a `rho` is known
 //! for every pair, the sum of all `rho` gives another upper bound. The smaller of this bound and
 //! the bound from the steps above is reported.
 //!
 //! There is another bound for discrete Gaussian noise. For this bound, one release of continuous
-//! noise replaces all discrete Gaussian noise of an account. The loss of the continuous noise is
-//! larger than the total loss of the replaced noise by a small share. The bound holds for vectors
-//! of integers at every distance. For `m` equal releases of scale `s`, the share is about
-//! `0.5 / (m s^2)`, and epsilon grows by at most this share. So the bound is within 0.1 % of the
-//! exact epsilon if `m s^2` is at least 500. If `m s^2` is below 500 and the distance is above the
-//! scale, there are two bounds: this bound, and the bound from the sum of all `rho`. The smaller of
-//! the two bounds is reported.
+//! noise replaces all discrete Gaussian noise of an account. The variance of the loss of the
+//! continuous noise exceeds the variance of the total loss of the replaced noise by a small share.
+//! The bound holds for vectors of integers at every distance. For `m` equal releases of scale `s`,
+//! the share is about `0.5 / (m s^2)`, and epsilon grows by at most this share. So the bound is
+//! within 0.1 % of the exact epsilon if `m s^2` is at least 500. If `m s^2` is below 500 and the
+//! distance is above the scale, there are two bounds: this bound, and the bound from the sum of all
+//! `rho`. The smaller of the two bounds is reported.
 //!
 //! Some accounts contain only a few equal releases of vectors of integers with discrete Gaussian
 //! noise. For such accounts, delta is also computed by recursion. In the recursion, the shift of

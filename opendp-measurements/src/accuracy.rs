@@ -3,11 +3,11 @@
 //!
 //! Each release with additive noise is the true number plus a [`Noise`] with a known distribution.
 //! Releases can be added, subtracted and multiplied by rational numbers. The result is the true
-//! result plus a weighted sum of independent noises. [`sum_of`] bounds the quantiles of such a sum.
-//! The bound is proven. For many noises, it is far tighter than the sum of all their quantiles.
-//! [`largest_of`] gives one bound that holds for several errors together. An [`Estimate`] stores a
-//! number together with the noises in it. So a noise that is added twice counts as one noise with
-//! weight 2.
+//! result plus a weighted sum of independent noises. [`sum_of`] bounds the quantiles of this
+//! weighted sum. The bound is proven. For many noises, the bound is far tighter than the sum of all
+//! their quantiles. [`largest_of`] gives one bound that holds for several errors together. An
+//! [`Estimate`] stores a number together with the noises in it. So a noise that is added twice
+//! counts as one noise with weight 2.
 //!
 //! ```
 //! use opendp_measurements::Scale;
@@ -22,19 +22,20 @@
 //! # How the bounds are computed, and why they hold
 //! All noises are symmetric. So weighted sums of noises are symmetric, and
 //! `P[|S| > t] = 2 P[S > t]`. Noise that is cut off at bounds is replaced by its positive part. Let
-//! `E` be the true error of a sum with such noise, and `S` the sum with the positive parts. Then
-//! only the inequality `P[|E| > t] <= 2 P[S > t]` holds. Every noise is rounded *up* to a grid, so
-//! the sum can only grow. If there are many noises that are not cut off, each of these noises is
-//! rounded to the nearest grid point instead. Then Hoeffding's bound limits the sum of the rounding
-//! errors, except with probability `alpha / 10000`. If all noises are integers, some grid contains
-//! all values, because all weights are rational. If this grid is coarse enough, it is used, and
-//! rounding is not needed. If no noise is discrete or cut off, all Gaussian noises are merged into
-//! one noise. The distributions on the grid are tilted (multiplied by `e^(t x)`), and then
-//! convolved by the transforms of the [accounting](crate::accounting). The transform, the window
-//! and the masses have errors. Each error is bounded from above, and the bounds are added.
-//! Heuristics choose the grid, the tilt and the window (an interval of values). These choices
-//! affect how tight the bound is. The bound holds for every choice. The result is at most the union
-//! bound, which is the weighted sum of the quantiles of the `n` noises at `alpha / n`.
+//! `E` be the true error of a sum with noise that is cut off, and `S` the sum with the positive
+//! parts. Then only the inequality `P[|E| > t] <= 2 P[S > t]` holds. Every noise is rounded *up* to
+//! a grid, so the sum can only grow. If there are many noises that are not cut off, each of these
+//! noises is rounded to the nearest grid point instead. Then Hoeffding's bound limits the sum of
+//! the rounding errors, except with probability `alpha / 10000`. If all noises are integers, some
+//! grid contains all values, because all weights are rational. If this grid is coarse enough, this
+//! grid is used, and rounding is not needed. If no noise is discrete or cut off, all Gaussian
+//! noises are merged into one noise. The distributions on the grid are tilted (multiplied by
+//! `e^(t x)`), and then convolved by the transforms of the [accounting](crate::accounting). The
+//! transform, the window and the masses have errors. Each error is bounded from above, and the
+//! bounds are added. Heuristics choose the grid, the tilt and the window (an interval of values).
+//! These choices affect how tight the bound is. The bound holds for every choice. The result is at
+//! most the union bound, which is the weighted sum of the quantiles of the `n` noises at
+//! `alpha / n`.
 
 pub(crate) mod confidence_interval;
 pub(crate) mod gaussian_accuracy;

@@ -32,7 +32,7 @@ use crate::sparse_vector::rounded;
 /// * `total_limit` - a rough upper limit on the sum of all values. If the sum is larger, answers
 ///   are less accurate
 /// * `value_limit` - the largest value that answers can represent. Larger values get answers of
-///   about `value_limit`. Defaults to the upper bound of the domain of values
+///   about `value_limit`. The default is the upper bound of the domain of values
 /// * `size_factor` - if the sum of all values is `total_limit`, a certain number of bits is
 ///   expected to be set. The table has at least `size_factor` times this number of bits
 /// * `alpha` - determines the unit of values, which is `alpha / scale`. A larger unit is coarser
@@ -67,7 +67,7 @@ use crate::sparse_vector::rounded;
 /// outcome if this key has the level `j`. Let `B` be the probability of the outcome if this key has
 /// the level `j + 1`. Fix any levels of the other keys. Then the tables for the levels `j` and
 /// `j + 1` differ in at most one bit before the flips. So the probabilities of the outcome for
-/// these two tables differ by a factor of at most `alpha + 1`. `A` and `B` are averages of such
+/// these two tables differ by a factor of at most `alpha + 1`. `A` and `B` are averages of these
 /// probabilities over the levels of the other keys. So `A` and `B` also differ by at most this
 /// factor. The probability of the outcome is `P = (1 - f) A + f B` with `f = t - j`. The derivative
 /// of `P` is `B - A`, and `P >= min(A, B)`, so `|d ln P / dt| <= |B - A| / min(A, B) <= alpha`. For
@@ -77,8 +77,11 @@ use crate::sparse_vector::rounded;
 /// bound is the theorem on privacy in the article.) The proof also holds if keys share positions.
 ///
 /// # Errors
-/// * `MakeMeasurement` when an argument is out of range, when the table would be too large, or when
-///   `value_limit` and the upper bound of the values are both missing
+/// * `MakeMeasurement` when an argument is out of range, or when `value_limit` and the upper bound
+///   of the values are both missing
+/// * `MakeMeasurement` when the table would have more than 2^32 bits, or when a key would set more
+///   than 2^20 bits
+/// * from the function: `FailedFunction` when there is not enough memory for the table
 /// * from the map: `FailedMap` when `l1` is infinite, negative or NaN; `Overflow` when the loss
 ///   exceeds all floats
 ///
@@ -94,7 +97,7 @@ use crate::sparse_vector::rounded;
 ///
 /// let noisy = alp.invoke(&HashMap::from([("a".to_owned(), 700), ("b".to_owned(), 10)]))?;
 /// let answer = noisy.ask(&"a".to_owned())?;
-/// assert!((answer - 700.0).abs() < 100.0); // but with a tiny probability
+/// assert!((answer - 700.0).abs() < 100.0); // fails with a tiny probability
 /// assert_eq!(noisy.ask(&"a".to_owned())?, answer);
 /// # Ok::<(), Error>(())
 /// ```
@@ -183,6 +186,7 @@ struct Plan {
     highest: usize,
     /// The table has `2^bits` bits.
     bits: u32,
+    /// The coins that decide which bits of the table are flipped.
     flip: BernoulliLanes,
     /// The unit of values, `alpha / scale`.
     unit: f64,
@@ -233,11 +237,11 @@ impl Plan {
         let (number, over) =
             if exponent < 0 { (number, over << shift) } else { (number << shift, over) };
 
-        // Divide values by the unit of values, rounding up.
+        // Divide values by the unit of values, and round up.
         let counted = |values: UBig| (values * &number + &over - UBig::ONE) / &over;
         let large = |name: &str, limit: u64| {
             Error::MakeMeasurement(format!(
-                "{name}: the table would exceed {limit} bits; choose a smaller value"
+                "{name}: the number of bits would exceed {limit}; choose a smaller value"
             ))
         };
         let highest =
@@ -254,7 +258,7 @@ impl Plan {
     fn hashes(&self) -> Result<Hashes, NoEntropy> {
         with_secure(|source| Hashes::draw(self.highest, self.bits, source))
     }
-    /// Draw the level of a value.
+    /// Draw the level of a key that has this value. See the proof of [`make_alp_queryable`].
     fn level<S: RandomSource>(&self, value: UBig, source: &mut S) -> Result<usize, NoEntropy> {
         let (level, rest) = (value * &self.number).div_rem(&self.over);
         let Some(level) = usize::try_from(level).ok().filter(|level| *level < self.highest) else {
@@ -362,9 +366,9 @@ fn is_set(table: &[u64], place: usize) -> bool {
 }
 
 /// Estimate the level of a key from the bits at the positions of the key. The score of a level `j`
-/// is the number of set bits among the first `j` bits, minus the number of unset bits among them.
-/// The estimate is the level with the largest score. If several levels have the largest score,
-/// return the mean of these levels.
+/// is the number of set bits among the first `j` bits, minus the number of unset bits among these
+/// bits. The estimate is the level with the largest score. If several levels have the largest
+/// score, return the mean of these levels.
 fn estimate(bits: impl Iterator<Item = bool>) -> f64 {
     let (mut height, mut highest) = (0_i64, 0_i64);
     let (mut sum, mut count) = (0_u64, 1_u64);

@@ -18,10 +18,10 @@ pub use path::PathMetric;
 /// new map divides a distance into steps.
 ///
 /// The maps of most measurements accept any distance, and are tighter than the bound of this
-/// constructor. Use this constructor if the map of a measurement accepts only small distances. For
-/// example, the loss of a user-defined measurement, or of a measurement on a secret sample, can be
-/// known only for data that differ by one or a few records. Another example is a measurement whose
-/// profile holds only for neighbouring data.
+/// constructor. Use this constructor if the map of a measurement accepts only small distances. Take
+/// for example a user-defined measurement, or a measurement on a secret sample. The loss of such a
+/// measurement can be known only for data that differ by one or a few records. Another example is a
+/// measurement whose profile holds only for neighbouring data.
 ///
 /// # Arguments
 /// * `measurement` - the measurement
@@ -57,7 +57,7 @@ pub use path::PathMetric;
 /// exceeds 1024, the orders `k a - i` are divided into at most 1024 blocks of neighbouring orders.
 /// All orders of a block are then rounded up to the largest order of the block. A [`Sampled`] loss
 /// is the loss of a mechanism on populations, and grows in the same way as a loss in the inner
-/// measure. All its parts are rounded up.
+/// measure. All parts of the result are rounded up.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. By the claim of [`PathMetric`], there are members
@@ -67,8 +67,8 @@ pub use path::PathMetric;
 /// path.
 ///
 /// *Approximate, and pure with `delta = 0`.* `P_0(S) <= e^epsilon P_1(S) + delta`. Insert
-/// `P_1(S) <= e^epsilon P_2(S) + delta`, and continue up to `P_k`. The result is `P_0(S) <= e^(k
-/// epsilon) P_k(S) + delta (1 + ... + e^((k - 1) epsilon))`.
+/// `P_1(S) <= e^epsilon P_2(S) + delta`, and continue up to `P_k`. The result is
+/// `P_0(S) <= e^(k epsilon) P_k(S) + delta (1 + ... + e^((k - 1) epsilon))`.
 ///
 /// *Profiles.* The same argument holds with a different epsilon for each step. The epsilon of a
 /// step can also be negative. For a step with the epsilon `-x`, where `x > 0`, apply the profile at
@@ -78,12 +78,13 @@ pub use path::PathMetric;
 /// the trade-off curve `f` of a step: the function `1 - f` is applied `k` times. See Dong, Roth, Su
 /// 2022, on group privacy.)
 ///
-/// *Renyi.* Let `s_i = k a (a - 1) / (k (a - 1) + i)`, which decreases from `s_0 = a` to
+/// *Renyi.* Let `s_i = k a (a - 1) / (k (a - 1) + i)`. These numbers decrease from `s_0 = a` to
 /// `s_k = a - 1`. Let `t_i = s_i - s_(i+1)`. All `t_i` add up to 1. Let `b_i = s_i / t_i`. Then
 /// `b_i = k (a - 1) + i + 1` and `t_i (b_i - 1) = s_(i+1)`. Let `p_i` be the density of `P_i`. Then
-/// `p_0^a p_k^(1 - a)` is the product over `i < k` of `p_i^(b_i t_i) p_(i+1)^((1 - b_i) t_i)`,
-/// because for `0 < i < k` the power of `p_i` is `s_i - s_i = 0`. Hölder's inequality for the
-/// weights `t_i` gives `(a - 1) D_a(P_0 | P_k) <= sum_i t_i (b_i - 1) D_(b_i)(P_i | P_(i+1))`. So
+/// `p_0^a p_k^(1 - a)` is the product over `i < k` of `p_i^(b_i t_i) p_(i+1)^((1 - b_i) t_i)`.
+/// Indeed, for `0 < i < k`, the power of `p_i` in this product is `s_i - s_i = 0`. Hölder's
+/// inequality for the weights `t_i` gives
+/// `(a - 1) D_a(P_0 | P_k) <= sum_i t_i (b_i - 1) D_(b_i)(P_i | P_(i+1))`. So
 /// `D_a(P_0 | P_k) <= sum_i k a / (k (a - 1) + i + 1) r(b_i)`. The right side equals the sum in the
 /// table; the terms are in reverse order. Renyi divergence does not decrease if its order
 /// increases, so orders can be rounded up.

@@ -18,9 +18,9 @@
 //! - [`make_noisy_max`] chooses one good score, and [`make_noisy_top_k`] chooses several good
 //!   scores. Both constructors support two privacy measures. [`make_report_noisy_max_gumbel`] is an
 //!   older name of [`make_noisy_max`].
-//! - [`make_sparse_vector`] answers which of many queries exceed a threshold. Only the queries that
-//!   exceed the threshold add to the loss. [`make_above_threshold`] does the same for the numbers
-//!   of a vector.
+//! - [`make_sparse_vector`] answers which of many queries exceed a threshold. The loss does not
+//!   depend on the number of queries below the threshold. [`make_above_threshold`] does the same
+//!   for the numbers of a vector.
 //! - [`make_randomized_response_bool`] and [`make_randomized_response`] return the true value with
 //!   a known probability. [`make_randomized_response_bitvec`] does the same for each bit of a
 //!   vector.

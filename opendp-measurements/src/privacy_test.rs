@@ -27,10 +27,11 @@ fn probabilities(x: i8, s: f64) -> Vec<f64> {
             let distance = (f64::from(r) - f64::from(x)).abs();
             match r {
                 // The least and the largest `i8` are the ends of the type. The probability of a
-                // release at an end is the probability of a whole tail of the noise. If the number
-                // itself is at this end, the release differs from the end if and only if the noise
-                // moves the number by at least 1 away from the end. So the probability of a release
-                // at this end is 1 minus the probability of the tail that begins at the noise 1.
+                // release at an end is the probability of a whole tail of the noise. Suppose that
+                // the number itself is at this end. Then the release differs from the end if and
+                // only if the noise moves the number by at least 1 away from the end. So the
+                // probability of a release at this end is 1 minus the probability of the tail that
+                // begins at the noise 1.
                 i8::MIN | i8::MAX if distance == 0.0 => 1.0 - tail(1.0, s),
                 i8::MIN | i8::MAX => tail(distance, s),
                 _ => centre * (-distance / s).exp(),
@@ -132,8 +133,8 @@ fn excess<DI: Domain, MI: Metric, R: opendp_core::Carrier>(
 #[test]
 fn draws_of_a_float_keep_to_the_map_on_every_lattice() {
     let input = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
-    // In some pairs, the neighbours round to different lattice points. For `k = 2`, the step of the
-    // lattice is 4, but the distance between the neighbours is only 1.
+    // In some pairs, the neighbours have different nearest lattice points. For `k = 2`, the step of
+    // the lattice is 4, but the distance between the neighbours is only 1.
     for (x, y, k) in
         [(0.0, 1.0, None), (0.5, 1.5, Some(0)), (1.0, 2.0, Some(2)), (-0.1, 0.9, Some(-3))]
     {

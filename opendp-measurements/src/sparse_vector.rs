@@ -102,8 +102,8 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// version claims.
 ///
 /// # Errors
-/// * `MakeMeasurement`, `InvalidDistance` or `FailedMap` when an argument does not satisfy the
-///   precondition; `Overflow` when the loss exceeds all floats
+/// * `MakeMeasurement` or `FailedMap` when an argument does not satisfy the precondition;
+///   `Overflow` when the loss exceeds all floats
 /// * from the queryable: `BudgetExceeded` after `limit` answers `true`, or when the stability map
 ///   of a query at `d_in` exceeds `sensitivity`
 /// * from the queryable: `DomainMismatch` or `MetricMismatch` when a query does not start from
@@ -203,11 +203,11 @@ register_sparse_vector! {
 /// Find scales such that the loss of [`make_sparse_vector`] or
 /// [`make_above_threshold`](crate::make_above_threshold) is at most `epsilon`.
 ///
-/// Let `m` be `2 limit`, or `limit` for `monotonic` queries. The threshold gets the share `1 / (1 +
-/// m^(2/3))` of epsilon, and the queries get the rest of epsilon. This division nearly minimizes
-/// the variance of the difference between a noisy query and the noisy threshold (Lyu, Su, Li 2017,
-/// on the allocation of a budget). Each scale is rounded up, so the exact loss with these scales is
-/// at most `epsilon`.
+/// Let `m` be `2 limit`, or `limit` for `monotonic` queries. The threshold gets the share
+/// `1 / (1 + m^(2/3))` of epsilon, and the queries get the rest of epsilon. This division nearly
+/// minimizes the variance of the difference between a noisy query and the noisy threshold (Lyu, Su,
+/// Li 2017, on the allocation of a budget). Each scale is rounded up, so the exact loss with these
+/// scales is at most `epsilon`.
 ///
 /// # Errors
 /// `MakeMeasurement` when `epsilon` or `sensitivity` is not a finite number above 0, or `limit` is

@@ -5,8 +5,9 @@
 //! discrete distributions, `Z` is an integer, and `P[Z > t] = P[Z >= floor(t) + 1]`. A bound is a
 //! float that is never below the probability. If the probability is positive but below all positive
 //! floats, the bound is at least the least subnormal float. By symmetry, the bound also holds for
-//! `P[Z <= -t]`. `P[|Z| >= t]` is at most twice the bound. For `t < 0`, the bound is 1. At scale 0,
-//! `Z` is 0, so the bound is 0 for `t > 0`.
+//! `P[Z <= -t]`. `P[|Z| >= t]` is at most twice the bound. The functions for discrete noise first
+//! round `t` up to an integer. For `t < 0`, the bound is 1. At scale 0, `Z` is 0, so the bound is 0
+//! for `t > 0`.
 
 use dashu_int::ops::UnsignedAbs;
 use dashu_int::{IBig, UBig};

@@ -1,4 +1,4 @@
-//! The code that both threshold mechanisms on maps share.
+//! The code that the Laplace and the Gaussian threshold mechanism on maps share.
 
 mod gaussian_threshold;
 mod laplace_threshold;
@@ -294,7 +294,7 @@ where
     let whole = |d| if integers { floor(d) } else { d };
     let norm = if P == 1 { whole(norm) } else { norm };
     // Each change is at most the norm of all changes. So use the smaller of `norm` and `change`. If
-    // both are infinite, return an error.
+    // `norm` and `change` are infinite, return an error.
     let change = finite_distance(whole(if norm < change { norm } else { change }))?;
     // Without noise, the loss is 0 only if a part of the distance is 0 before rounding. For
     // integers, a positive part can be rounded down to 0. Even then, the loss without noise is
@@ -315,7 +315,7 @@ where
     Ok((loss, any_of(parts, N::tail(scale, gap, integers)?)?))
 }
 
-/// Round a distance down to an integer. A distance beyond the range of `i128` stays as it is.
+/// Round a distance down to an integer. A distance beyond the range of `i128` is not rounded.
 fn floor<Q: Number>(distance: Q) -> Q
 where
     i128: InfCast<Q>,
@@ -323,8 +323,9 @@ where
     i128::neg_inf_cast(distance).ok().and_then(num_traits::cast).unwrap_or(distance)
 }
 
-/// Return an upper bound on the probability that any of `count` independent events happens, if each
-/// event has probability at most `delta`. The bound is `1 - (1 - delta)^count`, rounded up.
+/// Return an upper bound on the probability that at least one of `count` independent events
+/// happens. Each event has probability at most `delta`. The bound is `1 - (1 - delta)^count`,
+/// rounded up.
 fn any_of(count: u32, delta: f64) -> Result<f64> {
     let delta = delta.min(1.0);
     if delta == 1.0 || count == 1 {

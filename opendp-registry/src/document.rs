@@ -70,9 +70,8 @@ impl Document {
     /// Read a document, without building its objects.
     ///
     /// # Errors
-    /// `Argument` when the text is not JSON, is nested too deeply, has a key twice in one object,
-    /// or has too many values for its length. `Argument` also when the version of the format is
-    /// newer than the versions that this program reads.
+    /// `Argument` when the text is too long, is not JSON, is nested too deeply, has a key twice in
+    /// one object, or has too many values for its length. The errors of [`new`](Document::new).
     pub fn parse(text: &str) -> Result<Self> {
         weight::check_text(text)?;
         Document::new(json::parse_request(text)?)
@@ -80,8 +79,8 @@ impl Document {
     /// Make a document from parsed JSON.
     ///
     /// # Errors
-    /// `Argument` when the version of the format is newer than the versions that this program
-    /// reads.
+    /// `Argument` when `version` or `packages` is not valid. For example, the version of the format
+    /// can be newer than the versions that this program reads.
     pub fn new(json: Json) -> Result<Self> {
         let versions = Versions::of(&json, VERSION)?;
         Ok(Document { json, versions })
@@ -109,8 +108,9 @@ impl Document {
     /// Build the object that the document describes.
     ///
     /// # Errors
-    /// `Argument` when a parameter has no value. The errors of finding and calling each
-    /// constructor, with the place in the document.
+    /// `Argument` when a parameter has no value, when a part of the document does not have the form
+    /// of a document, or when the document states a newer version of a package than this program
+    /// knows. The errors of finding and calling each constructor, with the place in the document.
     pub fn build(&self, registry: &Registry) -> Result<Constructed> {
         self.build_with(registry, &BTreeMap::new())
     }

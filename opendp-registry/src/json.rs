@@ -58,7 +58,7 @@ fn read(text: &str, node: Node) -> Result<Json> {
             // An error of `Node` contains the place of the mistake. Remove the place here, because
             // the returned error states it too.
             Category::Data => message.split(" at line ").next().unwrap_or_default(),
-            _ if message.contains("recursion limit") => "nested more than 128 levels deep",
+            _ if message.contains("recursion limit") => "nested 128 levels deep or more",
             // Keep the part of the message that states the expected grammar. This part does not
             // reveal the text.
             _ => message.split(" at line ").next().unwrap_or_default(),
@@ -73,7 +73,7 @@ fn read(text: &str, node: Node) -> Result<Json> {
         )
     })
 }
-/// Return advice about the correct JSON at a place.
+/// Return advice about the correct form of JSON, if the character at this place shows the mistake.
 fn hint(text: &str, line: usize, column: usize) -> &'static str {
     let first = (line, column) == (1, 1);
     let line = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();

@@ -16,7 +16,7 @@
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
-//! The same objects can be built from the text of a pipeline document. See [`Document`].
+//! A registry also builds objects from the text of a pipeline document. See [`Document`].
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]

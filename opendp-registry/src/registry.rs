@@ -99,9 +99,9 @@ impl Registry {
         Migration::all().copied().for_each(|migration| registry.migrate(migration));
         registry
     }
-    /// Record that a constructor makes domains, metrics or measures of a type. A linked constructor
-    /// is never replaced by an added constructor. If there are several linked constructors for a
-    /// type, the first by name is recorded.
+    /// If a constructor makes domains, metrics or measures, record it for the type of these
+    /// objects. An added constructor never replaces a linked constructor. If there are several
+    /// linked constructors for a type, record the first by name.
     fn describe(&self, entry: &Arc<Entry>, linked: bool) {
         let describes = matches!(entry.kind, Kind::Domain | Kind::Metric | Kind::Measure);
         if describes && (linked || !self.described.contains_key(&entry.output)) {
@@ -116,11 +116,12 @@ impl Registry {
     pub(crate) fn describing(&self, name: &TypeName) -> Option<Arc<Entry>> {
         self.described.get(name).map(|entry| entry.value().clone())
     }
-    /// Check that constructors with the given names are registered. Call this function at program
-    /// start. The linker drops a crate that no code names, so this crate registers nothing.
+    /// Check that constructors with the given names are registered. Call this function when the
+    /// program starts. The linker drops a crate that no code names, and such a crate registers
+    /// nothing.
     ///
     /// # Errors
-    /// `NotFound`, with at least one of the missing names.
+    /// `NotFound` when a name is not registered. The message contains at least one such name.
     pub fn expecting(&self, names: &[&str]) -> Result<&Self> {
         let missing: Vec<&str> =
             names.iter().copied().filter(|name| !self.families.contains_key(*name)).collect();
@@ -139,7 +140,8 @@ impl Registry {
     /// Add a constructor. Other threads can resolve names at the same time.
     ///
     /// # Errors
-    /// `Ambiguous` when another function has the same name.
+    /// `Ambiguous` when another function has the same name. `Ambiguous` also when this function
+    /// has a signature with the same text.
     pub fn add(&self, addition: Addition) -> Result<()> {
         let entry = Arc::new(addition.into_entry());
         // If there is no constructor `clamp`, a request for `clamp` means `make_clamp`. So the
@@ -154,9 +156,9 @@ impl Registry {
                 }
                 Slot::Occupied(slot) => slot,
             };
-            if let Some(other) = slot.get().entries.first()
-                && (other.identity != entry.identity || other.to_string() == entry.to_string())
-            {
+            let text = entry.to_string();
+            let clash = |x: &&Arc<Entry>| x.identity != entry.identity || x.to_string() == text;
+            if let Some(other) = slot.get().entries.iter().find(clash) {
                 return Err(two_functions(entry.name(), [other, &entry]));
             }
             shadows = true;
@@ -208,8 +210,9 @@ impl Registry {
     /// has no effect on the choice.
     ///
     /// # Errors
-    /// `NotFound` with the nearest names. `Argument` with the parameter that failed. `Ambiguous`
-    /// when several signatures remain.
+    /// `TypeParse` when the request is not a name with types. `NotFound` with the nearest names.
+    /// `Argument` with the parameter that failed. `Ambiguous` when two functions have the name, or
+    /// several signatures remain.
     pub fn resolve(&self, request: &str, args: &Args) -> Result<Arc<Entry>> {
         let epoch = self.epoch.load(Ordering::SeqCst);
         let hash = self.hash(request, args);
@@ -267,7 +270,8 @@ impl Registry {
     pub(crate) fn knows(&self, name: &str) -> bool {
         self.families.contains_key(name) || self.families.contains_key(&full_name(name))
     }
-    /// Return the kind of object that the constructor with this name makes.
+    /// Return the kind of object that the constructor with this name makes. Return `None` if the
+    /// name is unknown, or if two functions have it.
     pub(crate) fn kind(&self, name: &str) -> Option<Kind> {
         // The reader of documents calls this function for each key. So the search for an unknown
         // name must be fast.

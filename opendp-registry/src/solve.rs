@@ -24,9 +24,10 @@ impl Document {
     ///
     /// # Errors
     /// `Argument` when the document has no such parameter, or has another parameter without a
-    /// value. `Search` when no value meets the bound, or when every value meets the bound, even the
-    /// value that adds no noise. The error of the document when the document cannot be built at any
-    /// value.
+    /// value. An error when `d_in` or `d_out` is not a valid distance, or when no neighbours exist
+    /// at the distance `d_in`. `Search` when no value meets the bound, or when every value meets
+    /// the bound, even the value that adds no noise. The error of the document when the document
+    /// cannot be built at any value.
     pub fn solve(
         &self,
         registry: &Registry,
@@ -45,7 +46,8 @@ impl Document {
             self.parameters().into_iter().filter(|name| name != parameter).collect();
         if let Some(other) = others.first() {
             let reason = format!(
-                "no value, and only `{parameter}` is solved for: state one, as in --set {other}=1.5"
+                "no value is stated, and the search finds only `{parameter}`: state a value, as in \
+                 --set {other}=1.5"
             );
             return Err(Error::argument(others.join("`, `"), reason));
         }

@@ -147,10 +147,11 @@ impl Registry {
     ///
     /// Every suggestion was built, and its loss was checked. If a chain has noise, a search finds
     /// the parameter of the noise. The search uses constructors without a stated proof only if the
-    /// goal allows them. The search does not use older names. The search turns rows of
-    /// floats into rows of another type only if the goal names the constructor, or if a fact states
-    /// one of its arguments, as `cast_default.TOA` does. If several chains
-    /// compute the same statistic, only the shortest of these chains are suggested.
+    /// goal allows them. The search does not use older names. By default, the search never turns
+    /// rows of floats into rows of another type, or rows of texts into rows of integers. A
+    /// constructor may do so in two cases: the condition `about` of the goal holds for the
+    /// constructor, or a fact such as `cast_default.TOA` states one of its arguments. If several
+    /// chains compute the same statistic, only the shortest of these chains are suggested.
     ///
     /// ```
     /// use opendp_measurements as _;

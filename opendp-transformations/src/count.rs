@@ -35,7 +35,8 @@ pub use tally::Tally;
 ///
 /// # Postcondition
 /// Let `m` be the largest number such that `TO` represents every integer from 0 to `m`. The output
-/// is the number of records, or `m` if that number is larger. The output is never NaN.
+/// is the number of records. If there are more than `m` records, the output is `m`. The output is
+/// never NaN.
 ///
 /// # Map
 /// `d_out = d_in`, cast to `TO` and rounded up.
@@ -103,7 +104,7 @@ where
     make_count(input)
 }
 
-/// The fold of `make_count`. The state is the number of rows that were read.
+/// The fold of `make_count`. The state is the number of rows that were read so far.
 struct Count {
     /// A function that returns the type name of the count.
     output_type: fn() -> TypeName,

@@ -1,6 +1,6 @@
 //! Tables of text, and frames of named columns.
 
-// Together, these constructors convert a text into a column.
+// Constructors.
 mod create_dataframe;
 mod df_cast_default;
 mod df_is_equal;

@@ -67,8 +67,8 @@ where
     filtered(input, element, keep)
 }
 
-/// Keep the records for which a condition holds. All records that are kept must be members of the
-/// given domain.
+/// Keep the records for which a condition holds. `element` is the element domain of the output.
+/// Each kept record must be a member of `element`.
 pub(crate) fn filtered<D, E, M>(
     input: Space<VectorDomain<D>, M>,
     element: E,

@@ -1,9 +1,10 @@
 //! Stable transformations of data, each with the proof of its stability map.
 //!
-//! A transformation is a function of a data set, with a stability map. The map bounds the change of
-//! the output when records are added, removed or replaced. The documentation of a constructor
-//! states its precondition, its map, and the proof of the map. Tests search for inputs whose
-//! outputs are farther apart than the map states. [`make_user_transformation`] has no proof,
+//! A transformation consists of a function and a stability map. If two inputs are at distance at
+//! most `d_in`, their outputs are at distance at most `map(d_in)`. The distance between two data
+//! sets counts the records that are added, removed or replaced. The documentation of a constructor
+//! states its precondition, its map, and the proof of the map. Tests search for pairs of inputs
+//! whose outputs are farther apart than the map states. [`make_user_transformation`] has no proof,
 //! because its caller guarantees the map.
 //!
 //! - Functions that act on each row alone: [`make_is_equal`], [`make_clamp`], [`make_cast`],
@@ -30,8 +31,8 @@
 //!   [`make_split_dataframe`].
 //! - Frames of named columns: [`make_select_column`], [`make_df_cast_default`],
 //!   [`make_df_is_equal`], [`make_subset_by`].
-//! - Older names of sums, means, variances, covariances and scores. A constructor with an older
-//!   name calls a constructor above. Examples are [`make_sized_bounded_sum`] and
+//! - Older names of sums, means, variances, covariances and scores. Each of these constructors
+//!   calls a constructor in the list above. Examples are [`make_sized_bounded_sum`] and
 //!   [`make_bounded_int_split_sum`].
 //!
 //! The first argument of most constructors is the input space. `then` can chain these constructors:

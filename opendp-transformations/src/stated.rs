@@ -5,7 +5,8 @@ use opendp_core::{Atom, Error, Result};
 use crate::symmetric::Records;
 
 /// Check that the size of the domain is known, and return this size. If `stated` contains a size,
-/// check that it equals the size of the domain.
+/// check that both sizes are equal. If the size of the domain is unknown, the error message ends
+/// with `advice`.
 pub(crate) fn known_size<T: Atom>(
     domain: &Records<T>,
     stated: Option<usize>,

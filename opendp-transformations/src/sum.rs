@@ -32,16 +32,16 @@ pub use variance::make_variance;
 /// depend on the order of the records, or on their division among cores and machines.
 ///
 /// # Arguments
-/// None. The sum of integers of type `T` has type `T`. The sum of floats has type `f64`, because an
-/// `f32` has too few digits for a sum of many `f32` records.
+/// There are no arguments. The sum of integers of type `T` has type `T`. The sum of floats has type
+/// `f64`, because an `f32` has too few digits for a sum of many `f32` records.
 ///
 /// # Precondition
 /// The records are within finite bounds and not NaN. If the domain has no bounds, use `make_clamp`
 /// first.
 ///
 /// # Function
-/// Integers are added exactly. A total that is out of the range of `T` becomes the nearest value of
-/// `T`. For floats, let `m` be the larger magnitude of the two bounds. Each float is rounded to a
+/// Integers are added exactly. A total out of the range of `T` becomes the nearest value of `T`.
+/// For floats, let `m` be the larger magnitude of the two bounds. Each float is rounded to a
 /// multiple of a power of two. This power is about `2^-51 m`. These multiples are added exactly,
 /// and the total is rounded toward zero to an `f64`. If the size is unknown, the magnitude of the
 /// total is compared with a limit. This limit is at least `2^25 m` (33 million times `m`). If the
@@ -50,7 +50,8 @@ pub use variance::make_variance;
 /// `10^13 m`.
 ///
 /// # Postcondition
-/// The output is the sum as computed above. The output is never NaN or infinite.
+/// The output is the sum, with the rounding and the limits described above. The output is never NaN
+/// or infinite.
 ///
 /// # Map
 /// Let `[L, U]` be the bounds. If the metric counts replaced records, let `d` be `2 * d_in`.
@@ -59,11 +60,13 @@ pub use variance::make_variance;
 /// - unknown size: `d * max(|L|, |U|)`;
 /// - known size: `floor(d / 2) * (U - L)`.
 ///
-/// For integers, the map is this product, without rounding. For floats in data of unknown size, the
-/// map is the smaller of two numbers. The first number is the product after `max(|L|, |U|)` is
-/// rounded up to 28 significant bits. The second number is the product without this rounding, plus
-/// the value of the last of these 28 bits. For floats in data of known size, the product is rounded
-/// up to a multiple of the spacing of floats at the largest possible sum.
+/// For integers, the map is this product, without rounding. For floats, `L` and `U` are first
+/// rounded outward to multiples of the power of two. At the end, the map is rounded up to an `f64`.
+/// For floats in data of unknown size, the map is the smaller of two numbers. The first number is
+/// the product after `max(|L|, |U|)` is rounded up to 28 significant bits. The second number is the
+/// product without this rounding, plus the value of the last of these 28 bits. For floats in data
+/// of known size, the product is rounded up to a multiple of the spacing of floats at the largest
+/// possible sum.
 ///
 /// # Proof
 /// A record that is added or removed changes the exact sum by at most `max(|L|, |U|)`. Two data
@@ -75,7 +78,7 @@ pub use variance::make_variance;
 /// # Errors
 /// `MakeTransformation` when the input domain has no bounds or contains NaN, or when a bound is
 /// infinite. `MakeTransformation` when the size is known and a sum of floats can exceed the largest
-/// float. The map returns `Overflow` when its value does not fit its type.
+/// `f64`. The map returns `Overflow` when its value does not fit its type.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -110,7 +113,7 @@ register! {
 
 /// A type of numbers whose sums are computed exactly.
 pub trait Summand: Atom + Number {
-    /// The type of the sum of such numbers.
+    /// The type of the sum of numbers of this type.
     type Total: Atom + Number + Distance;
     /// Build the sum of bounded records under the symmetric distance.
     ///

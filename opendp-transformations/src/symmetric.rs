@@ -41,7 +41,8 @@ pub(crate) fn to_symmetric<M: DatasetMetric>(metric: &M) -> StabilityMap<M, Symm
 }
 
 /// Build the map of a count that changes by at most one for each record that is added or removed.
-/// The map converts the symmetric distance to the type of the output distance, rounded up.
+/// The map converts `d_in` to a symmetric distance, and then to the type of the output distance,
+/// rounded up.
 pub(crate) fn one_each<M: DatasetMetric, MO: Metric>(metric: &M) -> StabilityMap<M, MO>
 where
     MO::Distance: InfCast<u32>,
@@ -54,8 +55,9 @@ fn as_count<T: InfCast<u32>>(records: u32) -> Result<T> {
     T::inf_cast(records).map_err(|error| error.at("argument `d_in`, as a change of counts"))
 }
 /// Build the map of a function that counts the records in each part of a partition. Each record
-/// that is added or removed changes the count of one part by one. As in `one_each`, the symmetric
-/// distance is converted to the type of the output distance, rounded up.
+/// that is added or removed changes the count of one part by one. The map bounds the number of
+/// counts that change, the sum of the changes, and the largest change. The last two bounds are
+/// rounded up, as in `one_each`.
 pub(crate) fn one_in_one<M: DatasetMetric, T: Tally>(
     metric: &M,
 ) -> StabilityMap<M, L01InfDistance<AbsoluteDistance<T>>> {
@@ -66,8 +68,8 @@ pub(crate) fn one_in_one<M: DatasetMetric, T: Tally>(
         Ok((d, count, count))
     })
 }
-/// Make a transformation from the function `count`. The count must change by at most one for each
-/// record that is added or removed.
+/// Make a transformation from the function `count`. The output of `count` must change by at most
+/// one for each record that is added or removed.
 pub(crate) fn counted<T: Atom, M: DatasetMetric, TO: Tally>(
     input: Space<Records<T>, M>,
     count: Function<Vec<T>, TO>,

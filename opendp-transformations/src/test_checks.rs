@@ -42,8 +42,8 @@ where
     Ok(cases)
 }
 
-/// Check all laws of a function that acts on each record alone. The size of the data is first
-/// unknown, and then known.
+/// Check all laws of a function that acts on each record alone. Also check that its map returns 3
+/// for the distance 3. First the size of the data is unknown, and then the size is 2.
 #[track_caller]
 pub(crate) fn check_rows<D, M, E, MO>(
     element: &D,
@@ -61,8 +61,8 @@ pub(crate) fn check_rows<D, M, E, MO>(
 {
     let unsized_ = VectorDomain::new(element.clone());
     for domain in [unsized_.clone(), unsized_.with_size(2)] {
-        // Some metrics require a known size. Without a known size, there is no space with such a
-        // metric, so this case is skipped.
+        // Some metrics require a known size. For these metrics, the case of unknown size is
+        // skipped.
         let Ok(input) = Space::new(domain, M::default()) else { continue };
         let made = make(input).unwrap();
         let longest = if 4 < alphabet.len() { 2 } else { 3 };
@@ -131,7 +131,7 @@ where
 /// lists are first repeated until they have the same length.
 fn matches<T>(left: &[T], right: &[T], near: impl Fn(&T, &T) -> bool) -> bool {
     let (n, m) = (left.len(), right.len());
-    // This is the smallest common multiple of both lengths.
+    // Find the least common multiple of both lengths.
     let longer = (n.max(m)..).find(|length| length % n == 0 && length % m == 0).unwrap();
     let edges: Vec<Vec<bool>> =
         left.iter().map(|a| right.iter().map(|b| near(a, b)).collect()).collect();
@@ -139,8 +139,9 @@ fn matches<T>(left: &[T], right: &[T], near: impl Fn(&T, &T) -> bool) -> bool {
     (0..longer)
         .all(|i| augment(i, &|i, j| edges[i % n][j % m], &mut partner, &mut vec![false; longer]))
 }
-/// Find a partner in the right list for item `i` of the left list. Items that already have a
-/// partner can get another partner.
+/// Find a partner in the right list for item `i` of the left list, and return whether there is one.
+/// Other items of the left list that already have a partner can get another partner. `seen` marks
+/// the items of the right list that were tried.
 fn augment(
     i: usize,
     near: &impl Fn(usize, usize) -> bool,

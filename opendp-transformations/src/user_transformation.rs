@@ -1,4 +1,4 @@
-//! Transformations whose stability is claimed by the user.
+//! Makes transformations from functions and stability maps of the user.
 
 use opendp_core::erased::{AnyDomain, AnyMetric};
 use opendp_core::{Domain, Function, Metric, Result, Space, StabilityMap, Transformation};
@@ -28,7 +28,8 @@ use opendp_core::{Domain, Function, Metric, Result, Space, StabilityMap, Transfo
 /// relies on it can be wrong. [`laws`](opendp_core::laws) tests such promises.
 ///
 /// # Errors
-/// Only the errors of `function` and `stability_map`.
+/// The constructor returns no error. The function and the map of the transformation return the
+/// errors of `function` and `stability_map`.
 ///
 /// # Example
 /// ```

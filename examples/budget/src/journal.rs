@@ -20,7 +20,8 @@ impl Kept {
     /// Open a ledger, and create its budget if it does not exist.
     ///
     /// # Errors
-    /// `Argument` when the budget exists with another amount; the errors of [`Ledger::open`].
+    /// `Argument` when the budget exists with another amount. The errors of [`Loss::epsilon_delta`]
+    /// and of the ledger.
     pub(crate) fn open(path: &Path, epsilon: f64, delta: f64) -> Result<Self> {
         let ledger = Ledger::open(path)?;
         let total = Loss::epsilon_delta(&epsilon.to_string(), &delta.to_string())?;
@@ -29,7 +30,7 @@ impl Kept {
         }
         let kept = ledger.account(BUDGET)?.total;
         if kept != total {
-            let reason = format!("its budget is {kept}, and {total} was asked for");
+            let reason = format!("the budget in the ledger is {kept}, but {total} was requested");
             return Err(Error::argument("ledger", reason));
         }
         Ok(Kept(ledger))
@@ -37,7 +38,7 @@ impl Kept {
     /// Return the releases of earlier runs, in order.
     ///
     /// # Errors
-    /// `FailedFunction` when the ledger is damaged.
+    /// `FailedFunction` when the ledger is damaged, `Argument` when another program wrote an entry.
     pub(crate) fn entries(&self) -> Result<Vec<Entry>> {
         let history = self.0.history(BUDGET)?;
         let entries = history.iter().map(|kept| read_all(&kept.release, kept.loss.members()));
@@ -73,12 +74,14 @@ impl Kept {
         let mut number = releases;
         loop {
             number += 1;
-            match release(&format!("question {number}")) {
+            let id = format!("question {number}");
+            match release(&id) {
                 Ok(release) if !release.repeated() => return Ok(()),
-                // Another process has already charged a question with this number, so try the next
-                // number.
+                // Another process has already charged a question with this number. If its loss was
+                // equal, the release is repeated. Otherwise, the result is an error. In both cases,
+                // try the next number.
                 Ok(_) => {}
-                Err(error) if error.kind() == "Argument" => {}
+                Err(_) if self.0.entry(BUDGET, &id)?.is_some() => {}
                 Err(error) => return Err(error),
             }
         }
@@ -104,7 +107,7 @@ fn loss_of(entry: &Entry) -> Result<Loss> {
 }
 
 /// Write the facts that the ledger keeps about a question. The ledger does not contain the answer,
-/// because the noise of the answer is drawn afterwards.
+/// because the noise of the answer is drawn after the charge.
 fn write(entry: &Entry) -> Json {
     let left: Vec<String> = entry.left.iter().map(Exact::to_string).collect();
     json!({

@@ -37,7 +37,8 @@ impl Measure for GaussianTradeoff {
         losses.iter().try_fold(0.0, |sum: f64, mu| sum.inf_add(mu.inf_mul(*mu)?))?.inf_sqrt()
     }
     /// Return the upper bound `exp(-t^2 / 2) / 2` on delta, for `t = epsilon / mu - mu / 2 > 0`. If
-    /// `t` is not above 0, return the bound 1.
+    /// `t` is not above 0, or if `mu` is infinite, return the bound 1. If `mu` is 0, or if only
+    /// `epsilon` is infinite, return 0.
     ///
     /// A mu-GDP mechanism is (epsilon, delta)-DP for `delta = Phi(-t) - exp(epsilon) Phi(-t - mu)`
     /// (Corollary 1 of the paper). This delta is at most `Phi(-t)`. Let `x = exp(-t^2 / 2)`. Two

@@ -7,7 +7,7 @@ use crate::population::generate;
 use crate::statistics::quantiles::{age_grid, income_grid};
 use crate::statistics::sums::{AGES, INCOMES};
 
-/// An epsilon so large that the noise does not change the rounded answers.
+/// An epsilon for which the noise is too small to change the rounded answers.
 const HUGE: f64 = 1e7;
 
 fn answer(census: &Census, name: &str) -> f64 {

@@ -5,9 +5,10 @@
     /tmp/accounting/bin/python accounting/compare.py target/release/account
 
 Both libraries report an upper bound on epsilon, so a smaller number is better. A time is the least
-time of several runs in one process, and includes the construction. The last column compares each
-row with a setting of this project: the fastest setting whose bound is at most the bound of the row.
-The column states how many times faster this setting is.
+time of several runs in one process, and includes the composition. For dp_accounting, it also
+includes the construction of the distributions. The last column is only for rows of dp_accounting.
+It compares such a row with the fastest setting of this project whose bound is at most the bound of
+the row, and states how many times faster this setting is.
 """
 
 import json

@@ -50,8 +50,8 @@ impl Report {
     }
 }
 
-/// Release sums of streams. The numbers of rows are a million, ten million, and so on, as long as
-/// they are below `rows`. The last stream has `rows` rows.
+/// Release sums of streams of different lengths. The lengths are the powers of ten from one million
+/// that are below `rows`, and then `rows` itself.
 pub fn report(rows: u64) -> Result<Report> {
     let records = Space::new(VectorDomain::new(AtomDomain::non_nan()), SymmetricDistance)?;
     let release = make_clamp(records, Bounds::new(0.0, 100.0)?)?

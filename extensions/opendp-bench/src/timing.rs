@@ -81,8 +81,8 @@ impl<'a> Contest<'_, 'a> {
         self.contestants.push(contestant);
         self
     }
-    /// Run the contestants one after another, and repeat this as often as the table states. The
-    /// first run of each contestant is not counted.
+    /// Run all contestants one after another, and repeat this for each run of the table. An
+    /// additional first run of each contestant is not counted.
     pub fn hold(mut self) {
         for turn in 0..=self.table.runs {
             for contestant in &mut self.contestants {

@@ -25,6 +25,9 @@ pub(crate) enum Command {
         #[arg(long, requires = "epsilon", allow_hyphen_values = true)]
         delta: Option<String>,
         /// Compose losses tightly: many releases together cost less than the sum of their losses
+        ///
+        /// Most of the delta is kept for this composition. So there is less room for releases that
+        /// need a delta themselves, such as counts of found keys.
         #[arg(long, requires = "delta")]
         tight: bool,
         /// Zero-concentrated differential privacy

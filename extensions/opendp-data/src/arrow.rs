@@ -19,8 +19,8 @@ use crate::progress::{Meter, broken, outside, place};
 /// A domain whose members can be read from an Arrow column.
 ///
 /// A column that has the type of the domain is read directly. A column of a narrower number type is
-/// widened. Any other column is read as text, with the same result as from a CSV table. A cell that
-/// is null or does not parse becomes a member by the rules of the domain.
+/// widened. Any other column is converted to text, and read like the cells of a CSV table. The
+/// [crate](crate) documents how a cell that is null or does not parse becomes a member.
 pub trait ArrowDomain: Domain {
     /// Read the rows of an array.
     ///
@@ -36,7 +36,7 @@ trait ArrowAtom: Atom {
     const NATIVE: DataType;
     /// Other Arrow types. Every value of these types converts to `NATIVE` exactly.
     const NARROWER: &'static [DataType] = &[];
-    /// Read a column whose type is `NATIVE`.
+    /// Read a column whose type is `NATIVE`. Return `None` for a column of another type.
     fn read(array: &ArrayRef) -> Option<Vec<Option<Self>>>;
 }
 fn primitive<A: ArrowPrimitiveType>(array: &ArrayRef) -> Option<Vec<Option<A::Native>>> {
@@ -175,10 +175,10 @@ impl ArrowDomain for AnyDomain {
 /// The chunks of one column, which is read from a stream of record batches. Each chunk is a member
 /// of a domain of rows.
 ///
-/// The columns of each batch must have the names of the schema, in the same order. Any other batch
-/// is an error. If the stream returns an error in place of a batch, the error of the chunk may
-/// depend on the records ([`depends_on_records`](crate::depends_on_records)). If the domain does
-/// not [recombine](Domain::recombines), all rows are one chunk.
+/// The columns of each batch must have the names of the schema, in the same order. A batch with
+/// other columns is an error. If the stream returns an error in place of a batch, the error of the
+/// chunk may depend on the records ([`depends_on_records`](crate::depends_on_records)). If the
+/// domain does not [recombine](Domain::recombines), all rows are one chunk.
 pub struct ArrowColumn<D> {
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
     names: Vec<String>,
@@ -193,7 +193,8 @@ impl<D: ArrowDomain> ArrowColumn<D> {
     ///
     /// # Errors
     /// `Argument` when the schema has no column or two columns with this name. `Argument` when no
-    /// name is given, and the schema does not have exactly one column.
+    /// name is given, and the schema does not have exactly one column. Further errors are the
+    /// errors of [`ArrowDomain::read_array`].
     pub fn new(
         schema: &Schema,
         batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
@@ -308,7 +309,6 @@ mod tests {
         let array: ArrayRef = Arc::new(array);
         VectorDomain::new(AtomDomain::<T>::non_nan()).read_array(&array).unwrap()
     }
-
     #[test]
     fn every_cell_becomes_a_member() {
         let longs = Int64Array::from(vec![Some(1), None, Some(1 << 40), Some(-1)]);

@@ -61,7 +61,8 @@ fn read(domain: &ColumnDomain, array: &ArrayRef) -> Result<Column> {
 /// member of a domain of frames with a schema.
 ///
 /// Each row of a batch is one row of a frame. Every cell becomes a member of the domain of its
-/// column, as in [`ArrowColumn`](crate::ArrowColumn). The errors are also the same.
+/// column, as in [`ArrowColumn`](crate::ArrowColumn). A chunk has the same errors as a chunk of an
+/// `ArrowColumn`.
 pub struct ArrowFrame {
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
     names: Vec<String>,
@@ -77,7 +78,9 @@ impl ArrowFrame {
     ///
     /// # Errors
     /// `Argument` when the domain has no schema. `Argument` when the schema of the batches lacks a
-    /// column of the domain, or contains such a column twice.
+    /// column of the domain, or contains such a column twice. `Argument` when the type of such a
+    /// column has no text form. `Argument` when a column of the domain has a cell type that cannot
+    /// be read from Arrow, such as `IBig`.
     pub fn new(
         schema: &Schema,
         batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,

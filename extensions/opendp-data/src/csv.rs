@@ -58,7 +58,8 @@ impl<D: Domain> CsvColumn<D> {
         let meter = Meter::new(domain.records(), None);
         Ok(CsvColumn { table, place, domain: domain.clone(), meter, ended: false })
     }
-    /// Call `listener` with the progress, once for each chunk.
+    /// Call `listener` with the progress, once for each chunk. If the last chunk is full, there is
+    /// one more call at the end of the table.
     #[must_use]
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         self.meter.listener = Some(Box::new(listener));

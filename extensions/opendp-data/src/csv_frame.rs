@@ -13,9 +13,9 @@ const CHUNK: usize = 1 << 14;
 /// The chunks of several columns, which are read from a CSV table. Each chunk is a member of a
 /// domain of frames with a schema.
 ///
-/// The schema contains the names of the columns to read. The first line of the table determines
-/// their positions. Every later line is one row, as in [`CsvColumn`](crate::CsvColumn). Every cell
-/// becomes a member of the domain of its column.
+/// The schema contains the names of the columns to read. The first line of the table determines the
+/// positions of these columns. Every later line is one row, as in [`CsvColumn`](crate::CsvColumn).
+/// Every cell becomes a member of the domain of its column.
 ///
 /// ```
 /// use opendp_core::*;
@@ -63,7 +63,8 @@ impl CsvFrame {
         let meter = Meter::new(domain.records(), None);
         Ok(CsvFrame { table, places, domain: domain.clone(), meter, ended: false })
     }
-    /// Call `listener` with the progress, once for each chunk.
+    /// Call `listener` with the progress, once for each chunk. If the last chunk is full, there is
+    /// one more call at the end of the table.
     #[must_use]
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         self.meter.listener = Some(Box::new(listener));
@@ -99,7 +100,8 @@ impl CsvFrame {
         DataFrame::new(columns.collect::<Vec<(String, Column)>>()).map(Some)
     }
 }
-/// Find the positions of the columns of a schema in the list `names`.
+/// Find the positions of the columns of the schema in the list `names`. Return `Argument` if there
+/// is no schema, or if a name of the schema does not occur exactly once in `names`.
 pub(crate) fn places(names: &[String], domain: &DataFrameDomain<String>) -> Result<Vec<usize>> {
     let schema = domain.schema().ok_or_else(|| {
         Error::argument(

@@ -39,9 +39,11 @@ impl CsvTable {
     /// # Errors
     /// `Argument` when `separator` is a quote, a line end or NUL, or is not ASCII. `Argument` when
     /// the source cannot be read or is empty, or when the first line is too long for a header.
-    /// `Argument` when the source is an archive, text in UTF-16, or compressed by an unsupported
-    /// method. `Argument` when the lines end with CR alone. `Argument` when no separator is given,
-    /// and the header has another common separator instead of a comma.
+    /// `Argument` when the source is an archive, a Parquet file or text in UTF-16. `Argument` when
+    /// the source is compressed twice, or compressed by an unsupported method. `Argument` when the
+    /// first line contains NUL or CR. A CR directly before the LF at the end of the line is
+    /// allowed. `Argument` when no separator is given, and the header has another common separator
+    /// instead of a comma.
     pub fn open(source: impl Read + Send + 'static, separator: Option<u8>) -> Result<Self> {
         if separator.is_some_and(|byte| !byte.is_ascii() || b"\"\r\n\0".contains(&byte)) {
             let reason = "expected one ASCII character other than a quote or a line end";
@@ -77,11 +79,12 @@ impl CsvTable {
     pub fn frame(self, domain: &DataFrameDomain<String>) -> Result<CsvFrame> {
         CsvFrame::of(self, domain)
     }
-    /// Read the cells of the next line. Spaces around a cell are removed. A cell that is not UTF-8
-    /// is an empty text.
+    /// Read the cells of the next line. Return `None` at the end of the table. Spaces around a cell
+    /// are removed. A cell that is not UTF-8 is an empty text.
     ///
     /// # Errors
-    /// `Argument` when reading is interrupted.
+    /// `Argument` when a read of the source fails, for example because a compressed source is
+    /// damaged.
     pub fn next_row(&mut self) -> Result<Option<Vec<String>>> {
         let row = self.next_cells()?;
         Ok(row.map(|cells| cells.into_iter().map(Option::unwrap_or_default).collect()))
@@ -90,7 +93,8 @@ impl CsvTable {
     /// UTF-8 is `None`. Columns and frames read such a cell like an empty cell.
     ///
     /// # Errors
-    /// `Argument` when reading is interrupted.
+    /// `Argument` when a read of the source fails, for example because a compressed source is
+    /// damaged.
     pub fn next_cells(&mut self) -> Result<Option<Vec<Option<String>>>> {
         let mut line = Vec::new();
         let read = self.next_line(&mut line)?;

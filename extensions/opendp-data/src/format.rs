@@ -25,8 +25,7 @@ pub enum Compression {
     Zstd,
 }
 impl Compression {
-    /// Detect the compression from the first bytes. Return `None` if they belong neither to gzip
-    /// nor to zstd.
+    /// Detect the compression from the first bytes. Return `None` for text and for other formats.
     pub fn of(start: &[u8]) -> Option<Self> {
         // Skippable frames can precede a zstd frame. The first byte of a skippable frame has one of
         // sixteen values.
@@ -40,15 +39,17 @@ impl Compression {
     }
 }
 
-/// Read the text of a source, compressed or not. The compression is detected from the first bytes.
+/// Read the text of a source. The source is plain text, or text that is compressed by gzip or zstd.
+/// The first bytes show the compression.
 ///
-/// A compressed text is decompressed while it is read. The checksums of the compressed parts are
-/// checked. If the source is damaged or truncated, a read fails.
+/// A compressed text is decompressed while it is read. A read fails if a checksum is wrong, or if
+/// the source ends within a compressed part.
 ///
 /// # Errors
-/// `Argument` when the source cannot be read, is empty, or is not text in a supported format.
-/// Examples of sources that are not supported are other compressions, archives, Parquet files, and
-/// text in UTF-16 with a byte order mark. An error depends only on bytes that identify a format.
+/// `Argument` when the source cannot be read, is empty, or is not text in a supported format. Other
+/// compressions, archives and Parquet files are not supported. Text that is compressed twice is not
+/// supported. Text in UTF-16 with a byte order mark is not supported. An error depends only on
+/// bytes that identify a format.
 pub fn text(source: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>> {
     let (start, source) = peek(Box::new(source)).map_err(|_| broken())?;
     let plain: Source = match Compression::of(&start) {
@@ -100,7 +101,8 @@ fn check(start: &[u8]) -> Result<()> {
 }
 const UTF_16: &str = "the file is UTF-16, or is not text: save it in UTF-8";
 
-/// Return an error if the header shows that the text is not a table in a supported format.
+/// Return an error if the header shows that the text is not a table in a supported format. `ended`
+/// states whether the first line was read completely.
 pub(crate) fn check_header(header: &[u8], ended: bool, separator: Option<u8>) -> Result<()> {
     let line = header.strip_suffix(b"\n").unwrap_or(header);
     let line = line.strip_suffix(b"\r").filter(|_| line.len() < header.len()).unwrap_or(line);

@@ -4,19 +4,19 @@
 //! A source is an iterator of chunks. Each chunk is a member of a domain.
 //! [`Measurement::invoke_chunks`](opendp_core::Measurement::invoke_chunks) reads such an iterator.
 //! If the function of the measurement folds rows, the memory for the release does not grow with the
-//! table, so the table can be larger than memory. A domain of a caller can have a condition on all
-//! rows together, such as their order. Such a domain does not
+//! table. So the table can be larger than memory. A domain that the caller defines can have a
+//! condition on all rows together, such as their order. Such a domain does not
 //! [recombine](opendp_core::Domain::recombines), so all rows are read as one chunk.
 //!
 //! Reading is **total**: each record of the table gives exactly one row, whatever the content of
-//! its cell. The row is a member of the domain. Whether a cell parses is a fact about the data of
+//! its cell. This row is a member of the domain. Whether a cell parses is a fact about the data of
 //! one person. An error or a missing row would reveal this fact. So the domain determines the row
 //! by these rules:
 //!
 //! | cell | `AtomDomain` | `OptionDomain` |
 //! |---|---|---|
 //! | parses as the type, and is a member | the value | the value |
-//! | is missing, or does not parse | NaN, or the default if the domain has no NaN | `None` |
+//! | is missing, does not parse, or is NaN in a domain without NaN | NaN, or the default if the domain has no NaN | `None` |
 //! | is out of the domain's bounds | the nearest bound | `None` |
 //!
 //! An integer can be written as any number without a fraction, such as `47.0`. The default of a
@@ -33,10 +33,9 @@
 //! number of records differs from this size. This case is intended for domains whose size is
 //! public. In the second case, the domain has a condition on all rows together, and the rows do not
 //! fulfil it. The second exception is a Parquet file or an Arrow batch whose records cannot be
-//! decoded, for example because a text is not UTF-8.
-//! [`depends_on_records`] recognizes both errors. No error shows the content of the file or the
-//! names of its columns. If a file has no header, its first record is read as the names of the
-//! columns.
+//! decoded, for example because a text is not UTF-8. [`depends_on_records`] recognizes both errors.
+//! No error shows the content of the file. If a file has no header, its first record is read as the
+//! names of the columns. So no error shows these names either.
 //!
 //! CSV can be compressed by gzip or zstd. The compression is detected from the first bytes. If the
 //! separator is not a comma, use [`CsvTable`].

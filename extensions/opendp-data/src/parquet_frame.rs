@@ -21,11 +21,14 @@ impl ParquetFrame {
     /// # Errors
     /// `Argument` when the file is not a Parquet file, or has a group without columns. `Argument`
     /// when the domain has no schema. `Argument` when the file lacks a column of the schema, or
-    /// contains such a column twice.
+    /// contains such a column twice. `Argument` when the type of such a column has no text form.
+    /// `Argument` when a column of the domain has a cell type that cannot be read from Arrow, such
+    /// as `IBig`.
     pub fn new(file: File, domain: &DataFrameDomain<String>) -> Result<Self> {
         let table = Table::open(file)?;
         let places = places(&table.names, domain)?;
-        // The columns are read in the order of the file.
+        // The batches contain the columns in the order of the file. `among` lists the position of
+        // each column of the schema in a batch.
         let mut order = places.clone();
         order.sort_unstable();
         let among = places.iter().map(|place| order.partition_point(|other| other < place));
@@ -61,7 +64,8 @@ mod tests {
     use opendp_core::{AtomDomain, Bounds, ColumnDomain, Domain, OptionDomain};
     use parquet::arrow::ArrowWriter;
 
-    /// Make a file with the columns `z`, `unused`, `x` and `a`. They are not in alphabetical order.
+    /// Make a file with the columns `z`, `unused`, `x` and `a`. The schema of these tests has
+    /// another order.
     fn file(rows: i64) -> File {
         let z = StringArray::from_iter((0..rows).map(|i| (i % 4 != 0).then(|| format!(" {i} "))));
         let x = Float64Array::from_iter((0..rows).map(|i| match i % 3 {

@@ -38,7 +38,7 @@ impl ParquetTexts {
     pub fn names(&self) -> &[String] {
         &self.names
     }
-    /// Read the cells of the next row.
+    /// Read the cells of the next row. Return `None` at the end of the file.
     ///
     /// # Errors
     /// `Argument` when the records cannot be decoded, for example because a text is not UTF-8.
@@ -46,7 +46,7 @@ impl ParquetTexts {
         while self.columns.first().is_none_or(|column| column.len() <= self.row) {
             let Some(batch) = self.batches.next() else { return Ok(None) };
             let batch = batch.map_err(|_| undecoded())?;
-            // If the type of a column has no text form, its cells are empty texts.
+            // If the type of a column has no text form, its cells become empty texts.
             let cells =
                 |array: &ArrayRef| texts(array).unwrap_or_else(|_| vec![None; batch.num_rows()]);
             (self.columns, self.row) = (batch.columns().iter().map(cells).collect(), 0);

@@ -10,24 +10,26 @@ use serde_json::Value as Json;
 pub struct Progress {
     /// The number of records that were read so far.
     pub rows: u64,
-    /// The number of bytes that were read so far: the bytes of the lines of a CSV table, or the
-    /// bytes of the Arrow arrays in memory.
+    /// The number of bytes that were read so far. For CSV, this is the number of bytes of the lines
+    /// after the header. For Arrow and Parquet, it is the size of the arrays in memory.
     pub bytes: u64,
     /// The total number of records, if it is known in advance.
     pub total_rows: Option<u64>,
 }
 
-/// A callback for the progress, which is called each time rows were read.
+/// A function that is called with the progress, each time a chunk or a batch was read.
 pub(crate) type Listener = Box<dyn FnMut(Progress) + Send>;
 
-/// A counter that reports the number of records, and compares it with the size in the domain.
+/// A counter of records. It reports the progress, and compares the number of records with the size
+/// in the domain.
 pub(crate) struct Meter {
     pub(crate) progress: Progress,
     pub(crate) listener: Option<Listener>,
     size: Option<u64>,
 }
 impl Meter {
-    /// Start counting. `records` is the number of records that the domain states.
+    /// Start counting. `records` is the number of records that the domain states. `total_rows` is
+    /// the number of records that the file states.
     pub(crate) fn new(records: Option<usize>, total_rows: Option<u64>) -> Self {
         let size = records.map(wide);
         Meter { progress: Progress { total_rows, ..Progress::default() }, listener: None, size }
@@ -40,7 +42,8 @@ impl Meter {
             listener(self.progress);
         }
     }
-    /// At the end of the source, compare the number of records with the size in the domain.
+    /// Compare the number of records with the size in the domain, at the end of the source. Return
+    /// the error [`outside`] if they differ.
     pub(crate) fn end(&self) -> Result<()> {
         if self.size.is_none_or(|size| size == self.progress.rows) {
             return Ok(());
@@ -76,11 +79,12 @@ pub(crate) fn place(names: &[String], column: Option<&str>) -> Result<usize> {
         (None, _) => Err(absent("column", names.len(), name, "")),
     }
 }
-/// A hint for errors. It states where the names of the columns are.
+/// A hint that ends some errors. The hint states where the names of the columns are.
 const WHERE: &str =
     "The first line of a CSV file is its header; the curator can show it with `opendp inspect`";
 
-/// Make the error for a column that the table does not have. `rule` explains how the table is read.
+/// Make the error for a column that the table does not have. `rule` states how the column would be
+/// read, or is empty.
 #[cold]
 pub(crate) fn absent(argument: &str, columns: usize, name: &str, rule: &str) -> Error {
     let (name, s) = (name.escape_debug(), if columns == 1 { "" } else { "s" });

@@ -155,10 +155,10 @@ impl Page {
     }
 }
 /// The explanation of the noise, which is shown at the end of every page.
-const FOOT: &str = "<footer><p>Random noise was added to every number here, so that the page tells \
-almost the same whether or not one individual is in the data. The privacy loss bounds the \
-difference.</p><p>A 95 % interval is around the exact answer, after limits and bounds on each \
-individual. It contains this answer in at least 95 of 100 releases. For groups that were found in \
-the data, this is so over all groups, with those that were not found. Intervals of the groups that \
-are shown miss more often, because noise can lift a count above the limit at which a group is \
-shown.</p></footer>\n";
+const FOOT: &str = "<footer><p>Random noise was added to every number here. So the page reveals \
+almost the same, whether or not one individual is in the data. The privacy loss bounds the \
+difference.</p><p>A 95 % interval contains the exact answer in at least 95 of 100 releases. The \
+exact answer is computed after limits and bounds on each individual. If the groups were found in \
+the data, this number is for all groups together, including the groups that were not found. The \
+intervals of the groups that are shown miss the exact answer more often, because noise can raise a \
+count above the limit at which a group is shown.</p></footer>\n";

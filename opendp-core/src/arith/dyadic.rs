@@ -116,14 +116,14 @@ pub fn dyadic(x: f64) -> Option<(IBig, i32)> {
     Some((if negative { -mantissa } else { mantissa }, exponent))
 }
 
-/// Round `mantissa * 2^exponent` up to the nearest `f64`.
+/// Return the smallest `f64` that is at least `mantissa * 2^exponent`.
 ///
 /// If the number exceeds the largest finite value, the result is infinity.
 pub fn to_f64_up(mantissa: &IBig, exponent: i64) -> f64 {
     Format::F64.round(mantissa, exponent, Rounding::Up)
 }
 
-/// Round `mantissa * 2^exponent` down to the nearest `f64`.
+/// Return the largest `f64` that is at most `mantissa * 2^exponent`.
 ///
 /// If the number is below the lowest finite value, the result is minus infinity.
 pub fn to_f64_down(mantissa: &IBig, exponent: i64) -> f64 {
@@ -143,7 +143,7 @@ pub fn to_f64_nearest(mantissa: &IBig, exponent: i64) -> f64 {
     Format::F64.round(mantissa, exponent, Rounding::Nearest)
 }
 
-/// Round `num / den` up to the nearest `f64`, which can be infinity.
+/// Return the smallest `f64` that is at least `num / den`. The result can be infinity.
 ///
 /// If the denominator is zero, the result is an infinity with the sign of `num`. If both numbers
 /// are zero, the result is NaN.
@@ -151,7 +151,7 @@ pub fn ratio_to_f64_up(num: &IBig, den: &UBig) -> f64 {
     round_ratio(num, den, Format::F64, Rounding::Up)
 }
 
-/// Round `num / den` down to the nearest `f64`, which can be minus infinity.
+/// Return the largest `f64` that is at most `num / den`. The result can be minus infinity.
 ///
 /// A zero denominator is treated as in [`ratio_to_f64_up`].
 pub fn ratio_to_f64_down(num: &IBig, den: &UBig) -> f64 {
@@ -179,7 +179,8 @@ pub fn round_ratio(num: &IBig, den: &UBig, format: Format, rounding: Rounding) -
     format.round(&IBig::from_parts(sign, sticky), -(shift as i64) - 1, rounding)
 }
 
-/// Split a finite float into its sign, its mantissa (odd or zero) and its binary exponent.
+/// Split a finite float into its sign (`true` for minus), its mantissa (odd or zero) and its binary
+/// exponent. Return `None` for infinities and NaN.
 pub(super) fn decode(x: f64) -> Option<(bool, u64, i32)> {
     if !x.is_finite() {
         return None;

@@ -11,15 +11,15 @@ use crate::{Error, Result};
 /// As in [`Directed`], `inf_*` returns an upper bound, `neg_inf_*` returns a lower bound, and a
 /// zero result is `+0.0`. If the exact result is a float, both bounds are equal to this float. All
 /// bounds are the tightest possible, with one exception. All functions except the square root
-/// compute an interval around the result. They refine the interval until the bound is certain, or
-/// until the precision is 32 times the initial precision. If the interval at this largest precision
-/// still contains a float, the bound can be one float too wide. No argument is known for which this
-/// happens.
+/// compute an interval around the result. These functions refine the interval until the bound is
+/// certain, or until the precision is 32 times the initial precision. If the interval at this
+/// largest precision still contains a float, the bound can be one float too wide. No argument is
+/// known for which this happens.
 ///
 /// # Errors
-/// `Overflow` when an argument is not finite, when it is outside the domain, or when the rounded
-/// result is not finite. Underflow is not an error: `inf_exp(-1e9)` is the smallest subnormal and
-/// `neg_inf_exp(-1e9)` is zero.
+/// `Overflow` when an argument is not finite, when an argument is outside of the domain of the
+/// function, or when the rounded result is not finite. Underflow is not an error: `inf_exp(-1e9)`
+/// is the smallest subnormal and `neg_inf_exp(-1e9)` is zero.
 pub trait DirectedFloat: Directed {
     /// Take the square root and round toward plus infinity.
     fn inf_sqrt(self) -> Result<Self>;

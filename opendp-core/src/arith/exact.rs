@@ -40,8 +40,8 @@ const MOST_BITS: usize = 256;
 /// In a running total, the denominator has at most this number of factors of 2. The denominator of
 /// every float has fewer factors of 2.
 const MOST_TWOS: usize = 1100;
-/// The largest length of a text that is read as a number. The texts of all floats and running
-/// totals are shorter.
+/// The largest length of a text that is read as a number. The texts of all finite floats, and of
+/// all running totals below `2^1024`, are shorter.
 const MOST_CHARACTERS: usize = 4096;
 /// A number with more decimals than this is not written as a decimal number.
 const MOST_DECIMALS: usize = 64;
@@ -179,7 +179,8 @@ impl Exact {
         Exact(Some(Fraction { number, odd, twos: x.twos + y.twos }.reduced()))
     }
     /// Divide this number by `divisor`. Zero divided by any number, even by zero, is zero. A number
-    /// other than zero, divided by zero, is infinity.
+    /// other than zero, divided by zero, is infinity. A finite number divided by infinity is zero.
+    /// Infinity divided by any number is infinity.
     #[must_use]
     pub fn over(&self, divisor: &Self) -> Self {
         match (&self.0, &divisor.0) {

@@ -163,8 +163,9 @@ pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig,
         }
         sum += &term;
     }
-    // A drift is an error of d units in s. It multiplies exp(s), which is below 2.1, by a factor
-    // from 1 - 2 d 2^-w to 1 + 2 d 2^-w. So the drift changes the result by less than 5 d units.
+    // A drift is an error of d units in s. This error multiplies exp(s), which is below 2.1, by a
+    // factor from 1 - 2 d 2^-w to 1 + 2 d 2^-w. So the drift changes the result by less than 5 d
+    // units.
     let error = UBig::from(2 * count + 8) + UBig::from(drift) * UBig::from(5u8);
     let centre = UBig::from(STEPS + j);
     let lo = (&sum - (&error).min(&sum)) * &centre;
@@ -225,8 +226,8 @@ fn ln_centre(j: usize, w: usize) -> UBig {
 /// `z` is the product of the previous power and the small fraction `z^2`. Let the computed power
 /// `i` be too small by `e[i]`. Then `e[0] < 1` and `e[i] < e[i-1] / 9 + 1 < 2`. So each of the `n
 /// <= w / 3 + 2` terms is too small by less than 2, and the tail is below 3. The sum is doubled, so
-/// its error is less than `2 (2n + 3)` units of `2^-(w + guard)`. This is less than `2^-3` units of
-/// `2^-w`. The last shift truncates by less than one unit of `2^-w`.
+/// its error is less than `2 (2n + 3)` units of `2^-(w + guard)`. So the error is less than `2^-3`
+/// units of `2^-w`. The last shift truncates by less than one unit of `2^-w`.
 fn compute(j: usize, w: usize) -> UBig {
     let guard = 4 + int_bits(2 * w as u128 + 64);
     let (j, denominator) = (j as u64, (2 * STEPS + j) as u64);
@@ -274,7 +275,7 @@ fn subtract_centre(r: UBig, w: usize) -> (usize, UBig) {
     if w > CACHE_BITS {
         return (0, r);
     }
-    // The float gives only an estimate of j. If the estimate is too large, the loop lowers it until
+    // The float gives only an estimate of j. If the estimate is too large, the loop lowers j until
     // s is nonnegative.
     let approximate = u32::try_from(&r >> (w - 16)).unwrap_or(0) as f64 / 65536.0;
     #[allow(clippy::disallowed_methods, reason = "a wrong guess costs time, not correctness")]

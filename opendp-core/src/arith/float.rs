@@ -53,7 +53,7 @@ pub(super) fn exact_quotient(lhs: f64, rhs: f64, format: Format, rounding: Round
 macro_rules! impl_float {
     // If the magnitude of a product or a dividend is at least $safe, the computed error is exact.
     // Let 2^m be the largest power of two that is at most this magnitude. For a mantissa of p bits,
-    // the error is a multiple of 2^(m - 2 p). If 2^(m - 2 p) is not below the smallest subnormal,
+    // the error is a multiple of 2^(m - 2 p). If 2^(m - 2 p) is at least the smallest subnormal,
     // the error is a float. $safe is chosen such that this condition holds.
     ($t:ident, $format:expr, $safe:expr) => {
         impl Directed for $t {

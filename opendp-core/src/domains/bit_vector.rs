@@ -7,8 +7,8 @@ use crate::{BitVector, Domain, Result, TheDomain, named};
 
 /// The set of all vectors of bits. The domain can state the length, and limit the number of ones.
 ///
-/// In documents, such a domain is written, for example, as `{"bitvector_domain": {"max_weight": 4,
-/// "size": 24}}`. If a release has the same number of bits as its input, it reveals the length of
+/// An example of this domain in a document is `{"bitvector_domain": {"max_weight": 4, "size":
+/// 24}}`. If a release has the same number of bits as its input, the release reveals the length of
 /// the input. So the mechanisms for vectors of bits require a public length.
 ///
 /// ```

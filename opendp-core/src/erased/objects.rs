@@ -197,7 +197,7 @@ impl Constructed {
     ///
     /// # Errors
     /// `FailedCast` when `d_in` is not a distance in the input metric. `NotImplemented` when the
-    /// object has no map. The errors of the map.
+    /// object has no map. Also the errors of the map.
     pub fn map(&self, d_in: &Json) -> Result<Json> {
         match self {
             Constructed::Transformation(t) => Ok(t.map(&decode_in(t.input(), d_in)?)?.to_json()),
@@ -205,11 +205,12 @@ impl Constructed {
             other => Err(no_map(other)),
         }
     }
-    /// Check that neighbours exist at a distance, as [`Space::check_neighbours`] does.
+    /// Check `d_in` with the function [`Space::check_neighbours`] of the input space.
     ///
     /// # Errors
     /// `FailedCast` when `d_in` is not a distance in the input metric. `NotImplemented` when the
-    /// object has no map. `FailedMap` when there are no neighbours.
+    /// object has no map. `FailedMap` when a rule of [`Space::check_neighbours`] shows that there
+    /// are no neighbours.
     pub fn check_neighbours(&self, d_in: &Json) -> Result<()> {
         match self {
             Constructed::Transformation(t) => {
@@ -224,7 +225,8 @@ impl Constructed {
     ///
     /// # Errors
     /// `FailedCast` when a distance cannot be decoded. `FailedMap` when `d_in` is negative or NaN.
-    /// `InvalidDistance` or `NotImplemented` when `d_out` cannot be compared.
+    /// `InvalidDistance` or `NotImplemented` when `d_out` cannot be compared. `NotImplemented` also
+    /// when the object has no map.
     pub fn check_distances(&self, d_in: &Json, d_out: &Json) -> Result<()> {
         let (space, d_out) = match self {
             Constructed::Transformation(t) => (t.input(), t.output().metric().decode_bound(d_out)),
@@ -238,8 +240,8 @@ impl Constructed {
     /// Return whether the result of the map for `d_in` is at most `d_out`. Both distances are JSON.
     ///
     /// # Errors
-    /// The errors of [`map`](Constructed::map), and `FailedCast` when `d_out` is not a distance in
-    /// the output metric or measure.
+    /// The errors of [`map`](Constructed::map) and of [`Distance::at_most`]. `FailedCast` when
+    /// `d_out` is not a distance in the output metric or measure.
     pub fn check(&self, d_in: &Json, d_out: &Json) -> Result<bool> {
         let located = |error: Error| error.at("d_out");
         match self {

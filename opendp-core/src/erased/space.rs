@@ -271,7 +271,8 @@ impl AnyMeasure {
     /// the measure's loss type.
     ///
     /// # Errors
-    /// `FailedCast` when the JSON is not a loss in this measure.
+    /// `FailedCast` when the JSON is not a loss in this measure. `InvalidDistance` when the points
+    /// in the JSON do not form a privacy profile.
     pub fn decode(&self, json: &Json) -> Result<AnyDistance> {
         self.0.distance(json).map_err(|error| match (error, json) {
             (Error::FailedCast(reason), Json::Array(_)) if self.parts() == Ok(1) => {

@@ -179,7 +179,8 @@ impl AnyValue {
         Error::Downcast { expected, found: self.inner_type() }
     }
 }
-/// Move a value into an empty `Option` of its type.
+/// Move a value into `place`, an empty `Option` of the type with the identity `id`. Return an error
+/// if the value has another type.
 fn move_value(
     value: Result<AnyValue>,
     id: TypeId,

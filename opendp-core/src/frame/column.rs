@@ -14,7 +14,7 @@ pub trait Cell: Named + Codec + Clone + Default + PartialEq + Send + Sync {
     type Atom: Atom;
     /// The domain of the cells of a column.
     type Domain: Domain<Carrier = Self> + Default;
-    /// Convert any external value to a member of a domain.
+    /// Convert any external value to a member of a domain. `None` is a missing or unreadable value.
     fn admit(domain: &Self::Domain, value: Option<Self::Atom>) -> Self;
 }
 impl<T: Atom> Cell for T {
@@ -178,7 +178,8 @@ impl fmt::Debug for Column {
     }
 }
 impl PartialEq for Column {
-    /// Return whether both columns have the same type and equal cells. NaN equals NaN.
+    /// Return whether both columns have the same type and equal cells. NaN equals NaN, and -0.0
+    /// equals 0.0.
     fn eq(&self, other: &Self) -> bool {
         self.cell_type() == other.cell_type()
             && self.rows() == other.rows()

@@ -58,7 +58,7 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     }
     /// Return whether the order of the rows matters. If the order matters, the chunks of a slice or
     /// a stream are absorbed in order. A fold that depends on the order has no partial results,
-    /// because partial results could be merged in an order other than the order of the rows.
+    /// because partial results can be merged in any order.
     fn in_order(&self) -> bool {
         false
     }
@@ -67,8 +67,8 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
 /// A partial result: the state of a function after some rows.
 ///
 /// Partial results can be made on several machines, written as bytes, merged in any order, and
-/// finished once. They contain unprotected data. So every channel that transfers them must be
-/// trusted.
+/// finished once. Partial results contain unprotected data. So every channel that transfers partial
+/// results must be trusted.
 ///
 /// A partial result contains the label of its function. The label has the fold, the steps before
 /// the fold with their arguments, and the input spaces of these steps and of the fold. Only a
@@ -121,7 +121,9 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     /// partial result covers the rows of both partial results.
     ///
     /// # Errors
-    /// `FailedFunction` when `other` belongs to another function.
+    /// `FailedFunction` when `other` belongs to another function. `NotImplemented` when the
+    /// function draws a secret sample, and another object of the function made `other`. `NoEntropy`
+    /// when no random number can be drawn for a step without a label.
     pub fn merge(&mut self, other: Self) -> Result<()> {
         if !self.label.same(&other.label)? {
             return Err(self.label.foreign());
@@ -132,7 +134,8 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     ///
     /// # Errors
     /// `FailedFunction` when the state cannot be serialized. `NotImplemented` when the function
-    /// draws a secret sample.
+    /// draws a secret sample. `NoEntropy` when no random number can be drawn for a step without a
+    /// label.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         seal(self.label.text()?.to_owned(), self.fold.save(&*self.state)?)
     }
@@ -146,8 +149,9 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
 }
 impl<O: Carrier> Partial<AnyValue, O> {
     /// Add a chunk of rows to the partial result of an erased function. The rows are a typed value
-    /// that the caller still owns. An erased value can have several owners, but this typed value
-    /// has only one. So the caller can always reuse its buffer for the next chunk.
+    /// that the caller still owns. An erased value can have several owners, but a typed value has
+    /// only one owner. So the caller can always reuse the memory of the typed value for the next
+    /// chunk.
     ///
     /// # Errors
     /// The errors of the stages. `FailedCast` when the function takes rows of another type.
@@ -167,7 +171,8 @@ pub(crate) type AnyState = Box<dyn Any + Send + Sync>;
 /// The definition of a fold, shared by all runs. Code that uses a `FoldStage` is compiled once.
 /// Only [`Leaf`] depends on types.
 ///
-/// If a method gets a state of another type than the states of this fold, it returns an error.
+/// A method returns an error if its argument is a state of another type than the states of this
+/// fold.
 pub(crate) trait FoldStage: Send + Sync {
     /// See [`Fold::label`].
     fn label(&self) -> String;

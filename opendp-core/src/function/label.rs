@@ -113,7 +113,7 @@ impl Label {
     /// random number of this function.
     ///
     /// # Errors
-    /// `NoEntropy` when a function has no label and no random number can be drawn for it.
+    /// `NoEntropy` when no random number can be drawn for a function without a label.
     /// `NotImplemented` when a function draws a secret sample.
     pub(crate) fn text(&self) -> Result<&str> {
         if let Some(text) = self.0.text.get() {
@@ -136,7 +136,7 @@ impl Label {
         }
         Ok(Json::from(parts))
     }
-    /// Return whether two labels are the same.
+    /// Return whether two labels are the same object or have equal texts.
     ///
     /// # Errors
     /// The errors of [`text`](Label::text).

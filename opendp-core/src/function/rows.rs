@@ -77,7 +77,7 @@ impl RowsLeaf {
         RowsLeaf { set: Some(set), ..self }
     }
 }
-/// Set the type of a buffer.
+/// Set the type of an empty buffer to `O`. Return an error if the buffer has another type.
 pub(crate) fn begin<O: Carrier>(out: &mut AnyValue) -> Result<()> {
     if out.typed_buffer::<O>().is_some() { Ok(()) } else { Err(mixed_up()) }
 }
@@ -183,8 +183,8 @@ mod tests {
         });
         (project, ran)
     }
-    /// Chain a projection and a fold in several ways, and run each chain. Check that the
-    /// projection ran in all chains or in none. Return whether it ran.
+    /// Chain a projection and a fold in several ways, and run each chain. Check that the projection
+    /// ran in all chains or in none. Return whether the projection ran.
     #[track_caller]
     fn runs(limit: i32, set: Option<i32>, expected: i64) -> bool {
         let (project, ran) = up_to_ten();

@@ -120,8 +120,8 @@ impl Stage {
         }
     }
 }
-/// A run of a stage over chunks. It stores the output rows or the state of the fold for all chunks
-/// that it has received.
+/// A run of a stage over chunks. The run stores the output rows or the state of the fold for all
+/// chunks so far.
 pub(super) enum Sink<'a> {
     Rows(Box<dyn Run>, AnyValue),
     Fold(&'a dyn FoldStage, AnyState),
@@ -181,8 +181,9 @@ pub(super) fn fold_after(
 /// Add all rows of a chunk to a state. If there are many rows and their order is irrelevant, use
 /// all cores.
 ///
-/// The merge of states is exact and does not depend on their order. So the result does not depend
-/// on the division of the rows into parts. [`with_threads`] prevents deadlocks.
+/// The merge of states is exact, and its result does not depend on the order of the states. So the
+/// result does not depend on the division of the rows into parts. [`with_threads`] prevents
+/// deadlocks.
 pub(super) fn absorb(fold: &dyn FoldStage, state: &mut dyn Any, all: AnyChunk<'_>) -> Result<()> {
     let rows = all.rows();
     if rows <= CHUNK_ROWS {

@@ -19,16 +19,17 @@ static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
 /// lock states this by a [`HeldLock`](crate::HeldLock). If the work under the lock used a pool in
 /// the usual way, there could be a deadlock:
 ///
-/// * While a worker waits for the parts of its work, it runs other tasks of its pool. Such a task
-///   can request the lock that this worker holds. The task can also wait for another worker, while
-///   the other worker waits for this one. So a worker that holds a lock does not divide the work.
+/// * While a worker waits for the parts of its work, the worker runs other tasks of its pool. Such
+///   a task can request the lock that this worker holds. The task can also wait for a second
+///   worker, while the second worker waits for this worker. So a worker that holds a lock does not
+///   divide the work.
 /// * A thread outside of a pool waits until workers run the parts. All workers can be waiting for
 ///   the lock of this thread. So if such a thread holds a lock, the work runs on a separate pool.
 ///   The workers of this pool run no tasks that wait for the lock.
 ///
-/// A `OnceLock` is such a lock too: while a thread initialises it, the workers can wait for its
-/// value. So this thread must not use a pool in the usual way. Compute the value first, and store
-/// it afterwards.
+/// A `OnceLock` acts as a lock too: while a thread initialises the value, the workers can wait for
+/// this value. So this thread must not use a pool in the usual way. Compute the value first, and
+/// store it afterwards.
 ///
 /// Use this function in folds and maps that divide their work.
 pub fn with_threads<R: Send>(work: impl FnOnce(bool) -> R + Send) -> R {
@@ -61,8 +62,8 @@ mod tests {
         assert!(matches!(pool.install(run), (true, Some(_))));
         let held = HeldLock::new();
         assert!(matches!(run(), (true, Some(_))));
-        // The workers of the separate pool hold no lock, so they can divide work again. This pool
-        // has as many threads as the default pool.
+        // The workers of the separate pool hold no lock, so they can divide work again. The
+        // separate pool and the default pool have the same number of threads.
         let nested = with_threads(|_| (run(), rayon::current_num_threads()));
         assert!(
             matches!(nested, ((true, Some(_)), threads) if threads == rayon::current_num_threads())

@@ -25,10 +25,9 @@ use crate::{Distance, Error, Measure, Result};
 ///
 /// # What a budget is
 /// A budget is read as a number that a [person wrote](Exact::written): the larger of the float and
-/// its shortest decimal number. If the decimal number is larger than the float, it exceeds the
-/// float by at most half of the distance between this float and the next float.
-/// [`budget`](Ledger::budget) returns the budget as a loss, rounded up. This loss is the bound that
-/// a privacy filter states.
+/// its shortest decimal number. If the decimal number is larger than the float, the difference is
+/// at most half of the distance between this float and the next float. [`budget`](Ledger::budget)
+/// returns the budget as a loss, rounded up. This loss is the bound that a privacy filter states.
 #[derive(Clone)]
 pub struct Ledger<MO: Measure> {
     measure: MO,
@@ -48,7 +47,8 @@ impl<MO: Measure> Ledger<MO> {
     /// Open an account with a budget.
     ///
     /// # Errors
-    /// The errors of [`new`](Ledger::new). `InvalidDistance` when the budget is negative or NaN.
+    /// The errors of [`new`](Ledger::new) and of [`Measure::split`]. `InvalidDistance` when the
+    /// budget is negative or NaN.
     pub fn with_budget(measure: MO, budget: &MO::Distance) -> Result<Self> {
         let parts = measure.split(budget)?;
         let budget = parts.into_iter().map(Exact::written).collect::<Result<_>>()?;
@@ -240,7 +240,8 @@ mod tests {
         refuses(&mut account, &loss(0.5));
         let mut steep = loss(0.125);
         *steep.last_mut().unwrap() = Exact::from_f64(33.0).unwrap();
-        refuses(&mut account, &steep); // too large only at the last order
+        // The new total is too large only at the last order.
+        refuses(&mut account, &steep);
         let total = account.total().unwrap();
         assert_eq!(total.epsilon(2.0).unwrap(), 1.5);
         assert_eq!(total.epsilon(2.2).unwrap(), 0.75 * 2.5, "the nearest larger order");

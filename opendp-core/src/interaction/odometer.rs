@@ -1,4 +1,5 @@
-//! Mechanisms that have no bound on their loss. They report the loss of all questions so far.
+//! Mechanisms that have no bound on their loss. These mechanisms report the loss of all questions
+//! so far.
 
 use std::fmt;
 

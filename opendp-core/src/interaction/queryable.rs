@@ -12,8 +12,8 @@ use crate::{Carrier, Codec, Error, Function, Named, Result, TypeName, Whole};
 /// A release that answers questions of type `Q` with answers of type `A`.
 ///
 /// Clones share one conversation. Any number of threads can ask questions. A queryable with a state
-/// answers them one at a time. If the computation of an answer panics, a queryable with a state
-/// returns an error for all later questions.
+/// answers the questions one at a time. If the computation of an answer panics, a queryable with a
+/// state returns an error for all later questions.
 ///
 /// ```
 /// # use opendp_core::Queryable;
@@ -47,10 +47,10 @@ impl<Q: 'static, A: Carrier> Queryable<Q, A> {
     ///
     /// # Errors
     /// The errors of the answer. `FailedFunction` if the turn of this queryable has ended. If this
-    /// queryable has a state or a turn, there are two more cases of `FailedFunction`: the answer to
-    /// an earlier question panicked, or the code of an answer asks the same queryable. A turn
-    /// exists only under a privacy measure that composes interactive mechanisms one after the
-    /// other.
+    /// queryable has a state or a turn, there are two more cases of `FailedFunction`. In the first
+    /// case, the answer to an earlier question panicked. In the second case, the code of an answer
+    /// asks the same queryable. A turn exists only under a privacy measure that composes
+    /// interactive mechanisms one after the other.
     pub fn ask(&self, query: &Q) -> Result<A> {
         let answer = self.bindings.run(|| (self.answer)(query))?;
         Ok(self.bindings.turns().iter().fold(answer, |answer, turn| answer.bound_to(turn)))

@@ -12,7 +12,7 @@ use crate::{
     Result, Space, TypeName, Whole,
 };
 
-/// The rule of a session. It decides which questions are answered, and adds up their losses.
+/// The rule of a session. The rule decides which questions are answered, and adds up their losses.
 ///
 /// The implementer is responsible for the claimed loss of the whole session. Several threads can
 /// call an allowance at the same time.
@@ -89,6 +89,10 @@ impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
     ///   input space or another measure; nothing is charged
     /// * `BudgetExceeded` when the session does not allow the question; nothing is charged, and a
     ///   question with a smaller loss can still be allowed
+    /// * `Argument` when the question selects the highest score, but the input space of the session
+    ///   states that the lowest score is the best; nothing is charged
+    /// * `FailedFunction` when the turn of this session has ended, and in the cases that
+    ///   [`Turns::begin`] states; nothing is released
     /// * errors of the measurement, such as missing random bits; nothing is released, and the
     ///   charge remains
     pub fn ask<TO: Carrier>(&self, question: &Measurement<DI, MI, MO, TO>) -> Result<TO> {
@@ -188,9 +192,9 @@ impl<DI: Domain, MI: Metric, MO: Measure> Carrier for Session<DI, MI, MO> {
     }
 }
 
-/// Exchange `expected` and `found` in an error of `follows`. That function states the space of the
-/// question as the expected space. In the error of a question, the space of the session is
-/// expected, and the space of the question is found.
+/// Exchange `expected` and `found` in an error of `follows`. The function `follows` reports the
+/// space of the question as the expected space. The error of a question must report the space of
+/// the session as the expected space.
 #[cold]
 fn of_question(error: Error) -> Error {
     match error {

@@ -31,8 +31,8 @@ impl Turns {
     }
     /// If `admit` succeeds, begin the next turn and call `run` with it.
     ///
-    /// When the next turn begins, all earlier turns end. They do not become active again if `run`
-    /// fails. If `admit` fails, nothing changes.
+    /// When the next turn begins, all earlier turns end. The earlier turns remain ended even if
+    /// `run` fails. If `admit` fails, nothing changes.
     ///
     /// # Errors
     /// The errors of `admit` and of `run`. `FailedFunction` when this function is called from

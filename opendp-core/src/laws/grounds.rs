@@ -16,10 +16,10 @@ use crate::{
 /// Tests can draw members of each space and compute distances.
 ///
 /// A test finds the spaces of a transformation by the types in its signature. So the name and the
-/// signature of a transformation are enough to test it. The test draws members and neighbours, and
-/// runs the transformation on them. The test compares the distances between the outputs with the
-/// bounds of the map. A crate adds the spaces of its own domains and metrics with
-/// [`with`](Grounds::with).
+/// signature of a transformation are enough for a test. The test draws members and their
+/// variations, and runs the transformation on all these inputs. The test compares the distances
+/// between the outputs with the bounds of the map. A crate adds the spaces of its own domains and
+/// metrics with [`with`](Grounds::with).
 ///
 /// ```
 /// use opendp_core::laws::{Draw, Grounds};
@@ -33,7 +33,8 @@ use crate::{
 /// );
 /// let grounds = Grounds::new().records::<i32>();
 /// assert!(grounds.check(&first(2).erase(), &mut Draw::new(0)).is_ok());
-/// assert!(grounds.check(&first(1).erase(), &mut Draw::new(0)).is_err()); // one displaces another
+/// // A new first record displaces the old first record, so the outputs can be at distance 2.
+/// assert!(grounds.check(&first(1).erase(), &mut Draw::new(0)).is_err());
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Default)]
@@ -75,7 +76,7 @@ impl Grounds {
     pub fn new() -> Self {
         Grounds::default()
     }
-    /// Add the spaces of a domain and a metric.
+    /// Add all spaces whose domain has the type `D` and whose metric has the type `M`.
     #[must_use]
     pub fn with<D: Sample, M: DistanceOn<D>>(mut self) -> Self {
         let ground = Ground {
@@ -314,7 +315,7 @@ fn varies(
     Ok(false)
 }
 /// Divide an input into chunks of one row, and then into chunks of two rows. Check that the output
-/// is the same as for the whole input.
+/// is the same as for the whole input. Return 1, or 0 if the function cannot run over a stream.
 fn divided(
     transformation: &AnyTransformation,
     input: &AnyValue,

@@ -1,4 +1,5 @@
-//! Checks of measurements. They compare the releases of two neighbours with the claim of a map.
+//! Checks of measurements. The checks compare the releases of two neighbours with the claim of a
+//! map.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -29,7 +30,7 @@ const MOST_BITS: u32 = 26;
 /// use opendp_core::arith::DirectedFloat;
 /// use opendp_core::laws::{Chances, Claim};
 /// use opendp_core::random::RandomSource;
-/// // Report a bit, and the wrong one with probability 1/4.
+/// // Report a bit. With probability 1/4, the reported bit is wrong.
 /// let report = |bit| Chances::of::<2>(1, |source| Ok(bit == (source.word()? != 0)));
 /// let (x, y) = (report(true)?, report(false)?);
 /// assert!(Claim::epsilon(3.0.inf_ln()?).exactly(&x, &y).is_ok());
@@ -55,7 +56,8 @@ impl Claim {
     /// profile, first convert the measurement to a measure with a profile.
     ///
     /// # Errors
-    /// The errors of the map and of the profile. `FailedMap` when the map makes no claim.
+    /// The errors of the map and of the profile. `FailedMap` when every delta is 1, so that the map
+    /// makes no claim.
     pub fn of<DI: Domain, MI: Metric, MO: Measure, TO: Carrier>(
         measurement: &Measurement<DI, MI, MO, TO>,
         d_in: &MI::Distance,
@@ -75,7 +77,7 @@ impl Claim {
 
     /// Compare exact probabilities. The check refutes only false claims. If a tape ended before the
     /// mechanism made a release, the release is unknown. For such a tape, the check allows every
-    /// possible release.
+    /// possible release. Return the number of comparisons.
     ///
     /// # Errors
     /// A description of the first pair of epsilon and delta that is refuted. A message if more than
@@ -155,11 +157,12 @@ impl Claim {
         }
         Ok(drawn)
     }
-    /// Draw releases for both inputs, and compare them. The releases must have few different
-    /// values. The first half of the draws determines the events. There is one event for each order
-    /// of the inputs and each tried epsilon. The tried epsilons are 0 and the epsilons of the
-    /// claim. An event contains the releases that occur more than `exp(epsilon)` times as often for
-    /// the first input as for the second input. The second half of the draws tests these events.
+    /// Draw releases for both inputs, and compare the releases with the claim. The releases must
+    /// have few different values. The first half of the draws determines the events. There is one
+    /// event for each order of the inputs and each tried epsilon. The tried epsilons are 0 and the
+    /// epsilons of the claim. An event contains the releases that occur more than `exp(epsilon)`
+    /// times as often for the first input as for the second input. The second half of the draws
+    /// tests these events.
     ///
     /// # Errors
     /// The errors of [`by_draws`](Claim::by_draws).

@@ -223,7 +223,7 @@ impl<K: SampleAtom + HashableAtom, V: SampleAtom> Sample
 }
 
 /// Find the type of cells that has the name `$found`. Define `$t` as this type, and return `$run`
-/// from the calling function. The type can be an `Option`.
+/// from the calling function. The type can be an `Option`. If no type has this name, do nothing.
 macro_rules! of_cells {
     ($found:expr, $t:ident => $run:expr) => {
         of_cells!(@each $found, $t => $run;

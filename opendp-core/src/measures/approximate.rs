@@ -10,8 +10,10 @@ use crate::{Interaction, Measure, Result, TheMeasure, named};
 
 /// A bound on the loss in `M`. The bound can fail with probability delta.
 ///
-/// The loss is the pair `(d, delta)`. Each data set has an event of probability at least `1 -
-/// delta`. Conditioned on these events, the loss in `M` is at most `d`.
+/// The loss is the pair `(d, delta)`. For each pair of neighbours, the release on each of the two
+/// data sets has an event of probability at least `1 - delta`. Conditioned on these two events, the
+/// loss in `M` is at most `d`.
+///
 /// `Approximate<MaxDivergence>` is (epsilon, delta)-differential privacy at one fixed pair of
 /// epsilon and delta. The older name of `Approximate<MaxDivergence>` is
 /// `fixed_smoothed_max_divergence`.

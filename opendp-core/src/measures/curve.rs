@@ -49,8 +49,9 @@ pub trait ComposableLoss: Any + Send + Sync {
     fn delta_below(&self, _epsilon: f64) -> Result<f64> {
         Ok(0.0)
     }
-    /// Compose profiles. At least one profile contains a loss of this type. The other profiles can
-    /// contain a loss of another type, or no loss.
+    /// Return a bound on the profile of the composition of `profiles`. At least one profile
+    /// contains a loss of this type. The other profiles can contain a loss of another type, or no
+    /// loss.
     ///
     /// # Errors
     /// The errors of the computation.
@@ -102,12 +103,12 @@ impl PrivacyProfile {
     ///
     /// If a profile contains the distribution of its loss, the function [`ComposableLoss::compose`]
     /// of the first such distribution composes all profiles. Otherwise, use basic composition.
-    /// Suppose that mechanism `i` of `k` mechanisms is `(epsilon / k, delta_i)`-private. Then all
-    /// mechanisms together are `(epsilon, sum_i delta_i)`-private (Dwork, Roth 2014, on basic
+    /// Suppose that mechanism `i` of `k` mechanisms is `(epsilon / k, delta_i)`-DP. Then all
+    /// mechanisms together are `(epsilon, sum_i delta_i)`-DP (Dwork, Roth 2014, on basic
     /// composition).
     ///
     /// # Errors
-    /// The errors of the loss.
+    /// The errors of [`ComposableLoss::compose`].
     pub fn compose(profiles: &[PrivacyProfile]) -> Result<PrivacyProfile> {
         match profiles {
             [] => Ok(PrivacyProfile::new(|_| Ok(0.0))),
@@ -144,7 +145,7 @@ impl PrivacyProfile {
     ///
     /// # Errors
     /// `InvalidDistance` when epsilon is negative or NaN. `FailedMap` when the bound is negative or
-    /// NaN.
+    /// NaN. Also the errors of the function that computes the bound.
     pub fn delta(&self, epsilon: f64) -> Result<f64> {
         if !(0.0 <= epsilon) {
             return Err(Error::InvalidDistance(format!(
@@ -162,7 +163,8 @@ impl PrivacyProfile {
     /// Return an upper bound on the smallest epsilon at which delta is at most the given value.
     ///
     /// # Errors
-    /// `InvalidDistance` when delta is not in `[0, 1]`.
+    /// `InvalidDistance` when delta is not in `[0, 1]`, or is `-0.0`. Also the errors of
+    /// [`delta`](PrivacyProfile::delta), of the stated inverse, and of [`ComposableLoss::epsilon`].
     pub fn epsilon(&self, delta: f64) -> Result<f64> {
         if !(0.0..=1.0).contains(&delta) || delta.is_sign_negative() {
             return Err(Error::InvalidDistance(format!(
@@ -217,7 +219,7 @@ impl RenyiCurve {
     ///
     /// # Errors
     /// `InvalidDistance` if the order is at most 1 or is NaN. `FailedMap` if the bound is negative
-    /// or NaN.
+    /// or NaN. Also the errors of the function that computes the bound.
     pub fn epsilon(&self, alpha: f64) -> Result<f64> {
         if !(1.0 < alpha) {
             return Err(Error::InvalidDistance(format!(
@@ -246,7 +248,7 @@ fn grid(xs: &[f64], curve: impl Fn(f64) -> Result<f64>) -> Json {
 }
 
 /// Write a curve as JSON. If the curve fails at every point, return its error at the point `first`.
-/// The points are stored under `key`.
+/// `key` is the key of the points in the JSON, and `value_at` evaluates the curve.
 fn written(
     curve: &impl Codec,
     key: &str,

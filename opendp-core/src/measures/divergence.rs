@@ -26,16 +26,17 @@ pub struct SmoothedMaxDivergence;
 /// Zero-concentrated differential privacy.
 ///
 /// The loss is rho. For neighbours `x` and `x'` and every order `alpha > 1`, `D_alpha(M(x), M(x'))
-/// <= rho * alpha`. Here `D` is the Renyi divergence, in both directions. Losses compose by
-/// addition (Bun, Steinke 2016, on composition).
+/// <= rho * alpha`. Here `D_alpha` is the Renyi divergence of order `alpha`. The bound also holds
+/// with `x` and `x'` exchanged. Losses compose by addition (Bun, Steinke 2016, on composition).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ZeroConcentratedDivergence;
 
 /// Renyi differential privacy at every order at once.
 ///
 /// The loss is a [`RenyiCurve`]. For neighbours `x` and `x'` and every order `alpha > 1`,
-/// `D_alpha(M(x), M(x')) <= epsilon(alpha)`. Here `D` is the Renyi divergence. Curves compose by
-/// addition at each order (Mironov 2017, on composition).
+/// `D_alpha(M(x), M(x')) <= epsilon(alpha)`. Here `D_alpha` is the Renyi divergence of order
+/// `alpha`. The bound also holds with `x` and `x'` exchanged. Curves compose by addition at each
+/// order (Mironov 2017, on composition).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RenyiDivergence;
 

@@ -7,9 +7,9 @@ use crate::{Measure, Result, TheMeasure, named};
 
 /// A privacy measure that a user defines, only by a name.
 ///
-/// In Rust, prefer your own type that implements [`Measure`], because its losses can compose. The
-/// losses of a `UserDivergence` are numbers. These losses do not compose, and they have no profile.
-/// Two measures are equal if they have the same identifier and the same descriptor.
+/// In Rust, prefer your own type that implements [`Measure`], because losses in your own measure
+/// can compose. The losses of a `UserDivergence` are numbers. These losses do not compose and have
+/// no profile. Two measures are equal if they have the same identifier and the same descriptor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserDivergence {
     identifier: String,

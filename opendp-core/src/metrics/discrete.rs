@@ -8,7 +8,8 @@ use crate::{
     named,
 };
 
-/// The discrete distance: `d(x, x')` is 0 when `x` and `x'` are equal, and 1 when they differ.
+/// The discrete distance: `d(x, x')` is 0 when `x` and `x'` are equal, and 1 when they differ. NaN
+/// equals NaN.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DiscreteDistance;
 

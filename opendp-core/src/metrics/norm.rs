@@ -103,8 +103,9 @@ where
     }
     let (small, large) = if left < right { (left, right) } else { (right, left) };
     // If the type `T` can hold the difference, the computed difference is exact or rounded up. If
-    // the difference overflows `T`, it is computed in `i128`. If this is not possible either, it is
-    // computed in `Q`, after `small` is rounded down and `large` is rounded up.
+    // the difference overflows `T`, it is computed in `i128`. If `i128` cannot hold the difference
+    // either, the difference is computed in `Q`, after `small` is rounded down and `large` is
+    // rounded up.
     match large.inf_sub(small) {
         Ok(difference) => Q::inf_cast(difference),
         Err(_) => wide(small, large).map_or_else(|| outward(small, large), Ok),

@@ -5,7 +5,7 @@ use crate::{AtomDomain, DistanceOn, MetricOn, Result, SymmetricDistance};
 
 /// A text is a data set in which each line is a record. The lines are compared as a multiset.
 ///
-/// A line ends with `\n` or `\r\n`. The last line does not need such an ending.
+/// A line ends with `\n` or `\r\n`. The last line does not need this ending.
 impl MetricOn<AtomDomain<String>> for SymmetricDistance {}
 impl DistanceOn<AtomDomain<String>> for SymmetricDistance {
     fn distance(&self, left: &String, right: &String) -> Result<Option<u32>> {

@@ -22,11 +22,11 @@ use zeroize::{Zeroize, Zeroizing};
 /// * copies outside of the fields are not zeroed. For example, a refill can leave copies of words
 ///   and keys on the stack and in the registers, and so can a move of the source. An attacker who
 ///   reads the whole memory can find such copies;
-/// * the words are only computationally uniform: an adversary who cannot break ChaCha20 cannot
-///   distinguish them from ideal words. All other steps that draw noise are exact.
+/// * the words are only computationally uniform: to distinguish the words from ideal words, an
+///   adversary must break ChaCha20. All other steps that draw noise are exact.
 ///
 /// A word costs about 6 ns. For each 2^17 words, the source makes one system call for random bytes.
-/// For each 512 words, it makes one system call for the process number.
+/// For each 512 words, the source makes one system call for the process number.
 ///
 /// [`with_secure`] checks for a fork before it uses the source of its thread. A source that a
 /// program makes with [`new`](SecureSource::new) and keeps has no such check. After a fork, parent
@@ -61,8 +61,8 @@ pub struct SecureSource {
 ///
 /// # Errors
 ///
-/// [`NoEntropy`], converted to `E`, if the operating system gives no seed. Otherwise the error of
-/// `f`.
+/// [`NoEntropy`], converted to `E`, if the operating system gives no seed, or if the handler that
+/// detects forks cannot be registered. Otherwise the error of `f`.
 pub fn with_secure<R, E: From<NoEntropy>>(
     f: impl FnOnce(&mut SecureSource) -> Result<R, E>,
 ) -> Result<R, E> {
@@ -90,8 +90,8 @@ pub(crate) fn on_one_tape<A, B>(
     SLOT.set(None);
     Ok((first, second))
 }
-// This function is inlined, because a release of one number takes so little time that the cost of a
-// function call matters.
+// This function is inlined. A release of one number takes very little time, so the cost of a
+// function call would be noticeable.
 #[inline]
 fn taken() -> Result<Box<SecureSource>, NoEntropy> {
     let kept = SLOT.try_with(Cell::take).ok().flatten();
@@ -103,7 +103,7 @@ fn taken() -> Result<Box<SecureSource>, NoEntropy> {
 }
 #[inline]
 fn put_back(source: Box<SecureSource>) {
-    // While a thread ends, it has no slot for the source. In this case, the source is dropped and
+    // A thread that is ending has no slot for the source. In this case, the source is dropped and
     // zeroed.
     let _ = SLOT.try_with(move |slot| slot.set(Some(source)));
 }
@@ -114,7 +114,8 @@ impl SecureSource {
     ///
     /// # Errors
     ///
-    /// [`NoEntropy`] if the operating system gives no random bytes.
+    /// [`NoEntropy`] if the operating system gives no random bytes, or if the handler that detects
+    /// forks cannot be registered.
     pub fn new() -> Result<Self, NoEntropy> {
         Self::seeded_by(system_seed)
     }

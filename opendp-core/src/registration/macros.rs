@@ -80,7 +80,7 @@ macro_rules! __register_types {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __register {
-    // No type parameter is open: each has a chosen type. So write one registration.
+    // Every type parameter has a chosen type, so write one registration.
     ((($f:ident $run:ident) $($p:ident)*) [$([$g:ident ($code:ty) [$first:ty $(, $ty:ty)*] [$($gd:ty)?]])*] []) => {
         const _: () = {
             fn construct(call: &mut $crate::Call) -> $crate::Result<$crate::Constructed> {

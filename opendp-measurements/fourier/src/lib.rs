@@ -60,16 +60,16 @@ impl Transform {
     /// Write the spectrum of `values` to `spectrum`. The function also overwrites `values`.
     ///
     /// # Errors
-    /// When a list has the wrong length.
+    /// [`Failed`] when a list has the wrong length.
     pub fn forward(&self, values: &mut [f64], spectrum: &mut [Complex]) -> Result<(), Failed> {
         self.forward.process(values, spectrum).map_err(|_| Failed)
     }
-    /// Compute the values that have the given spectrum, each multiplied by `n`. Write them to
-    /// `values`. The function also overwrites `spectrum`.
+    /// Compute the `n` real numbers that have the given spectrum. Write each number, multiplied by
+    /// `n`, to `values`. The function also overwrites `spectrum`.
     ///
     /// # Errors
-    /// When a list has the wrong length, or when `z_0` is not real. For an even length, also when
-    /// `z_(n/2)` is not real.
+    /// [`Failed`] when a list has the wrong length, or when `z_0` is not real. For an even length,
+    /// also when `z_(n/2)` is not real.
     pub fn backward(&self, spectrum: &mut [Complex], values: &mut [f64]) -> Result<(), Failed> {
         self.backward.process(spectrum, values).map_err(|_| Failed)
     }

@@ -93,8 +93,8 @@ impl Account {
             tolerance: TOLERANCE,
         }
     }
-    /// Add `count` releases with one dominating pair. Equal pairs are joined. Pairs for which only
-    /// a zero-concentrated loss is known are also joined.
+    /// Add `count` releases that all have the same dominating pair. Equal pairs are joined. Pairs
+    /// for which only a zero-concentrated loss is known are also joined.
     #[must_use]
     pub fn with(mut self, pair: Arc<dyn DominatingPair>, count: u64) -> Self {
         if 0 < count {
@@ -148,7 +148,7 @@ impl Account {
     ///
     /// # Errors
     /// `InvalidDistance` when epsilon is negative or NaN; `FailedMap` when one pair has more than
-    /// `2^31` releases.
+    /// `2^31` releases, or when the losses do not fit a grid.
     pub fn delta(&self, epsilon: f64) -> Result<Certified> {
         Ok(Certified { upper: self.delta_above(epsilon)?, lower: self.delta_below(epsilon)? })
     }

@@ -20,9 +20,9 @@ pub struct AdaptiveLoss {
     pub epsilon: Exact,
     /// The delta at which the release has the loss `epsilon`.
     pub delta: Exact,
-    /// A `mu^2` for which the release is also `mu`-GDP (Gaussian differentially private), if such a
-    /// `mu^2` is known. This number is known for Gaussian noise, and for choices by Gumbel noise:
-    /// see [`mu_squared_of_choices`](super::mu_squared_of_choices).
+    /// A `mu^2` for which the release is also `mu`-GDP (Gaussian differentially private), or
+    /// `None`. A `mu^2` is known for Gaussian noise, and for choices by Gumbel noise: see
+    /// [`mu_squared_of_choices`](super::mu_squared_of_choices).
     pub mu_squared: Option<Exact>,
     /// A `rho` for which the release is also `rho`-zero-concentrated. A `rho` is stated only if it
     /// is below half of `mu_squared`, as for choices by Gumbel noise. The field `rho` is ignored if
@@ -52,12 +52,12 @@ pub enum Kind {
 /// The largest losses that a release can have within a share of the budget.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Room {
-    /// The largest epsilon of a release without Gaussian noise.
+    /// The largest epsilon of a release without a `mu^2`.
     pub epsilon: Exact,
-    /// The largest delta of a release without Gaussian noise. For Gaussian noise, this field is the
-    /// delta at which the epsilon of the release is stated.
+    /// The largest delta of a release without a `mu^2`. For a release with a `mu^2`, this field is
+    /// the delta at which the epsilon of the release is stated.
     pub delta: Exact,
-    /// The largest `mu^2` of a release with Gaussian noise.
+    /// The largest `mu^2` of a release with Gaussian noise, or of choices by Gumbel noise.
     pub mu_squared: Exact,
     /// The largest `rho` of choices by Gumbel noise.
     pub rho: Exact,
@@ -69,8 +69,7 @@ impl Default for Room {
     }
 }
 
-/// An account with a budget of an epsilon and a delta, for releases that are chosen after earlier
-/// answers are seen.
+/// An account with a budget of an epsilon and a delta, for adaptively chosen releases.
 ///
 /// The account has several filters. Each filter `j` except the Renyi filter has room for pure
 /// losses that add up to `S_j`, and for Gaussian noise whose `mu^2` add up to `B_j^2`. Each release
@@ -110,10 +109,10 @@ impl Default for Room {
 /// 2022), so its divergence is at most `a mu^2 / 2`. The divergence of a release with a stated
 /// `rho` is at most `a rho`. The divergence of a release with a pure loss is at most the divergence
 /// of randomized response (Kairouz, Oh, Viswanath 2015). Let `r_i` be the bound for release `i`.
-/// The filter charges `r_i`, and admits releases as long as the sum of the `r_i` is at most a limit
-/// `r`, which is fixed in advance. Claim: the divergence of order `a` of the whole interaction is
-/// at most `r` (Feldman, Zrnic 2021). Proof: consider the probability of answer `i`, given the
-/// earlier answers. Let ratio `i` be this probability under the first neighbour, divided by this
+/// The filter charges `r_i`, and admits releases while the sum of the `r_i` is at most a limit `r`,
+/// which is fixed in advance. Claim: the divergence of order `a` of the whole interaction is at
+/// most `r` (Feldman, Zrnic 2021). Proof: consider the probability of answer `i`, given the earlier
+/// answers. Let ratio `i` be this probability under the first neighbour, divided by this
 /// probability under the second neighbour. Raise the product of the first `i` ratios to the power
 /// `a`, and multiply the result by `e^(-(a - 1) (r_1 + .. + r_i))`. The result is `X_i`. The
 /// earlier answers determine `r_i`. Raise ratio `i` to the power `a`. Given the earlier answers,
@@ -127,15 +126,15 @@ impl Default for Room {
 /// normal shift whose `rho` is `c`. The divergence of this shift is `a c`. Up to rounding, `r` is
 /// this divergence. The divergence of every release with a `rho` is at most `a rho`. So this filter
 /// admits, up to rounding, each interaction that a zero-concentrated filter of the same delta
-/// admits. One order is enough. A filter with several orders could refuse a release as soon as the
-/// limit of one order is exceeded. It would then admit less than with one order. Or it could refuse
-/// a release only when all limits are exceeded. Then each order would need a part of delta.
+/// admits. One order is enough. A filter with several orders could refuse a release if the limit of
+/// any order is exceeded. Then it would admit less than a filter with one order. Or it could refuse
+/// a release only if all limits are exceeded. Then each order would need a part of delta.
 ///
 /// *Deltas.* An `(e, d)`-DP release is post-processing of a release that reveals all data with
 /// probability `d` and is `e`-DP otherwise (Kairouz, Oh, Viswanath 2015). So the probability that
-/// some release reveals all data is at most the sum of the `d`. The account admits releases only as
-/// long as this sum is at most `D`, a part of delta. The simple filter also adds up the deltas of
-/// Gaussian noise.
+/// some release reveals all data is at most the sum of the `d`. The account admits releases only
+/// while this sum is at most `D`, a part of delta. The delta of a release with a `mu^2` counts only
+/// for the simple filter.
 ///
 /// *Several filters.* Let `E` be a set of transcripts. Let `E_j` be the subset in which filter `j`
 /// has admitted all releases, and no filter with a lower number has admitted all releases. Let `P`
@@ -147,10 +146,10 @@ impl Default for Room {
 ///
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
 /// on the kind and the size of this release, and on whether the account is for a single release.
-/// There are no answers at that time, so the division cannot depend on an answer. If this release
-/// has a pure loss, three fractions are compared: the fractions of the Renyi filter, of the
-/// Gaussian filter and of the budget's epsilon that the loss would use up. The first of the
-/// following four cases that applies determines the division. A part is 1/64 of delta:
+/// There are no answers at that time, so the division cannot depend on an answer. A pure loss would
+/// use up a fraction of the Renyi filter, of the Gaussian filter and of the budget's epsilon. If
+/// this release has a pure loss, these fractions are compared. The first of the following four
+/// cases that applies determines the division. A part is 1/64 of delta:
 ///
 /// * The account is for a single release: this release gets all of delta.
 /// * The first release is a choice, or it has a pure loss whose fraction of the Renyi filter is
@@ -191,13 +190,13 @@ impl Default for Room {
 pub struct AdaptiveAccount {
     epsilon: Exact,
     delta: Exact,
-    /// Three ways to divide delta among the filters. The first release selects one of them. If this
-    /// release has a pure loss and is not the only release, three fractions are compared: the
-    /// fractions of the Gaussian filter, of the Renyi filter and of the budget's epsilon that the
-    /// loss would use up. The first way is for Gaussian noise, and for a pure loss whose fraction
-    /// of the Gaussian filter is the smallest of the three. The second way is for a choice, and for
-    /// a pure loss whose fraction of the Renyi filter is the smallest. The third way is for all
-    /// other first releases. Accounts of older versions do not have the second way. After the first
+    /// Three ways to divide delta among the filters. The first release selects one of them. A pure
+    /// loss would use up a fraction of the Gaussian filter, of the Renyi filter and of the budget's
+    /// epsilon. If this release has a pure loss and is not the only release, these fractions are
+    /// compared. The first way is for Gaussian noise, and for a pure loss whose fraction of the
+    /// Gaussian filter is the smallest of the three. The second way is for a choice, and for a pure
+    /// loss whose fraction of the Renyi filter is the smallest. The third way is for all other
+    /// first releases. Accounts of older versions do not have the second way. After the first
     /// release is charged, the account keeps only the way for this release.
     ways: Vec<Way>,
     began: bool,
@@ -205,32 +204,28 @@ pub struct AdaptiveAccount {
     only: bool,
 }
 impl AdaptiveAccount {
-    /// Open an account with a budget. If the number of releases is known, `releases` is this
-    /// number.
+    /// Open an account with a budget. `releases` is the number of releases, if it is known.
     ///
     /// # Errors
-    /// `InvalidDistance` when delta is not below 1 or epsilon is not finite.
+    /// `InvalidDistance` when epsilon is infinite, when delta is not below 1, or when a number has
+    /// too many digits.
     pub fn new(epsilon: &Exact, delta: &Exact, releases: Option<usize>) -> Result<Self> {
         let only = releases == Some(1);
         let parts = match only {
             true => [ONLY_GAUSSIAN, ONLY_RENYI, ONLY_OTHERS],
             false => [GAUSSIAN_FIRST, RENYI_FIRST, OTHERS_FIRST],
         };
+        let account = AdaptiveAccount { only, ..AdaptiveAccount::of(epsilon, delta)? };
         let ways = parts.iter().map(|parts| Way::new(epsilon, delta, parts));
-        AdaptiveAccount { only, ..AdaptiveAccount::of(epsilon, delta) }
-            .with(ways.collect::<Result<_>>()?)?
-            .readable()
+        AdaptiveAccount { ways: ways.collect::<Result<_>>()?, ..account }.readable()
     }
-    fn of(epsilon: &Exact, delta: &Exact) -> Self {
-        let (epsilon, delta) = (epsilon.clone(), delta.clone());
-        AdaptiveAccount { epsilon, delta, ways: Vec::new(), began: false, only: false }
-    }
-    fn with(self, ways: Vec<Way>) -> Result<Self> {
-        if !self.epsilon.is_finite() || 1.0 <= self.delta.to_f64_up() {
+    fn of(epsilon: &Exact, delta: &Exact) -> Result<Self> {
+        if !epsilon.is_finite() || 1.0 <= delta.to_f64_up() {
             let reason = "expected a finite epsilon and a delta below 1";
             return Err(Error::InvalidDistance(reason.into()));
         }
-        Ok(AdaptiveAccount { ways, ..self })
+        let (epsilon, delta) = (epsilon.clone(), delta.clone());
+        Ok(AdaptiveAccount { epsilon, delta, ways: Vec::new(), began: false, only: false })
     }
     /// Find the largest losses that a release of this kind can have within a share of the budget.
     ///
@@ -293,9 +288,8 @@ impl AdaptiveAccount {
             _ => Pot { planned: true, ..Pot::of(pure.clone(), Exact::from_f64(mu)?, own) },
         };
         let way = Way { deltas: deltas.clone(), spent: Exact::ZERO, pots: vec![pot] };
-        AdaptiveAccount { began: true, ..AdaptiveAccount::of(epsilon, delta) }
-            .with(vec![way])?
-            .readable()
+        let account = AdaptiveAccount::of(epsilon, delta)?;
+        AdaptiveAccount { began: true, ways: vec![way], ..account }.readable()
     }
     /// For each filter that has admitted all releases so far, return its remaining room for losses.
     /// The field `rho` of each result is 0.
@@ -309,16 +303,17 @@ impl AdaptiveAccount {
         };
         ways.map(room).collect()
     }
-    /// Whether a release was charged, or the account was opened by
+    /// Return whether a release was charged, or the account was opened by
     /// [`reserving`](AdaptiveAccount::reserving).
     pub fn has_begun(&self) -> bool {
         self.began
     }
-    /// Whether the account would admit a release with this loss.
+    /// Return whether the account would admit a release with this loss.
     pub fn admits(&self, loss: &AdaptiveLoss) -> bool {
         self.clone().charge(loss).is_ok()
     }
-    /// Return the largest epsilon and delta that one more release can have, rounded down.
+    /// Return the epsilon and delta that remain in the filter with the most room, rounded down. The
+    /// epsilon is for a pure loss and Gaussian noise together.
     ///
     /// # Errors
     /// The errors of the computation.
@@ -358,10 +353,10 @@ impl AdaptiveAccount {
     }
     /// Choose the way to divide delta. The choice depends on the first release. If this release has
     /// Gaussian noise, choose the way for Gaussian noise. If the release is a choice, choose the
-    /// way that `renyi_first` returns. If the release has a pure loss and the account is not for a
-    /// single release, compute three fractions: the fractions of the Gaussian filter, of the Renyi
-    /// filter and of the budget's epsilon that the loss would use up. Choose the way that belongs
-    /// to the smallest fraction. In all other cases, choose the last element of `self.ways`.
+    /// way that `renyi_first` returns. A pure loss would use up a fraction of the Gaussian filter,
+    /// of the Renyi filter and of the budget's epsilon. If the release has a pure loss and the
+    /// account is not for a single release, choose the way that belongs to the smallest fraction.
+    /// In all other cases, choose the last element of `self.ways`.
     fn way_of(&self, loss: &AdaptiveLoss) -> Result<Option<&Way>> {
         let (gaussian, others) = (self.ways.first(), self.ways.last());
         if loss.mu_squared.is_some() {

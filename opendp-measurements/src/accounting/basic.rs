@@ -107,10 +107,11 @@ impl Basic {
         let members = self.members.iter().enumerate();
         members.map(|(i, member)| delta_at(member, epsilon(i))).collect()
     }
-    /// The price is a weight of delta. All members have the same price. For each member, choose the
-    /// point at which epsilon plus the price times delta is least. Consider only prices at which
-    /// the sums of the epsilons and of the deltas of these points satisfy `fits`. Use the highest
-    /// of these prices if `highest` is true, and otherwise the lowest.
+    /// The price is a weight of delta. The code searches for the logarithm of the price. All
+    /// members have the same price. For each member, choose the point at which epsilon plus the
+    /// price times delta is least. Consider only prices at which the sums of the epsilons and of
+    /// the deltas of these points satisfy `fits`. Use the highest of these prices if `highest` is
+    /// true, and otherwise the lowest.
     fn at_best_price(
         &self,
         points_of: impl Fn(&CurvePoints) -> &Vec<EpsilonDelta>,
@@ -140,8 +141,8 @@ impl Basic {
         }
         Ok(found)
     }
-    /// Choose points in the same way as `at_best_price`. Then replace points of members. If
-    /// `highest` is true, the new point of a member has a smaller delta than the old point.
+    /// Choose points of the curves by `at_best_price`. Then replace the points of single members.
+    /// If `highest` is true, the new point of a member has a smaller delta than the old point.
     /// Otherwise the new point has a smaller epsilon. Replace a point only if the sums still
     /// satisfy `fits`.
     fn at_points(

@@ -4,8 +4,8 @@
 use opendp_core::Result;
 use opendp_core::arith::Exact;
 
-/// Return an upper bound on the `mu^2` of choices by Gumbel noise. Here `rho` is the loss of the
-/// choices under zero-concentrated divergence. The bound is `mu^2 = pi rho`, rounded up.
+/// Return an upper bound on the `mu^2` of choices by Gumbel noise. Here `rho` is the
+/// zero-concentrated loss of the choices. The bound is `mu^2 = pi rho`, rounded up.
 ///
 /// # Precondition
 /// The release is one choice, or an adaptive composition of choices. A choice has the range `r` if

@@ -13,8 +13,8 @@ use super::discrete_loss::DiscreteLoss;
 use super::elementary::{U, exp, exp_m1, ln, ln_1p, sum};
 use super::plan::each;
 
-/// The tilted convolution of measures on one grid. Each measure occurs as many times as its power
-/// states. The result covers an interval of losses, the window.
+/// The tilted convolution of powers of measures on one grid. The result covers an interval of
+/// losses, the window.
 #[derive(Debug)]
 pub(crate) struct Convolution {
     step: f64,
@@ -321,7 +321,7 @@ impl Convolution {
     pub(crate) fn delta_below(&self, epsilon: f64) -> f64 {
         let epsilon = epsilon + self.shift * (1.0 + 1e-9);
         let (sum, rounding, weights) = self.sums(epsilon);
-        // A cyclic transform adds mass from outside the window at losses inside. So subtract it.
+        // The cyclic transform adds mass from outside the window. So subtract this mass.
         let inside = sum - rounding - self.error * weights - self.outside;
         (self.factor(epsilon, -1.0) * inside).clamp(0.0, 1.0) * (1.0 - 8.0 * U)
     }
@@ -379,8 +379,8 @@ fn outside(parts: &[(DiscreteLoss, u64)], tilt: f64, (low, high): (f64, f64), li
         let mut best = 1.0f64;
         let guess = (-2.0 * ln(limit) / variance.max(1e-300)).sqrt();
         let shares = [1.0, 0.6, 1.5, 0.3, 0.1, 0.05].map(|share| share * guess);
-        // Below the window, two more tilts are tried: 0, and half the tilt. The bound at such a
-        // tilt can be smaller than the bounds from `shares`.
+        // Below the window, two more tilts are tried: 0, and half the tilt. The bounds at these
+        // tilts can be smaller than the bounds from `shares`.
         let to_zero = [tilt, 0.5 * tilt].into_iter().filter(|by| sign < 0.0 && 0.0 < *by);
         for by in shares.into_iter().chain(to_zero) {
             let by = sign * by.min(600.0 / widest);

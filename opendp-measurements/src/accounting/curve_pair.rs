@@ -93,7 +93,7 @@ impl Hull {
         }
         Hull::below(&hull)
     }
-    /// Return the measure whose profile is this hull, or a larger measure.
+    /// Return the measure whose profile is the given hull, or a larger measure.
     fn below(hull: &[(f64, f64, f64)]) -> Hull {
         let slope = |a: (f64, f64, f64), b: (f64, f64, f64)| (b.2 - a.2) / (b.1 - a.1);
         let last = hull.last().map_or(1.0, |point| point.2);

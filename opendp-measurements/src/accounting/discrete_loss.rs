@@ -38,9 +38,10 @@ impl DiscreteLoss {
     /// `x + h`. The mass `p` is divided between the two edges so that `q` stays the same. The upper
     /// edge gets `b = (p - q e^x) / (1 - e^-h)`. At the edges, the profile of the measure is exact.
     /// Between the edges, this profile is linear in `e^epsilon`. The true profile is convex in
-    /// `e^epsilon`, so it is at most this linear function. Bounds on the rounding errors and on the
-    /// errors of `p` and `q` are added, so that `b` and the total become larger. Outputs above the
-    /// grid get an infinite loss. Outputs below the grid get the lowest loss of the grid.
+    /// `e^epsilon`, so the true profile is at most this linear function. Bounds on the rounding
+    /// errors and on the errors of `p` and `q` are added, so that `b` and the total become larger.
+    /// Outputs above the grid get an infinite loss. Outputs below the grid get the lowest loss of
+    /// the grid.
     pub(crate) fn above(buckets: &Buckets, grid: &Grid) -> Self {
         let mut mass = vec![0.0; grid.count + 1];
         let widen = 1.0 + 2.0 * buckets.relative + ROUNDING;

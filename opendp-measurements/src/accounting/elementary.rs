@@ -1,10 +1,10 @@
 //! Elementary functions in plain floats with a proven error, for computations with many values.
 //!
-//! The directed functions of `arith` are as tight as possible, but each call takes microseconds. A
-//! loss distribution needs millions of values. A relative error of a few units in the last place is
-//! acceptable if a bound on this error is *known*. This bound is added to delta. All floating-point
-//! arithmetic of these functions is `+ - * /` on IEEE doubles. So the results of the functions are
-//! the same on every platform. `u = 2^-53` is the unit roundoff.
+//! The directed functions of `arith` have the smallest possible error, but each call takes
+//! microseconds. A loss distribution needs millions of values. A relative error of a few units in
+//! the last place is acceptable if a bound on this error is *known*. This bound is added to delta.
+//! All floating-point arithmetic of these functions is `+ - * /` on IEEE doubles. So the results of
+//! the functions are the same on every platform. `u = 2^-53` is the unit roundoff.
 
 /// A bound on the relative error of [`exp`] for arguments in `[-700, 700]`.
 #[cfg(test)]
@@ -106,8 +106,9 @@ fn power_of_two(k: i64) -> f64 {
 /// Write `x = 2^k m` with `m` within a factor `sqrt 2` of 1. Then `ln m = 2 atanh(s)` for
 /// `s = (m - 1) / (m + 1)`, and `|s| < 0.1716`. The numerator is exact, and the quotient is off by
 /// `2 u`. The first omitted term of the series is `2 s^25 / 25`, and it is below `2^-60 |s|`. The
-/// product `k * LN_2_HIGH` is exact. If `k != 0`, the magnitude of the sum `k ln 2 + ln m` exceeds
-/// `|ln m|`. So the error of `ln m`, relative to the sum, is smaller than relative to `ln m`.
+/// product `k * LN_2_HIGH` is exact. If `k != 0`, the magnitude of the sum `k ln 2 + ln m` is at
+/// least `|ln m|`. So the error of `ln m` relative to this sum is at most the error relative to
+/// `ln m`.
 #[inline]
 pub(crate) fn ln(x: f64) -> f64 {
     if !(0.0 < x) {
@@ -204,7 +205,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether a value is in an enclosure, up to a relative error.
+    /// Check whether a value is in an enclosure, up to a relative error.
     fn near(value: f64, low: f64, high: f64, error: f64) -> bool {
         let slack = error * low.abs().max(high.abs());
         low - slack <= value && value <= high + slack

@@ -71,8 +71,8 @@ impl FinitePair {
         }
         Ok(FinitePair { p: p.into(), q: q.into() })
     }
-    /// A bound on the error of a loss, which is the difference of two logarithms. The logarithms of
-    /// positive floats are at most 745 in magnitude.
+    /// A bound on the error of a loss. A loss is the difference of two logarithms. The logarithms
+    /// of positive floats are at most 745 in magnitude.
     const SHIFT: f64 = 1500.0 * LN_ERROR;
 
     fn list(&self) -> impl Iterator<Item = (f64, f64, f64)> {
@@ -108,8 +108,8 @@ impl DominatingPair for FinitePair {
     }
 }
 
-/// Randomized response: the output is the truth with probability `truth`, and otherwise one of the
-/// other categories.
+/// Randomized response: the output is the truth with probability `truth`. Otherwise, each of the
+/// other categories has the same probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RandomizedResponsePair {
     /// The probability of the truth, above 0 and below 1.
@@ -234,11 +234,11 @@ impl DominatingPair for ThresholdedPair {
 /// Discrete Laplace noise on one integer: `P[Z = z]` is proportional to `e^(-|z| / scale)`.
 ///
 /// The noise is log-concave. So this pair also dominates noise on vectors under the L1 distance.
-/// The proof is at [`LaplacePair`](super::LaplacePair). It also holds for integers, where the best
-/// tests compare the output with an integer, and choose at random if both are equal. Let `T_a` be
-/// the trade-off function of the shift by `a`. Each such test is a best test for the shift by `a`,
-/// for the further shift by `b`, and for the shift by `a + b`. So the trade-off function of the
-/// shift by `a + b` is again `T_b(1 - T_a)`.
+/// The proof is at [`LaplacePair`](super::LaplacePair). The proof also holds for integers. Then
+/// each best test compares the output with an integer, and chooses at random if they are equal. Let
+/// `T_a` be the trade-off function of the shift by `a`. Each of these tests is a best test for the
+/// shift by `a`, for the further shift by `b`, and for the shift by `a + b`. So the trade-off
+/// function of the shift by `a + b` is again `T_b(1 - T_a)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiscreteLaplacePair {
     /// The sensitivity: the largest difference of the true numbers on two neighbours.

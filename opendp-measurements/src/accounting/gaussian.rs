@@ -144,9 +144,9 @@ fn float(x: &Enclosure, bits: usize) -> Certified {
 /// Enclose the smallest epsilon at which Gaussian noise has at most this delta.
 ///
 /// # Errors
-/// `InvalidDistance` when `mu` is negative or delta is not from 0 to 1.
+/// `InvalidDistance` when `mu` is negative or NaN, or delta is not from 0 to 1.
 pub fn gaussian_epsilon(mu: f64, delta: f64) -> Result<Certified> {
-    check(delta)?;
+    check("delta", delta)?;
     let holds = |epsilon: f64| gaussian_delta(mu, epsilon).map(|found| found.upper <= delta);
     let fails = |epsilon: f64| gaussian_delta(mu, epsilon).map(|found| found.lower > delta);
     let upper = smallest(holds)?;
@@ -158,9 +158,10 @@ pub fn gaussian_epsilon(mu: f64, delta: f64) -> Result<Certified> {
 /// this `mu` is `(epsilon, delta)`-private.
 ///
 /// # Errors
-/// `InvalidDistance` when epsilon is negative or delta is not from 0 to 1.
+/// `InvalidDistance` when delta is not from 0 to 1, or when delta is below 1 and epsilon is
+/// negative or NaN.
 pub fn gaussian_mu(epsilon: f64, delta: f64) -> Result<Certified> {
-    check(delta)?;
+    check("delta", delta)?;
     if delta == 1.0 {
         return Ok(Certified { lower: f64::MAX, upper: f64::INFINITY });
     }
@@ -182,9 +183,9 @@ pub fn gaussian_mu(epsilon: f64, delta: f64) -> Result<Certified> {
 /// error of such a test (Dong, Roth, Su 2022).
 ///
 /// # Errors
-/// `InvalidDistance` when `mu` is negative or `alpha` is not from 0 to 1.
+/// `InvalidDistance` when `mu` is negative or not finite, or `alpha` is not from 0 to 1.
 pub fn gaussian_tradeoff(mu: f64, alpha: f64) -> Result<Certified> {
-    check(alpha)?;
+    check("alpha", alpha)?;
     if !(0.0 <= mu) || !mu.is_finite() {
         return Err(Error::InvalidDistance(format!(
             "mu: expected a finite number of at least 0, found {mu}"
@@ -217,16 +218,16 @@ pub fn gaussian_tradeoff(mu: f64, alpha: f64) -> Result<Certified> {
     Ok(Certified { lower, upper: normal_tail(mu - high - slack)?.upper })
 }
 
-fn check(delta: f64) -> Result<()> {
-    if (0.0..=1.0).contains(&delta) {
+fn check(name: &str, number: f64) -> Result<()> {
+    if (0.0..=1.0).contains(&number) {
         return Ok(());
     }
-    let reason = format!("delta: expected a number from 0 to 1, found {delta}");
+    let reason = format!("{name}: expected a number from 0 to 1, found {number}");
     Err(Error::InvalidDistance(reason))
 }
 
 /// Find by bisection the smallest float that satisfies a condition. All larger floats must also
-/// satisfy the condition.
+/// satisfy the condition. Return infinity if no finite float satisfies the condition.
 fn smallest(holds: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     if holds(0.0)? {
         return Ok(0.0);
@@ -276,7 +277,7 @@ mod tests {
             assert_eq!(concentrated_delta(f64::INFINITY, epsilon).unwrap(), 1.0, "{epsilon}");
         }
         // The exact delta is about 5.4e-225, and the upper bound must not be below it. The distance
-        // of the means is so large that the rounding error of the argument of the tail exceeds the
+        // of the means is very large, so the rounding error of the argument of the tail exceeds the
         // argument.
         let delta = gaussian_delta(1.1091873288530578e18, 6.151482652440907e35).unwrap();
         assert!(5.5e-225 <= delta.upper);

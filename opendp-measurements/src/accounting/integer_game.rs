@@ -51,7 +51,7 @@ pub(super) struct IntegerGame {
 /// outputs.
 const MOST_WORK: f64 = 1e7;
 /// If the number of releases times the square of the scale is at least this value, the recursion is
-/// not used. The bound of `Smoothing` is then as tight as the recursion.
+/// not used. In this case, the bound of `Smoothing` is equally tight.
 const MOST_NOISE: f64 = 4000.0;
 /// The largest allowed `m f`, for `m` releases with the failure `f`. Delta is enlarged by a share
 /// of about `m f`.
@@ -62,7 +62,7 @@ const BEYOND: f64 = 1e-7;
 
 impl IntegerGame {
     /// Compute all deltas of about `least` or more. Return `None` if the computation would take too
-    /// long, if the scale is too small for the distance, or if another bound is as tight (see
+    /// long, if the scale is too small for the distance, or if another bound is equally tight (see
     /// `MOST_NOISE`).
     pub(super) fn new(square: u64, scale: f64, count: u64, least: f64) -> Option<IntegerGame> {
         let (distance, times) = (square as f64, count as f64);

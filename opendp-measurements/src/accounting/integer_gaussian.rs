@@ -156,8 +156,9 @@ impl Smoothing {
             smooth = smooth.max(share.inf_mul(variance)?.inf_div(scale)?.inf_div(scale)?);
             log = roughness_of_all(square, scale, variance, count)?.inf_add(log)?;
         }
-        // If equal releases have a small scale, all later releases together can add more to the
-        // factor than the first release. So check `log`, the sum over all releases.
+        // The function `variance` considers one release. The terms of the other equal releases can
+        // add up to more than the term of this release, if the scale is small. So check `log`, the
+        // sum of all terms.
         if kinds.is_empty() || !(log <= 2.0 * excess) {
             return Ok(None);
         }
@@ -187,7 +188,8 @@ fn variance(square: f64, scale: f64, excess: f64) -> Option<f64> {
 /// For `count` equal releases, return an upper bound on the sum of all `h`. The proof at
 /// [`Smoothing`] defines `h`.
 fn roughness_of_all(square: f64, scale: f64, variance: f64, count: u64) -> Result<f64> {
-    // The bounds decrease from release to release, so each bound also holds for all later releases.
+    // As in the proof, releases are counted from the last release. A term decreases with the number
+    // of its release. So the term of release `ONE_BY_ONE` bounds the terms of all further releases.
     const ONE_BY_ONE: u64 = 32;
     let term = |before: u64| {
         let variance = variance + before as f64 * (scale * scale) * (1.0 - 1e-12);

@@ -100,7 +100,8 @@ mod tests {
     }
     #[test]
     fn a_sum_of_one_release_is_exact() {
-        // The total noise of one release is its noise. So its law is known without the theorem.
+        // For one release, the total noise is the noise of this release. So the law of the total
+        // noise is known without the theorem.
         let (scale, epsilon) = (2.0_f64, 1.1_f64);
         let weight = |z: i32| (-(f64::from(z) / scale).powi(2) / 2.0).exp();
         let all: f64 = (-90..=90).map(weight).sum();

@@ -49,7 +49,7 @@ impl fmt::Debug for IntegerVectorPair {
     }
 }
 
-/// A value of the noise has a probability below `e^-700` if its distance from the centre, divided
+/// A value of the noise has a probability below `e^-699.3` if its distance from the centre, divided
 /// by the scale, is above this number.
 const REACH: f64 = 37.4;
 
@@ -64,8 +64,8 @@ impl IntegerVectorPair {
     /// scale. The difference of two neighbours is a vector of integers whose squares add up to at
     /// most `square`. `square` is at least 1.
     ///
-    /// Return `None` if the scale is too small, if the distance exceeds the scale by more than a
-    /// small margin, or if too many losses must be listed.
+    /// Return `None` if the scale is too small, if the distance is at least about `sqrt(2)` times
+    /// the scale, or if too many losses must be listed.
     ///
     /// # Theorem
     /// Let `x` and `x + s` be two vectors of integers. Numbers that are equal in both vectors

@@ -43,9 +43,9 @@ pub(super) enum Target {
 ///   `(1 - e^-d)_+ <= e^(t' d)`. So two geometric series bound all repetitions.
 ///
 /// The envelope at a frequency bounds `|M| / M(t)` at this frequency and at all larger frequencies.
-/// The omitted frequencies add at most `M(t)` times the envelope at the last frequency that is not
-/// omitted, times the sum of `1 / (n h)^2` over the omitted frequencies. The computed sum errs by
-/// the errors of the waves (values of the transform).
+/// The omitted frequencies add at most `M(t)` times the envelope at the last used frequency, times
+/// the sum of `1 / (n h)^2` over the omitted frequencies. The computed sum errs by the errors of
+/// the waves (values of the transform).
 #[derive(Debug)]
 pub(super) struct Inversion {
     tilt: f64,

@@ -6,8 +6,8 @@
 //! better, the release is `mu`-GDP: Gaussian differentially private (Dong, Roth, Su 2022). Let `T`
 //! be the normal tail.
 
-use opendp_core::Result;
 use opendp_core::arith::{Directed, DirectedFloat};
+use opendp_core::{Error, Result};
 
 use super::gaussian::{gaussian_delta, normal_tail};
 use super::normal_mass::{MASS_ERROR, upper_tail};
@@ -135,7 +135,7 @@ fn gaussian_delta_above(mu: f64, epsilon: f64) -> Result<f64> {
 }
 
 /// Return an upper bound on delta at an epsilon, for a `pure`-DP mechanism composed with Gaussian
-/// noise of `mu`.
+/// noise of `mu`. If epsilon is below `pure`, the result is 1.
 ///
 /// Let `p = 1 / (1 + e^-pure)`, and let `D` be [`gaussian_delta`]. Delta is
 /// `p D(epsilon - pure) + (1 - p) D(epsilon + pure)`. The reason: the worst `pure`-DP mechanism is
@@ -144,8 +144,14 @@ fn gaussian_delta_above(mu: f64, epsilon: f64) -> Result<f64> {
 /// this loss.
 ///
 /// # Errors
-/// `InvalidDistance` when a number is negative or NaN.
+/// `InvalidDistance` when `pure` or epsilon is negative or NaN. `InvalidDistance` also when epsilon
+/// is at least `pure`, and `mu` is negative or NaN.
 pub fn joined_delta(pure: f64, mu: f64, epsilon: f64) -> Result<f64> {
+    if !(0.0 <= pure && 0.0 <= epsilon) {
+        return Err(Error::InvalidDistance(format!(
+            "expected a pure loss and an epsilon of at least 0, found {pure} and {epsilon}"
+        )));
+    }
     if pure == 0.0 {
         return gaussian_delta_above(mu, epsilon);
     }
@@ -261,6 +267,13 @@ mod tests {
                 assert!(exact.lower <= found, "{mu} {epsilon}: {found} {exact:?}");
                 assert!(found <= exact.upper * (1.0 + 2e-6), "{mu} {epsilon}: {found} {exact:?}");
             }
+        }
+    }
+    #[test]
+    fn a_negative_loss_is_refused() {
+        for (pure, epsilon) in [(-1.0, 1.0), (0.0, -1.0), (f64::NAN, 1.0), (0.0, f64::NAN)] {
+            let error = joined_delta(pure, 0.5, epsilon).unwrap_err();
+            assert_eq!(error.kind(), "InvalidDistance", "{pure} {epsilon}");
         }
     }
     #[test]

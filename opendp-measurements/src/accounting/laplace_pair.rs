@@ -278,8 +278,8 @@ mod tests {
         Account::new().with(Arc::new(pair), count)
     }
 
-    /// The function `mixed` replaces arguments above 700 by 700. For a larger epsilon, its result
-    /// is below the true loss.
+    /// The function `mixed` replaces arguments above 700 by 700. For a larger epsilon, the result
+    /// of `mixed` is below the true loss. So the method `most` must not use this result.
     #[test]
     fn the_largest_loss_of_a_sample_is_right_above_700() {
         for epsilon in [690.0, 699.0, 800.0, 1e6, 1e300] {

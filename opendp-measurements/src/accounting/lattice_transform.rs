@@ -48,8 +48,8 @@ impl TiltedLattice {
     /// the logarithmic derivative of this weight with respect to `w`, and the derivative of this
     /// logarithmic derivative.
     fn slopes(&self) -> (f64, f64) {
-        // Compute `x coth(w x)`. Also compute the negative of its derivative with respect to `w`,
-        // which is `(x / sinh(w x))^2`.
+        // Compute `x coth(w x)`. Also compute `(x / sinh(w x))^2`, the negative of the derivative
+        // of `x coth(w x)` with respect to `w`.
         let slopes_of = |x: f64| {
             let part = exp_m1(-2.0 * self.place() * x);
             let coth = -(2.0 + part) / part;

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 ///
 /// No thread waits while another thread computes the value. If threads waited, there could be a
 /// deadlock: a computation can divide its work among the workers of a pool, while these workers
-/// wait for its value. So several threads can compute the value at the same time. The first result
-/// is kept.
+/// wait for the value of this computation. So several threads can compute the value at the same
+/// time. The first result is kept.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memo<T>(OnceLock<T>);
 

@@ -84,10 +84,10 @@ pub(crate) fn tail(x: f64) -> f64 {
 /// the relative error of the difference is at most `(1 + r) / (1 - r) < 23` times the relative
 /// error of the tails.
 ///
-/// If such an interval contains 0, then it is wider than 1/8, and its mass is above 0.049: for a
-/// narrower interval with 0 inside, `|c|` is below 1/16, and the series is used. Here the mass is 1
-/// minus two tails, whose sum is below 1. So the relative error of the mass is again below 23 times
-/// the relative error of the tails.
+/// Suppose that the series is not used for an interval that contains 0. Then the interval is wider
+/// than 1/8: otherwise, `|c|` would be at most 1/16, and the series would be used. So the mass of
+/// the interval is above 0.049. The mass is computed as 1 minus two tails, whose sum is below 1. So
+/// the relative error of the mass is again below 23 times the relative error of the tails.
 #[inline]
 pub(crate) fn mass(centre: f64, width: f64) -> f64 {
     let c = centre.abs();

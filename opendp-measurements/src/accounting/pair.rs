@@ -26,8 +26,8 @@ impl Grid {
     /// overflow nor underflow as floats.
     pub const REACH: f64 = 690.0;
 
-    /// Make a grid with a given step that covers an interval of losses. Use as few buckets as
-    /// possible.
+    /// Make a grid with a given step that covers an interval of losses. Use the smallest possible
+    /// number of buckets.
     pub fn covering(step: f64, low: f64, high: f64) -> Self {
         let low = low.clamp(-Self::REACH, Self::REACH);
         let high = high.clamp(low, Self::REACH);
@@ -108,7 +108,7 @@ pub enum LogConcaveNoise {
 ///
 /// A pair with an empty `Debug` text equals only itself. For such an inner pair, the address of the
 /// pair is written. So outer pairs with different inner pairs have different texts. The outer pair
-/// keeps the inner pair, so no other pair gets this address as long as the outer pair exists.
+/// keeps the inner pair, so no other pair gets this address while the outer pair exists.
 pub(super) struct Inner<'a>(pub(super) &'a Arc<dyn DominatingPair>);
 impl fmt::Debug for Inner<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -144,8 +144,8 @@ pub trait DominatingPair: Debug + Send + Sync {
     fn most(&self) -> f64 {
         f64::INFINITY
     }
-    /// Whether the pair is only an upper bound on the loss of the mechanism. Such a pair gives no
-    /// lower bound on delta.
+    /// Return whether the pair is only an upper bound on the loss of the mechanism. Such a pair
+    /// gives no lower bound on delta.
     fn only_above(&self) -> bool {
         false
     }

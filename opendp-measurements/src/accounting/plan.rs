@@ -313,8 +313,8 @@ impl Window {
                     let other = losses.cumulants(tilt + by);
                     sign * ((other.0 - now.0 + needed) / by - now.1)
                 };
-                // For the low end of the window, also try a tilt of 0 and half of the tilt. They
-                // can give a narrower window than the tilts from `shares`.
+                // For the low end of the window, also try a tilt of 0 and half of the tilt. These
+                // tilts can give a narrower window than the tilts from `shares`.
                 let to_zero = [tilt, 0.5 * tilt].into_iter().filter(|by| sign < 0.0 && 0.0 < *by);
                 let shares = [1.3, 1.0, 0.6, 0.3, 0.1].map(|share| share * guess);
                 let best = shares.into_iter().chain(to_zero).map(reach);

@@ -20,15 +20,16 @@ pub(super) struct Pot {
     /// The delta at the budget's epsilon if all limits of the filter are reached.
     pub(super) failure: Exact,
     pub(super) failures_spent: Exact,
-    /// Whether the filter charges Gaussian noise by its epsilon and delta.
+    /// Whether the filter charges the epsilon of every release. If it does, it also charges the
+    /// delta of each release with a `mu^2`.
     pub(super) simple: bool,
     /// Whether the filter charges each loss by twice its `rho`. If it does, `squares_spent` is a
     /// sum of `2 rho`, and `squares` is the limit for this sum. For Gaussian noise, `2 rho` is
     /// `mu^2`.
     pub(super) concentrated: bool,
     /// The order `a` of a Renyi filter. The filter charges `2 / a` times the divergence of this
-    /// order, instead of `2 rho`. For Gaussian noise, this charge is also `mu^2`. A
-    /// concentrated filter can lack an order, because an older version wrote such filters to JSON.
+    /// order, instead of `2 rho`. For Gaussian noise, this charge is also `mu^2`. A concentrated
+    /// filter can lack an order, because an older version wrote such filters to JSON.
     pub(super) order: Option<Exact>,
     /// Whether the limits are planned for known releases. If they are, the filter charges the
     /// epsilon of each pure loss that fits into the remaining room for pure losses. For a pure loss
@@ -56,8 +57,8 @@ impl Pot {
         let (simple, concentrated, order) = (false, true, Some(order));
         Pot { squares, simple, concentrated, order, ..Pot::simple(Exact::ZERO, failure) }
     }
-    /// Make a filter that adds up epsilons. The filter also adds up the deltas of Gaussian noise.
-    /// The sum of these deltas is limited to `failure`.
+    /// Make a filter that adds up epsilons. The filter also adds up the deltas of releases with a
+    /// `mu^2`. The sum of these deltas is limited to `failure`.
     pub(super) fn simple(pure: Exact, failure: Exact) -> Self {
         Pot {
             pure,
@@ -100,11 +101,12 @@ impl Pot {
             && self.squares_spent <= self.squares
             && self.failures_spent <= self.failure
     }
-    /// Whether a pure loss is charged as a pure loss, and not as a `mu^2`. As a pure loss, it would
-    /// use up a share of the remaining room for pure losses. As a `mu^2`, it would use up a share
-    /// of the remaining room for Gaussian noise. Return true if two conditions hold: the loss
-    /// fits into the room for pure losses, and its share of this room is not larger than its share
-    /// of the room for Gaussian noise. If the limits are planned, the loss only has to fit.
+    /// Return whether to charge a pure loss as a pure loss, and not as a `mu^2`. As a pure loss, it
+    /// would use up a share of the remaining room for pure losses. As a `mu^2`, it would use up a
+    /// share of the remaining room for Gaussian noise. The result is true if two conditions hold.
+    /// First, the loss fits into the room for pure losses. Second, its share of this room is at
+    /// most its share of the room for Gaussian noise. If the limits are planned, the loss only has
+    /// to fit.
     fn rather_pure(&self, epsilon: &Exact, square: &Exact) -> bool {
         let (pure, squares) = (self.pure_left(), self.square_left());
         epsilon <= &pure && (self.planned || epsilon.times(&squares) <= square.times(&pure))

@@ -151,7 +151,7 @@ impl Account {
     }
 }
 
-/// Whether `count` releases with a pair are known only by the curve of the pair.
+/// Return whether `count` releases with a pair are known only by the curve of the pair.
 fn is_curve(pair: &Arc<dyn DominatingPair>, count: u64) -> bool {
     pair.between(count).is_none() && pair.integer_gaussian().is_none()
 }
@@ -212,7 +212,7 @@ pub(super) fn symmetric(profile: &PrivacyProfile) -> Option<Arc<dyn DominatingPa
     }
 }
 
-/// Whether the account of a profile has no releases, so that the profile has no loss.
+/// Return whether the account of a profile has no releases. Then the profile has no loss.
 pub(super) fn is_nothing(profile: &PrivacyProfile) -> bool {
     account(profile).is_some_and(|account| account.parts().is_empty())
 }
@@ -254,7 +254,7 @@ fn diluted(account: Account, profile: &PrivacyProfile, rate: f64) -> PrivacyProf
 /// [`profile_of_mixture`].
 ///
 /// # Errors
-/// The errors of the profile.
+/// Currently there are no errors.
 pub fn profile_of_poisson_sample(profile: &PrivacyProfile, rate: f64) -> Result<PrivacyProfile> {
     if rate >= 1.0 || is_nothing(profile) {
         return Ok(profile.clone());
@@ -273,7 +273,7 @@ pub fn profile_of_poisson_sample(profile: &PrivacyProfile, rate: f64) -> Result<
 /// in one direction follows from the bound in the opposite direction.
 ///
 /// # Errors
-/// The errors of the profile.
+/// Currently there are no errors.
 pub fn profile_of_mixture(profile: &PrivacyProfile, share: f64) -> Result<PrivacyProfile> {
     if share >= 1.0 || is_nothing(profile) {
         return Ok(profile.clone());

@@ -40,9 +40,9 @@ impl Rule {
     /// / n) (1 - 2 sum_j cos(2 j a) / (4 j^2 - 1))` for `j` from 1 to `n / 2`. Let `u` be the unit
     /// roundoff. An angle `2 j a` has a relative error of at most `4 u`. So its absolute error is
     /// at most `8 pi u j`, because `a <= pi`. This error, divided by `4 j^2 - 1`, bounds the change
-    /// of the term `j`. The sum of these changes is bounded by the following fact: the sum of all
-    /// `4 j / (4 j^2 - 1)` is less than `2 + ln n`. The moduli of the terms add up to at most 1, so
-    /// the sum of the terms has a rounding error of at most `n u`.
+    /// of the term `j`. The sum of all `4 j / (4 j^2 - 1)` is less than `2 + ln n`. This fact
+    /// bounds the sum of these changes. The moduli of the terms add up to at most 1, so the sum of
+    /// the terms has a rounding error of at most `n u`.
     fn new(n: usize) -> Rule {
         let size = n as f64;
         let mut least = f64::INFINITY;

@@ -115,7 +115,7 @@ pub fn concentrated_epsilon(rho: f64, delta: f64) -> Result<f64> {
 /// smaller `rho` is impossible.
 ///
 /// # Errors
-/// `InvalidDistance` when epsilon is negative or NaN; `Overflow` when the bound exceeds all floats.
+/// `InvalidDistance` when epsilon is negative or NaN.
 pub fn concentrated_rho_of_pure(epsilon: f64) -> Result<f64> {
     check_epsilon(epsilon)?;
     if epsilon == 0.0 || epsilon == f64::INFINITY {
@@ -255,7 +255,7 @@ fn epsilon_at(order: f64, curve: impl Fn(f64) -> Result<f64>, delta: f64) -> Res
 }
 
 /// Find an order near the root of an increasing function of `order - 1`. All orders of the search
-/// are so far above 1 that `order - 1` has at least five correct digits.
+/// exceed 1 by at least `e^-24`. So `order - 1` has at least five correct digits.
 fn root(increasing: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (-24.0, 690.0);
     for _ in 0..44 {

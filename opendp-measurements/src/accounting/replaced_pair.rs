@@ -160,7 +160,7 @@ impl ReplacedPair {
         Self::poisson_laplace(replaced, replaced, rate)
     }
 
-    /// Whether the noise is on real numbers.
+    /// Return whether the noise is on real numbers.
     pub(super) fn is_real(&self) -> bool {
         matches!(self.noise, Gaussian | Laplace)
     }

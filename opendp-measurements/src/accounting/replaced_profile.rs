@@ -33,7 +33,7 @@ use super::{
 /// Theorem 2).
 ///
 /// # Errors
-/// The errors of the profiles.
+/// Currently there are no errors.
 pub fn profile_of_replaced_sample(
     added: &PrivacyProfile,
     replaced: &PrivacyProfile,
@@ -115,7 +115,7 @@ fn at_split(
     // `whole` are rounded down. The bound does not decrease with `l`, so `rest` is rounded up. The
     // order of each divergence is rounded down, because a divergence does not increase with its
     // order. An order is a quotient of at least 1. The quotient stays at least 1 after rounding,
-    // because its numerator stays at least as large as its denominator.
+    // because the denominator stays at most the numerator.
     let without = epsilon.neg_inf_exp_m1()?.max(0.0).neg_inf_mul(1f64.neg_inf_sub(rate)?)?;
     let gathered = if without == 0.0 {
         share

@@ -301,7 +301,7 @@ impl SharePair {
         };
         account.with(pair, count.saturating_mul(times))
     }
-    /// Convert to JSON. The numbers are exact.
+    /// Convert the pair to JSON. The numbers are exact.
     pub fn to_json(&self) -> Json {
         match *self {
             SharePair::Private { epsilon, delta } => {
@@ -319,7 +319,7 @@ impl SharePair {
             SharePair::Choices { range, count } => json!({ "choices": [range, count] }),
         }
     }
-    /// Read from JSON.
+    /// Read a pair from JSON.
     ///
     /// # Errors
     /// `FailedCast` when the JSON does not have the form of [`to_json`](SharePair::to_json), and

@@ -119,9 +119,8 @@ impl SharedAccount {
         let reason = "the shares together exceed the budget; make their losses smaller";
         Err(Error::BudgetExceeded(reason.into()))
     }
-    /// Open an account whose shares have the given proportions, and are as large as the budget
-    /// allows. The [factor](SharedAccount::factor) of `shares` multiplies the losses of all
-    /// `shares`.
+    /// Open an account with the largest shares of the given proportions that the budget allows. The
+    /// [factor](SharedAccount::factor) of `shares` multiplies the losses of all `shares`.
     ///
     /// # Errors
     /// The errors of [`new`](SharedAccount::new).
@@ -176,10 +175,10 @@ impl SharedAccount {
         }
         Ok(composed(shares.iter()).delta_above(epsilon)? <= limit)
     }
-    /// Use a share for a release that has the pair `release`.
+    /// Use the share with the index `place` for a release that has the pair `release`.
     ///
     /// # Errors
-    /// `BudgetExceeded` when there is no such share, the share was used before, or its pair does
+    /// `BudgetExceeded` when no share has this index, the share was used before, or its pair does
     /// not dominate the release; `InvalidDistance` when a number of `release` is not allowed. In
     /// both cases, the account stays unchanged.
     pub fn charge(&mut self, place: usize, release: &SharePair) -> Result<()> {
@@ -272,8 +271,8 @@ impl SharedAccount {
     /// used twice.
     ///
     /// # Errors
-    /// `FailedCast` when the JSON was not written by [`to_json`](SharedAccount::to_json), and the
-    /// errors of [`new`](SharedAccount::new).
+    /// `FailedCast` when a field is missing or wrong, and the errors of
+    /// [`new`](SharedAccount::new).
     pub fn from_json(json: &Json) -> Result<Self> {
         let wrong =
             |name: &str| Error::FailedCast(format!("shares as JSON: `{name}` is missing or wrong"));

@@ -115,9 +115,9 @@ fn discrete_noise() {
         account_of(DiscreteLaplacePair { sensitivity: 1, scale: 1.0 }, 1).delta(0.0).unwrap();
     check(found, 0.46211715726, 1e-11);
 }
-/// The published value is 4.37775327652394. It exceeds the exact value by 0.013 %. The exact value
-/// is computed from the distribution of the sum of 100 discrete Gaussian numbers. The probabilities
-/// of this distribution are known to many digits.
+/// The published value, 4.37775327652394, exceeds the exact value by 0.013 %. The exact value is
+/// computed from the distribution of the sum of 100 discrete Gaussian numbers. The probabilities of
+/// this distribution are known to many digits.
 #[test]
 fn does_not_reproduce_a_loose_value_for_the_discrete_gaussian() {
     let pair = DiscreteGaussianPair { sensitivity: 1, scale: 10.0 };

@@ -15,7 +15,7 @@ use super::renyi::{
 /// One way to divide delta, with the resulting filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Way {
-    /// The part of delta that is reserved for the deltas of releases without Gaussian noise.
+    /// The part of delta that is reserved for the deltas of releases without a `mu^2`.
     pub(super) deltas: Exact,
     pub(super) spent: Exact,
     pub(super) pots: Vec<Pot>,
@@ -170,9 +170,10 @@ impl Way {
             let own = if pot.simple { pot.failure_left() } else { Exact::ZERO };
             return Ok((pure, deltas.plus(&own)));
         }
-        // Consider the composition of a pure loss `e` and noise. The delta of this composition at
-        // epsilon `e + x` is at least half of the delta of the noise alone at epsilon `x`. So the
-        // delta of the noise alone is at most twice the delta of the composition.
+        // Consider the composition of a pure loss `e` and noise. Randomized response has the loss
+        // `e` with a probability of at least 1/2. So the delta of this composition at epsilon
+        // `e + x` is at least half of the delta of the noise alone at epsilon `x`. So the delta of
+        // the noise alone is at most twice the delta of the composition.
         let own = if pure.is_zero() { pot.failure.clone() } else { pot.failure.plus(&pot.failure) };
         let noise = joined_epsilon(0.0, mu, own.to_f64_up())? * (1.0 - 4e-6);
         Ok((pure.plus(&Exact::from_f64(noise)?), deltas.plus(&pot.failure)))

@@ -6,7 +6,7 @@ use opendp_core::{Carrier, Domain, Error, Measure, Measurement, Metric, Result};
 
 use crate::accuracy;
 
-/// A released number (with noise), or several such numbers.
+/// A released number (with noise), or several released numbers.
 ///
 /// There are no intervals around a `usize`, the type of a chosen index. For a choice, the accuracy
 /// bounds the difference between the best score and the score of the chosen candidate.
@@ -20,7 +20,7 @@ pub trait Released: Carrier {
     ///
     /// # Errors
     /// `NotImplemented` when a bound is not known; `InvalidDistance` when the number of bounds is
-    /// neither 1 nor the number of released numbers.
+    /// not 1 and differs from the number of released numbers.
     fn intervals(&self, bounds: &[Option<f64>]) -> Result<Self::Intervals>;
 }
 
@@ -32,14 +32,18 @@ pub trait Released: Carrier {
 /// measurement. An error from an earlier clamp or sample is not included. The probability `alpha`
 /// is over the noise. The claim holds for every true number. If a release was selected because of
 /// its value, the interval is not valid. Each of the `n` intervals of a vector misses its number
-/// with probability at most `alpha / n`. By the union bound, the probability that any interval
-/// misses its number is at most `alpha`, even if the noises depend on each other. All ends are
-/// rounded outward. A released float is treated as the interval from the next smaller float to the
-/// next larger float. An end that exceeds all floats becomes infinite.
+/// with probability at most `alpha / n`. By the union bound, the probability that at least one
+/// interval misses its number is at most `alpha`, even if the noises depend on each other. All ends
+/// are rounded outward. A released float is treated as the interval from the next smaller float to
+/// the next larger float. An end that exceeds all floats becomes infinite.
 ///
 /// # Errors
-/// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when the accuracy of the
-/// measurement is not known; the errors of the measurement's accuracy function.
+/// * `InvalidDistance` when `alpha` is not in `(0, 1]`, or is too small to be divided by the number
+///   of intervals
+/// * `InvalidDistance` when the number of bounds that the measurement states is not 1 and differs
+///   from the number of released numbers
+/// * `NotImplemented` when the accuracy of the measurement is not known
+/// * the errors of the measurement's accuracy function
 ///
 /// # Example
 /// ```

@@ -119,12 +119,12 @@ impl Estimate {
     /// `alpha`. For example, the quotient of a sum and a count is a mean. If the interval of the
     /// divisor contains 0, or an end of an interval is infinite, the result contains all numbers.
     ///
-    /// Both numbers are in their [`simultaneous`] intervals except with probability `alpha`. Divide
-    /// each end of the first interval by each end of the second interval. Then the quotient of the
-    /// true numbers is between the least and the largest of these quotients.
+    /// The two true numbers are in their [`simultaneous`] intervals except with probability
+    /// `alpha`. Divide each end of the first interval by each end of the second interval. Then the
+    /// quotient of the true numbers is between the least and the largest of these quotients.
     ///
     /// # Errors
-    /// The errors of [`sum_of`].
+    /// The errors of [`simultaneous`].
     pub fn quotient(&self, divisor: &Estimate, alpha: f64) -> Result<(f64, f64)> {
         let both = simultaneous(&[self, divisor], alpha)?;
         let ((a, b), (c, d)) = (both[0], both[1]);
@@ -160,7 +160,8 @@ impl Estimate {
 /// with a probability of up to `alpha / n`, by the union bound.
 ///
 /// # Errors
-/// The errors of [`sum_of`].
+/// The errors of [`sum_of`]. `InvalidDistance` also when `alpha` is too small to be divided among
+/// the estimates.
 pub fn simultaneous(estimates: &[&Estimate], alpha: f64) -> Result<Vec<(f64, f64)>> {
     check(alpha)?;
     let independent = estimates.iter().enumerate().all(|(place, estimate)| {
@@ -199,8 +200,8 @@ mod tests {
         let twice = first.plus(&first).unwrap();
         assert_eq!(twice.value(), 6.0);
         assert!((twice.accuracy(0.05).unwrap() / (2.0 * alone) - 1.0).abs() < 1e-12);
-        // The control: for the sum of two independent noises, the bound is smaller than for twice
-        // the same noise.
+        // The control: the bound for the sum of two independent noises is smaller than the bound
+        // for twice one noise.
         let two = first.plus(&other).unwrap();
         assert!(two.accuracy(0.05).unwrap() < 1.7 * alone);
         let nothing = twice.minus(&first).unwrap().minus(&first).unwrap();

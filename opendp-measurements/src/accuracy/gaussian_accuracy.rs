@@ -30,9 +30,9 @@ pub(crate) fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result
 /// `Overflow` when the bound exceeds all floats.
 pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f64> {
     let noise = quantile(alpha)?.inf_mul(scale.value())?;
-    // On the finest lattice, half a step is not a float, so it is rounded up to the least positive
-    // float. All floats are on this lattice. So at scale 0, the release equals the true number, and
-    // half a step is not added.
+    // On the finest lattice, half a step is not a float, so half a step is rounded up to the least
+    // positive float. All floats are on this lattice. So at scale 0, the release equals the true
+    // number, and half a step is not added.
     let half = match power_of_two(k - 1) {
         0.0 if scale.value() == 0.0 => 0.0,
         0.0 => f64::from_bits(1),
@@ -51,7 +51,7 @@ pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f6
 /// `Overflow` when the bound exceeds all floats.
 pub(crate) fn discrete_accuracy(scale: Scale, alpha: f64) -> Result<f64> {
     // Up to 2^53, the subtraction of 1 is exact. For larger floats, the difference is rounded up,
-    // so it is still a bound.
+    // so the result is still a bound.
     beyond(scale, alpha)?.inf_sub(1.0)
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn beyond(scale: Scale, alpha: f64) -> Result<f64> {
     }
 }
 
-/// Find a `t` just above the least `t` with `P[|N| > t] <= alpha`, for a standard normal `N`.
+/// Find a number just above the least `t` with `P[|N| > t] <= alpha`, for a standard normal `N`.
 ///
 /// The search begins at `sqrt(2 ln(1 / alpha))` and moves down only to a `t` whose tail is certain
 /// to be small enough. The first value is such a `t`, because `P[|N| > t] <= exp(-t^2 / 2)` for all

@@ -104,7 +104,7 @@ impl Placed {
         let ratio = (step / scale).min(1e6);
         let laplace = self.kind.is_laplace();
         let first_half = -exp_m1(-ratio) / 2.0;
-        // A number is rounded to a positive grid point if it is above `begin` steps.
+        // A number is rounded to a positive grid point if the number is above `begin` steps.
         let begin = if rounding == Rounding::Nearest { 0.5 } else { 0.0 };
         // Item `m` of `half` bounds the probability that the noise, in units of a step, is between
         // `m + begin` and `m + 1 + begin`.
@@ -123,8 +123,8 @@ impl Placed {
         let beyond = if laplace { exp(-end) / 2.0 } else { tail(end) } * WIDEN + LOST;
         let mut masses: Vec<f64> = half.iter().rev().copied().collect();
         masses[0] += beyond;
-        // If numbers are rounded up, the mass between m and m + 1 is moved to m + 1, and the mass
-        // between -m - 1 and -m is moved to -m.
+        // If numbers are rounded up, the mass between m and m + 1 is moved to m + 1. The mass
+        // between -m - 1 and -m is then moved to -m.
         let mut first = 1 - count as i64;
         if rounding == Rounding::Nearest {
             let centre = if laplace { -exp_m1(-ratio / 2.0) } else { mass(0.0, ratio) };

@@ -106,7 +106,8 @@ impl Noise {
     /// Return an upper bound on `P[|Z| > t]`. Here `Z` is the noise plus the additional error.
     ///
     /// # Errors
-    /// `InvalidDistance` when `t` is not finite.
+    /// `Overflow` when `t` is not finite, or when the difference of `t` and the bound on the
+    /// additional error does not fit a float.
     pub fn beyond(&self, t: f64) -> Result<f64> {
         let t = t.neg_inf_sub(self.slack)?;
         if t < 0.0 {
@@ -116,8 +117,8 @@ impl Noise {
             return Ok(0.0);
         }
         let scale = Scale::new(self.scale)?;
-        // If `floor(t) + 1` is not a float, it is rounded down. The tail at a smaller number is
-        // larger, so the result is still an upper bound.
+        // If `floor(t) + 1` is not a float, this sum is rounded down. The tail at a smaller number
+        // is larger, so the result is still an upper bound.
         let next = t.floor().neg_inf_add(1.0)?;
         let tail = match self.kind {
             Kind::Laplace => laplacian_tail(scale, t)?,

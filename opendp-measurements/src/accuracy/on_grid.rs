@@ -74,9 +74,9 @@ impl OnGrid {
         }
         Ok(Some(OnGrid { placed, unit, exact: false }))
     }
-    /// Some integer noises are bounded by real noises plus 1 (see `is_bounded_by_reals`). So for
-    /// each of these noises, its weight is added to the bound on the sum. Return the sum of these
-    /// weights, in units of the grid, rounded up.
+    /// Return the number that must be added to the bound on the sum, in units of the grid. Some
+    /// integer noises are bounded by real noises plus 1 (see `is_bounded_by_reals`). The result is
+    /// the sum of the weights of these integer noises, rounded up.
     pub(super) fn shift(&self) -> Result<f64> {
         self.placed.iter().filter(|(placed, _)| placed.is_bounded_by_reals()).try_fold(
             0.0,
@@ -85,10 +85,10 @@ impl OnGrid {
             },
         )
     }
-    /// Choose the kind of rounding. Return a number of steps, and the chosen kind. If every uncut
-    /// noise is rounded to the nearest point of the grid, the true sum exceeds the rounded sum by
-    /// at most this number of steps, except with probability `alpha / 20000`. For other kinds of
-    /// rounding, the number is 0.
+    /// Choose the kind of rounding. Return a number of steps, and the chosen kind. Suppose that
+    /// every uncut noise is rounded to the nearest point of the grid. Then, except with probability
+    /// `alpha / 20000`, the true sum exceeds the rounded sum by at most this number of steps. For
+    /// other kinds of rounding, the number is 0.
     ///
     /// The rounding errors of uncut noises are independent and have mean 0, by symmetry. Each
     /// rounding error is at most slightly more than half a step, because positions on the grid are
@@ -115,7 +115,8 @@ impl OnGrid {
         .sum()
     }
     /// Find the parameter at which Chernoff's bound on the quantile of the sum is smallest. Return
-    /// this parameter and this bound. Both are approximate, and are computed for continuous noise.
+    /// this parameter and this bound. The two numbers are approximate, and are computed for
+    /// continuous noise.
     pub(super) fn chernoff(&self, alpha: f64) -> (f64, f64) {
         let scales: Vec<_> = self
             .placed

@@ -193,8 +193,7 @@ fn largest(upper: f64, fits: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     }
     let (mut good, mut bad) = (0.0_f64, upper);
     loop {
-        // Halve the scale until the check succeeds for it. In this way, very small scales are
-        // found.
+        // Until a check succeeds, halve the scale. In this way, very small scales are found.
         let middle = if good == 0.0 { bad / 2.0 } else { good + (bad - good) / 2.0 };
         if middle <= good || bad <= middle {
             return Ok(good);

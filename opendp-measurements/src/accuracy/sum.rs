@@ -61,7 +61,7 @@ impl Term {
 /// ```
 /// use opendp_measurements::Scale;
 /// use opendp_measurements::accuracy::{Noise, Term, Weight, sum_of};
-/// // The mean of three noisy numbers of different noise.
+/// // The mean of three noisy numbers: two with Laplace noise, and one with Gaussian noise.
 /// let third = Weight::new(1, 3)?;
 /// let mean = [
 ///     Term::new(Noise::laplace(Scale::new(1.0)?)).weighted(third).times(2),
@@ -119,10 +119,10 @@ pub fn sum_of(terms: &[Term], alpha: f64) -> Result<f64> {
 /// Merge Gaussian noises on real numbers into one noise. Return `None` if there is no such noise,
 /// or if some noise is discrete or cut off.
 ///
-/// The scale of the merged noise is rounded up. This has the same effect as additional independent
-/// Gaussian noise. All noises are symmetric and unimodal, so their sum is also symmetric and
-/// unimodal (Wintner). So the additional noise does not decrease `P[|S| > t]` for any `t`
-/// (Anderson).
+/// The scale of the merged noise is rounded up. A larger scale has the same effect as additional
+/// independent Gaussian noise. All noises are symmetric and unimodal, so their sum is also
+/// symmetric and unimodal (Wintner). So the additional noise does not decrease `P[|S| > t]` for any
+/// `t` (Anderson).
 fn merged(noises: &[Term]) -> Option<Vec<Term>> {
     let (real, other): (Vec<Term>, Vec<Term>) =
         noises.iter().partition(|term| term.noise.kind == Kind::Gaussian && !term.noise.cut);
@@ -162,8 +162,8 @@ fn share(noises: &[Term], alpha: f64) -> Result<f64> {
     )))
 }
 
-/// Find a `t` with `P[any |w Z| > t] <= alpha` for independent noises `Z`, each with its weight
-/// `w`.
+/// Find a `t` with `P[max |w Z| > t] <= alpha`. The maximum is over independent noises `Z`, each
+/// with its weight `w`.
 ///
 /// The result is close to the least such `t`. The noises are independent. So the probability that
 /// all `|w Z|` are at most `t` is the product of the probabilities for the single noises.

@@ -156,8 +156,8 @@ impl AmplifiableMeasure for MaxDivergence {
         let loss = || {
             let with = share.inf_mul(added.inf_exp_m1()?)?.inf_ln_1p()?;
             // In the worst case, one of the two records of a replacement multiplies the likelihood
-            // of an outcome by e^added, and the other record multiplies this likelihood by
-            // e^(added - replaced).
+            // of an outcome by `e^added`. The other record multiplies this likelihood by
+            // `e^(added - replaced)`.
             let less = -added.neg_inf_sub(replaced)?.neg_inf_exp_m1()?;
             with.inf_sub((-share.inf_mul(less)?).neg_inf_ln_1p()?)
         };
@@ -296,8 +296,7 @@ where
 /// populations.
 ///
 /// # Errors
-/// * `MakeMeasurement` when the domain does not fix the size of the sample, or when its members,
-///   such as texts, do not consist of records
+/// * `MakeMeasurement` when the members of the domain do not consist of a fixed number of records
 /// * `MakeMeasurement` when the population is smaller than the sample, or larger than 2^53
 /// * `MakeMeasurement` when the metric does not count replaced records
 /// * `MakeMeasurement` when the measurement has a loss at distance 0
@@ -340,8 +339,7 @@ where
 }
 
 /// Return the map of a measurement that runs on a sample from `size` records. The map converts a
-/// distance to a number of replaced records, and then returns the loss for this number. Error
-/// messages use `name` as the name of the argument `size`.
+/// distance to a number of replaced records, and then returns the loss for this number.
 ///
 /// # Errors
 /// `MakeMeasurement`, as for [`make_population_amplification`].

@@ -102,8 +102,8 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// `q = 1 - (1 - rate)^k`, rounded up. If the measurement has the loss `(epsilon, delta)` at
 /// `d_in`, the loss on the sample is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This bound
 /// holds for a single pair of epsilon and delta, and for each point of a profile. If the measure
-/// has no delta, the loss on the sample is also at most `k` times the loss on the sample at one
-/// added or removed record.
+/// has no delta, there is a second bound: `k` times the loss on the sample at one added or removed
+/// record.
 ///
 /// If `size` is given, `k` is the number of replaced records that `d_in` allows: half of `d_in`,
 /// rounded down. The loss for one replaced record is at most the loss for one removed and one added
@@ -117,8 +117,8 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// on the sample has the tightest known composition. The first case is one added or removed record,
 /// if the measurement adds Laplace or Gaussian noise, uses randomized response, or is known only as
 /// `(epsilon, delta)`-private. The second case is one replaced record, if the measurement adds
-/// Laplace or Gaussian noise. In all other cases, the composition uses one bound for both orders of
-/// the two data sets.
+/// Laplace or Gaussian noise. In all other cases, a composition uses one bound for both directions
+/// of the divergence.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. Keep the same shared records in both samples. Every record that is
@@ -139,12 +139,11 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// release on the kept shared records alone. The data of `B` and of `C` have one record more than
 /// the data of `A`. The data of `B` and of `C` differ by one replaced record.
 /// [`profile_of_replaced_sample`](crate::accounting::profile_of_replaced_sample) gives the profile.
-/// The documentation of `profile_of_replaced_sample` states a theorem. This theorem also gives the
-/// loss as a single pair of epsilon and delta. As in the theorem, let `c = (alpha - 1)(1 - rate)`.
-/// Use the theorem at the order `alpha` for which `c e^-a + alpha rate e^-r = rate`, and split
-/// `rate` into these two terms. This `alpha` is `e` to the power of the epsilon that the map
-/// states. For this `alpha` and this split, the first order of the theorem is `e^a`, and the second
-/// order is `e^r`.
+/// A theorem in the documentation of this function also gives the loss as a single pair of epsilon
+/// and delta. As in the theorem, let `c = (alpha - 1)(1 - rate)`. Use the theorem at the order
+/// `alpha` for which `c e^-a + alpha rate e^-r = rate`, and split `rate` into these two terms. This
+/// `alpha` is `e` to the power of the epsilon that the map states. For this `alpha` and this split,
+/// the first order of the theorem is `e^a`, and the second order is `e^r`.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the rate is 0, negative, above 1 or NaN
@@ -315,13 +314,13 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// `measurement` fixes the size of the sample. All samples of this size are equally likely.
 ///
 /// # Map
-/// Let `n` be the size of the sample, `k` the number of replaced records that `d_in` allows, and `q
-/// = min(1, k n / size)`. Let `(epsilon, delta)` be the loss of the measurement at `d_in`, or at
-/// one replaced record if `k = 1`. The loss on the sample is `(ln(1 + q (e^epsilon - 1)), q
-/// delta)`, rounded up. This bound holds for a single pair of epsilon and delta, and for each point
-/// of a profile. If the measure has no delta, the loss on the sample is also at most `k` times the
-/// loss on the sample at one replaced record. If the loss is a profile, the profile on the sample
-/// contains a distribution of the privacy loss, which compositions use.
+/// Let `n` be the size of the sample, `k` the number of replaced records that `d_in` allows, and
+/// `q = min(1, k n / size)`. Let `(epsilon, delta)` be the loss of the measurement at `d_in`, or at
+/// one replaced record if `k = 1`. The loss on the sample is
+/// `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This bound holds for a single pair of
+/// epsilon and delta, and for each point of a profile. If the measure has no delta, there is a
+/// second bound: `k` times the loss on the sample at one replaced record. If the loss is a profile,
+/// the profile on the sample contains a distribution of the privacy loss, which compositions use.
 ///
 /// # Proof
 /// The proof of `make_population_amplification` applies, with the data in place of the populations

@@ -53,20 +53,21 @@ use crate::composition::privacy_filter::{of_session, within};
 /// question `i` is at most the composition of `d_mids[..i]`. Question `i` is a function of the
 /// transcript before it. By the claim of question `i`, its loss is at most `map(d_in) <= d_mids[i]`
 /// for every such transcript. [`compose`](Measure::compose) requires bounds that hold for every
-/// transcript. The bounds `d_mids` are fixed before the first question, so no filter is needed. For
-/// interactive answers, there are two cases. If the measure is sequential, each conversation ends
-/// before the next conversation begins. The same induction then holds for whole conversations. If
-/// the measure is concurrent, the composition of the losses bounds the loss of interleaved
-/// conversations. For pure divergence, see Vadhan and Wang (2021). For approximate and Renyi
-/// divergence, see Lyu (2022) and Vadhan and Zhang (2023). Only the questions determine which
+/// transcript. The bounds `d_mids` are fixed before the first question, so no privacy filter is
+/// needed. For interactive answers, there are two cases. If the measure is sequential, each
+/// conversation ends before the next conversation begins. The same induction then holds for whole
+/// conversations. If the measure is concurrent, the composition of the losses bounds the loss of
+/// interleaved conversations. For pure divergence, see Vadhan and Wang (2021). For approximate and
+/// Renyi divergence, see Lyu (2022) and Vadhan and Zhang (2023). Only the questions determine which
 /// conversations end, so the end of a conversation reveals nothing about the data.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no `d_mids`, or losses in the measure do not compose
 /// * `NotImplemented` when losses in the measure cannot be compared and have no parts. Privacy
 ///   profiles are such losses
-/// * `FailedMap` when `d_in` or one of `d_mids` is not a distance, or when no two members are at a
-///   positive distance of at most `d_in`
+/// * `FailedMap` when `d_in` or one of `d_mids` is not a distance, or when
+///   [`Space::check_neighbours`](opendp_core::Space::check_neighbours) refuses `d_in`
+/// * `Overflow` when the composition of `d_mids` exceeds all floats
 /// * from the map: `FailedMap` when the distance exceeds `d_in`
 /// * from the session: the errors of [`Session::ask`](opendp_core::Session::ask)
 ///

@@ -10,7 +10,7 @@ use opendp_core::{
 
 use crate::composition::interactive::register_interactive;
 
-/// Make a measurement that answers questions as long as their total loss is within a budget.
+/// Make a measurement that answers questions while their total loss is within a budget.
 ///
 /// # Arguments
 /// * `odometer` - the odometer that answers the questions
@@ -74,8 +74,9 @@ use crate::composition::interactive::register_interactive;
 /// these questions, so a refusal reveals nothing about the data.
 ///
 /// # Errors
-/// * `FailedMap` when `d_in` is not a distance, or when no two members are at a positive distance
-///   of at most `d_in`; `InvalidDistance` when `d_out` is not a distance
+/// * `FailedMap` when `d_in` is not a distance, or when
+///   [`Space::check_neighbours`](opendp_core::Space::check_neighbours) refuses `d_in`;
+///   `InvalidDistance` when `d_out` is not a distance
 /// * from the map: `FailedMap` when the distance exceeds `d_in`
 /// * from the session: the errors of [`Session::ask`](opendp_core::Session::ask)
 ///

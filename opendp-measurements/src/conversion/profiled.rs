@@ -18,7 +18,7 @@ pub trait Profiled: Measure {
     /// Convert a loss to a profile, rounded up.
     ///
     /// # Errors
-    /// The errors of the accounting.
+    /// The errors of the function in [`accounting`](crate::accounting) that converts the loss.
     fn profiled(loss: &Self::Distance) -> Result<<Self::Profile as Measure>::Distance>;
 }
 impl Profiled for MaxDivergence {

@@ -27,8 +27,8 @@ impl RenyiMeasure for Approximate<RenyiDivergence> {}
 /// Let `r` be the loss of the measurement at `d_in`. This loss is a function: `r(a)` bounds the
 /// Renyi divergence of order `a`. For each epsilon, each order gives the bound
 /// `e^((a - 1)(r(a) - epsilon)) / (a - 1) * (1 - 1/a)^a` on delta, rounded up. A search between the
-/// orders `1 + e^-10` and `1 + e^20` returns the smallest bound that it finds. If `r` fails at an
-/// order, this order is ignored.
+/// orders `1 + e^-10.25` and `1 + e^20.25` returns the smallest bound that it finds. If `r` fails
+/// at an order, this order is ignored.
 ///
 /// # Proof
 /// Every order gives a bound (Canonne, Kamath, Steinke 2020, Proposition 12). So the result is a

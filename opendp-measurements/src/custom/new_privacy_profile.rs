@@ -142,7 +142,7 @@ mod tests {
         // The search for an epsilon evaluates enough points of the curve to find that delta rises.
         let rising = new_privacy_profile(|epsilon: f64| Ok(1.0 - 0.5 / (1.0 + epsilon))).unwrap();
         assert!(rising.epsilon(0.25).is_err());
-        // The increases of this curve are as small as rounding errors, so they are allowed.
+        // The increases of this curve are no larger than rounding errors, so they are allowed.
         let wobbles = |epsilon: f64| Ok(0.5 * (1.0 + 1e-15 * (1e3 * epsilon).sin()));
         let wobbles = new_privacy_profile(wobbles).unwrap();
         assert!((0..1000).all(|i| wobbles.delta(f64::from(i)).is_ok()));

@@ -22,11 +22,11 @@ pub enum Growth<MO: Measure> {
 
 /// A measure in which the loss of each step gives a bound on the loss of a whole path.
 ///
-/// An implementation makes one claim for every sequence of distributions. Let any two neighbours in
-/// the sequence be at most a given loss apart, in both directions. Let the number of steps be the
-/// number of distributions minus 1. The function that [`growth`](GroupMeasure::growth) returns
-/// computes a bound from the given loss and this number. The loss between the first and the last
-/// distribution is at most this bound.
+/// An implementation makes one claim for every sequence of distributions. Let any two consecutive
+/// distributions of the sequence be at most a given loss apart, in both directions. Let the number
+/// of steps be the number of distributions minus 1. The function that
+/// [`growth`](GroupMeasure::growth) returns computes a bound from the given loss and this number.
+/// The loss between the first and the last distribution is at most this bound.
 pub trait GroupMeasure: Measure {
     /// Return the function that bounds the loss of a path of steps.
     fn growth() -> Growth<Self>;

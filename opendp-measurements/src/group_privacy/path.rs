@@ -16,8 +16,8 @@ use opendp_core::{
 /// member and end with the second member. For each `i`, `z_i` and `z_(i+1)` are at most `step`
 /// apart. For this claim, it is not enough to divide a distance into equal parts. For example, take
 /// two data sets of three records that differ in one record. The symmetric distance between these
-/// data sets is 2. If all data sets have three records, a path with steps of length 1 does not
-/// exist, because two data sets of three records never have distance 1.
+/// data sets is 2. Suppose that all data sets have three records. Then two data sets never have
+/// distance 1. So a path with steps of length 1 does not exist.
 pub trait PathMetric: Metric {
     /// Return the unit of a domain: the length of the shortest step between two different members.
     ///

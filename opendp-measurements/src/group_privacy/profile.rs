@@ -41,7 +41,7 @@ pub(super) fn grouped(profile: &PrivacyProfile, steps: u32) -> PrivacyProfile {
         let table = table.get(|| Table::new(&profile));
         // For `steps` steps, the epsilons of points of the table add up to at most `table.end`
         // times `steps`. So a larger epsilon is reduced to this limit. Delta does not rise with
-        // epsilon, so the delta at a smaller epsilon is also a bound.
+        // epsilon, so the bound at this limit is also a bound at the larger epsilon.
         let epsilon = epsilon.min(table.end * f64::from(steps));
         table.divided(epsilon, steps).iter().fold(all.min(same(epsilon)), |least, way| {
             let found = table.add_up(way, epsilon, &profile).unwrap_or(1.0);

@@ -52,9 +52,9 @@ fn geometric(epsilon: f64) -> Vec<Vec<f64>> {
     };
     ends.clone().map(law).collect()
 }
-/// Return the laws of noisy counts. The noise `z` on integers has the weights
-/// `exp(-(z / s)^2 / 2)`. Only noisy counts from -120 to 125 are listed. All other weights are
-/// negligible.
+/// Return the laws of noisy counts on data sets with the counts 0 to 5. The noise `z` on integers
+/// has the weights `exp(-(z / s)^2 / 2)`. Only noisy counts from -120 to 125 are listed. All other
+/// weights are negligible.
 fn gaussian(s: f64) -> Vec<Vec<f64>> {
     let law = |true_count: i32| -> Vec<f64> {
         let weight = |told: i32| (-(f64::from(told - true_count) / s).powi(2) / 2.0).exp();
@@ -65,7 +65,7 @@ fn gaussian(s: f64) -> Vec<Vec<f64>> {
     (0..=5).map(law).collect()
 }
 /// Return distributions on two outcomes. From each distribution to the next, the probability of the
-/// first outcome grows as much as a loss of (epsilon, delta) permits.
+/// first outcome grows by the largest amount that a loss of (epsilon, delta) permits.
 fn leaking(epsilon: f64, delta: f64) -> Vec<Vec<f64>> {
     let mut p = 1e-3;
     let mut laws = vec![vec![p, 1.0 - p]];

@@ -55,14 +55,13 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// *The outermost interval.* This paragraph shows that the outermost interval of length 1, from
 /// `-t` to `1 - t`, has probability delta. Here, step `j` is the interval of the numbers that round
 /// to `-j`. The density is constant on each step. The outermost interval covers the fraction
-/// `theta` of step `k`, and the fraction `1 - theta` of step `k - 1`. Consider a distribution that
-/// covers all steps up to `k - 1` completely. Let `c_j` be the probability that this distribution
-/// gives to the numbers below `-1/2 - j`. Then `c_0 = c` and `c_(j+1) = b (c_j - delta)`. For `j`
-/// from 1 to `k - 1`, step `j` has probability `c_(j-1) - c_j = D b^j`. For `j = 1`, this formula
-/// holds because `c - b (c - delta) = D b`. For larger `j`, the formula follows by induction. Below
-/// step `k - 1`, the probability `c_(k-1) = theta D b^k` is left. This probability fills the
-/// fraction `theta` of step `k`. So the outermost interval has the probability `(1 - theta) D
-/// b^(k-1) + theta D b^k`. If `k > 1`, this sum equals `D b^(k-1) - c_(k-1) / b + c_(k-1)`. Now
+/// `theta` of step `k`, and the fraction `1 - theta` of step `k - 1`. Let `c_0 = c` and
+/// `c_(j+1) = b (c_j - delta)`, as in [`CanonicalNoise`]. For `j` from 1 to `k - 1`, step `j` has
+/// probability `D b^j = c_(j-1) - c_j`. For `j = 1`, this formula holds because
+/// `c - b (c - delta) = D b`. For larger `j`, the formula follows by induction. By the definition
+/// of `theta`, `theta D b^k = c_(k-1)`. The outermost interval has the probability
+/// `(1 - theta) D b^(k-1) + theta D b^k`. If `k > 1`, this sum equals
+/// `D b^(k-1) - c_(k-1) / b + c_(k-1)`. Now
 /// `c_(k-1) / b = c_(k-2) - delta = D b^(k-1) + c_(k-1) - delta`. So the sum is delta. If `k = 1`,
 /// the sum equals `D - c / b + c = (1 - c) - c / b`. Because `c (1 + 1 / b) = 1 - delta`, this sum
 /// is also delta. If the noise is not bounded, then `P[N <= 1 - t]` in the first part of the proof
@@ -75,7 +74,7 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 ///
 /// # Errors
 /// * `MakeMeasurement` when an argument is out of range
-/// * `FailedMap` when a distance exceeds `d_in`
+/// * from the map: `FailedMap` when a distance exceeds `d_in`, or is negative or NaN
 ///
 /// # Example
 /// ```
@@ -167,7 +166,8 @@ mod tests {
     #[test]
     fn releases_at_the_largest_distance_obey_the_guarantee_and_no_smaller_one() {
         // The proof of `make_canonical_noise` bounds the delta of each event by `P[N <= s - t]`.
-        // The half line up to `s - t` reaches this bound. So it is enough to test half lines.
+        // The event that the noise is at most `s - t` reaches this bound. So it is enough to test
+        // half lines.
         let (epsilon, delta) = (0.7_f64, 0.05);
         let release = make_canonical_noise(space(), 3.0, (epsilon, delta)).unwrap();
         let draws = 50_000;

@@ -43,20 +43,20 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// `sum_i (x_i - y_i)^2 <= d_in^2`. A rotation does not change the law of `N`. After a suitable
 /// rotation, `x` and `y` differ in only one coordinate. So the real vectors `x + s N` and `y + s N`
 /// are `mu`-GDP (Dong, Roth, Su 2022, on the Gaussian mechanism). The release of a member is a
-/// function of the real vector of this member, and a function does not improve any test (the same
-/// article, on post-processing). For floats, the proof of [`make_gaussian`](crate::make_gaussian)
-/// gives this function. For integers, [`rounded_gaussian`] draws `r = floor(s N + 1/2)` exactly.
-/// `x_i` is an integer, so `x_i + r` is `floor(x_i + s N + 1/2)`. Saturation is a function that is
-/// applied to `x_i + r`, so it does not improve any test either. The Renyi divergence of the
-/// releases is at most the divergence of the real vectors (Bun, Steinke 2016, Proposition 1.6 and
-/// Lemma 2.2).
+/// function of the real vector of this member. A function of the vector does not improve any test
+/// (Dong, Roth, Su 2022, on post-processing). For floats, the proof of
+/// [`make_gaussian`](crate::make_gaussian) gives this function. For integers, [`rounded_gaussian`]
+/// draws `r = floor(s N + 1/2)` exactly. `x_i` is an integer, so `x_i + r` is
+/// `floor(x_i + s N + 1/2)`. Saturation is a function that is applied to `x_i + r`, so saturation
+/// also does not improve any test. The Renyi divergence of the releases is at most the divergence
+/// of the real vectors (Bun, Steinke 2016, Proposition 1.6 and Lemma 2.2).
 ///
 /// [`rounded_gaussian`]: crate::samplers::rounded_gaussian
 ///
 /// # Accuracy
-/// `scale t + 2^k / 2` bounds the error of a release. For floats, this bound does not include the
-/// error of the last step, which rounds to a float. Here, `t` is slightly above the least value
-/// with `P[|N| > t] <= alpha`, and `k = 0` for integers.
+/// With probability at least `1 - alpha`, the error of a release is at most `scale t + 2^k / 2`.
+/// Here, `t` is slightly above the least value with `P[|N| > t] <= alpha`. For integers, `k` is 0.
+/// For floats, this bound does not include the error of the last step, which rounds to a float.
 ///
 /// # Errors
 /// The errors of [`make_gaussian`](crate::make_gaussian).
@@ -67,8 +67,8 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// use opendp_measurements::{Scale, make_continuous_gaussian};
 /// let counts = Space::new(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new())?;
 /// let release = make_continuous_gaussian(counts, Scale::new(4.0)?, None)?;
-/// assert_eq!(release.map(&1)?, 0.03125); // rho; it is 1/4-GDP
-/// assert!((release.invoke(&1000)? - 1000).abs() < 100); // but with probability 1e-130
+/// assert_eq!(release.map(&1)?, 0.03125); // rho. The release is 1/4-GDP.
+/// assert!((release.invoke(&1000)? - 1000).abs() < 100); // fails with probability below 1e-130
 /// # Ok::<(), Error>(())
 /// ```
 pub fn make_continuous_gaussian<D, M>(

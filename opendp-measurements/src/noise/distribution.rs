@@ -18,7 +18,8 @@ use crate::samplers::{
     discrete_gaussian, discrete_laplace, rounded_gaussian,
 };
 
-/// A family of symmetric noise distributions, one for each scale. Its samplers are exact.
+/// A family of symmetric noise distributions, one for each scale. The samplers of the family are
+/// exact.
 ///
 /// At scale 0, no noise is added and nothing is drawn, so a source without random words is enough.
 pub trait NoiseDistribution: sealed::Sealed + 'static {
@@ -55,8 +56,8 @@ pub trait BigNoiseDistribution: NoiseDistribution {
 
 /// A number type that has noise of the distribution `N`.
 pub trait NoiseNumber<N: NoiseDistribution>: Atom {
-    /// The smallest and the largest allowed exponent of the lattice of the releases. `None` for
-    /// integers.
+    /// The smallest and the largest allowed exponent of the lattice of the releases. For integers,
+    /// this constant is `None`.
     const LATTICES: Option<(i32, i32)>;
     /// The noise of one scale, prepared for many draws.
     type Noise: Send + Sync + 'static;
@@ -139,7 +140,7 @@ macro_rules! floats {
             ) -> Result<Self, NoEntropy> {
                 let sum = noise.add(f64::from(finite(self)), source)?;
                 // Round the sum to the nearest float of the type. The spacing of the lattice is at
-                // least the smallest positive float, so a sum is rounded to zero only if it is
+                // least the smallest positive float, so a sum is rounded to zero only if the sum is
                 // zero. A zero sum is always `+0`, so no result is a negative zero. A sum beyond
                 // the largest or lowest finite float becomes this float.
                 Ok(finite(AsPrimitive::<$t>::as_(sum)))
@@ -150,7 +151,7 @@ macro_rules! floats {
 floats!(f32: -149, 127; f64: -1074, 1023;);
 
 /// Laplace noise `Z`. For integers, `P[Z = z]` is proportional to `exp(-|z| / scale)`. For floats,
-/// the density at `z` is proportional to the same expression.
+/// the density at `z` is proportional to `exp(-|z| / scale)`.
 #[derive(Clone, Copy, Debug)]
 pub struct Laplace;
 impl NoiseDistribution for Laplace {
@@ -175,7 +176,7 @@ impl BigNoiseDistribution for Laplace {
 }
 
 /// Gaussian noise `Z`. For integers, `P[Z = z]` is proportional to `exp(-z^2 / (2 scale^2))`. For
-/// floats, the density at `z` is proportional to the same expression.
+/// floats, the density at `z` is proportional to `exp(-z^2 / (2 scale^2))`.
 #[derive(Clone, Copy, Debug)]
 pub struct Gaussian;
 impl NoiseDistribution for Gaussian {

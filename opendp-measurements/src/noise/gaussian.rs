@@ -19,8 +19,8 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L2 distance
 /// * `scale` - the scale of the noise. For floats, `scale` is the standard deviation. For integers,
-///   the standard deviation is at most `scale`. For scales of at least 1, it is very nearly
-///   `scale`. At scale 0, no noise is added and nothing is drawn
+///   the standard deviation is at most `scale`. For scales of at least 1, the standard deviation is
+///   very nearly `scale`. At scale 0, no noise is added and nothing is drawn
 /// * `k` - the exponent of the lattice that float releases lie on. By default, `2^k` is about
 ///   `2^-40` times the scale, so rounding is negligible compared with the noise. Integers accept
 ///   only null or 0
@@ -78,10 +78,11 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// probabilities. The integral in place of `W(c)` does not depend on `c`. The actual release is a
 /// function of the real vector `x + s N`. First, [`gaussian`] returns the lattice point nearest to
 /// the *exact* real sum. [`gaussian`] rounds only after the addition, and uses as many digits of
-/// `N` as the rounding needs. Then the result is converted to the nearest float. Both steps read
-/// only the sum, so again the divergence does not grow, for every `k`. The data are never rounded
-/// before the noise is added, so no rounding increases the distance `d_in`. Each release is a point
-/// of a fixed lattice, so the bits of a release reveal only this point (compare Mironov 2012).
+/// `N` as the rounding needs. Then the result is converted to the nearest float. Both steps depend
+/// only on the sum, so again the divergence does not grow, for every `k`. The data are never
+/// rounded before the noise is added, so no rounding increases the distance `d_in`. Each release is
+/// a point of a fixed lattice, so the bits of a release reveal only this point (compare Mironov
+/// 2012).
 ///
 /// *Scale 0.* The release is a function of the data, so equal data give equal releases.
 ///
@@ -94,12 +95,12 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// [`gaussian`]: crate::samplers::gaussian
 ///
 /// # Accuracy
-/// For floats, `scale t + 2^k / 2` bounds the error of a release. This bound does not include the
-/// error of the last step, which rounds to a float. Here, `t` is slightly above the least value
-/// with `P[|N| > t] <= alpha`. For integers, the bound is the least integer `a` for which
-/// `P[|Z| > a] <= alpha` is certain. The accuracy of a vector is a list with one bound for each
-/// number. If the length of a vector is unknown or very large, the list contains this bound only
-/// once.
+/// With probability at least `1 - alpha`, the error of a release is at most the following bound.
+/// For floats, the bound is `scale t + 2^k / 2`, where `t` is slightly above the least value with
+/// `P[|N| > t] <= alpha`. This bound does not include the error of the last step, which rounds to a
+/// float. For integers, the bound is the least integer `a` for which `P[|Z| > a] <= alpha` is
+/// certain. The accuracy of a vector is a list with one bound for each number. If the length of a
+/// vector is unknown or very large, the list contains this bound only once.
 ///
 /// # Errors
 /// * `MakeMeasurement` when `k` is given for integers and is not 0

@@ -63,10 +63,10 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 /// 3.6). The actual release is a function of this vector. First, [`laplace`] returns the lattice
 /// point nearest to the *exact* real sum. [`laplace`] rounds only after the addition, and uses as
 /// many digits of `L` as the rounding needs. Then the result is converted to the nearest float.
-/// Both steps read only the sum. So again the loss does not grow, for every `k` (Dwork, Roth 2014,
-/// Proposition 2.1). The data are never rounded before the noise is added, so no rounding increases
-/// the distance `d_in`. Each release is a point of a fixed lattice, so the bits of a release reveal
-/// only this point (compare Mironov 2012).
+/// Both steps depend only on the sum. So again the loss does not grow, for every `k` (Dwork, Roth
+/// 2014, Proposition 2.1). The data are never rounded before the noise is added, so no rounding
+/// increases the distance `d_in`. Each release is a point of a fixed lattice, so the bits of a
+/// release reveal only this point (compare Mironov 2012).
 ///
 /// *Scale 0.* The release is a function of the data, so equal data give equal releases.
 ///
@@ -79,11 +79,12 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 /// [`laplace`]: crate::samplers::laplace
 ///
 /// # Accuracy
-/// For floats, `scale ln(1 / alpha) + 2^k / 2` bounds the error of a release. This bound does not
-/// include the error of the last step, which rounds to a float. For integers, the bound is the
-/// least integer `a` with `P[|Z| > a] <= alpha`, or slightly more because its computation rounds
-/// up. The accuracy of a vector is a list with one bound for each number. If the length of a vector
-/// is unknown or very large, the list contains this bound only once.
+/// With probability at least `1 - alpha`, the error of a release is at most the following bound.
+/// For floats, the bound is `scale ln(1 / alpha) + 2^k / 2`. This bound does not include the error
+/// of the last step, which rounds to a float. For integers, the bound is the least integer `a` with
+/// `P[|Z| > a] <= alpha`, or slightly more because its computation rounds up. The accuracy of a
+/// vector is a list with one bound for each number. If the length of a vector is unknown or very
+/// large, the list contains this bound only once.
 ///
 /// # Errors
 /// * `MakeMeasurement` when `k` is given for integers and is not 0

@@ -31,9 +31,10 @@ pub trait NoiseLoss<N: NoiseDistribution, MO: Measure>: Metric {
     /// # Errors
     /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound does not fit a float.
     fn loss(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance>;
-    /// Return the bound that [`loss`](Self::loss) computes, but without rounding. If `integers` is
-    /// `true`, return the bound that [`loss_of_integers`](Self::loss_of_integers) computes. The
-    /// result has one number for each [part](Measure::parts) of a loss. The default implementation
+    /// Return the bound that [`loss`](Self::loss) computes, but without rounding the result. If
+    /// `integers` is `true`, return the bound that [`loss_of_integers`](Self::loss_of_integers)
+    /// computes. The result has one number for each [part](Measure::parts) of a loss. An integer
+    /// distance that equals no float is first rounded up to a float. The default implementation
     /// returns the rounded bound.
     ///
     /// # Errors

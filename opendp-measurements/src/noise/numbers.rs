@@ -47,9 +47,8 @@ impl<T: Atom> Numbers for VectorDomain<AtomDomain<T>> {
 
 /// Replace an infinity by the largest or lowest finite number.
 ///
-/// This replacement does not increase the distance between any two numbers. NaN becomes 0. This
-/// case does not occur for a domain of numbers that is used with a metric, because such a domain
-/// does not contain NaN.
+/// This replacement does not increase the distance between any two numbers. NaN becomes 0. A domain
+/// of numbers that is used with a metric does not contain NaN.
 #[inline]
 pub(crate) fn finite<T: Number>(number: T) -> T {
     if number < T::FINITE_MIN {
@@ -63,11 +62,11 @@ pub(crate) fn finite<T: Number>(number: T) -> T {
     }
 }
 
-/// Replace every infinity as [`finite`] does.
+/// Replace every infinity and every NaN as [`finite`] does.
 pub(crate) fn all_finite<T: Number>(numbers: &[T]) -> Cow<'_, [T]> {
     // Each block of numbers is compared without an early exit, so that the processor can compare
     // several numbers at once. For NaN, both comparisons are false. So a NaN counts as not finite,
-    // and `finite` replaces it.
+    // and `finite` replaces the NaN.
     let within = |number: &T| (T::FINITE_MIN <= *number) & (*number <= T::FINITE_MAX);
     let all_within = |block: &[T]| block.iter().fold(true, |all, number| all & within(number));
     if numbers.chunks(512).all(all_within) {

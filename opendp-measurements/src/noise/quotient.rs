@@ -8,7 +8,7 @@ use opendp_core::{Error, Result};
 
 use crate::samplers::Dyadic;
 
-/// Divide a distance by a finite divisor that is not negative, rounding up once.
+/// Divide a distance by a finite divisor that is not negative, and round up once.
 ///
 /// The result is the smallest float that is at least the exact quotient. The distance 0 gives 0 for
 /// every divisor. Any other distance divided by 0 gives infinity.
@@ -31,7 +31,7 @@ where
     divide_integer(i128::inf_cast(d_in)?, divisor)
 }
 
-/// Compute half of the square of `d_in / divisor`, rounding up once.
+/// Compute half of the square of `d_in / divisor`, and round up once.
 ///
 /// The result is the smallest float that is at least the exact value. The distance 0 gives 0 for
 /// every divisor. Any other distance with the divisor 0 gives infinity.
@@ -121,8 +121,8 @@ fn divide_integer(d_in: i128, divisor: f64) -> Result<f64> {
     ratio(dividend, mantissa, -parts.exponent, || format!("{d_in} / {divisor}"))
 }
 
-/// Compute `2^shift dividend / divisor`, rounding up to a float once. If `divisor` is 0, the result
-/// is infinity.
+/// Compute `2^shift dividend / divisor`, and round up to a float once. If `divisor` is 0, the
+/// result is infinity.
 fn ratio(dividend: IBig, divisor: UBig, shift: i32, describe: impl Fn() -> String) -> Result<f64> {
     let bits = usize::try_from(shift.unsigned_abs()).unwrap_or_default();
     let by_zero = divisor.is_zero();

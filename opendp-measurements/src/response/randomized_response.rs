@@ -103,14 +103,14 @@ register! {
 /// # Proof
 /// Let `p = prob` and `q = (1 - p) / (k - 1)`. First, let the data be a category. By [`bernoulli`],
 /// the release is this category with probability exactly `p`. With probability `1 - p`,
-/// [`uniform_below`] chooses one of the other categories uniformly, so each of them has probability
-/// `q`. If the data is not a category, the release is each category with probability `1 / k`. The
-/// probability `1 / k` is the mean `(p + (k - 1) q) / k`. A mean is between the least and the
-/// largest of the averaged numbers. So for all data, every category has a probability between
-/// `min(p, q)` and `max(p, q)`. For every category, the ratio of its probabilities on two data sets
-/// is at most `max(p / q, q / p)`. A bound for each category is a bound for every event (Warner
-/// 1965; Kairouz, Oh, Viswanath 2016). Data at distance 0 are equal, so their releases have the
-/// same distribution.
+/// [`uniform_below`] chooses one of the other categories uniformly, so each other category has
+/// probability `q`. If the data is not a category, the release is each category with probability
+/// `1 / k`. The probability `1 / k` is the mean `(p + (k - 1) q) / k`. A mean is between the least
+/// and the largest of the averaged numbers. So for all data, every category has a probability
+/// between `min(p, q)` and `max(p, q)`. For every category, the ratio of its probabilities on two
+/// data sets is at most `max(p / q, q / p)`. A bound for each category is a bound for every event
+/// (Warner 1965; Kairouz, Oh, Viswanath 2016). Data at distance 0 are equal, so their releases have
+/// the same distribution.
 ///
 /// *Rounding.* `max(p / q, q / p)` is a quotient of two integers. The logarithm of this quotient is
 /// rounded up to a fraction with 192 binary digits. The error of this fraction is at most four
@@ -192,7 +192,7 @@ fn response<T: HashableAtom>(function: Function<T, T>, exact: Exact) -> Result<R
 /// Return a fraction that is an upper bound on `|ln(p (k - 1) / (1 - p))|`. `k` is the number of
 /// categories, and `p` is a probability from `1 / k`, rounded down to a float, to 1.
 ///
-/// If the logarithm is not 0, it is irrational, so the bound is rounded up. The bound has many more
+/// A logarithm that is not 0 is irrational, so the bound is rounded up. The bound has many more
 /// digits than a float. So in practice, a budget allows the same number of releases as with the
 /// exact logarithm.
 fn loss(prob: f64, count: u64) -> Result<Exact> {

@@ -32,9 +32,9 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 ///
 /// # Map
 /// The loss is 0 for `d_in = 0`. For other distances, the loss is `k ln((2 - f) / f)`, rounded up.
-/// If `(2 - 2f) / f`, rounded up, exceeds all floats, the loss is `746 k`, which is larger. `k` is
-/// the smaller of the size of the vectors and twice the limit on the number of ones. Without such a
-/// limit, `k` is the size of the vectors.
+/// If `(2 - 2f) / f`, rounded up, exceeds all floats, the loss is `746 k`, which is at least
+/// `k ln((2 - f) / f)`. `k` is the smaller of the size of the vectors and twice the limit on the
+/// number of ones. Without a limit, `k` is the size of the vectors.
 ///
 /// # Proof
 /// Two members of size `n` with at most `m` ones differ in at most `n` places. The members differ

@@ -50,8 +50,8 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 ///
 /// The place in the step is a uniform real `W`. In the steps `k` and `-k`, digits of `W` are drawn
 /// until they decide whether `W < theta`. With each digit, bounds of `theta` are computed with more
-/// precision. Then more digits are drawn until they decide to which float the sum rounds. Neither a
-/// probability nor `e^epsilon` is rounded.
+/// precision. Then more digits are drawn until they decide to which float the sum rounds. No
+/// probability is rounded, and `e^epsilon` is not rounded.
 #[derive(Clone, Debug)]
 pub struct CanonicalNoise {
     epsilon: Positive,
@@ -287,11 +287,11 @@ fn odds(b: &Enclosure, unit: &IBig) -> (IBig, Option<IBig>) {
     let hi = (b.1 < *unit).then(|| ceiling((unit + &b.1) << bits, &(unit - &b.1)));
     (lo, hi)
 }
-/// Divide numbers that are not negative, rounding up.
+/// Divide numbers that are not negative, and round up.
 fn ceiling(dividend: IBig, divisor: &IBig) -> IBig {
     (dividend + divisor - IBig::ONE) / divisor
 }
-/// Shift an integer to the right by `count` bits, rounding up.
+/// Shift an integer to the right by `count` bits, and round up.
 fn up(n: IBig, count: usize) -> IBig {
     fixed::ceil_shift(&n, count)
 }

@@ -48,8 +48,8 @@ use std::hint::black_box;
 /// constant. The total variation distance between the two distributions is at most `(n + 2) 2^-64`.
 /// If the sum alone is epsilon-differentially private, the time adds at most `1 + e^epsilon` times
 /// this distance to delta. The source of random words refills its buffer after a fixed number of
-/// words, for all data. The language does not guarantee any duration, and this documentation makes no
-/// claim about durations. The masks are hidden from the optimiser as far as the language permits.
+/// words, for all data. The language does not guarantee any duration, and does not guarantee that
+/// `black_box` hides the masks from the optimiser.
 ///
 /// Cost: a word and a few operations for each coin. At width 10^4, an addition draws 17 words.
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ pub struct CensoredLaplace {
 impl CensoredLaplace {
     /// Make a sampler for a scale and a width. Return `None` if the scale or the width is 0.
     ///
-    /// `None` means that every number of the interval stays as it is, and that nothing is drawn. A
+    /// `None` means that no number of the interval is changed, and that nothing is drawn. A
     /// negative scale counts as its magnitude. An infinite scale or NaN counts as the largest
     /// float, so such a mistake adds too much noise.
     pub fn new(scale: f64, width: u128) -> Option<Self> {
@@ -112,8 +112,8 @@ impl CensoredLaplace {
             magnitude |= u128::from(coin.flip(source)?) << place;
         }
         let beyond = mask(self.beyond.flip(source)?);
-        // A magnitude of 2^128 is replaced by the largest `u128`. Both magnitudes are at least the
-        // width of the interval, so the released number is the same for both.
+        // A magnitude of 2^128 is replaced by the largest `u128`. These two magnitudes are at least
+        // the width of the interval, so the released number does not change.
         let magnitude = magnitude.saturating_add(1) | beyond;
         Ok(Noise { negative, magnitude: magnitude & nonzero })
     }
@@ -207,7 +207,7 @@ enum Face {
     Nonzero,
     /// The coin shows a digit of the magnitude minus 1. The coin has the probability `r / (1 + r)`.
     Digit,
-    /// The coin has the probability `r`. It shows whether the magnitude minus 1 is at least `2^n`.
+    /// The coin shows whether the magnitude minus 1 is at least `2^n`. The probability is `r`.
     Beyond,
 }
 impl Probability {
@@ -303,14 +303,14 @@ mod tests {
         for scale in [5e-324, 1e-3, 0.5, 1.0, 1e9, f64::MAX] {
             for (face, power) in [(Face::Nonzero, 0), (Face::Digit, 127), (Face::Beyond, 4)] {
                 let probability = Probability { face, power, scale };
-                let mut outer = probability.enclose(10);
+                let (mut outer, mut precision) = (probability.enclose(10), 10);
                 for bits in [64, 128, 400] {
                     let inner = probability.enclose(bits);
-                    let shift = bits - 10;
+                    let shift = bits - precision;
                     assert!(inner.0 <= inner.1 && inner.1 <= &inner.0 + UBig::from(4_u8));
                     assert!((&outer.0 << shift) <= inner.1);
                     assert!(inner.0 <= (&outer.1 << shift));
-                    outer = probability.enclose(10);
+                    (outer, precision) = (inner, bits);
                 }
             }
         }

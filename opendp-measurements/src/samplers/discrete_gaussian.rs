@@ -12,9 +12,9 @@ use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Draw an integer `k` with probability proportional to `exp(-k^2 / (2 sigma^2))`.
 ///
-/// Return whether `k` is negative, and `|k|` saturated at `u128::MAX`. This saturation does not
-/// change a sum that is clamped to an integer type of at most 128 bits: see the proof of
-/// [`add_noise`](super::add_noise).
+/// Return whether `k` is negative, and the magnitude `|k|`. The magnitude saturates at `u128::MAX`.
+/// This saturation does not change a sum that is clamped to an integer type of at most 128 bits:
+/// see the proof of [`add_noise`](super::add_noise).
 ///
 /// For `1 <= sigma < 2^50`, the sampler uses `Strips`, an envelope of `e^(-x^2 / 2)` that is
 /// constant on intervals (the strips). A point `x` is drawn from the envelope, uniform in its
@@ -244,7 +244,8 @@ fn accept_candidate<S: RandomSource>(
 /// factors `1 ± 16v`, widened by the smallest normal float. These factors also cover the rounding
 /// of the two products. If a value underflows, its error is less than the smallest normal float. If
 /// a value overflows, the true value is above `2^1000`. Every finite upper bound of `E` is below
-/// `2^1000`. An infinite upper bound of `E` is not below an infinite value, so floats do not decide.
+/// `2^1000`. An infinite upper bound of `E` is not below an infinite value, so floats do not
+/// decide.
 #[inline]
 fn exponent_bounds(sigma: f64, y: f64) -> (f64, f64) {
     let d = if sigma >= 1.0 {
@@ -307,8 +308,8 @@ fn exponent_ratio(sigma: f64, magnitude: &UBig) -> (UBig, UBig) {
         let denominator = &mantissa << (2 * places + 1);
         (gap(y << (2 * places), mantissa), denominator)
     } else {
-        // The exponent is (y - sigma)^2 / (2 sigma^2). y and sigma are integers in the same unit,
-        // which is the smaller of 1 and the unit in the last place of sigma.
+        // The exponent is (y - sigma)^2 / (2 sigma^2). Here, y and sigma are integers in the same
+        // unit, which is the smaller of 1 and the unit in the last place of sigma.
         let (sigma, y) =
             if parts.exponent < 0 { (mantissa, y << places) } else { (mantissa << places, y) };
         let denominator = square(&sigma) << 1_usize;

@@ -10,9 +10,9 @@ use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Draw an integer `k` with probability proportional to `exp(-|k| / scale)`.
 ///
-/// Return whether `k` is negative, and `|k|` saturated at `u128::MAX`. This saturation does not
-/// change a sum that is clamped to an integer type of at most 128 bits: see the proof of
-/// [`add_noise`](super::add_noise).
+/// Return whether `k` is negative, and the magnitude `|k|`. The magnitude saturates at `u128::MAX`.
+/// This saturation does not change a sum that is clamped to an integer type of at most 128 bits:
+/// see the proof of [`add_noise`](super::add_noise).
 ///
 /// Let `E` be a standard exponential variable and `q = e^(-1 / scale)`. Then
 /// `P[floor(scale E) >= m] = P[E >= m / scale] = q^m`, so the magnitude `floor(scale E)` is

@@ -31,9 +31,9 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// some number of magnitude `f64::MAX` or more.
 ///
 /// Cost: about 35 ns and two words if `k` is from -966 to 970 and `sigma / 2^k < 2^50`, for every
-/// `x`. If `sigma / 2^k` is from `2^50` to `2^57`, the same holds for `|x / 2^k| < 2^62`. In other
-/// cases, a call takes about a microsecond. Integers decide the rounding with a probability of
-/// about `2^-51 + 2^-61 sigma / 2^k`.
+/// `x`. This cost also applies if `sigma / 2^k` is from `2^50` to `2^57` and `|x / 2^k| < 2^62`. In
+/// other cases, a call takes about a microsecond. Integers decide the rounding with a probability
+/// of about `2^-51 + 2^-61 sigma / 2^k`.
 ///
 /// # Errors
 ///

@@ -63,9 +63,9 @@ pub fn gumbel_argmax<T: Score, S: RandomSource>(
 /// that [`gumbel_argmax`] maximises. If there are fewer than `k` scores, return all indices.
 ///
 /// The result has exactly the distribution of `k` choices by [`gumbel_argmax`]. Each choice is made
-/// with fresh noise among the remaining candidates (Durfee, Rogers 2019, Lemma 4.2). The result has
-/// the distribution of Plackett and Luce. A decreasing function maps the sums to independent
-/// exponential variables of rates `w_i = exp(±s_i / temperature)`. With probability
+/// with fresh noise among the remaining candidates (Durfee, Rogers 2019, Lemma 4.2). This
+/// distribution is called the Plackett-Luce distribution. A decreasing function maps the sums to
+/// independent exponential variables of rates `w_i = exp(±s_i / temperature)`. With probability
 /// `w_i / sum w`, variable `i` is the least variable. The index of the least variable is
 /// independent of the value of this variable. Exponential variables are memoryless. So if the least
 /// value is subtracted from each of the other variables, the differences are again independent and

@@ -48,19 +48,19 @@ use weights::{SHORTFALL, Weights, high_product};
 /// to `w_|k|` (von Neumann 1951).
 ///
 /// The proof uses only the inequalities above. So the distribution does not depend on the choice of
-/// `A`, `p_j`, `t` and `b`. Certified bounds of the weights ensure the inequalities.
-/// `Weights::below` returns a lower bound on `2^128 w_j`, which is at least `2^128 w_j - 2^24`. This
-/// bound is multiplied by `2 A / 2^128` and rounded down to `p_j`. Because `2 A < 2^64`, `p_j` is at least `2 A w_j - (1 + 2^-40)`. In
-/// the rest and the tail, a lazily drawn uniform variable is compared with enclosures of `w_j`
-/// (Karney 2016, arXiv:1303.6257). As many digits as needed are drawn. The scale is the rational
-/// number that the float represents.
+/// `A`, `p_j`, `t` and `b`. Certified bounds of the weights ensure the inequalities. For `w_j`,
+/// `Weights::below` returns a bound from `2^128 w_j - 2^24` to `2^128 w_j`. This bound is
+/// multiplied by `2 A / 2^128` and rounded down to `p_j`. Because `2 A < 2^64`, `p_j` is at least
+/// `2 A w_j - (1 + 2^-40)`. In the rest and the tail, a lazily drawn uniform variable is compared
+/// with enclosures of `w_j` (Karney 2016, arXiv:1303.6257). Digits are drawn until they decide. The
+/// scale is the rational number that the float represents.
 ///
 /// # Cost
 ///
 /// A draw takes one word, and about 1 ns in addition to the time that this word takes. The
-/// probability of a draw outside of the table is at most about `2^-40`. For some scales, a table
+/// probability of a draw outside of the table is at most about `2^-39`. For some scales, a table
 /// with this probability would need more than `2^11` entries of 8 bytes. Then the table has `2^11`
-/// entries, and the probability is at most about `2^-20`. Draws outside of the table take
+/// entries, and the probability is at most about `2^-19`. Draws outside of the table take
 /// microseconds. The preparation of a table takes from 1 to 25 microseconds.
 #[derive(Clone, Debug)]
 pub struct IntegerTable {
@@ -101,8 +101,8 @@ impl IntegerTable {
     }
 
     fn new(weights: Weights) -> Option<Self> {
-        // The table lists the magnitudes below `first`. The entry after them, with the index
-        // `first`, represents all units outside of the table. So the magnitude `first` is the first
+        // The table lists the magnitudes below `first`. The next entry, with the index `first`,
+        // represents all units outside of the table. So the magnitude `first` is the first
         // magnitude of the tail.
         let first = |bits: u32| (1_u64 << bits) - 1;
         let enough = |bits: &u32| weights.part(0, first(*bits), FAR);

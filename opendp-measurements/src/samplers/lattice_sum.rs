@@ -25,7 +25,9 @@ pub(super) trait Landing: PartialEq + Sized {
     fn end(negative: bool) -> Self;
 }
 impl Landing for f64 {
-    /// If `|m| <= 2^53`, the exact product `m step` is a float. So only the addition rounds.
+    /// Convert the lattice point with one rounding. If `|m| <= 2^53`, the exact product `m step` is
+    /// a float, so only the addition rounds. Otherwise, `start / step + m` is computed as an
+    /// integer, and only the conversion of this integer to a float rounds.
     #[inline]
     fn near(start: f64, m: i64, step: f64) -> Option<Self> {
         if m.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS {
@@ -116,7 +118,7 @@ impl Fixed {
     ///
     /// If `|x| >= 2^(k + 52)`, then `x` is a lattice point. Otherwise, the sum of `|x|` and
     /// `2^(k + 52)` is rounded to a multiple of `2^k`, which is the unit in the last place of the
-    /// sum. The difference `x - start` is exactly a float, because this difference is a multiple of
+    /// sum. The difference `x - start` is exactly a float. Indeed, this difference is a multiple of
     /// the unit in the last place of `x`, and has a magnitude of at most `|x|`.
     #[inline]
     fn split(&self, x: f64) -> (f64, i64) {

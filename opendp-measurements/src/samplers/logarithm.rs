@@ -25,7 +25,7 @@
 ///
 /// Near `U = 1`, the computation uses the exact integer `2^64 - u`. So `hi` has full relative
 /// precision there. For `U >= 1/2`, and apart from the factors `1 ± 12v`, `lo` is smaller than `hi`
-/// by at most `2 / 2^bits`. This is twice the width of the interval of `U`.
+/// by at most `2 / 2^bits`. This difference is twice the width of the interval of `U`.
 ///
 /// Cost: about 6 ns for each call, if many calls are independent. The latency of one call is 25 ns.
 /// For at least 32 bits, the code has no branch except for digit 0.
@@ -53,7 +53,7 @@ pub fn neg_ln(digit: u64, bits: u32) -> (f64, f64) {
 /// The result `(lo, hi)` satisfies `lo <= ln x <= hi`. For 0, the result is the limit
 /// `(-inf, -inf)`. For infinity, the result is `(inf, inf)`. A subnormal argument is treated as the
 /// range from 0 to the least normal number. For other arguments, the bounds differ from `ln x` by a
-/// relative error of at most `20.1 * 2^-53`, also near `x = 1`.
+/// relative error of at most `22 * 2^-53`, also near `x = 1`.
 #[inline]
 pub fn ln(x: f64) -> (f64, f64) {
     if !(f64::MIN_POSITIVE..f64::INFINITY).contains(&x) {

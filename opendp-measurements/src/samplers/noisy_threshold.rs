@@ -74,9 +74,10 @@ fn bound_of<T: Score>(number: T) -> Bound {
 /// Decide whether a number with fresh noise is at least the noisy threshold, for numbers of any
 /// type.
 ///
-/// `kept` is the noise of the threshold. `above` states whether the number without noise is at least the threshold without noise. If both
-/// scales are 0, the result is `above`. `gap` contains a lower and an upper bound on the number
-/// minus the threshold, both without noise.
+/// `kept` is the noise of the threshold. `above` states whether the number without noise is at
+/// least the threshold without noise. If the number and the threshold have no noise, the result is
+/// `above`. `gap` contains a lower and an upper bound on the number minus the threshold, both
+/// without noise.
 fn reaches<S: RandomSource>(
     kept: &mut Option<Laplace>,
     above: bool,

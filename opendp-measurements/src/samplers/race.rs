@@ -119,7 +119,7 @@ impl<I, B: PartialOrd> Enclosed<I, B> {
 /// Sort items by their upper bounds, with the highest first. Then replace each lower bound by the
 /// smallest lower bound of this item and of all items before this item.
 ///
-/// Suppose that an item does not overlap the next item. Then this item and all items before it are
+/// Suppose that an item does not overlap the next item. Then this item and all earlier items are
 /// above all later items.
 fn rank<I, B: PartialOrd + Clone>(list: &mut [Enclosed<I, B>]) {
     list.sort_by(|a, b| b.upper.partial_cmp(&a.upper).unwrap_or(Ordering::Equal));

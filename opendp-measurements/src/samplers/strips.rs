@@ -76,8 +76,8 @@ pub(super) static EXPONENTIAL: LazyLock<Strips> =
 pub(super) static HALF_NORMAL: LazyLock<Strips> =
     LazyLock::new(|| Strips::new(Shape::HalfNormal, 0));
 
-/// Three envelopes of the half-normal density. A point that is drawn below an envelope can be moved
-/// by up to 1/32, 1/8 and 1/2, respectively, before it is compared with the density.
+/// Three envelopes of the half-normal density. A drawn point can be moved before the point is
+/// compared with the density. The three envelopes allow moves by up to 1/32, 1/8 and 1/2.
 pub(super) static ROUNDED: LazyLock<[Strips; 3]> =
     LazyLock::new(|| [1, 4, 16].map(|reach| Strips::new(Shape::HalfNormal, reach)));
 

@@ -61,17 +61,17 @@ use crate::{Scale, SelectionMeasure};
 /// 2020, for these probabilities; Dwork, Roth 2014, Claim 3.9, for the argument).
 ///
 /// *Zero-concentrated divergence.* [`gumbel_argmax`](crate::samplers::gumbel_argmax) returns `i`
-/// with probability exactly proportional to `exp(u_i / s)`. So `L_i = ln(P_u[i] / P_v[i])` is `(u_i
-/// - v_i) / s` plus a constant. All `L_i` are in an interval of length `r`. Let `K(t) = ln sum_i
-/// P_v[i] exp(t L_i)`. Then `K(0) = K(1) = 0`, because `P_u` and `P_v` are distributions. `K''(t)`
-/// is the variance of `L` under weights proportional to `P_v[i] exp(t L_i)`. In an interval of
-/// length `r`, a variance is at most `r^2 / 4`. So `r^2 t (t - 1) / 8 - K(t)` is convex with zeros
-/// 0 and 1, and at least 0 for `t > 1`. The Renyi divergence of order `a` is `K(a) / (a - 1) <= a
-/// r^2 / 8`. By symmetry this bound holds in both directions, so the loss is `r^2 / 8` (Cesar,
-/// Rogers 2021; for the range, Durfee, Rogers 2019). Permute-and-flip of loss `r` does not satisfy
-/// this bound, because the range of its `L_i` is up to `2 r`. A test compares the loss of
-/// permute-and-flip with `r^2 / 8`, and finds a larger loss. So the noise is different for the two
-/// measures.
+/// with probability exactly proportional to `exp(u_i / s)`. So `L_i = ln(P_u[i] / P_v[i])` is
+/// `(u_i - v_i) / s` plus a constant. All `L_i` are in an interval of length `r`. Let
+/// `K(t) = ln sum_i P_v[i] exp(t L_i)`. Then `K(0) = K(1) = 0`, because `P_u` and `P_v` are
+/// distributions. `K''(t)` is the variance of `L` under weights proportional to
+/// `P_v[i] exp(t L_i)`. In an interval of length `r`, a variance is at most `r^2 / 4`. So
+/// `r^2 t (t - 1) / 8 - K(t)` is convex with zeros 0 and 1, and at least 0 for `t > 1`. The Renyi
+/// divergence of order `a` is `K(a) / (a - 1) <= a r^2 / 8`. By symmetry this bound holds in both
+/// directions, so the loss is `r^2 / 8` (Cesar, Rogers 2021; for the range, Durfee, Rogers 2019).
+/// Permute-and-flip of loss `r` does not satisfy this bound, because the range of its `L_i` is up
+/// to `2 r`. A test finds a loss of permute-and-flip that exceeds `r^2 / 8`. So the noise is
+/// different for the two measures.
 ///
 /// *Scale 0.* At distance 0, all scores change by the same number. So the last of the best scores
 /// has the same index for both neighbours, and the releases are equal.

@@ -88,10 +88,11 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// sum divided by the scale. The removal of keys is post-processing.
 ///
 /// *Together.* Combine each of the two events with an independent coin, so that the probability of
-/// each event becomes exactly `1 - delta`. Then for every set `S` of releases, `P_x[S] <= delta +
-/// (1 - delta) P_x[S | E] <= delta + exp(epsilon) (1 - delta) P_y[S | F] <= delta + exp(epsilon)
-/// P_y[S]`. For this kind of approximation, see Bun, Steinke 2016, Section 8. For the mechanism,
-/// see Korolova, Kenthapadi, Mishra, Ntoulas 2009, and Wilson et al. 2020.
+/// each event becomes exactly `1 - delta`. Then for every set `S` of releases,
+/// `P_x[S] <= delta + (1 - delta) P_x[S | E]`. By the bound on the loss, this sum is at most
+/// `delta + exp(epsilon) (1 - delta) P_y[S | F] <= delta + exp(epsilon) P_y[S]`. For this kind of
+/// approximation, see Bun, Steinke 2016, Section 8. For the mechanism, see Korolova, Kenthapadi,
+/// Mishra, Ntoulas 2009, and Wilson et al. 2020.
 ///
 /// *The order.* The capacity of a map and the order of its keys depend on keys that were inserted
 /// or removed earlier. So two maps with the same keys can differ in their order and capacity. But
@@ -100,7 +101,7 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// *Rounding.* The quotient for `epsilon` is rounded up once. If `l0 linf` is computed in floats,
 /// this product is also rounded up. The tail `p` is a certified bound, and its argument is rounded
 /// down. `delta` is `-(exp(l0 ln(1 - p)) - 1)`. Each function is rounded in the direction that
-/// makes `delta` larger. `delta` is at most `l0 p`.
+/// makes `delta` larger. `delta` is at most `l0 p`, rounded up.
 ///
 /// # Accuracy
 /// For each key with a nonzero number in the data, the error of the noisy number is bounded as for
@@ -127,7 +128,7 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// // P[Z >= 4], because a count of 1 and noise of 4 make 5.
 /// assert_eq!(release.map(&(1, 1, 1))?, (1.0, 0.013389804932698453));
 /// let words = HashMap::from([("the".to_owned(), 1000), ("xyzzy".to_owned(), 1)]);
-/// assert!(release.invoke(&words)?.contains_key("the")); // but with probability exp(-995)
+/// assert!(release.invoke(&words)?.contains_key("the")); // fails with probability below exp(-995)
 /// # Ok::<(), Error>(())
 /// ```
 pub fn make_laplace_threshold<K, V, Q>(

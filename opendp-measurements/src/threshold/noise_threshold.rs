@@ -74,9 +74,10 @@ mechanisms! {
 /// * `k` - the exponent of the lattice that float releases lie on. Integers accept only null or 0
 ///
 /// # Precondition
-/// The precondition of [`make_laplace_threshold`](crate::make_laplace_threshold) for approximate
-/// max-divergence, and of [`make_gaussian_threshold`](crate::make_gaussian_threshold) for
-/// approximate zero-concentrated divergence.
+/// For approximate max-divergence, the precondition of
+/// [`make_laplace_threshold`](crate::make_laplace_threshold) applies. For approximate
+/// zero-concentrated divergence, the precondition of
+/// [`make_gaussian_threshold`](crate::make_gaussian_threshold) applies.
 ///
 /// # Postcondition
 /// For approximate max-divergence, the measurement is the same as the measurement of
@@ -85,9 +86,9 @@ mechanisms! {
 /// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Map
-/// The map of [`make_laplace_threshold`](crate::make_laplace_threshold) for approximate
-/// max-divergence, and of [`make_gaussian_threshold`](crate::make_gaussian_threshold) for
-/// approximate zero-concentrated divergence.
+/// For approximate max-divergence, this is the map of
+/// [`make_laplace_threshold`](crate::make_laplace_threshold). For approximate zero-concentrated
+/// divergence, this is the map of [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Proof
 /// For approximate max-divergence, this function calls the same internal function as
@@ -96,9 +97,9 @@ mechanisms! {
 /// arguments.
 ///
 /// # Errors
-/// The errors of [`make_laplace_threshold`](crate::make_laplace_threshold) for approximate
-/// max-divergence, and of [`make_gaussian_threshold`](crate::make_gaussian_threshold) for
-/// approximate zero-concentrated divergence.
+/// For approximate max-divergence, the errors are those of
+/// [`make_laplace_threshold`](crate::make_laplace_threshold). For approximate zero-concentrated
+/// divergence, the errors are those of [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Example
 /// ```

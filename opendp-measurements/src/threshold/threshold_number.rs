@@ -93,14 +93,17 @@ macro_rules! floats {
             fn reaches(self, threshold: Self) -> bool {
                 threshold <= self
             }
+            /// Compute a lower bound on the lattice point of a release that reaches the threshold.
+            /// Subtract half a lattice step and `change`.
+            ///
             /// Each release is the float nearest to a lattice point. Rounding preserves the order
             /// of numbers. So if a release reaches the threshold, its lattice point is above the
             /// float just below the threshold. This bound on the lattice point always holds. If the
             /// lattice step is at least the distance between this float and the threshold, no
-            /// lattice point is strictly between them. Then a better bound holds: the lattice point
-            /// is at least the first lattice point that is not below the threshold. The exact sum
-            /// of the number and its noise is at most half a lattice step below the lattice point
-            /// of the release.
+            /// lattice point is strictly between this float and the threshold. Then a better bound
+            /// holds: the lattice point is at least the first lattice point that is not below the
+            /// threshold. The exact sum of the number and its noise is at most half a lattice step
+            /// below the lattice point of the release.
             fn gap<Q: Number>(threshold: Self, change: Q, k: Option<i32>) -> Result<Option<f64>>
             where
                 f64: InfCast<Q>,
@@ -113,9 +116,9 @@ macro_rules! floats {
                 let k = k.unwrap_or(0);
                 let (step, below) = (power_of_two(k), f64::from(threshold.next_down()));
                 let point = if exact - below <= step {
-                    // Division and multiplication by a power of two are exact, unless they overflow
-                    // or underflow. If an operation overflows, or a quotient is rounded to 0, use
-                    // the threshold as the bound.
+                    // Division and multiplication by a power of two are exact, unless the operation
+                    // overflows or underflows. If an operation overflows, or a quotient is rounded
+                    // to 0, use the threshold as the bound.
                     let point = (exact / step).ceil() * step;
                     if point.is_finite() { point.max(exact) } else { exact }
                 } else {

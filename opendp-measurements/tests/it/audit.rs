@@ -1,10 +1,10 @@
-//! Black-box audits of mechanisms. An audit takes two neighbouring data sets that are chosen to
-//! have a large loss. The audit finds an event in half of the releases, and counts this event in
-//! the other half. The frequencies of the event must agree with the loss that the map claims. As a
-//! control, the same audit is applied to a mechanism with half of the noise, or with another fault.
-//! The audit must refute the claimed loss for this mechanism. Some constructors have no audit in
-//! this file. Examples are constructors that only call another constructor, and combinators that
-//! add up losses.
+//! Black-box audits of mechanisms. An audit takes two neighbouring data sets with a large loss
+//! between their releases. The audit finds an event in half of the releases, and counts this event
+//! in the other half. The frequencies of the event must agree with the loss that the map claims. As
+//! a control, the same audit is applied to a mechanism with half of the noise, or with another
+//! fault. The audit must refute the claimed loss for this mechanism. Some constructors have no
+//! audit in this file. Examples are constructors that only call another constructor, and
+//! combinators that add up losses.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -39,6 +39,7 @@ const SIGMAS: f64 = 6.0;
 
 /// A measure whose losses imply a bound on delta for each epsilon.
 trait Claim: Measure {
+    /// Return an upper bound on delta at `epsilon`.
     fn delta(loss: &Self::Distance, epsilon: f64) -> f64;
     /// Choose the epsilon for which the audit compares frequencies with the bound on delta.
     fn epsilon(loss: &Self::Distance) -> f64;

@@ -3,7 +3,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::disallowed_methods,
-    reason = "a test that cannot go on says so, and controls are as naive as what they stand for"
+    reason = "a test may panic, and a control may use naive methods on purpose"
 )]
 
 mod audit;

@@ -147,8 +147,8 @@ fn a_release_is_a_point_of_its_lattice_wherever_the_data_is() -> Result<()> {
         // Check that all releases are multiples of `2^exponent`. As the control, check that some
         // releases are not multiples of `2^(exponent + 1)`.
         assert_eq!(finest, exponent, "scale {scale}, k {k:?}");
-        // The noise is added before the rounding. So the rounding is postprocessing, and the loss
-        // has no extra term for the rounding.
+        // The exact sum of the data and the noise is rounded to the lattice. So the rounding is
+        // post-processing, and the loss has no extra term for the rounding.
         let loss = laplace.map(&1.0)?;
         assert!(1.0 / scale <= loss && loss <= (1.0 / scale).next_up());
     }

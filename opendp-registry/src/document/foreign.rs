@@ -27,7 +27,8 @@ fn fingerprint(name: &str, arguments: &Map<String, Json>) -> Fingerprint {
     KEYS.each_ref().map(|key| key.hash_one((name, arguments)))
 }
 
-/// Build a node.
+/// Build the object that a node describes. If the object of an equal node is stored, return this
+/// object.
 pub(super) fn call(builder: &mut Builder<'_>, node: &Map<String, Json>) -> Result<Constructed> {
     only(node, &["__function__", "__module__", "__kwargs__", "__version__"])?;
     let (name, none) = (text(node, "__function__")?, Map::new());
@@ -45,7 +46,7 @@ pub(super) fn call(builder: &mut Builder<'_>, node: &Map<String, Json>) -> Resul
     }
     Ok(made)
 }
-/// Build the object of a call.
+/// Build the object of a call, even if this object is stored.
 fn object(
     builder: &mut Builder<'_>,
     name: &str,
@@ -66,8 +67,8 @@ fn object(
 }
 
 /// Return the default input domain of a constructor. Return `None` if the constructor has no
-/// default, or if the arguments state the input domain. If there is a current space, the default is
-/// used only for `make_split_lines` and `make_split_dataframe`.
+/// default, or if the arguments state the input domain. [`object`] uses the default if there is no
+/// current space, and always for `make_split_lines` and `make_split_dataframe`.
 fn start(name: &str, arguments: &Map<String, Json>) -> Option<Json> {
     if arguments.contains_key("input_domain") {
         return None;

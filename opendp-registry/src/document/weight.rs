@@ -17,13 +17,13 @@ const MAX_MEMBERS: usize = 100_000;
 /// four bytes for each value. If all values of such a text are distinct, the text satisfies this
 /// condition, because most of the values need at least three characters and a comma.
 const MAX_VALUES: usize = 1 << 18;
-/// The number of plain values that together take as much memory as one object.
+/// One object takes about the memory of this number of plain values.
 const OBJECT: usize = 6;
 
 /// The reader of JSON returns an error for each text that is nested more deeply than this.
 const DEEPEST: usize = 128;
 
-/// Check that the parsed JSON would not need much more memory than the text.
+/// Check that a text has few values for its length, so that the parsed JSON needs little memory.
 pub(super) fn check_text(text: &str) -> Result<()> {
     let (mut values, mut depth, mut in_string, mut escaped) = (1_usize, 0_usize, false, false);
     for byte in text.bytes() {

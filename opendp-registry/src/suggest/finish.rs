@@ -71,7 +71,7 @@ impl Search<'_> {
         Ok(Suggestions { found, obstacles, calls: self.calls, whole: self.whole })
     }
 
-    /// Convert a release to the measure of the goal.
+    /// Convert a release to the measure of the goal. Add each result to `reached`.
     fn convert(&mut self, release: Release, depth: usize, reached: &mut Vec<Release>) {
         if *release.made.measure() == self.aim.measure {
             reached.push(release);
@@ -83,8 +83,9 @@ impl Search<'_> {
             }
         }
     }
-    /// Apply a conversion to a release. Return `None` if the conversion does not take the release,
-    /// or if facts are missing.
+    /// Apply the constructor at `place` in the families to a release, to convert its measure.
+    /// Return `None` if this is not possible: the constructor does not take the release, facts are
+    /// missing, no more calls are allowed, or the call returns an error.
     fn converted(&mut self, release: &Release, depth: usize, place: usize) -> Option<Release> {
         let arg = Arg::Made(release.made.clone().into());
         let member = |entry: &Entry| {

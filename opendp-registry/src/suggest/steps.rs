@@ -73,8 +73,10 @@ pub(super) struct Search<'a> {
     /// The obstacles, and the relation of each obstacle to the goal. The key is the name of the
     /// constructor that could not be used.
     obstacles: BTreeMap<String, (About, Obstacle)>,
+    /// The names of the constructors that are the last link of a found chain or release.
     done: BTreeSet<String>,
-    /// The output spaces and the statistics of the chains that were found earlier.
+    /// A text for each chain that was found earlier: its output space, its statistic and its field
+    /// `about`.
     seen: BTreeSet<String>,
     pub(super) calls: usize,
     pub(super) whole: bool,

@@ -7,8 +7,8 @@ use opendp_registry::Registry;
 
 const REVIEWED: &str = include_str!("../../catalogue.txt");
 
-/// Write the catalogue: one line for each name and choice of types. The text of the documentation
-/// is left out.
+/// Write the catalogue: one line for each constructor and choice of types, with all names of the
+/// constructor. The documentation is left out.
 fn catalogue() -> String {
     let registry = Registry::global();
     let mut lines = Vec::new();

@@ -187,6 +187,11 @@ fn a_name_has_one_function() {
     assert_eq!(error.kind(), "Ambiguous");
     assert!(error.to_string().contains("package a") && error.to_string().contains("package b"));
     assert_eq!(registry.add(addition("mine", "a")).unwrap_err().kind(), "Ambiguous");
+    // A second signature has another text. To add it again is an error, too.
+    let second =
+        || addition("mine", "a").parameter(Parameter::new::<i32>("upper", Some("7".into())));
+    registry.add(second()).unwrap();
+    assert_eq!(registry.add(second()).unwrap_err().kind(), "Ambiguous");
     let error = registry.add(addition("make_clamp", "rogue")).unwrap_err();
     assert!(error.to_string().contains("opendp-transformations"), "{error}");
     assert!(error.to_string().contains("rogue"), "{error}");

@@ -14,7 +14,7 @@ use crate::{Key, Tally};
 /// For each value that occurs, count the records with this value.
 ///
 /// # Arguments
-/// Only the type `TV` of the counts.
+/// There are no arguments except the type `TV` of the counts.
 ///
 /// # Precondition
 /// The input is a space of data sets in which records are added and removed.
@@ -23,7 +23,7 @@ use crate::{Key, Tally};
 /// The keys of the output are the values that occur among the records. The set of keys is private.
 /// A measurement may release this set only if the privacy loss of the measurement covers the
 /// release. Let `m` be the largest number such that `TV` represents every integer from 0 to `m`.
-/// The count of a key is the number of its records, or `m` if that number is larger.
+/// The count of a key is the number of records with this value. A count above `m` becomes `m`.
 ///
 /// # Map
 /// `d_out = (d_in, d_in, d_in)`. The three parts are bounds on the number of counts that change, on
@@ -79,7 +79,7 @@ register! {
             TV in [i32, i64, u32, u64, usize, f64] = i32;
 }
 
-/// The fold of `make_count_by`. The state is the count of each value that occurred.
+/// The fold of `make_count_by`. The state is a table with the count of each value that occurred.
 struct CountBy {
     /// A function that returns the type name of the counts.
     output_type: fn() -> TypeName,

@@ -203,9 +203,9 @@ impl<L: LongKey> Places<L> {
         Ok(range.unwrap_or(Places::Any(table)))
     }
 }
-/// Let `words` be the words of the categories. If all of them are in a short range, list the cell
-/// of each word in this range. A word that belongs to no category has cell zero. Return `None` if
-/// there are no words, or if the range is too long for the number of words.
+/// List the cell of each word in the smallest range that contains `words`, the words of the
+/// categories. A word that belongs to no category has cell zero. Return `None` if there are no
+/// words, or if the range is too long for the number of words.
 fn range<L>(words: Vec<u64>) -> Option<Places<L>> {
     let signed = || words.iter().map(|word| word.cast_signed());
     let (first, last) = (signed().min()?, signed().max()?);

@@ -14,24 +14,24 @@ use crate::{Key, count::table};
 /// Count the distinct values among the records.
 ///
 /// # Arguments
-/// Only the type `TO` of the count.
+/// There are no arguments except the type `TO` of the count.
 ///
 /// # Precondition
 /// The input is a space of data sets in which records are added and removed.
 ///
 /// # Postcondition
 /// Let `m` be the largest number such that `TO` represents every integer from 0 to `m`. The output
-/// is the number of different values that occur, or `m` if that number is larger. The output is
-/// never NaN.
+/// is the number of different values that occur. If there are more than `m` different values, the
+/// output is `m`. The output is never NaN.
 ///
 /// # Map
 /// `d_out = d_in`, cast to `TO` and rounded up.
 ///
 /// # Proof
-/// Each step adds or removes one record. A step changes at most one value from absent to present,
-/// or from present to absent. Two data sets at symmetric distance `d` are `d` such steps apart. So
-/// their numbers of distinct values differ by at most `d`. If each of two numbers is limited to at
-/// most `m`, the distance between them does not increase.
+/// Two data sets at symmetric distance `d` are `d` steps apart. Each step adds or removes one
+/// record. A step changes at most one value from absent to present, or from present to absent. So
+/// the numbers of distinct values in the two data sets differ by at most `d`. If each of two
+/// numbers is limited to at most `m`, the distance between them does not increase.
 ///
 /// If the size is known, the bound `d / 2` holds. In this case, `d` is even, and the two data sets
 /// are `d / 2` replacements apart. Each replacement changes the count by at most one. The map does

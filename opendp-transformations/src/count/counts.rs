@@ -17,8 +17,8 @@ impl Counts {
     pub(crate) fn new(cells: usize) -> Self {
         Counts(vec![[0; 2]; cells])
     }
-    /// For each item of `cells`, count one record in the cell with this index. A counter overflows
-    /// only after 2^64 records.
+    /// For each item of `cells`, count one record in the cell with this index. An index without a
+    /// cell is ignored. A counter overflows only after 2^64 records.
     #[inline]
     pub(crate) fn add(&mut self, cells: impl Iterator<Item = usize>) {
         for (turn, cell) in cells.enumerate() {
@@ -27,13 +27,14 @@ impl Counts {
             }
         }
     }
-    /// Add `records` to the count of one cell.
+    /// Add `records` to the count of one cell. An index without a cell is ignored.
     pub(crate) fn raise(&mut self, cell: usize, records: u64) {
         if let Some(counts) = self.0.get_mut(cell) {
             counts[0] = counts[0].wrapping_add(records);
         }
     }
-    /// Add the counts of `other`, cell by cell.
+    /// Add the counts of `other`, cell by cell. Return `FailedFunction` if the numbers of cells
+    /// differ.
     pub(crate) fn merge(&mut self, other: &Counts) -> Result<()> {
         if self.0.len() != other.0.len() {
             return Err(Error::FailedFunction(

@@ -28,7 +28,7 @@ pub trait Key: HashableAtom + Serialize + DeserializeOwned {
         if let Form::Word(word) = self.form() { word } else { 0 }
     }
 }
-/// The form in which a table stores a key. Keys with words are the fastest.
+/// The form in which a table stores a key. A table is fastest if its keys have words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form<L> {
     /// A number of 64 bits.
@@ -38,7 +38,7 @@ pub enum Form<L> {
     /// Any other value.
     Long(L),
 }
-/// A type of keys without a word and without a double word.
+/// A type for keys that have neither a word nor a double word.
 pub trait LongKey:
     Eq + Hash + Clone + Serialize + DeserializeOwned + Send + Sync + 'static
 {

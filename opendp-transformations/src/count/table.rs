@@ -1,4 +1,4 @@
-//! Hash tables that are as fast to fill as the speed of the memory allows.
+//! Hash tables that are fast to fill.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -31,9 +31,9 @@ impl<L: LongKey, V: Default + Copy> Table<L, V> {
     pub(crate) fn new() -> Self {
         Table::with_bits(FIRST_BITS, FIRST_BITS)
     }
-    /// Make an empty table. The table has few collisions as long as it contains at most `keys`
-    /// keys. `have_words` states whether the keys fit one word. Either all keys or no keys must fit
-    /// one word.
+    /// Make an empty table. The table has few collisions while it contains at most `keys` keys.
+    /// `have_words` states whether the keys fit one word. Either all keys or no keys must fit one
+    /// word.
     pub(crate) fn with_room(keys: usize, have_words: bool) -> Self {
         let bits = (usize::BITS - keys.saturating_mul(8).leading_zeros()).max(FIRST_BITS);
         let (words, doubles) = if have_words { (bits, FIRST_BITS) } else { (FIRST_BITS, bits) };
@@ -135,7 +135,7 @@ fn owned<L: Clone>(form: Form<&L>) -> Form<L> {
 #[cold]
 fn foreign(name: fn() -> TypeName) -> Error {
     Error::FailedFunction(format!(
-        "the partial result has a key that is not a `{}`: it is damaged",
+        "the partial result is damaged: it has a key that is not a `{}`",
         name()
     ))
 }
@@ -221,9 +221,11 @@ struct Words<W, V> {
     places: Vec<(W, V)>,
     len: usize,
     seed: u64,
+    /// The number of low bits of a hash that are dropped. The other bits choose a place.
     shift: u32,
 }
 
+/// The base-2 logarithm of the initial number of places.
 const FIRST_BITS: u32 = 6;
 
 impl<W: Word, V: Default + Copy> Words<W, V> {

@@ -17,11 +17,13 @@ pub(crate) type Words = Box<dyn Fn() -> String + Send + Sync>;
 /// column. Each new cell must depend only on the old cell of the same row.
 pub(crate) type NewCells<K> = Arc<dyn Fn(FrameChunk<'_, K>, &K) -> Result<Column> + Send + Sync>;
 
-/// Check that a column can have cells of type `T`.
+/// Check that the schema contains the column `name` with cells of type `T`. If there is no schema,
+/// there is nothing to check.
 pub(crate) fn has<K: HashableAtom, T: Cell>(domain: &DataFrameDomain<K>, name: &K) -> Result<()> {
     column::<K, T>(domain, name, "column_name").map(|_| ())
 }
-/// Cast the cells of a column. If the column is absent or has another type, return default values.
+/// Cast the cells of a column. If the column is absent or does not have type `I`, return default
+/// values of type `O`.
 pub(crate) fn cast_cells<K, I, O>(rows: FrameChunk<'_, K>, name: &K) -> Result<Column>
 where
     K: HashableAtom,
@@ -33,8 +35,9 @@ where
     made.resize(rows.rows(), O::default());
     Ok(Column::new(made))
 }
-/// Replace a column. `made` is the domain of the new cells. `check` checks the old column. This
-/// function is compiled once for all types of cells.
+/// Replace the column `name`. `made` is the domain of the new cells. `check` returns an error if a
+/// known schema does not contain the old column with the required type. This function is compiled
+/// once for all types of cells.
 pub(crate) fn replaced<K, M>(
     input: Space<DataFrameDomain<K>, M>,
     name: K,

@@ -84,7 +84,8 @@ register! {
 }
 
 /// Return the domain of the cells of a column, or `None` if there is no schema. If there is a
-/// schema, it must contain the column with the type `T`.
+/// schema without this column, or with another type than `T` for this column, return
+/// `MakeTransformation`. The error names the argument `argument`.
 pub(crate) fn column<K: HashableAtom, T: Cell>(
     domain: &DataFrameDomain<K>,
     name: &K,
@@ -184,7 +185,8 @@ pub(crate) mod tests {
         all.push(DataFrame::new(names).unwrap());
         all
     }
-    /// Check all laws of a function of frames. Check also that the function acts on each row alone.
+    /// Check all laws of a function of frames, and check that its map returns 3 for the distance 3.
+    /// Check also that the function acts on each row alone.
     #[track_caller]
     pub(crate) fn check<DO, MI, MO>(made: &Transformation<DataFrameDomain<String>, MI, DO, MO>)
     where

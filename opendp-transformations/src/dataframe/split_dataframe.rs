@@ -26,7 +26,7 @@ use crate::{make_create_dataframe, make_split_lines, make_split_records};
 ///
 /// # Proof
 /// This constructor chains [`make_split_lines`], [`make_split_records`] and
-/// [`make_create_dataframe`], so their proofs apply.
+/// [`make_create_dataframe`], so the proofs of these constructors apply.
 ///
 /// # Errors
 /// `MakeTransformation` when the separator is empty. `MakeDomain` when `col_names` is empty, or

@@ -61,11 +61,13 @@ pub(crate) mod tests {
     pub(crate) fn text() -> Text {
         Space::new(AtomDomain::default(), SymmetricDistance).unwrap()
     }
-    /// List all texts that consist of at most `longest` of the given pieces.
+    /// List all texts that are joined from at most `longest` pieces. A piece can occur several
+    /// times.
     pub(crate) fn texts(pieces: &[&str], longest: usize) -> Vec<String> {
         laws::vectors(pieces, longest).iter().map(|pieces| pieces.concat()).collect()
     }
-    /// Check the laws of a function that needs the whole text.
+    /// Check the laws of a function of a text. A text is not divided into chunks, so the law about
+    /// chunks does not apply.
     #[track_caller]
     pub(crate) fn check_text<DO: Domain, MO: DistanceOn<DO>>(
         made: &Transformation<AtomDomain<String>, SymmetricDistance, DO, MO>,

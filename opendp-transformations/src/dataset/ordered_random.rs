@@ -40,17 +40,17 @@ impl UnorderedMetric for ChangeOneDistance {
 /// # Proof
 /// The output is random, so the claim is about distributions. For two close inputs, there is a
 /// joint distribution of two orders `(o, o')` with two properties. Each order is uniform. For every
-/// draw, the two outputs are close. A mechanism that reads the output has a proved loss for
-/// each pair of close data sets. The same bound on the loss then holds for mixtures of such pairs,
-/// because the divergences are jointly quasi-convex. For Renyi divergences of all orders, see van
-/// Erven and Harremoes 2014, "Renyi Divergence and Kullback-Leibler Divergence", Theorem 13. For
-/// approximate privacy, `P(E) - e^eps * Q(E)` is linear in the pair of distributions `(P, Q)`. So
-/// the supremum of this expression over events `E` is convex.
+/// draw of `(o, o')`, the two outputs are close. A mechanism that reads the output has a proved
+/// loss for each pair of close data sets. The same bound on the loss then holds for mixtures of
+/// such pairs, because the divergences are jointly quasi-convex. For Renyi divergences of all
+/// orders, see van Erven and Harremoes 2014, "Renyi Divergence and Kullback-Leibler Divergence",
+/// Theorem 13. For approximate privacy, `P(E) - e^eps * Q(E)` is linear in the pair of
+/// distributions `(P, Q)`. So the supremum of this expression over events `E` is convex.
 ///
 /// Suppose that one record is added. Put the other records into a uniform order, and then insert
-/// the record at a uniform place. The result is uniform over all orders of the larger data set.
-/// The order of the larger data set differs from the order of the other records by one insertion.
-/// Now suppose that one record is replaced. Match the records of the two data sets so that only one
+/// the record at a uniform place. The result is uniform over all orders of the larger data set. The
+/// order of the larger data set differs from the order of the other records by one insertion. Now
+/// suppose that one record is replaced. Match the records of the two data sets so that only one
 /// pair differs. Use the same order for both data sets. The two ordered data sets differ at one
 /// position. For larger distances, change one record at a time.
 ///

@@ -49,9 +49,9 @@ use crate::dataset::resize::sample::Sample;
 /// coupled, as in [`make_ordered_random`](crate::make_ordered_random).
 ///
 /// # Proof
-/// Let one record `r` be added to `n` records. Let `pad` be the list of the records, followed by
-/// copies of the constant up to `size`. There are two cases. If `n < size`, `r` replaces one copy
-/// in `pad`. If `n >= size`, `r` is added to `pad`.
+/// Let one record `r` be added to `n` records. Let `pad` be the list of the `n` records. If
+/// `n < size`, `size - n` copies of the constant follow in `pad`. There are two cases. If
+/// `n < size`, `r` replaces one copy in `pad`. If `n >= size`, `r` is added to `pad`.
 ///
 /// *Ordered input.* In the first case, `r` is inserted and the last copy is deleted. In the second
 /// case, if `r` is not among the first `size` records, the output does not change. Otherwise `r` is
@@ -60,9 +60,9 @@ use crate::dataset::resize::sample::Sample;
 /// one is removed.
 ///
 /// *Unordered input, ordered output.* In the first case, use the same order for both data sets.
-/// Then one position differs. In the second case, put the other records into a uniform order, and
-/// insert `r` at a uniform place. The result is a uniform order of the larger data set. Then
-/// continue as for ordered input.
+/// Then one position differs, so one deletion and one insertion are enough. In the second case, put
+/// the other records into a uniform order, and insert `r` at a uniform place. The result is a
+/// uniform order of the larger data set. Then continue as for ordered input.
 ///
 /// *Unordered input and output.* In the first case, `n + 1 <= size`, so no order is drawn, and one
 /// copy is replaced. In the second case, couple the draws as in the previous paragraph. If
@@ -134,10 +134,11 @@ register! {
             MO in [SymmetricDistance, InsertDeleteDistance] = SymmetricDistance;
 }
 
-/// The cases in which the records are put into a random order.
+/// States when the records are put into a random order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Arrange {
     Never,
+    /// Only if some records are dropped.
     ToLeaveSomeOut,
     Always,
 }
@@ -151,8 +152,8 @@ impl Arrange {
     }
 }
 impl<T: Atom> Resize<T> {
-    /// Append copies of the constant. A document can state any size, so check that there is enough
-    /// memory.
+    /// Append copies of the constant until there are `size` records. A document can state any size.
+    /// So return `FailedFunction` if there is not enough memory.
     fn fill(&self, records: &mut Vec<T>) -> Result<()> {
         let missing = self.size.saturating_sub(records.len());
         // The bytes of a text are allocated separately. Try to reserve memory for these bytes,
@@ -225,7 +226,7 @@ fn no_memory(size: usize) -> Error {
 }
 #[cold]
 fn overflow(d_in: u32) -> Error {
-    Error::Overflow(format!("d_in: twice the distance {d_in} exceeds the largest u32"))
+    Error::Overflow(format!("d_in: the bound for the distance {d_in} exceeds the largest u32"))
 }
 
 #[cfg(test)]

@@ -39,9 +39,10 @@ impl OrderedMetric for HammingDistance {
 ///
 /// # Proof
 /// Take the insertions and deletions that convert one sequence into another. In the multiset of the
-/// records, each insertion adds one record, and each deletion removes one record. Now take the
-/// replacements at all positions that differ. In the multiset, each of these replacements replaces
-/// one record.
+/// records, each insertion adds one record, and each deletion removes one record. So the symmetric
+/// distance is at most the number of insertions and deletions. Now take the replacements at all
+/// positions that differ. In the multiset, each of these replacements replaces one record. So the
+/// change-one distance is at most the number of these positions.
 ///
 /// # Errors
 /// `MetricSpace` when the metric is not defined on the domain.

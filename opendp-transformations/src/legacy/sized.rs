@@ -82,10 +82,9 @@ register! {
 ///
 /// # Errors
 /// `MakeTransformation` when the size is not known, or when the input has no bounds and `bounds` is
-/// not given.
-/// `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of the input.
-/// Suppose that the input domain contains NaN. If the input domain has no bounds and `bounds` is
-/// given, `make_clamp` runs first and returns `FailedFunction`. Otherwise the error is
+/// not given. `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of
+/// the input. Suppose that the input domain contains NaN. If the input domain has no bounds and
+/// `bounds` is given, `make_clamp` runs first and returns `FailedFunction`. Otherwise the error is
 /// `MakeTransformation`. Further errors are the errors of `make_sum`.
 pub fn make_sized_bounded_sum<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
@@ -131,10 +130,9 @@ register! {
 ///
 /// # Errors
 /// `MakeTransformation` when the size is not known, or when the input has no bounds and `bounds` is
-/// not given.
-/// `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of the input.
-/// Suppose that the input domain contains NaN. If the input domain has no bounds and `bounds` is
-/// given, `make_clamp` runs first and returns `FailedFunction`. Otherwise the error is
+/// not given. `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of
+/// the input. Suppose that the input domain contains NaN. If the input domain has no bounds and
+/// `bounds` is given, `make_clamp` runs first and returns `FailedFunction`. Otherwise the error is
 /// `MakeTransformation`. Further errors are the errors of `make_mean`.
 pub fn make_sized_bounded_mean<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
@@ -173,10 +171,9 @@ register! {
 ///
 /// # Errors
 /// `MakeTransformation` when the size is not known, or when the input has no bounds and `bounds` is
-/// not given.
-/// `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of the input.
-/// Suppose that the input domain contains NaN. If the input domain has no bounds and `bounds` is
-/// given, `make_clamp` runs first and returns `FailedFunction`. Otherwise the error is
+/// not given. `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of
+/// the input. Suppose that the input domain contains NaN. If the input domain has no bounds and
+/// `bounds` is given, `make_clamp` runs first and returns `FailedFunction`. Otherwise the error is
 /// `MakeTransformation`. Further errors are the errors of `make_variance`.
 pub fn make_sized_bounded_variance<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,

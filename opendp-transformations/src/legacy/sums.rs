@@ -121,8 +121,8 @@ integer_sums! {
     /// The proof of `make_sum` applies.
     ///
     /// # Errors
-    /// `MakeTransformation` when the bounds have different signs. The map returns `Overflow` when
-    /// its value does not fit `T`.
+    /// `MakeTransformation` when the lower bound is negative and the upper bound is positive. The
+    /// map returns `Overflow` when its value does not fit `T`.
     pub fn make_bounded_int_monotonic_sum(bounds: Bounds<T>)
         on SymmetricDistance = bounded(None, of_one_sign(bounds)?);
 
@@ -142,8 +142,8 @@ integer_sums! {
     /// The proof of `make_sum` applies.
     ///
     /// # Errors
-    /// `MakeTransformation` when the bounds have different signs. The map returns `Overflow` when
-    /// its value does not fit `T`.
+    /// `MakeTransformation` when the lower bound is negative and the upper bound is positive. The
+    /// map returns `Overflow` when its value does not fit `T`.
     pub fn make_sized_bounded_int_monotonic_sum(size: usize, bounds: Bounds<T>)
         on SymmetricDistance = bounded(Some(size), of_one_sign(bounds)?);
 
@@ -294,7 +294,7 @@ float_sums! {
         on InsertDeleteDistance = bounded(Some(size), bounds);
 }
 
-/// Build the space of bounded records, with a size if one is given.
+/// Build the space of records within the bounds. If `size` is given, the space has this size.
 fn bounded<T: Atom, M: MetricOn<Records<T>> + Default>(
     size: Option<usize>,
     bounds: Bounds<T>,
@@ -302,7 +302,7 @@ fn bounded<T: Atom, M: MetricOn<Records<T>> + Default>(
     let domain = VectorDomain::new(AtomDomain::bounded(bounds));
     Space::new(if let Some(size) = size { domain.with_size(size) } else { domain }, M::default())
 }
-/// Check that no two numbers within the bounds have different signs.
+/// Check that both bounds are at least zero, or that both bounds are at most zero.
 fn of_one_sign<T: Atom + Integer>(bounds: Bounds<T>) -> Result<Bounds<T>> {
     if bounds.lower() < T::zero() && T::zero() < bounds.upper() {
         return Err(Error::MakeTransformation(format!(

@@ -28,9 +28,9 @@ use opendp_core::{
 /// `b^(layers - 1) >= leaf_count`. The tree has `layers` layers and `b^(layers - 1)` leaves. The
 /// input counts are the first leaves. Counts beyond `leaf_count` are dropped, and the remaining
 /// leaves are zero. Each node above the leaves is the exact sum of the leaves below it. If the sum
-/// does not fit the type of the counts, the node is the nearest value of this type. For counts of
-/// 128 bits, each addition saturates at the ends of `i128`. So a node can depend on the order of
-/// the leaves below it.
+/// does not fit the type of the counts, the node is the nearest value of this type. For types of
+/// 128 bits, the conversion of a count to `i128` and each addition saturate at the ends of `i128`.
+/// So a node can depend on the order of the leaves below it.
 ///
 /// # Postcondition
 /// The output contains the layers from the root down, and each layer from left to right. The output
@@ -58,18 +58,19 @@ use opendp_core::{
 /// `1 + b + ... + b^(layers - 1) = (b^layers - 1) / (b - 1)`. If all leaves change by the same
 /// amount, the bound is attained.
 ///
-/// For counts of at most 64 bits, each sum is exact, and only the result saturates. For counts of
-/// 128 bits, each addition saturates. Saturation does not increase the distance between two
-/// numbers. So the difference of two nodes is still at most the sum of the absolute values of the
-/// `k` entries of `v` below the node. The square of this sum is at most `k` times the sum of their
-/// squares. So both bounds hold. (It would not be correct to let the sums wrap around.)
+/// For counts of at most 64 bits, each sum is exact, and only the result saturates. For types of
+/// 128 bits, the conversion to `i128` and each addition saturate. Saturation does not increase the
+/// distance between two numbers. So the difference of two nodes is still at most the sum of the
+/// absolute values of the `k` entries of `v` below the node. The square of this sum is at most `k`
+/// times the sum of their squares. So both bounds hold.
 ///
 /// # Errors
 /// `MakeTransformation` when `leaf_count` is 0, or when `branching_factor` is below 2.
 /// `MakeTransformation` when the output can contain more than 2^23 nodes. Without this limit, a
 /// document could request an output that is too large to compute and release. `MakeTransformation`
 /// when the number of all nodes, including leaves without a count, exceeds the largest `usize`. The
-/// map returns `Overflow` or `FailedCast` when its value does not fit the type of the distance.
+/// map returns `Overflow` or `FailedCast` when its value does not fit the type of the distance. A
+/// run returns `FailedFunction` when there is not enough memory for the output.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -248,7 +249,7 @@ impl Shape {
         Ok(nodes)
     }
 }
-/// Compute the sum of each group of `group` consecutive children.
+/// Compute the sum of each group of `group` consecutive children. The last group can be smaller.
 fn each_sum<C: Copy>(children: &[C], group: usize, value: impl Fn(C) -> i128) -> Vec<i128> {
     let sum = |group: &[C]| group.iter().fold(0, |sum: i128, x| sum.saturating_add(value(*x)));
     children.chunks(group).map(sum).collect()

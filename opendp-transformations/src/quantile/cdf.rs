@@ -6,7 +6,7 @@ use opendp_core::{Atom, Function, Result};
 /// Compute the cumulative distribution function of noisy counts of adjacent bins.
 ///
 /// # Arguments
-/// Only the type `TA` of the counts.
+/// There are no arguments except the type `TA` of the counts.
 ///
 /// # Precondition
 /// The input is a release, or a function of a release, so it needs no further protection.
@@ -23,8 +23,8 @@ use opendp_core::{Atom, Function, Result};
 /// The constructor is post-processing, so the privacy loss does not change.
 ///
 /// # Proof
-/// A function that reads only a release, and no private data, does not increase the loss.
-/// (Dwork and Roth, "The algorithmic foundations of differential privacy", 2014, proposition 2.1.)
+/// A function that reads only a release, and no private data, does not increase the loss. (Dwork
+/// and Roth, "The algorithmic foundations of differential privacy", 2014, proposition 2.1.)
 ///
 /// # Errors
 /// None.

@@ -84,7 +84,9 @@ struct Layer {
     width: usize,
     /// The number of complete nodes in the layer.
     full: usize,
+    /// The variance of each complete node.
     variance: f64,
+    /// The variance of the node that has some of its leaves, but not all.
     partial: f64,
 }
 impl Layer {
@@ -159,7 +161,7 @@ fn consistent<O: Float>(nodes: &[f64], b: usize) -> Vec<O> {
     result
 }
 
-/// Convert each number to the nearest float. This conversion cannot fail.
+/// Convert each number to the nearest float.
 pub(crate) fn floats<T: Number>(numbers: &[T]) -> Vec<f64> {
     numbers.iter().map(|x| x.to_f64().unwrap_or(0.0)).collect()
 }

@@ -52,8 +52,8 @@ enum Search<T> {
 pub(crate) const LANES: usize = 64;
 
 /// Three counts of buckets are tried: the count of numbers, twice this count, and four times this
-/// count. Each of them is rounded up to a power of two. If numbers share a bucket in all three
-/// cases, a fourth count is tried: the larger of the third count and `BUCKETS`. There are at most
+/// count. Each count is rounded up to a power of two. If numbers share a bucket in all three cases,
+/// a fourth count is tried: the larger of the third count and `BUCKETS`. There are at most
 /// `MOST_BUCKETS` buckets, so that the table fits a cache.
 const BUCKETS: usize = 1 << 12;
 const MOST_BUCKETS: usize = 1 << 18;

@@ -14,9 +14,8 @@ use crate::symmetric::Records;
 
 /// Score each candidate by its distance from a quantile of the records.
 ///
-/// A selection mechanism that prefers low scores then probably releases a candidate near the
-/// quantile. The worst candidate has the largest score, so use a selection with `negate` or
-/// `"min"`.
+/// A selection mechanism that prefers low scores probably releases a candidate near the quantile.
+/// The worst candidate has the largest score, so use a selection with `negate` or `"min"`.
 ///
 /// # Arguments
 /// * `candidates` - the values that can be released, in increasing order
@@ -27,19 +26,19 @@ use crate::symmetric::Records;
 /// greater than the previous candidate.
 ///
 /// # Function
-/// Let `n` be the number of records. Let `D` be 10000 when the size is unknown, and `u64::MAX / n`
-/// when the size is known. Let `a / b` be `alpha` if its denominator is below `D`, and otherwise
-/// `trunc(alpha * D) / D`. (If `alpha` is a float, `D` and this product are rounded to floats.)
-/// Let `#(x < c)` be the number of records below `c`. The numbers `#(x = c)` and `#(x > c)` are
-/// defined in the same way. The score of the candidate `c` is
+/// Let `n` be the number of records. Let `D` be 10000 when the size is unknown, and
+/// `floor(u64::MAX / max(n, 1))` when the size is known. Let `a / b` be `alpha` if its denominator
+/// is below `D`, and otherwise `trunc(alpha * D) / D`. (If `alpha` is a float, `D` and this product
+/// are rounded to floats.) Let `#(x < c)` be the number of records below `c`. The numbers
+/// `#(x = c)` and `#(x > c)` are defined in the same way. The score of the candidate `c` is
 ///
 /// `|(b - a) * #(x < c) - a * #(x > c)| = |b * #(x < c) - a * (n - #(x = c))|`.
 ///
 /// The score is the distance between the rank of `c` and the ideal rank, times `b`. The score is
 /// computed exactly in 128 bits. A score that does not fit `u64` becomes the largest `u64`. The
 /// counts themselves are not limited. Suppose that `#(x < c)` and `n - #(x = c)` were limited
-/// separately. Then it could happen that one of these two numbers reaches its limit and the other
-/// does not. In this case, one record could change the score by more than the map states.
+/// separately. Then one of these two numbers could reach its limit while the other number does not.
+/// In this case, one record could change the score by more than the map states.
 ///
 /// # Postcondition
 /// The output contains the score of each candidate, in the same order. The output space states that
@@ -79,8 +78,7 @@ use crate::symmetric::Records;
 /// range after all steps is at most the sum of the ranges of the steps. If `a = b` then the score
 /// is `b * #(x > c)`, and the same argument holds with `<` and `>` exchanged.
 ///
-/// If `alpha` is between 0 and 1, and if there are enough records, some candidates and data sets
-/// attain the bounds.
+/// If there are enough records, some candidates and data sets attain the bounds.
 ///
 /// # Errors
 /// `FailedFunction` when the input domain contains NaN. `MakeTransformation` when there are no

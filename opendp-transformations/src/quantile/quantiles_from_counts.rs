@@ -59,8 +59,8 @@ named!(Interpolation as "Interpolation");
 /// The constructor is post-processing, so the privacy loss does not change.
 ///
 /// # Proof
-/// A function that reads only a release, and no private data, does not increase the loss.
-/// (Dwork and Roth, "The algorithmic foundations of differential privacy", 2014, proposition 2.1.)
+/// A function that reads only a release, and no private data, does not increase the loss. (Dwork
+/// and Roth, "The algorithmic foundations of differential privacy", 2014, proposition 2.1.)
 ///
 /// # Errors
 /// `MakeTransformation` when there is no edge, or when an edge is NaN or infinite.

@@ -11,7 +11,7 @@ use crate::rows::round_cast::{RoundCast, casts};
 /// Cast each record to another type, or to null when the cast has no result.
 ///
 /// # Arguments
-/// Only the type `TOA` to cast to.
+/// There are no arguments except the type `TOA` to cast to.
 ///
 /// # Precondition
 /// The input is any space of data sets.

@@ -11,7 +11,7 @@ use crate::rows::round_cast::{RoundCast, defaults};
 /// Cast each record to another type, or to the default value of that type.
 ///
 /// # Arguments
-/// Only the type `TOA` to cast to.
+/// There are no arguments except the type `TOA` to cast to.
 ///
 /// # Precondition
 /// The input is any space of data sets.

@@ -11,7 +11,7 @@ use crate::rows::each::{call, each, rows};
 /// Cast each record to a float type, or to NaN, which is the null value of float types.
 ///
 /// # Arguments
-/// Only the float type `TOA` to cast to.
+/// There are no arguments except the float type `TOA` to cast to.
 ///
 /// # Precondition
 /// The input is any space of data sets.

@@ -27,8 +27,8 @@ use crate::rows::each::{call_on, each};
 /// A record is not NaN, so there are three cases. A record below `lower` becomes `lower`, and a
 /// record above `upper` becomes `upper`. Every other record does not change. So all outputs are in
 /// the output domain. The output of a record depends only on that record. Suppose that one record
-/// of the input is added, removed or replaced. Then the same happens to at most one record of the
-/// output, at the same place.
+/// of the input is added, removed or replaced. Then the same change happens to at most one record
+/// of the output, at the same place.
 ///
 /// # Errors
 /// `FailedFunction` when the input domain contains NaN. The type `Bounds` already excludes reversed
@@ -67,7 +67,7 @@ fn clamp<T: Atom + Number>(bounds: Bounds<T>) -> Function<Vec<T>, Vec<T>> {
     let label = call_on("clamp", bounds);
     let clamp = move |rows: &[T], out: &mut Vec<T>| {
         // The compiler turns two consecutive `if` expressions into two vector instructions, for the
-        // maximum and the minimum. It does not do this with nested `if` expressions.
+        // maximum and the minimum. The compiler does not do this for nested `if` expressions.
         out.extend(rows.iter().map(|row| {
             let raised = if *row < lower { lower } else { *row };
             if upper < raised { upper } else { raised }

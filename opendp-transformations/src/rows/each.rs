@@ -6,17 +6,17 @@ use opendp_core::{
 };
 use serde_json::Value as Json;
 
-/// Make the label of a function of rows. The label consists of the name of the constructor and the
-/// exact arguments. Different functions have different labels, so their partial results are not
-/// confused.
+/// Return a function that makes the label of a function of rows. The label consists of the name of
+/// the constructor and the exact arguments. `Function::labelled` also stores the types of the rows.
+/// So a function rejects the partial results of a different function.
 pub(crate) fn call<const N: usize>(
     name: &'static str,
     arguments: [Json; N],
 ) -> impl Fn() -> String + Send + Sync + 'static {
     move || format!("{name}{}", Json::from(arguments.to_vec()))
 }
-/// Make the label of a function of rows with one argument, as [`call`] does. The argument is
-/// converted to text only when the label is used.
+/// Return a function that makes a label with one argument, as [`call`] does. The argument is
+/// converted to JSON only when the label is used.
 pub(crate) fn call_on(
     name: &'static str,
     argument: impl Codec + Send + Sync + 'static,
@@ -34,7 +34,8 @@ where
         Ok(())
     })
 }
-/// Build a transformation whose function acts on each record alone.
+/// Build a transformation whose function acts on each record alone. `element` is the element domain
+/// of the output.
 pub(crate) fn each<D, E, M>(
     input: Space<VectorDomain<D>, M>,
     element: E,

@@ -21,7 +21,7 @@ use foldhash::fast::RandomState;
 /// # Postcondition
 /// The output has one index for each record, in the same order. Indices start at zero. The output
 /// is null for a record that is not a category. To treat these records as one more category, use
-/// `make_impute_constant` afterwards. Its constant is then the number of categories. The size does
+/// `make_impute_constant` afterwards, with the number of categories as the constant. The size does
 /// not change.
 ///
 /// # Map
@@ -32,7 +32,8 @@ use foldhash::fast::RandomState;
 /// [`make_row_by_row`](crate::make_row_by_row).
 ///
 /// # Errors
-/// `MakeTransformation` when a category occurs twice.
+/// `MakeTransformation` when a category occurs twice. `MetricSpace` when the metric is not defined
+/// on the output domain. Every dataset metric of this project is defined on the output domain.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -70,7 +71,7 @@ register! {
             M in dataset_metrics;
 }
 
-/// Map each category to its index.
+/// Map each category to its index. Return `MakeTransformation` if a category occurs twice.
 fn index<T: HashableAtom>(categories: Vec<T>) -> Result<HashMap<T, usize, RandomState>> {
     let count = categories.len();
     let index: HashMap<T, usize, _> = categories.into_iter().zip(0..).collect();

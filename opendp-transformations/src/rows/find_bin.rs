@@ -27,11 +27,13 @@ use crate::rows::each::{call, each, rows};
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The output of a record depends only on that record. The outputs of `0.0` and `-0.0` are equal;
-/// see [`make_row_by_row`](crate::make_row_by_row).
+/// The output of a record depends only on that record. The outputs of `0.0` and `-0.0` are equal,
+/// and all NaN have the same output; see [`make_row_by_row`](crate::make_row_by_row).
 ///
 /// # Errors
-/// `MakeTransformation` when the edges do not increase, or when an edge is NaN.
+/// `MakeTransformation` when the edges do not strictly increase, or when an edge is NaN.
+/// `MetricSpace` when the metric is not defined on the output domain. Every dataset metric of this
+/// project is defined on the output domain.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -50,8 +52,8 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     M: MetricOn<VectorDomain<AtomDomain<usize>>>,
 {
-    // A comparison with NaN is false, so two or more edges with NaN do not increase. A single edge
-    // is in no comparison, so it needs its own test for NaN.
+    // A comparison with NaN is false. So `increase` is false if there are two or more edges, and
+    // one of them is NaN. A single edge is in no comparison, so it needs its own test for NaN.
     let increase = edges.windows(2).all(|pair| pair[0] < pair[1]);
     if !increase || edges.iter().any(Atom::is_null) {
         return Err(Error::MakeTransformation(

@@ -29,11 +29,12 @@ use crate::rows::each::{call_on, each, rows};
 ///
 /// # Proof
 /// The output of a record depends only on that record; see
-/// [`make_row_by_row`](crate::make_row_by_row). The constant is not NaN. A record that does not
-/// change is not NaN. So the output is never NaN.
+/// [`make_row_by_row`](crate::make_row_by_row). The constant is not NaN, and a record that does not
+/// change is not NaN. So no record of the output is NaN.
 ///
 /// # Errors
-/// `MakeTransformation` when `constant` is NaN.
+/// `MakeTransformation` when `constant` is NaN. `MetricSpace` when the metric is not defined on the
+/// output domain. Every dataset metric of this project is defined on the output domain.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -23,7 +23,7 @@ use crate::rows::impute_uniform_float::uniform::Uniform;
 /// # Function
 /// Let `X` be a real number that is uniform on `[lower, upper]`. The function draws the float
 /// nearest to `X`. The draw is exact: the probability of each float is the share of the interval
-/// that rounds to this float. Both bounds can occur. Each NaN is replaced by a new draw from the
+/// that rounds to this float. Both bounds can be drawn. Each NaN is replaced by a new draw from the
 /// secure source.
 ///
 /// # Postcondition
@@ -69,8 +69,8 @@ where
     let label = call_on("impute_uniform_float", bounds);
     let uniform = Uniform::new(bounds)?;
     let function = Function::rows(move |records: &[T], out: &mut Vec<T>| {
-        // The random source is opened for every chunk, also for a chunk without NaN. So whether
-        // the opening returns `NoEntropy` does not depend on the records.
+        // The random source is opened for every chunk, also for a chunk without NaN. So an error of
+        // the opening does not depend on the records.
         with_secure(|source| {
             for record in records {
                 out.push(if record.is_null() { uniform.draw(source)? } else { *record });

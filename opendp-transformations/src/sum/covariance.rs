@@ -47,8 +47,8 @@ use crate::{Pairwise, Sequential};
 /// exactly, rounded up to a multiple of `g`, and then rounded up to a float.
 ///
 /// # Proof
-/// Each part is rounded to a multiple of some number. Use this number as the unit for the part. In
-/// these units, let `R` and `R'` be the widths of the bounds, rounded up. The first parts are
+/// Each part is rounded to a multiple of a power of two. Use this power as the unit for the part.
+/// In these units, let `R` and `R'` be the widths of the bounds, rounded up. The first parts are
 /// integers from `0` to `R`, and the second parts are integers from `0` to `R'`. The deviation of a
 /// part is its difference from the mean of this part over all records. For each record, multiply
 /// the deviations of both parts. Let `C` be the sum of these products. Let one record `(x, y)` be
@@ -125,9 +125,9 @@ where
     Ok(Transformation::new(input, output, Function::fold(fold), map))
 }
 
-/// The constructor [`make_covariance`], with an additional type argument `S`. Documents can state
-/// `S`, the name of a summation algorithm. The sum is exact, so `S` has no effect.
-#[allow(clippy::extra_unused_type_parameters, reason = "documents state it")]
+/// Call [`make_covariance`]. Documents can state the additional type argument `S`, the name of a
+/// summation algorithm. The sums are exact, so `S` has no effect.
+#[allow(clippy::extra_unused_type_parameters, reason = "documents state `S`")]
 fn covariance_at<T, M, S>(
     input: Space<VectorDomain<PairDomain<AtomDomain<T>, AtomDomain<T>>>, M>,
     ddof: usize,

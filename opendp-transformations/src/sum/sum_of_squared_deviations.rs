@@ -16,8 +16,8 @@ use crate::{Pairwise, Sequential};
 /// not depend on the order of the records or on their division into chunks.
 ///
 /// # Arguments
-/// None. Documents can state the type argument `S`, the name of a summation algorithm. `S` has no
-/// effect.
+/// There are no arguments. Documents can state the type argument `S`, the name of a summation
+/// algorithm. `S` has no effect.
 ///
 /// # Precondition
 /// The number of records is known and not zero: use `make_resize` first. The records are within
@@ -74,10 +74,9 @@ where
     through_symmetric(input, |input| deviations(input, None))
 }
 
-/// The constructor [`make_sum_of_squared_deviations`], with an additional type argument `S`.
-/// Documents can state `S`, the name of a summation algorithm. The sum is exact, so `S` has no
-/// effect.
-#[allow(clippy::extra_unused_type_parameters, reason = "documents state it")]
+/// Call [`make_sum_of_squared_deviations`]. Documents can state the additional type argument `S`,
+/// the name of a summation algorithm. The sums are exact, so `S` has no effect.
+#[allow(clippy::extra_unused_type_parameters, reason = "documents state `S`")]
 fn sum_of_squared_deviations_at<T, M, S>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
 ) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, AtomDomain<T>, AbsoluteDistance<T>>>

@@ -78,9 +78,9 @@ where
     through_symmetric(input, |input| deviations(input, Some(ddof)))
 }
 
-/// The constructor [`make_variance`], with an additional type argument `S`. Documents can state
-/// `S`, the name of a summation algorithm. The sum is exact, so `S` has no effect.
-#[allow(clippy::extra_unused_type_parameters, reason = "documents state it")]
+/// Call [`make_variance`]. Documents can state the additional type argument `S`, the name of a
+/// summation algorithm. The sums are exact, so `S` has no effect.
+#[allow(clippy::extra_unused_type_parameters, reason = "documents state `S`")]
 fn variance_at<T, M, S>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     ddof: usize,

@@ -52,7 +52,7 @@ fn tour() -> Result<Vec<String>> {
     say(&format!("    epsilon    {} for one friendship", count.map(&1)?));
     let within = count.accuracy(0.05)?.first().copied().flatten();
     say(&format!(
-        "    accuracy   {} with 95%",
+        "    accuracy   {} with 95 % confidence",
         within.map_or("unknown".to_owned(), |a| format!("\u{b1} {a}"))
     ));
 

@@ -70,8 +70,8 @@ fn draws_refute_a_mechanism_with_less_noise_than_claimed() {
         let (mut x, mut y) = (draw(wrong, 1), draw(wrong, 2));
         let yes: &dyn Fn(&bool) -> bool = &|bit| *bit;
         let events = claim.by_draws(trial, || x(true), || y(false), &[yes]);
-        // `by_releases` chooses the events from draws. For this mechanism, it gives the same
-        // verdict as `by_draws` with the event `yes`.
+        // `by_releases` chooses the events from draws. For this mechanism, `by_releases` gives the
+        // same verdict as `by_draws` with the event `yes`.
         let (mut x, mut y) = (draw(wrong, 3), draw(wrong, 4));
         let found = claim.by_releases(trial, || x(true), || y(false));
         assert_eq!(events.is_ok(), found.is_ok(), "{events:?} {found:?}");

@@ -15,7 +15,7 @@ impl AdaptiveAccount {
     /// Limits are computed once, when an account is opened. The JSON contains these limits, so a
     /// program of another version uses the same limits. Otherwise, each version would compute its
     /// own limits. Two versions would then admit releases by two sets of filters. Each set of
-    /// filters can use up the full delta, so both sets together could exceed it.
+    /// filters can use up the full delta, so both sets together could use up more than delta.
     ///
     /// ```
     /// # use opendp_measurements::accounting::AdaptiveAccount;
@@ -42,7 +42,7 @@ impl AdaptiveAccount {
         let ways = list(json, "ways")?.iter().map(read_way).collect::<Result<_>>()?;
         let (epsilon, delta) = (exact(json, "epsilon")?, exact(json, "delta")?);
         let (began, only) = (flag(json, "began")?, flag(json, "only")?);
-        AdaptiveAccount { began, only, ..AdaptiveAccount::of(&epsilon, &delta) }.with(ways)
+        Ok(AdaptiveAccount { began, only, ways, ..AdaptiveAccount::of(&epsilon, &delta)? })
     }
 }
 impl AdaptiveAccount {
@@ -78,8 +78,8 @@ fn write_pot(pot: &Pot) -> Json {
         json["order"] = order.to_string().into();
     }
     // Write each of the names "concentrated" and "planned" only if the filter has the property of
-    // this name. The JSON of older versions contains neither of these names, because older versions
-    // have no concentrated and no planned filters.
+    // this name. So the JSON of a filter with neither property has the form that older versions
+    // read and write.
     for (name, set) in [("concentrated", pot.concentrated), ("planned", pot.planned)] {
         if set {
             json[name] = true.into();

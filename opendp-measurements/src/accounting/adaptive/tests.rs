@@ -41,8 +41,8 @@ fn choice(rho: &Exact, delta: &Exact) -> AdaptiveLoss {
     let square = mu_squared_of_choices(rho).unwrap();
     AdaptiveLoss { rho: Some(rho.clone()), ..gaussian(&square, delta) }
 }
-/// Spend a share of the remaining budget on a count with Gaussian noise. Return the scale of this
-/// noise.
+/// Charge a count with Gaussian noise that uses up a share of the remaining budget. Return the
+/// scale of this noise.
 fn spend_on_noise(account: &mut AdaptiveAccount, share: &Share) -> f64 {
     let room = account.room(share, Kind::Gaussian).unwrap();
     account.charge(&gaussian(&room.mu_squared, &room.delta)).unwrap();
@@ -89,8 +89,8 @@ fn a_few_pure_losses_share_epsilon_and_many_share_mu() {
 }
 #[test]
 fn amounts_add_up_to_the_budget() {
-    // Spend a tenth of the budget ten times. Do this in three cases: for Gaussian noise, for losses
-    // with a delta, and for losses of these two kinds in alternation.
+    // Charge a tenth of the budget ten times, in three cases: for Gaussian noise, for losses with a
+    // delta, and for losses of these two kinds in alternation.
     let tenth = Share::Amount("0.1".parse().unwrap(), "1e-7".parse().unwrap());
     for kinds in [[Kind::Gaussian; 2], [Kind::WithDelta; 2], [Kind::WithDelta, Kind::Gaussian]] {
         let mut account = account(None);
@@ -106,7 +106,7 @@ fn amounts_add_up_to_the_budget() {
         }
     }
     // For each of three kinds of releases, open a new account. The first release of the account
-    // spends the whole budget.
+    // uses up the whole budget.
     let all = Share::Amount(exact(EPSILON), exact(DELTA));
     for kind in [Kind::Gaussian, Kind::Pure, Kind::WithDelta] {
         let mut account = account(None);
@@ -194,7 +194,7 @@ fn releases_of_all_kinds_stay_within_the_budget_of_an_independent_account() {
     assert!(DELTA * 10.0 < composed(&losses));
 }
 
-/// Compute delta of Gaussian noise at a positive or negative epsilon.
+/// Compute delta of a normal shift by `mu` at a positive or negative epsilon.
 fn shifted(mu: f64, epsilon: f64) -> f64 {
     if mu == 0.0 {
         return (1.0 - epsilon.exp()).max(0.0);
@@ -237,8 +237,8 @@ fn an_adversary_who_changes_the_kind_in_view_of_answers_stays_within_delta() {
         assert!(0.1 < low, "{low}");
         // The control gives all of delta to the Gaussian filter. The simple filter gets the epsilon
         // that remains after the first release. If the second release is fixed in advance, the
-        // delta of both releases is at most `DELTA`. If the adversary chooses it after the answer
-        // is seen and the first release is large enough, this delta exceeds `DELTA`.
+        // delta of both releases is at most `DELTA`. If the first release is large enough, and the
+        // adversary chooses the second release after the first answer, delta exceeds `DELTA`.
         let all = gaussian_mu(EPSILON, DELTA).unwrap().lower;
         let first = all / f64::from(part as u32).sqrt();
         let rest = (all * all - first * first).sqrt();
@@ -285,7 +285,8 @@ fn an_adversary_who_asks_for_other_kinds_after_a_choice_stays_within_delta() {
 }
 #[test]
 fn what_is_no_budget_is_refused_and_no_delta_leaves_pure_losses() {
-    assert!(AdaptiveAccount::new(&Exact::INFINITY, &exact(1e-6), None).is_err());
+    let infinite = AdaptiveAccount::new(&Exact::INFINITY, &exact(1e-6), None).unwrap_err();
+    assert_eq!(infinite.kind(), "InvalidDistance");
     assert!(AdaptiveAccount::new(&exact(1.0), &exact(1.0), None).is_err());
     let mut account = AdaptiveAccount::new(&exact(1.0), &Exact::ZERO, Some(4)).unwrap();
     let room = account.room(&fraction(4), Kind::Gaussian).unwrap();

@@ -15,7 +15,7 @@ fn sampled(mu: f64, rate: f64, removed: bool) -> SampledGaussianPair {
 fn sampled_laplace(epsilon: f64, rate: f64, removed: bool) -> SampledLaplacePair {
     SampledLaplacePair { epsilon, rate, removed }
 }
-/// Gaussian noise, known only by its profile.
+/// Return a pair for Gaussian noise that is known only by its profile.
 fn curve(mu: f64) -> CurvePair {
     CurvePair::new(mu * (mu / 2.0 + 9.5), move |epsilon| {
         let (low, high) = (epsilon / mu - mu / 2.0, epsilon / mu + mu / 2.0);
@@ -61,8 +61,8 @@ impl DominatingPair for OnGrid {
         Some(Arc::new(OnGrid(self.0.reverse()?)))
     }
 }
-/// Compute the mean of `e^(z x)` over the loss `x` by its definition. The buckets are so narrow
-/// that the position of a loss in its bucket has a negligible effect.
+/// Compute the mean of `e^(z x)` over the loss `x` by its definition. The buckets are narrow, so
+/// the position of a loss in its bucket has a negligible effect.
 fn by_definition(pair: &dyn DominatingPair, z: Complex) -> Complex {
     let (low, high) = pair.range(1e-40);
     let grid = Grid::covering((high - low) / 60_000.0, low, high);
@@ -142,7 +142,7 @@ fn sums_of_different_steps_agree() {
 }
 #[test]
 fn envelopes_are_above_all_higher_waves() {
-    // In the last pair, most of the losses are so close that floats cannot distinguish them.
+    // In the last pair, the differences of most losses are below the precision of floats.
     let wide: [Arc<dyn DominatingPair>; 2] =
         [Arc::new(sampled(7.0, 0.01, true)), Arc::new(sampled(7.0, 1e-6, false))];
     let mut seen = 0;
@@ -292,7 +292,7 @@ fn a_smoothed_sum_is_a_bound_within_a_tenth_of_a_percent() {
 fn answer(parts: &[(Arc<dyn DominatingPair>, u64)], delta: f64) -> (Inversion, f64) {
     let sum = Inversion::smoothed(parts, Target::Delta(delta), 1e-4).unwrap();
     let account = parts.iter().fold(Account::new(), |all, part| all.with(part.0.clone(), 1));
-    // `found` is the epsilon of the worse direction. So it is not below the epsilon of `sum`.
+    // `found` is the epsilon of the worse direction. So `found` is at least the epsilon of `sum`.
     let found = account.epsilon_above(delta).unwrap();
     assert!(sum.delta_above(found) <= delta);
     (sum, found)
@@ -308,8 +308,8 @@ fn a_thousand_different_samples_need_a_bounded_number_of_waves() {
         };
         for parts in [many(gaussian, 1000), many(laplace, 1000)] {
             let (sum, _) = answer(&parts, 1e-6);
-            // Only the waves of the added Gaussian release are computed one by one. For each of the
-            // thousand pairs, one such wave would be a sum over hundreds of outputs.
+            // Only the waves of the added Gaussian release are computed one by one. A single wave
+            // of one of the thousand pairs would be a sum over hundreds of outputs.
             assert!(sum.waves.len() < 2048, "{}", sum.waves.len());
             let (one_by_one, gathered) = sum.work;
             assert!(one_by_one < 2048 && 1000 <= gathered, "{one_by_one} {gathered}");

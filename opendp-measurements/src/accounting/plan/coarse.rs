@@ -148,8 +148,7 @@ impl Coarse {
         loop {
             found = state_at(high);
             // The second condition holds if the tilted sum is concentrated at the largest sum of
-            // losses. The third condition holds if the tilt is so large that rounding errors would
-            // be large at a larger tilt.
+            // losses. The third condition holds if rounding errors would be large at a larger tilt.
             if enough(&found) || highest - found.centre < 1e-3 * finest || steepest <= high {
                 break;
             }

@@ -249,8 +249,8 @@ fn a_pair_dominates_another_only_if_its_profile_is_nowhere_lower() {
                 assert_eq!(above, 0, "{a:?} does not dominate {b:?}");
                 dominated += usize::from(a != b);
             } else {
-                // The control: if a pair does not dominate another pair, its delta can be smaller
-                // than the delta of the other pair at some epsilon.
+                // The control: if `a` does not dominate `b`, the delta of `a` is often below the
+                // delta of `b` at some epsilon.
                 apart += usize::from(0 < above);
             }
         }

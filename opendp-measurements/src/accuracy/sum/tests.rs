@@ -65,7 +65,7 @@ fn gaussians_add_up_to_a_gaussian() {
     let many = [term(Noise::gaussian, 1.0).times(10_000)];
     assert!(certain(sum_of(&many, 0.05).unwrap(), 195.996_398_454_005, 1e-12));
     // Add other noise, on real numbers or on integers, to the Gaussian noise. The scale of the
-    // other noise is so small that the bound hardly changes.
+    // other noise is very small, so the bound hardly changes.
     for other in [Noise::laplace, Noise::discrete_laplace] {
         let both = [term(other, 1e-3), many[0]];
         assert!(certain(sum_of(&both, 0.05).unwrap(), 195.996_398, 4e-3));
@@ -149,7 +149,7 @@ fn integers_have_the_least_bound_there_is() {
     }
 }
 /// Compute the least `t` with `2 P[S > t] <= alpha`. Here `S` is the sum of the positive parts of
-/// several noises: `many` integer noises of scale 5, and one half of such a noise.
+/// several integer noises of scale 5: `many` noises of weight 1, and one noise of weight 1/2.
 fn cut_exactly(many: usize, alpha: f64) -> f64 {
     let reach = 2000;
     let positive = |weight: i64| {
@@ -174,9 +174,9 @@ fn noises_that_are_cut_off_may_all_be_on_one_side() {
     for alpha in [0.5, 0.05, 1e-4, 1e-8] {
         let (found, exact) = (sum_of(&terms, alpha).unwrap(), cut_exactly(10, alpha));
         assert!((found - exact).abs() < 1e-9, "{alpha}: {found} {exact}");
-        // The first control: for 11 such noises that are not cut off, the bound is much smaller
-        // than the exact value if alpha is at least 0.01. The second control: the union bound is
-        // much larger than the bound of `sum_of`.
+        // The first control: if alpha is at least 0.01, the bound for 11 uncut integer noises of
+        // scale 5 is much smaller than the exact value. The second control: the union bound is much
+        // larger than the bound of `sum_of`.
         assert!(alpha < 0.01 || sum_of(&uncut, alpha).unwrap() < 0.9 * exact);
         assert!(found < 0.8 * together(&terms, alpha).unwrap(), "{alpha}: {found}");
     }

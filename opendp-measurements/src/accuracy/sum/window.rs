@@ -87,8 +87,8 @@ impl<'a> Window<'a> {
         Ok(Window {
             on_grid,
             n,
-            // The probability that any of the `n` noises is beyond its reach is about 1e-7 times
-            // alpha.
+            // The probability that at least one of the `n` noises is beyond its reach is about 1e-7
+            // times alpha.
             log: ln((n / alpha).min(f64::MAX)) + 16.0,
             length: LONGEST.min(length).max(SHORTEST),
             // On a lattice of integers, a tilt above 32 has no advantage over the tilt 32.
@@ -117,7 +117,7 @@ impl<'a> Window<'a> {
         let wanted = wanted.max(self.points(1.0) / MOST);
         f64::from_bits(wanted.to_bits() & !((1 << 52) - 1)) * 2.0
     }
-    /// Convolve the noises on a grid with this step.
+    /// Convolve the noises on a grid with the given step, by transforms of length `size`.
     fn sum(&self, step: f64, size: usize) -> Result<Convolution> {
         let losses: Vec<(DiscreteLoss, u64)> = self
             .on_grid

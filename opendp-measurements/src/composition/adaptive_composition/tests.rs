@@ -54,8 +54,8 @@ fn the_map_is_the_same_in_every_order() {
         (plan.map(&1).unwrap().to_bits(), plan.exact_map(&1).unwrap())
     });
     assert!(totals.iter().all(|total| *total == totals[0]));
-    // The control: if the losses are added as floats, and each sum is rounded to the nearest float,
-    // the total depends on the order of the losses.
+    // The control: add the losses as floats, and round each sum to the nearest float. Then the
+    // total depends on the order of the losses.
     let left = |order: [usize; 4]| order.iter().fold(0.0, |sum, i| sum + mids[*i]);
     assert!(orders.iter().any(|order| left(*order) != left(orders[0])));
 }

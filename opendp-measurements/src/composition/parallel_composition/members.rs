@@ -9,7 +9,8 @@ use opendp_core::{
     VectorDomain,
 };
 
-/// A list of measurements of rows, one for each part. The types of the measurements are checked.
+/// A list of measurements of rows, one for each part. The types of the measurements are checked
+/// when the list is read.
 pub(super) struct Members<E, M, MO, TO> {
     pub(super) members: Vec<AnyMeasurement>,
     types: PhantomData<fn() -> (E, M, MO, TO)>,

@@ -54,7 +54,7 @@ impl Splits<'_> {
     /// changed rows.
     ///
     /// If the search over all splits takes at most `MOST_STEPS` steps, the bound is the maximum
-    /// over all splits of at most `d_in` rows, with each composition rounded up.
+    /// over all splits of at most `d_in` rows. Each composition is rounded up.
     pub(super) fn worst(&self, d_in: u32) -> Result<f64> {
         let (rows, parts) = (u64::from(d_in), self.parts as u64);
         let pairs = rows.saturating_mul(rows) / 2;
@@ -119,8 +119,9 @@ impl Splits<'_> {
     /// changed rows, the cost is `d^2 / 2` compositions.
     fn over_any_parts(&self, d_in: u32) -> Result<f64> {
         let nothing = self.measure.compose(&[])?;
-        // For each number of changed rows, `alone` contains the loss if all these rows are in one
-        // part, and `worst` contains the worst loss over all splits of these rows.
+        // Both lists have an entry for each number of changed rows. An entry of `alone` is the loss
+        // if all these rows are in one part. An entry of `worst` is the worst loss over all splits
+        // of these rows.
         let (mut alone, mut worst) = (vec![nothing], vec![nothing]);
         for (d, before) in (1..=d_in).zip(0..) {
             alone.push(self.loss_of_any(d)?.max(alone[before]));

@@ -44,8 +44,8 @@ fn maps_the_distance_to_half_its_squared_quotient() {
         assert_eq!(loss_at(0.0, wrong).unwrap_err().kind(), "FailedMap");
     }
     assert_eq!(loss_at(5e-324, 1.0).unwrap_err().kind(), "Overflow");
-    // The expected loss is 1 / 18, rounded up. If 1 / 3 were rounded before it is squared, the loss
-    // would be larger.
+    // The expected loss is 1 / 18, rounded up. If 1 / 3 were rounded before the square is computed,
+    // the loss would be larger.
     assert_eq!(loss_at(3.0, 1.0).unwrap(), 0.055_555_555_555_555_56);
     let wide = make_gaussian(vectors::<i128, i128>(None), scale(1.0), None).unwrap();
     // The largest distance is 2^127 - 1. Half of its square is a little less than 2^253.
@@ -78,8 +78,8 @@ fn refuses_what_is_not_a_lattice() {
         assert_eq!(error.kind(), "FailedFunction");
     }
 }
-/// The porosity test of Haney, Desfontaines, Hartman, Shrestha, Hay (2022). The set of outputs must
-/// not depend on the data.
+/// This is the porosity test of Haney, Desfontaines, Hartman, Shrestha, Hay (2022): the set of
+/// possible releases must not depend on the data.
 #[test]
 fn every_release_of_a_float_lies_on_the_same_lattice() {
     let inputs = [0.0, 1.0, 1.0 / 3.0, 1024.0, -1.0, 0.1, 5e-324];

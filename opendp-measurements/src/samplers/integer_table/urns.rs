@@ -32,8 +32,8 @@ impl Urns {
     /// little weight. So each remaining entry has exactly the weight that fills its urn.
     pub(super) fn new(bits: u32, mut weights: Vec<u64>) -> Self {
         let full = 1_u64 << (63 - bits);
-        // At the start, each urn has no first units. Its other entry is the entry with the same
-        // number as the urn. So all units of the urn belong to this entry.
+        // At the start, each urn has no first units. The other entry of the urn is the entry with
+        // the same number as the urn. So all units of the urn belong to this entry.
         let mut urns: Box<[u64]> = (0..weights.len() as u64).collect();
         let (mut few, mut many): (Vec<usize>, Vec<usize>) =
             (0..weights.len()).partition(|entry| weights[*entry] < full);
@@ -49,9 +49,9 @@ impl Urns {
     ///
     /// # Proof
     ///
-    /// Let `r` be the last `64 - bits` bits of the word: the unit and the bit after it. Let `2 t`
-    /// and `o` be the two parts of the urn. The code compares `2^bits r + 2^bits - 1` with
-    /// `2^bits 2 t + o`. If `r + 1 <= 2 t`, the first number is smaller by at least 1. If
+    /// Let `r` be the last `64 - bits` bits of the word: the bits of the unit, and the last bit.
+    /// Let `2 t` and `o` be the two parts of the urn. The code compares `2^bits r + 2^bits - 1`
+    /// with `2^bits 2 t + o`. If `r + 1 <= 2 t`, the first number is smaller by at least 1. If
     /// `2 t <= r`, the first number is at least the second, because `o <= 2^bits - 1`. So the first
     /// number is smaller if and only if `r < 2 t`. `r < 2 t` holds if and only if the unit,
     /// `floor(r / 2)`, is below `t`.

@@ -89,13 +89,13 @@ impl Weights {
     ///
     /// The error of a bound is the exact value minus the bound, in units of `2^-128`. `q = w_1` is
     /// first computed with 8 more bits, and its error is then less than 5 units of `2^-136`. After
-    /// the rounding to 128 bits, the error is less than 2. If two numbers are at most 1, the error
-    /// of their product is at most the sum of the errors of the two numbers, plus 1 for the dropped
-    /// bits. So the error of `q^2` is at most 5. Let `r_i = w_(i + 1) / w_i`. For Laplace weights,
-    /// the error of `r_i = q` is at most 2. For Gaussian weights, the error of `r_0 = q` is at most
-    /// 2, and the error of `r_(i + 1) = r_i q^2` exceeds the error of `r_i` by at most 6. Each step
-    /// from `w_i` to `w_(i + 1) = w_i r_i` adds at most `3 + 6 i` to the error. So all errors are
-    /// at most `3 count^2 < 2^24`.
+    /// the rounding to 128 bits, the error is less than 2. Let two numbers be at most 1. The error
+    /// of their product is at most the sum of their errors, plus 1 for the dropped bits. So the
+    /// error of `q^2` is at most 5. Let `r_i = w_(i + 1) / w_i`. For Laplace weights, the error of
+    /// `r_i = q` is at most 2. For Gaussian weights, the error of `r_0 = q` is at most 2, and the
+    /// error of `r_(i + 1) = r_i q^2` exceeds the error of `r_i` by at most 6. Each step from `w_i`
+    /// to `w_(i + 1) = w_i r_i` adds at most `3 + 6 i` to the error. So all errors are at most
+    /// `3 count^2 < 2^24`.
     pub(super) fn below(&self, count: usize) -> Vec<u128> {
         let bits = 128 + 8;
         let (_, upper) = self.exponent(1, bits + 8);

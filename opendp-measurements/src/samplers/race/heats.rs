@@ -110,9 +110,9 @@ impl<'a, F: Field> Heats<'a, F> {
         }
         let Some((near, far)) = self.field.distance(index) else { return };
         // Let q be the exact quotient of `near` and the scale. If the term in the parentheses is
-        // finite, it is at most q (see `inverse`). If the noisy score can reach the bar, `cap - q`
-        // is at least the height. Then the rounded difference is also at least the height, because
-        // rounding is monotone and the height is a float.
+        // finite, this term is at most q (see `inverse`). If the noisy score can reach the bar,
+        // `cap - q` is at least the height. Then the rounded difference is also at least the
+        // height, because rounding is monotone and the height is a float.
         if cap - (near * self.inverse - f64::MIN_POSITIVE) < self.height {
             return;
         }

@@ -45,7 +45,7 @@ impl Hits {
     ) -> Result<usize, NoEntropy> {
         let digit = source.word()?;
         let (low, high) = neg_ln(digit, S::BITS);
-        // The lower bound is at most 64 ln 2 / l < 2^14, so `u16` can hold it.
+        // The lower bound is at most 64 ln 2 / l < 2^14, so the lower bound fits `u16`.
         let lower = (low * self.pace.0).next_down() as u16;
         let upper = (high * self.pace.1).next_up();
         if upper < f64::from(lower + 1) || limit <= usize::from(lower) {

@@ -116,7 +116,7 @@ fn bucket_fit(draws: &[i128], scale: f64) -> f64 {
     for i in 0..buckets {
         let from = if i == 0 { 1.0 } else { above(edges[i - 1]) };
         let to = edges.get(i).map_or(0.0, |&edge| above(edge));
-        // A draw of 0 is counted as positive. Its probability is about 5e-13, so the expected
+        // A draw of 0 is counted as positive. The probability of 0 is about 5e-13, so the expected
         // counts ignore this case.
         expected.extend([draws.len() as f64 * (from - to) / 2.0; 2]);
     }

@@ -1,4 +1,4 @@
-//! Chooses rows uniformly in one pass. Two choices can be merged.
+//! Chooses rows uniformly in one pass. Two such choices can be merged.
 
 use opendp_core::{Codec, Error, Result};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 /// first `n` rows. If the row is chosen, the other `size - 1` chosen rows must be a uniform choice
 /// from the first `n` rows. A uniform index below `n + 1` is below `size` with the required
 /// probability. If the row is chosen, a uniformly chosen row is dropped from a uniform choice of
-/// `size` rows. The rest is a uniform choice of `size - 1` rows.
+/// `size` rows. The remaining rows are a uniform choice of `size - 1` of the first `n` rows.
 ///
 /// *Merging.* A merge joins two choices, which are called sides. Let the sides have read `n` and
 /// `m` rows. Draw rows one at a time from all `n + m` rows, without replacement. For each draw,
@@ -24,7 +24,9 @@ use serde_json::Value as Json;
 /// replacement. At most `size` of these draws are needed. The rows that a side kept, read in random
 /// order, serve as the draws from this side.
 pub(crate) struct Sample<T> {
+    /// The number of rows that were read.
     seen: u64,
+    /// The rows that are chosen.
     kept: Vec<T>,
 }
 impl<T: Clone> Sample<T> {
@@ -109,7 +111,7 @@ impl<'de, T: Codec> Deserialize<'de> for Sample<T> {
         let kept: Result<Vec<T>> = kept.iter().map(T::from_json).collect();
         let kept = kept.map_err(|_| D::Error::custom("a row has another type"))?;
         if u64::try_from(kept.len()).is_ok_and(|kept| seen < kept) {
-            return Err(D::Error::custom("it keeps more rows than it counts"));
+            return Err(D::Error::custom("the partial result keeps more rows than it counts"));
         }
         Ok(Sample { seen, kept })
     }

@@ -5,7 +5,8 @@ use opendp_core::{DistanceOn, laws};
 fn bounds<T: Atom + Number>(bounds: (T, T)) -> Bounds<T> {
     Bounds::new(bounds.0, bounds.1).unwrap()
 }
-/// Check that construction fails, and that the error contains the text `gist`.
+/// Check that construction fails with `MakeTransformation` or `FailedFunction`, and that the error
+/// contains the text `gist`.
 #[track_caller]
 fn refuses<T>(made: Result<T>, gist: &str) {
     let Err(error) = made else { unreachable!("{gist}") };

@@ -1,5 +1,5 @@
-//! Functions from numbers to buckets. They are written so that one instruction of the processor can
-//! process several rows.
+//! Functions from numbers to buckets. One instruction of the processor can compute a step of such a
+//! function for several rows.
 
 use opendp_core::arith::Number;
 
@@ -100,8 +100,8 @@ impl Near {
         let factor = (buckets - 1) as f64 / width.max(1) as f64;
         (width < 1 << 51).then_some(Near { lowest, highest, factor })
     }
-    /// Return the bucket of a number. Each step is monotone in the number. One instruction can do
-    /// a step for several rows at once.
+    /// Return the bucket of a number. Each step is monotone in the number. One instruction can do a
+    /// step for several rows at once.
     #[inline(always)]
     fn bucket<T: Number>(self, number: T) -> usize {
         let number = integer_within(number, self.lowest, self.highest);

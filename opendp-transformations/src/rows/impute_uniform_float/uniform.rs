@@ -1,4 +1,4 @@
-//! Floats drawn uniformly from an interval, exactly.
+//! Draws floats exactly uniformly from an interval.
 
 use std::marker::PhantomData;
 
@@ -21,7 +21,8 @@ pub(crate) struct Uniform<T> {
     float: PhantomData<fn() -> T>,
 }
 impl<T: Atom + Float> Uniform<T> {
-    /// Prepare to draw from a finite interval of positive length.
+    /// Prepare to draw from the interval between the bounds. Return `MakeTransformation` if a bound
+    /// is infinite, or if the bounds are equal.
     pub(crate) fn new(bounds: Bounds<T>) -> Result<Self> {
         let (lower, upper) = (bounds.lower(), bounds.upper());
         let (Some((l, e)), Some((u, f))) = (dyadic(lower.to_f64()), dyadic(upper.to_f64())) else {
@@ -45,10 +46,10 @@ impl<T: Atom + Float> Uniform<T> {
     /// `width` is `2^exponent`. The binary digits of `U` are drawn until the result is known. Let
     /// `n / 2^k` be the value of the first `k` digits. Then `X` lies in the closed interval from
     /// `lower + width * n / 2^k` to `lower + width * (n + 1) / 2^k`. Both ends of this interval are
-    /// computed without rounding. Rounding to nearest is monotone. So if both ends
-    /// round to the same float, `X` also rounds to this float, and the loop ends. The loop ends
-    /// with probability one, because `X` is almost surely not halfway between two floats. The float
-    /// lies between the bounds, because the bounds are floats and rounding is monotone.
+    /// computed without rounding. Rounding to nearest is monotone. So if both ends round to the
+    /// same float, `X` also rounds to this float, and the loop ends. The loop ends with probability
+    /// one, because `X` is almost surely not halfway between two floats. The float lies between the
+    /// bounds, because the bounds are floats and rounding is monotone.
     pub(crate) fn draw<S: RandomSource>(&self, source: &mut S) -> Result<T, NoEntropy> {
         let (mut lower, mut exponent) = (self.lower.clone(), self.exponent);
         loop {
@@ -78,11 +79,11 @@ mod tests {
 
     const BITS: u32 = 12;
 
-    /// Draw a float from each tape, which is a sequence of 12 random bits. Count how often each of
-    /// five adjacent floats occurs. Some tapes end before a float is drawn. Such a tape can belong
-    /// to any of the floats, so each count can be too low by up to the number of these tapes.
-    /// Except for this difference, the counts must agree with the given probabilities, which are
-    /// stated in eighths.
+    /// Draw a float from each of the `2^12` tapes of 12 random bits. Count how often each of five
+    /// adjacent floats occurs. The first of these floats is `first`. Some tapes end before a float
+    /// is drawn. Such a tape can belong to any of the floats, so each count can be too low by up to
+    /// the number of these tapes. Except for this difference, the counts must agree with the given
+    /// probabilities, which are stated in eighths.
     fn check(first: f64, eighths: [u64; 5]) -> Result<(), String> {
         let mut last = first;
         for _ in 0..4 {

@@ -1,7 +1,7 @@
 //! Computes exact sums of squared deviations from the mean, in one pass.
 //!
 //! **Function.** The distance of each record from the lower bound is rounded to `I` times a power
-//! of two, where `I` is an integer from `0` to `R`; see `offset.rs`. Let `A` be the sum of these
+//! of two; see `offset.rs`. Here `I` is an integer from `0` to `R`. Let `A` be the sum of these
 //! integers, and `B` the sum of their squares. Both sums are exact in any order. The sum of squared
 //! deviations of `n` records is `(n B - A^2) / n`. This quotient of integers is rounded toward zero
 //! once, to a float; see `grid.rs`.
@@ -9,11 +9,12 @@
 //! **Sensitivity.** Let `x` be `n >= 1` numbers between `0` and `R`, and let `V(x)` be the sum of
 //! their squared deviations.
 //!
-//! **Lemma.** Let `y` be `x` with at most `k` numbers replaced. Then
+//! **Lemma.** Let `y` be `x` with at most `k` numbers replaced, where `k <= n`. Then
 //! `V(x) - V(y) <= a (n - a) / n * R^2`, where `a = min(k, floor(n / 2))`.
 //!
-//! *Proof.* Let `z` be the `n - k` numbers that `x` and `y` share, and `u` the other `k` numbers of
-//! `x`. If `z` is not empty, then `V(y) >= V(z)`. The reason is that `z` is a part of `y`, and that
+//! *Proof.* If fewer than `k` numbers are replaced, choose further numbers, and replace each of
+//! them by itself. Let `z` be the `n - k` numbers that `x` and `y` share, and `u` the other `k`
+//! numbers of `x`. If `z` is not empty, then `V(y) >= V(z)`. The reason: `z` is a part of `y`, and
 //! the sum of squared deviations of `z` from a point is smallest at the mean of `z`. If `z` is
 //! empty, then `V(y) >= 0`. In this case let `V(z) = 0`, and choose any number as the mean of `z`.
 //! The deviations of `x` split into deviations within `u`, deviations within `z`, and deviations

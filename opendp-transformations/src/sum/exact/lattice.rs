@@ -11,7 +11,7 @@ use crate::widest::widest;
 /// Each multiple is an integer times the power of two. The magnitude of this integer is at most
 /// `2^BITS`, so the sum of 2048 such integers fits 64 bits.
 pub(crate) const BITS: i32 = 51;
-/// `2^LOWEST` is the smallest power of two that is a float.
+/// `2^LOWEST` is the smallest power of two that is an `f64`.
 pub(crate) const LOWEST: i32 = -1074;
 /// The constant `1.5 * 2^52`. If it is added to a float of magnitude at most `2^51`, the sum is in
 /// a range where floats have spacing one. So the addition rounds the float to an integer. The bit
@@ -125,7 +125,8 @@ impl Lattice {
         // Each pattern is the bit pattern of the constant `MAGIC`, increased by an integer. The sum
         // of the patterns can wrap around. `constants` is the bit pattern of `MAGIC`, times the
         // number of rows. This product can also wrap around. The sum minus the product is correct
-        // modulo 2^64. The difference is the sum of the integers. It fits 64 bits, so it is exact.
+        // modulo 2^64. The difference is the sum of the integers. This sum fits 64 bits, so the
+        // difference is exact.
         let constants = row_count(rows).wrapping_mul(MAGIC.to_bits());
         patterns.wrapping_sub(constants).cast_signed()
     }

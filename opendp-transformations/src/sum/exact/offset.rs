@@ -112,8 +112,8 @@ impl Moments {
     #[inline(always)]
     fn add<T>(&mut self, rows: &[T], multiple: impl Fn(&T) -> u64) {
         // The first loop only rounds the rows, with vector instructions. The second loop only
-        // computes sums and wide products. Each of these loops is several times as fast as a single
-        // loop that rounds the rows and also computes the sums.
+        // computes sums and wide products. A single loop that rounds the rows and also computes the
+        // sums takes several times longer than each of these loops.
         let mut multiples = [0_u64; BLOCK];
         for (place, row) in multiples.iter_mut().zip(rows) {
             *place = multiple(row);

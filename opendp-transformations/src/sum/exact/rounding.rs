@@ -22,11 +22,12 @@
 //! symmetry.
 //!
 //! **Beyond `R`.** Zone `i` contains the numbers `S` with `2^(i-1) R < S <= 2^i R`. The spacing in
-//! zone `i` is `2^i * g`. This spacing does not divide `s` in general, so the lemma fails. So first
-//! truncate to a multiple of `g`. If two numbers are at most `s` apart, their distance stays at
-//! most `s`, because `s` is a multiple of `g`. Then contract the numbers by a function `phi`. Let
-//! `phi` be odd and continuous, with slope one up to `R`, and slope `1 - c_i` in zone `i`. Here
-//! `c_i = min(1, 2^i g / B)`. The result is `T(phi(S))`.
+//! zone `i` is `2^i * g`. This spacing does not divide `s` in general, so the proof of the lemma
+//! does not apply. For this reason, the rounding has three steps. First truncate to a multiple of
+//! `g`. If two numbers are at most `s` apart, their distance stays at most `s`, because `s` is a
+//! multiple of `g`. Then contract the numbers by a function `phi`. Let `phi` be odd and continuous,
+//! with slope one up to `R`, and slope `1 - c_i` in zone `i`. Here `c_i = min(1, 2^i g / B)`.
+//! Finally apply `T`. The result is `T(phi(S))`.
 //!
 //! **Theorem.** If `|S - S'| <= s`, then `|T(phi(S)) - T(phi(S'))| <= s`.
 //!
@@ -81,9 +82,9 @@ impl Rounding {
     /// rounded up to the bound `B`, a number with at most `bound_bits` significant bits.
     ///
     /// If rounding does not change the magnitude, `g` is the largest power of two that divides the
-    /// magnitude. So `R` is as large as possible. Otherwise `g` is the value of the last bit that
-    /// rounding keeps. So `g`, the term that [`reach`](Rounding::reach) adds, is as small as
-    /// possible.
+    /// magnitude. This choice gives the largest `R`. Otherwise `g` is the value of the last bit
+    /// that rounding keeps. This choice gives the smallest `g`. The function
+    /// [`reach`](Rounding::reach) adds `g`.
     ///
     /// No step overflows if `magnitude < 2^52`, `bound_bits <= 28` and `bits <= 53`. Also, for any
     /// `bound_bits`, no step overflows if `magnitude < 2^38` and `bits <= 53`.

@@ -42,7 +42,7 @@ fn the_limit_is_the_room_for_normal_shifts() {
         let (order, limit) = renyi_limit(epsilon, delta).unwrap().unwrap();
         let rho = concentrated_rho(epsilon, delta).unwrap();
         assert!(limit <= order * rho && order * rho < limit * (1.0 + 1e-9), "{epsilon} {delta}");
-        // Evaluate the bound on delta in plain floats.
+        // Evaluate the bound on delta in plain floats, without directed rounding.
         let bound = |divergence: f64| {
             let log = (order - 1.0) * (divergence - epsilon) + order * (-1.0 / order).ln_1p();
             (log - (order - 1.0).ln()).exp()
@@ -68,8 +68,7 @@ fn many_small_pure_losses_add_up_by_their_divergences() {
         let (epsilon, delta) = account.spent().unwrap();
         assert!(epsilon <= exact(1.000_001) && delta <= exact(DELTA), "{epsilon} {delta}");
     }
-    // After the budget is spent in equal shares, no filter has room for another loss of a similar
-    // size.
+    // After equal shares use up the budget, no filter has room for another loss of a similar size.
     let mut account = account(Some(400));
     for place in 0..400 {
         let room = account.room(&fraction(400 - place), Kind::Pure).unwrap();
