@@ -285,12 +285,11 @@ fn an_adversary_who_asks_for_other_kinds_after_a_choice_stays_within_delta() {
 }
 #[test]
 fn what_is_no_budget_is_refused_and_no_delta_leaves_pure_losses() {
-    let infinite = AdaptiveAccount::new(&Exact::INFINITY, &exact(1e-6), None).unwrap_err();
-    assert_eq!(infinite.kind(), "InvalidDistance");
-    assert!(AdaptiveAccount::new(&exact(1.0), &exact(1.0), None).is_err());
+    let refusal = |epsilon, delta| AdaptiveAccount::new(&epsilon, &exact(delta), None).unwrap_err();
+    assert_eq!(refusal(Exact::INFINITY, 1e-6).kind(), "InvalidDistance");
+    assert_eq!(refusal(exact(1.0), 1.0).kind(), "InvalidDistance");
     let mut account = AdaptiveAccount::new(&exact(1.0), &Exact::ZERO, Some(4)).unwrap();
-    let room = account.room(&fraction(4), Kind::Gaussian).unwrap();
-    assert!(room.mu_squared.is_zero());
+    assert!(account.room(&fraction(4), Kind::Gaussian).unwrap().mu_squared.is_zero());
     assert_eq!(account.room(&fraction(4), Kind::Pure).unwrap().epsilon, exact(0.25));
     assert!(account.charge(&pure(0.5, 1e-9)).is_err());
     account.charge(&pure(1.0, 0.0)).unwrap();
