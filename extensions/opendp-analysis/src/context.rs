@@ -35,14 +35,15 @@
 //! )?;
 //!
 //! // How many rows are there? You need not state the noise. The context finds the least noise that
-//! // costs at most a fifth of the budget. For four rows and a fifth of epsilon 1, its scale is 20.
+//! // costs at most a fifth of the budget. For four rows and an epsilon of 1/5, the scale of this
+//! // noise is 20.
 //! let question = context.query().count().laplace()?;
 //! assert_eq!(question.scale(), 20.0);
 //!
-//! // How good will the answer be? You can see this before you spend anything.
+//! // How large can the error be? The context states a bound before you spend anything.
 //! assert_eq!(question.accuracy(0.05)?, 60.0);
 //!
-//! // This is good enough. Spend a share of the budget, and get the answer.
+//! // If this bound is small enough, spend a share of the budget, and get the answer.
 //! let answer = question.release()?;
 //! let (lower, upper) = answer.interval(0.05)?;
 //! assert!(lower <= answer.value as f64 && answer.value as f64 <= upper);
@@ -55,7 +56,8 @@
 //! let adults = context.query().filter("age", |age: &i64| 18 <= *age).column("income").impute(0.0);
 //! let median = adults.median((0..70).map(|k| f64::from(k) * 1e3).collect()).choose()?.release()?;
 //!
-//! // Which cities are there? The answer leaves out cities of few people. This needs the delta.
+//! // Which cities are there? The answer leaves out cities of few people. This question needs a
+//! // budget with a delta.
 //! let cities = context.query().column::<String>("city").count_by().laplace()?.release()?;
 //! assert!(!cities.value.contains_key("Atlantis"));
 //!
@@ -70,11 +72,10 @@
 //!
 //! # Questions that depend on answers
 //!
-//! Each question may depend on earlier answers. Every split divides the remaining budget, except a
-//! split [by kinds of noise](Split::by_kinds). So the next question can also use the part of
-//! earlier shares that was not spent. A question after the last planned question returns an error.
-//! A question also returns an error if nothing is left of the budget. In both cases, nothing is
-//! run:
+//! Each question may depend on earlier answers. The unspent part of a share stays in the remaining
+//! budget, and later questions can use this part. Only a split [by kinds of noise](Split::by_kinds)
+//! does not keep the unspent part. A question returns an error if the split has no share for this
+//! question, or if nothing is left of the budget. In both cases, nothing is run:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -93,9 +94,9 @@
 //! # The best noise
 //!
 //! Under an epsilon and a delta, [`best`](Statistic::best) chooses between Laplace and Gaussian
-//! noise. If there are many questions, they get Gaussian noise, because its losses compose tightly.
-//! A hundred counts get noise of scale 42.5. If epsilon and delta were divided into a hundred even
-//! parts instead, the scale would be 416.
+//! noise. If there are many questions, they get Gaussian noise, because the losses of Gaussian
+//! noise compose tightly. A hundred counts get noise of scale 42.5. If epsilon and delta were
+//! divided into a hundred even parts instead, the scale would be 416.
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -111,8 +112,8 @@
 //! # Questions that are known beforehand
 //!
 //! A [`Plan`] finds the noise of several questions together. Give each question a weight or a
-//! wanted accuracy. A plan finds the budget for these accuracies, or the accuracies for a budget.
-//! It spends nothing before the release:
+//! wanted accuracy. A plan finds the budget for these accuracies, or the accuracies for a budget. A
+//! plan spends nothing before its release:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};
@@ -135,10 +136,10 @@
 //!
 //! # Computing with answers
 //!
-//! Sums, differences, multiples and quotients of answers have intervals, too. Errors partly cancel.
-//! So the width of the interval of a sum or of a difference is below the sum of the widths for its
-//! terms. [`estimate`](Answer::estimate) returns the released number together with the
-//! distribution of its noise:
+//! Sums, differences, multiples and quotients of answers have intervals, too. The errors of the
+//! terms partly cancel. So the width of the interval of a sum or a difference is below the sum of
+//! the widths of the intervals of its terms. [`estimate`](Answer::estimate) returns the released
+//! number together with the distribution of its noise:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -171,7 +172,7 @@
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
-//! Some kinds of budgets cannot pay for some kinds of queries. The compiler rejects such a query.
+//! Some kinds of budgets cannot pay for some kinds of queries. The compiler rejects these queries.
 //! Examples are Gaussian noise under a budget of an epsilon, Laplace noise under a budget of a rho,
 //! and the keys of a column under a budget without a delta:
 //!
@@ -185,12 +186,12 @@
 //!
 //! # How it works
 //!
-//! A query is a chain of transformations and then one measurement. The measurement has one free
-//! parameter. Bisection finds a value of this parameter for which the loss fits the share. The loss
-//! is computed by the exact privacy map. The account charges the exact loss before the release is
-//! run. Earlier answers can determine the next question. A [`Journal`] can keep the record after
-//! the process ends. In a later process, [`carry_over`](Context::carry_over) charges for the
-//! releases of this record.
+//! A query is a chain of transformations and then one measurement. The measurement has a free
+//! parameter, the scale of its noise. Bisection finds the least scale at which the loss fits the
+//! share. The exact privacy map computes the loss. The account charges the exact loss before the
+//! release is run. Earlier answers can determine the next question. A [`Journal`] can keep the
+//! record after the process ends. In a later process, [`carry_over`](Context::carry_over) charges
+//! the account for the releases in this record.
 //!
 //! # What is proved
 //!
@@ -203,20 +204,20 @@
 //! | rho | Gaussian, selection | rho | Feldman, Zrnic 2021 |
 //! | epsilon, delta | Gaussian | the square of `mu` | Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2023 |
 //! | epsilon, delta | Laplace, selection | epsilon, or the square of `mu` | Kairouz, Oh, Viswanath 2015; Dong, Roth, Su 2022 |
-//! | epsilon, delta | selections and small pure losses, if the first release is one of these | Renyi divergence of one order, or as above | Feldman, Zrnic 2021 |
-//! | epsilon, delta | Gaussian, together with Laplace or selection | epsilon and the square of `mu`, side by side | Zhu, Dong, Wang 2022 |
-//! | epsilon, delta | with a threshold | delta, and epsilon as above | Kairouz, Oh, Viswanath 2015 |
+//! | epsilon, delta | selections and small pure losses, if the first release is one of these | Renyi divergence of one order, epsilon, or the square of `mu` | Feldman, Zrnic 2021 |
+//! | epsilon, delta | Gaussian, together with Laplace or selection | epsilon and the square of `mu`, in two separate sums | Zhu, Dong, Wang 2022 |
+//! | epsilon, delta | Laplace, with a threshold for keys | delta, and epsilon or the square of `mu` | Kairouz, Oh, Viswanath 2015 |
 //! | epsilon, delta, [by kinds](Split::by_kinds) | all, each in its share | the distributions of all losses | Zhu, Dong, Wang 2022 |
 //!
 //! The proof for an epsilon and a delta is in
 //! [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount). The proof for shares by
-//! kinds is in [`SharedAccount`](opendp_measurements::accounting::SharedAccount). The kinds and
-//! weights of such shares must not depend on answers. Everything else may depend on answers. Two
-//! combinations have no proof and are errors: `count_by` with Gaussian noise, and Laplace noise
-//! under a rho. Under an epsilon and a delta, Gaussian noise on integers is continuous, and is then
-//! rounded. The reason is that discrete Gaussian noise is not exactly `mu`-GDP. Only a [`Plan`]
-//! that takes the whole budget can use discrete Gaussian noise. A [`Plan`] may depend on all
-//! earlier answers.
+//! kinds is in [`SharedAccount`](opendp_measurements::accounting::SharedAccount). The kinds and the
+//! weights of these shares must not depend on answers. The questions themselves may depend on
+//! earlier answers. Two combinations have no proof and are errors: `count_by` with Gaussian noise,
+//! and Laplace noise under a rho. Under an epsilon and a delta, Gaussian noise on integers is
+//! continuous, and is then rounded, because discrete Gaussian noise is not exactly `mu`-GDP. Only a
+//! [`Plan`] that takes the whole budget can use discrete Gaussian noise. The questions of a
+//! [`Plan`] may depend on all answers before the plan.
 
 mod account;
 mod books;
@@ -269,13 +270,14 @@ pub struct Context<MO: Accounted> {
     journal: Option<Arc<dyn Journal>>,
 }
 impl<MO: Accounted> Context<MO> {
-    /// The probability with which an error may be larger than the accuracy stated in a report.
+    /// The largest probability with which an error exceeds the accuracy in a report.
     pub const ALPHA: f64 = 0.05;
 
     /// Open a budget for questions about a table.
     ///
     /// # Errors
-    /// The errors of the measure of the budget.
+    /// `Argument` when the split is [by kinds](Split::by_kinds) and the budget is not an epsilon
+    /// and a delta; the errors of the account.
     pub fn new(table: Table, unit: PrivacyUnit, budget: Budget<MO>, split: Split) -> Result<Self> {
         let size = unit.size_is_public().then_some(table.size());
         let space = Space::new(TableDomain::of(&table, size), SymmetricDistance)?;
@@ -306,7 +308,7 @@ impl<MO: Accounted> Context<MO> {
         let left = self.account()?.left()?;
         MO::default().join(&left.iter().map(Exact::to_f64_down).collect::<Vec<_>>())
     }
-    /// Report the cost of each release.
+    /// Return a report of the cost of each release.
     pub fn report(&self) -> Report<MO> {
         // Code that holds this lock leaves no partial state, even if it panics. So it is safe to
         // read the state after such a panic.

@@ -1,5 +1,5 @@
-//! Ready-made measurements, each under a name of its own. Some of them are chains of a
-//! transformation and a measurement.
+//! Ready-made measurements, each under a name of its own. Some of these measurements are chains of
+//! a transformation and a measurement.
 //!
 //! The catalogues of transformations and of measurements do not depend on each other. Code that
 //! needs both is here.

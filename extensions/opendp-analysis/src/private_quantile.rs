@@ -42,10 +42,10 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 /// # Map
 /// Let `d` be the symmetric distance: `d_in`, or twice `d_in` when the metric counts replaced
 /// records. Let `range` be `2 d max(a, b - a)` when the size is unknown, and `2 floor(d / 2) b`
-/// when the size is known. If `a / b` is 0 or 1, halve the range. Let `r = range / (b * scale)`,
-/// rounded up. Under the max-divergence, the loss is `r`. Under zero-concentrated divergence, the
-/// loss is `r^2 / 8`, rounded up. For a range of 0 the loss is 0. At scale 0 the loss is infinite
-/// for any other range.
+/// when the size is known. If `a / b` is 0 or 1, `range` is half of this number. Let
+/// `r = range / (b * scale)`, rounded up. Under the max-divergence, the loss is `r`. Under
+/// zero-concentrated divergence, the loss is `r^2 / 8`, rounded up. If `range` is 0, the loss is 0.
+/// At scale 0, the loss is infinite for every other range.
 ///
 /// # Proof
 /// The measurement is a chain of three steps, each with its own proof. First, the scores of members
@@ -53,18 +53,19 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 /// [`make_quantile_score_candidates`](opendp_transformations::make_quantile_score_candidates).
 /// Second, [`make_noisy_max`](opendp_measurements::make_noisy_max) bounds the loss of the choice of
 /// an index, for scores that are at most `range` apart. The scale of the noise is exactly the float
-/// `b * scale`. The map divides by the same float. So the noise and the map use the same rounded
-/// product. Third, the released candidate is a function of the chosen index and of a public list
-/// (Dwork, Roth 2014, Proposition 2.1). The candidates are sorted without looking at the data.
+/// `b * scale`. The map divides by the same float. So the rounding of this product does not make
+/// the map too small. Third, the released candidate is a function of the chosen index and of a
+/// public list (Dwork, Roth 2014, Proposition 2.1). The order of the sorted candidates does not
+/// depend on the data.
 ///
-/// For `a / b` strictly between 0 and 1, the range is at most twice the largest change of a score.
-/// If `a / b` is 0 or 1, each added, removed or replaced row changes all scores in one direction.
-/// So the range is half as large.
+/// For `a / b` strictly between 0 and 1, the range of the changes of all scores is at most twice
+/// the largest change of one score. If `a / b` is 0 or 1, each added, removed or replaced row
+/// changes all scores in one direction. So the range is at most the largest change of one score.
 ///
 /// # Accuracy
 /// The weighted distance in rank of a candidate is its score divided by `b`. Let `n` be the number
-/// of candidates. The distance of the released candidate exceeds the least distance by at most
-/// `scale ln(n / beta)`, except with probability `beta`. See
+/// of candidates. Except with probability `beta`, this distance of the released candidate exceeds
+/// the least distance of any candidate by at most `scale ln(n / beta)`. The proof is in
 /// [`make_noisy_max`](opendp_measurements::make_noisy_max). No bound on the value itself holds for
 /// all data.
 ///
@@ -72,7 +73,8 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 /// * `MakeTransformation` when there are no candidates, a candidate is NaN, or two candidates are
 ///   equal; `FailedFunction` when a record may be NaN; `Overflow` when `b * scale` exceeds all
 ///   floats
-/// * from the map: `Overflow` when the range does not fit `u64` or the loss exceeds all floats
+/// * from the map: `Overflow` when `d` does not fit `u32`, the range does not fit `u64`, or the
+///   loss exceeds all floats
 ///
 /// # Example
 /// ```
@@ -85,7 +87,7 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 /// let (candidates, alpha) = (vec![0.0, 50.0, 100.0], Alpha::new(0.5)?);
 /// let median = make_private_quantile(input, measure, candidates, alpha, Scale::new(2.0)?)?;
 /// assert_eq!(median.map(&1)?, 0.03125); // (1 / 2)^2 / 8
-/// assert_eq!(median.invoke(&vec![50.0; 1000])?, 50.0); // but with probability exp(-250)
+/// assert_eq!(median.invoke(&vec![50.0; 1000])?, 50.0); // except with probability 2 exp(-250)
 /// # Ok::<(), Error>(())
 /// ```
 pub fn make_private_quantile<T, M, MO>(
@@ -120,8 +122,8 @@ register! {
             MO in [MaxDivergence, ZeroConcentratedDivergence];
 }
 
-/// Check that no candidate is NaN, and sort the candidates. The scoring step rejects equal
-/// candidates.
+/// Check that no candidate is NaN, and sort the candidates. Equal candidates are rejected later, by
+/// [`make_quantile_score_candidates`].
 pub(crate) fn sorted<T: Number>(candidates: &[T]) -> Result<Vec<T>> {
     if candidates.iter().any(|candidate| candidate.is_nan()) {
         return Err(Error::MakeTransformation("candidates: found NaN, expected numbers".into()));

@@ -21,7 +21,7 @@ const MOST_STEPS: usize = 16;
 const POINTS: usize = 1 << 14;
 
 type Rows<T> = VectorDomain<AtomDomain<T>>;
-/// A composition of choices.
+/// A composition of one choice for each level. It computes the loss of all quantiles.
 type Levels<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>, MO, Vec<usize>>;
 /// A measurement that chooses the index of a low score.
 type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>, MO, usize>;
@@ -29,8 +29,9 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// Make a measurement that releases several quantiles, chosen from a list of candidates.
 ///
 /// The measurement first chooses the middle one of the quantiles. This choice divides the rows into
-/// two parts. Then the measurement chooses the other quantiles in the two parts, in the same way.
-/// So each row affects only about `log2(n)` choices, if there are `n` quantiles.
+/// two parts. Then the measurement chooses the lower quantiles in the lower part, and the higher
+/// quantiles in the upper part, in the same way. So each row affects only about `log2(n)` choices,
+/// if there are `n` quantiles.
 ///
 /// # Arguments
 /// * `input` - vectors of numbers under a dataset metric, of known or unknown size
@@ -54,15 +55,15 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// at least 2.
 ///
 /// *Choices.* Let two points `A` and `B` have the levels `l` and `h`. To choose the quantiles
-/// between the two points, take the middle one of these quantiles. Let `a` be its level and
-/// `r = (a - l) / (h - l)`, rounded to a multiple of `2^-30`. Let `p_A` and `p_B` be the positions
-/// of `A` and `B`. The score of a point from `A` to `B` is the distance between the position of the
-/// point and `(1 - r) p_A + r p_B`.
+/// between the two points, take the middle one of these quantiles. Let `a` be the level of this
+/// quantile, and `r = (a - l) / (h - l)`, rounded to a multiple of `2^-30`. Let `p_A` and `p_B` be
+/// the positions of `A` and `B`. The score of a point from `A` to `B` is the distance between the
+/// position of the point and `(1 - r) p_A + r p_B`.
 /// [`make_noisy_max`](opendp_measurements::make_noisy_max) with noise of scale
 /// `2 max(r, 1 - r) scale` chooses a point `C` with a low score. The candidate of this point is
-/// released. The quantiles with lower levels are chosen between `A` and `C`, and the others between
-/// `C` and `B`. At first, `A` is the first point and has the level 0, and `B` is the last point and
-/// has the level 1.
+/// released. The quantiles with lower levels are chosen between `A` and `C`, and the quantiles with
+/// higher levels are chosen between `C` and `B`. At first, `A` is the first point and has the level
+/// 0, and `B` is the last point and has the level 1.
 ///
 /// # Postcondition
 /// For any two members at distance at most `d_in`, the divergence of the releases, in the measure,
@@ -71,42 +72,43 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// # Map
 /// Let `d` be the symmetric distance: `d_in`, or twice `d_in` when the metric counts replaced
 /// records. Let `k` be the number of levels of choices: `1 + floor(log2(n))` for `n` quantiles. Let
-/// `r = d / scale`, rounded up. Under the max-divergence, the loss is `k r`. Under
-/// zero-concentrated divergence, the loss is `k r^2 / 8`. Both are rounded up.
+/// `r = d / scale`, rounded up. Under the max-divergence, the loss is `k r`, rounded up. Under
+/// zero-concentrated divergence, the loss is `k r^2 / 8`, rounded up.
 ///
 /// # Proof
 /// *Distance.* The release does not depend on the order of the rows. Members at distance at most
-/// `d_in` in the metric are at symmetric distance at most `d`. Consider the rows that only one of
-/// two such members holds. There are at most `d` such rows.
+/// `d_in` in the metric are at symmetric distance at most `d`. So at most `d` rows are in only one
+/// of the two members.
 ///
 /// *One row.* The position of each point is a sum over rows. The term of a row is from 0 to 1, and
 /// does not depend on other rows. The term does not decrease from one point to the next point. Take
 /// a choice between `A` and `B`. Let `w` be the term of a row at `B` minus its term at `A`. Let `v`
 /// be its term at a point minus its term at `A`. Then `0 <= v <= w`. The row adds `v - r w` to the
 /// signed distance of the point from the target. So it changes each score by at most
-/// `w max(r, 1 - r)`. The range of the changes of all scores is at most `2 w max(r, 1 - r)`. Scores
-/// are cut off at the largest `u64`. This cut does not increase a change.
+/// `w max(r, 1 - r)`. The range of the changes of all scores is at most `2 w max(r, 1 - r)`. A
+/// score above the largest `u64` is replaced by this number. The replacement does not increase a
+/// change.
 ///
 /// *One choice.* Let `W` be the sum of `w` over the rows that only one of the two members holds.
-/// The ranges for the single rows add up. So the range for all these rows is at most
+/// The ranges for the single rows add up. So the range of the changes by all these rows is at most
 /// `2 W max(r, 1 - r)`. This range divided by the scale of the noise is at most `W / scale`. By the
 /// proof of [`make_noisy_max`](opendp_measurements::make_noisy_max), the loss of the choice is at
 /// most `W / scale`, or at most `(W / scale)^2 / 8`.
 ///
-/// *One level.* The first choice is level 1. The next two choices are level 2, and so on. Given
-/// the points that were chosen on all earlier levels, the choices on one level are independent,
-/// and are between disjoint pairs of adjacent points. So for each row, the sum of its `w` over the
-/// choices of a level is at most 1. The sum of the `W` is at most `d`. So under the max-divergence,
-/// the sum of the losses is at most `d / scale`. The sum of the squares of the `W` is at most
-/// `d^2`. So under zero-concentrated divergence, the sum of the losses is at most
+/// *One level.* The first choice is level 1. The next two choices are level 2, and so on. Given the
+/// points that were chosen on all earlier levels, the choices on one level are independent, and are
+/// between disjoint pairs of adjacent points. So for each row, the sum of its `w` over the choices
+/// of a level is at most 1. So the sum of the `W` of these choices is at most `d`. Under the
+/// max-divergence, the sum of the losses is at most `d / scale`. The sum of the squares of the `W`
+/// is at most `d^2`. So under zero-concentrated divergence, the sum of the losses is at most
 /// `(d / scale)^2 / 8`.
 ///
 /// *All levels.* The levels are an adaptive composition, and the bound of a level holds for all
 /// outcomes of the earlier choices. So the losses of the `k` levels add up (Dwork, Roth 2014,
 /// Theorem 3.16; Bun, Steinke 2016, Lemma 2.3). The step from chosen points to candidates is
 /// post-processing. Kaplan, Schnapp, Stemmer 2022 also choose quantiles recursively. Their
-/// algorithm drops the rows that are equal to a chosen quantile. Here such rows are divided, so
-/// repeated values do not move other quantiles.
+/// algorithm drops the rows that are equal to a chosen quantile. This measurement divides these
+/// rows into steps instead, so repeated values do not move other quantiles.
 ///
 /// Let `rho` be the bound `(W / scale)^2 / 8` for the loss of one choice, given the earlier
 /// choices. If the choice is made by Gumbel noise, it is `mu`-GDP with `mu^2 = pi rho`. Over the
@@ -118,8 +120,9 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// # Errors
 /// * `MakeTransformation` when there are no candidates, a candidate is NaN, two candidates are
 ///   equal, or records may be NaN
-/// * `Argument` when `alphas` are not in increasing order, or not from 0 to 1
-/// * `Overflow` when a scale exceeds all floats
+/// * `Argument` when `alphas` is empty, is not in increasing order, or has a number that is not
+///   from 0 to 1
+/// * `Overflow` when the noise scale of a choice exceeds all floats
 /// * from the map: `Overflow` when `d` does not fit `u32`, or the loss exceeds all floats
 ///
 /// # Example
@@ -167,9 +170,9 @@ register! {
             MO in [MaxDivergence, ZeroConcentratedDivergence];
 }
 
-/// A function that chooses candidates. The input is the number of rows that each candidate
-/// represents, in units of half a row. The output is the indices of the chosen candidates. This
-/// function does not depend on the type of the rows.
+/// A function that chooses one candidate for each quantile. The input is the number of rows that
+/// each candidate represents, in units of half a row. The output is the indices of the chosen
+/// candidates. This function does not depend on the type of the rows.
 type Choosing = Box<dyn Fn(&[u64]) -> Result<Vec<usize>> + Send + Sync>;
 fn releasing<T: Atom + Number>(points: Points<T>, choose: Choosing) -> Function<Vec<T>, Vec<T>> {
     Function::map(move |rows: &Vec<T>| {
@@ -186,7 +189,7 @@ fn map_of<M: DatasetMetric, MO: SelectionMeasure>(
     PrivacyMap::new(move |d_in: &u32| levels.map(&u64::from(metric.to_symmetric(*d_in)?)))
         .with_exact(move |d_in: &u32| exact.exact_map(&u64::from(same.to_symmetric(*d_in)?)))
 }
-/// The choices of all quantiles.
+/// The choices of all quantiles, as a binary tree.
 struct Chooser<MO: SelectionMeasure> {
     tree: Box<Node<MO>>,
     /// A composition of one choice for each level. Its map computes the loss.
@@ -214,12 +217,12 @@ impl<MO: SelectionMeasure> Chooser<MO> {
 /// Return a bound on the distance in ranks between a quantile and the rows that its released
 /// candidate represents. With probability at least `1 - alpha`, the bound holds for all quantiles
 /// at once. The bound is for scale 1. The target of a choice is the position with the score 0. The
-/// bound does not include the distance between a target and the nearest point. On each level of
-/// choices, this omitted distance is at most `1 / (2 t)` of the rows that one candidate represents,
-/// where `t` is the number of steps. The omitted distances of all levels add up. For up to 1024
-/// candidates, `1 / (2 t)` is `1 / 32`. The number `r` states where the level of a quantile is
-/// between the levels of two points. The bound also omits the rounding of `r`, which moves the
-/// target of a choice by at most `2^-31` of the rows.
+/// target can be between two points. The bound does not include the distance between a target and
+/// the nearest point. On each level of choices, this omitted distance is at most `1 / (2 t)` of the
+/// rows that one candidate represents, where `t` is the number of steps. The omitted distances of
+/// all levels add up. For up to 1024 candidates, `1 / (2 t)` is `1 / 32`. The number `r` states
+/// where the level of a quantile is between the levels of two points. The bound also omits the
+/// rounding of `r`, which moves the target of a choice by at most `2^-31` of the rows.
 ///
 /// Let `E` be the distance between a chosen point and its quantile. The target of a choice between
 /// `A` and `B` is a weighted mean of the positions of `A` and `B`. So the distance between the
@@ -234,7 +237,8 @@ pub(crate) fn rank_bound(candidates: usize, alphas: &[f64], alpha: f64) -> Resul
     let sum = all.iter().try_fold(0.0, |sum: f64, width| sum.inf_add(*width))?;
     logarithm.inf_mul(sum)?.inf_mul(1.0 + 1e-12)
 }
-/// Find the largest `2 max(r, 1 - r)` of each level of choices.
+/// For each level of choices, find the largest `2 max(r, 1 - r)`, as defined in [`rank_bound`].
+/// Write it to `all`, if the number there is smaller.
 fn widths(alphas: &[f64], (low, high): (f64, f64), all: &mut [f64]) {
     let (below, middle, above) = halves(alphas);
     if let (Some(middle), Some((first, rest))) = (middle, all.split_first_mut()) {
@@ -248,7 +252,8 @@ fn widths(alphas: &[f64], (low, high): (f64, f64), all: &mut [f64]) {
 pub(crate) fn levels(count: usize) -> usize {
     (usize::BITS - count.leading_zeros()) as usize
 }
-/// Divide the levels of quantiles at the middle one.
+/// Divide the list `alphas` into the quantiles below the middle quantile, the middle quantile, and
+/// the quantiles above the middle quantile.
 fn halves(alphas: &[f64]) -> (&[f64], Option<f64>, &[f64]) {
     let (below, rest) = alphas.split_at(alphas.len() / 2);
     match rest.split_first() {
@@ -265,7 +270,7 @@ fn scores() -> Result<Space<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>>> 
     Space::new(VectorDomain::new(AtomDomain::default()), RangeDistance::new())
 }
 
-/// The choice of one quantile, and the choices that follow on both sides.
+/// The choice of one quantile, and the later choices of the lower and the higher quantiles.
 struct Node<MO: SelectionMeasure> {
     /// The index of the quantile in the list of all quantiles.
     place: usize,
@@ -314,8 +319,8 @@ impl<MO: SelectionMeasure> Node<MO> {
         Ok(())
     }
 }
-/// Compute the score of each point: its distance from the target. The unit of scores is `1 / UNIT`
-/// of the unit of positions.
+/// Compute the score of each point: the distance of its position from the target. The unit of
+/// scores is `1 / UNIT` of the unit of positions.
 fn distances(positions: &[u64], part: u64) -> Vec<u64> {
     let (first, last) = (positions.first().copied(), positions.last().copied());
     let (first, last) = (first.unwrap_or_default(), last.unwrap_or_default());

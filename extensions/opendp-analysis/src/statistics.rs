@@ -1,10 +1,10 @@
 //! Functions that return one statistic in one call, for a program with a single question.
 //!
 //! The caller states an epsilon, and the loss of the answer is at most this epsilon. A function
-//! returns the number, the loss and, if an interval is known, an interval. The interval contains
-//! the true number with a probability of at least 95 %. By default, the number of rows is private,
-//! and one of two neighbouring tables has one more row. With [`PublicSize`], the number of rows is
-//! public, and neighbouring tables differ in the values of one row.
+//! returns the statistic, its loss and, if one is known, an interval. The interval contains the
+//! true statistic with a probability of at least 95 %. By default, the number of rows is private,
+//! and neighbouring tables differ in one added or removed row. With [`PublicSize`], the number of
+//! rows is public, and neighbouring tables differ in the values of one row.
 //!
 //! ```
 //! use opendp_analysis::statistics::{PublicSize, count, mean, median};
@@ -23,8 +23,8 @@
 //! ```
 //!
 //! The losses of several calls add up, and these functions keep no account of losses. To ask
-//! several questions about one table, use a [`Context`]. A missing number (NaN) counts as 0, and
-//! numbers are clamped to the bounds.
+//! several questions about one table, use a [`Context`]. A missing number (NaN) counts as 0. If a
+//! function has bounds, the numbers are then clamped to these bounds.
 
 use opendp_core::arith::Exact;
 use opendp_core::{Atom, Error, MaxDivergence, Result};
@@ -33,7 +33,7 @@ use opendp_transformations::Key;
 use crate::context::Groups;
 use crate::{Budget, Context, PrivacyUnit, Split, Table};
 
-/// The probability with which an interval may miss the true number.
+/// The largest probability with which an interval misses the true number.
 const ALPHA: f64 = Context::<MaxDivergence>::ALPHA;
 
 /// Rows whose number is public.
@@ -68,7 +68,8 @@ pub struct Private {
     /// The released value of the number.
     pub value: f64,
     /// An interval that contains the true number with a probability of at least 95 %, if such an
-    /// interval is known. It includes the error of noise, and excludes the error of clamping.
+    /// interval is known. The interval includes the error of noise, and excludes the error of
+    /// clamping.
     pub interval: Option<(f64, f64)>,
     /// The loss: an epsilon, rounded up.
     pub loss: f64,
@@ -91,8 +92,10 @@ pub fn count<'a, T: Atom>(rows: impl Into<Data<'a, T>>, epsilon: f64) -> Result<
 /// Clamp the rows to bounds, and sum the clamped rows.
 ///
 /// # Errors
-/// `Argument` when epsilon is not positive and finite, when the bounds are not finite and
-/// increasing, or when rows are not numbers.
+/// `Argument` when epsilon is not positive and finite, or when rows are not numbers. If a bound is
+/// not finite, or the lower bound exceeds the upper bound, the function returns an error, too. The
+/// kind of this error is `Argument` if the number of rows is private, and another kind if it is
+/// public.
 pub fn sum<'a, T: Atom>(
     rows: impl Into<Data<'a, T>>,
     epsilon: f64,
@@ -131,9 +134,9 @@ pub fn mean<'a, T: Atom>(
     let within = |number: f64| number.clamp(lower, upper);
     finished(&context, within(answer.value), Some((within(low), within(high))))
 }
-/// Clamp the rows to bounds, and take their variance. The divisor of the variance is the number
-/// of rows minus 1. If the number of rows is private, the variance is computed from a count, a sum
-/// and a sum of squares. Each of these takes a third of epsilon.
+/// Clamp the rows to bounds, and take their variance. The divisor of the variance is the number of
+/// rows minus 1. If the number of rows is private, the variance is computed from a count, a sum and
+/// a sum of squares. Each of these three takes a third of epsilon.
 ///
 /// # Errors
 /// The errors of [`sum`].
@@ -156,7 +159,8 @@ pub fn variance<'a, T: Atom>(
 /// Choose the candidate nearest in rank to a quantile of the rows. No interval is known.
 ///
 /// # Errors
-/// `Argument` when epsilon is not positive and finite; the errors of
+/// `Argument` when epsilon is not positive and finite, or when rows are not numbers.
+/// `MakeTransformation` when `alpha` is not from 0 to 1. The errors of
 /// [`make_private_quantile`](crate::make_private_quantile).
 pub fn quantile<'a, T: Atom>(
     rows: impl Into<Data<'a, T>>,
@@ -181,8 +185,8 @@ pub fn median<'a, T: Atom>(
 ) -> Result<Private> {
     quantile(rows, epsilon, 0.5, candidates)
 }
-/// Count the rows of each category, and leave out rows of other categories. Each count states the
-/// loss of all counts together.
+/// Count the rows of each category, and leave out rows of other categories. The field `loss` of
+/// each count is the loss of all counts together.
 ///
 /// # Errors
 /// `Argument` when epsilon is not positive and finite; `MakeTransformation` when a category occurs
@@ -219,6 +223,7 @@ fn numbers<T: Atom>(data: &Data<'_, T>) -> Result<Table> {
 fn grouped<T: Atom>(data: &Data<'_, T>) -> Result<Table> {
     numbers(data)?.with(GROUP, vec![false; data.rows.len()])
 }
+/// Open a context for one question. One person has one row.
 fn open(table: Table, public_size: bool, epsilon: f64) -> Result<Context<MaxDivergence>> {
     let unit = match public_size {
         true => PrivacyUnit::answers_of_person(1)?,
@@ -226,7 +231,7 @@ fn open(table: Table, public_size: bool, epsilon: f64) -> Result<Context<MaxDive
     };
     Context::new(table, unit, Budget::epsilon(epsilon)?, Split::as_you_go())
 }
-/// Ask for a statistic of all rows, as one group.
+/// Return a statistic of all rows, which are in one group. The number of rows is private.
 fn in_one_group(
     table: Table,
     epsilon: f64,
@@ -240,6 +245,7 @@ fn in_one_group(
     };
     finished(&context, row.value, row.interval)
 }
+/// Return a released number together with the total loss of the context.
 fn finished(
     context: &Context<MaxDivergence>,
     value: f64,

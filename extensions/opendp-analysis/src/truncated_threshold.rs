@@ -24,7 +24,7 @@ type Release<K, V> = Measurement<
     Approximate<MaxDivergence>,
     HashMap<K, V>,
 >;
-/// The largest threshold. All integers up to this threshold are floats.
+/// The largest threshold, `2^53`. All integers up to this threshold are floats.
 pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 
 /// Make a measurement that adds truncated Laplace noise to counts and hides rare keys.
@@ -34,11 +34,11 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// measurement releases more keys than
 /// [`make_laplace_threshold`](opendp_measurements::make_laplace_threshold) does, for two reasons.
 /// First, noise is truncated, so delta is smaller than without truncation. Second, the threshold
-/// can be a fraction, so a threshold exists that uses the whole wanted delta.
+/// can be a fraction. So for each wanted delta, there is a threshold that uses the whole delta.
 ///
 /// # Arguments
 /// * `input` - maps from keys to integer counts. A distance has three parts: the number of changed
-///   keys, the sum of the changes, and the largest change
+///   counts, the sum of the magnitudes of the changes, and the largest magnitude of a change
 /// * `scale` - the scale of the noise. At scale 0, no noise is added
 /// * `threshold` - a key is released if its noisy count is at least the threshold. A threshold that
 ///   is not a whole number is rounded at random, separately for each key
@@ -49,15 +49,15 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// # Function
 /// Keys with the count 0 are dropped. Let `t` be the whole part of the threshold and `w` the
 /// remaining fraction. For each other key, let `T` be `t + 1` with probability `w`, and `t`
-/// otherwise. Let `k = T - 1`, and let `Z` be an integer from `-k` to `k` of probability
-/// proportional to `exp(-|Z| / scale)`. The key is released with its count plus `Z`, if this sum
-/// is at least `T`. If this sum exceeds the largest number of the type of counts, this largest
-/// number is released instead.
+/// otherwise. Let `k = T - 1`, and let `Z` be a random integer from `-k` to `k` with a probability
+/// proportional to `exp(-|Z| / scale)`. The key is released with its count plus `Z`, if this sum is
+/// at least `T`. If this sum exceeds the largest number of the type of counts, the largest number
+/// is released instead of the sum.
 ///
 /// # Postcondition
-/// Any two members at distance at most `d_in` give releases that are `map(d_in)`-close, as
-/// `(epsilon, delta)`. A release lists its keys in an order that depends only on the released
-/// keys.
+/// For any two members at distance at most `d_in`, the releases are `(epsilon, delta)`-close, where
+/// `(epsilon, delta)` is `map(d_in)`. The order of the keys in a release depends only on the
+/// released keys.
 ///
 /// # Map
 /// Let `d_in = (l0, l1, linf)`, and let `d` be the smaller one of `l1` and `linf`. Let
@@ -71,34 +71,37 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// `(infinity, 1)`.
 ///
 /// # Proof
-/// The parts of a release about different keys are independent. Let `P_i` and `Q_i` be the laws of
-/// the part of key `i` on two members. Let `d_i` be the change of its count, where an absent key
-/// has the count 0. Claim: `P_i = G_i + H_i` for two measures, where `G_i <= exp(d_i / scale) Q_i`
-/// and `H_i` has a mass of at most `p`. `H_i` is 0 if the count does not change.
+/// The parts of a release about different keys are independent. Take two members at distance at
+/// most `d_in`. Let `P_i` and `Q_i` be the laws of the part of key `i` on these members. Let `d_i`
+/// be the change of its count, where an absent key has the count 0. Claim: `P_i = G_i + H_i` for
+/// two non-negative measures `G_i` and `H_i`, where `G_i <= exp(d_i / scale) Q_i` and `H_i` has a
+/// mass of at most `p`. `H_i` is 0 if the count does not change.
 ///
 /// It is enough to show the claim for a given `T`, with `p_k` in place of `p`. The law of `T` is
-/// the same for both members. So the mixtures of the `G_i` and of the `H_i` over `T` prove the
-/// claim itself.
+/// the same for both members. Average the `G_i` and the `H_i` over `T`. These averages prove the
+/// claim for a random `T`, because `p` is the average of `p_k`.
 ///
-/// *Both counts differ from 0.* The release is a function of the noisy counts. Suppose that both
-/// laws give a noisy count a positive probability. Then the ratio of the two probabilities is at
-/// most `exp(d_i / scale)`. The reason is that `Z` has the same law on both members, so both
-/// probabilities are divided by the same sum of all `exp(-|Z| / scale)`. Let `H_i`
-/// be the part of the law `P_i` that comes from noisy counts with probability zero on the other
-/// member. These noisy counts are beyond one end of the range of noisy counts on the other member.
-/// So `Z` is one of the `d_i` largest numbers, or one of the `d_i` smallest numbers. The mass is at
-/// most `p_k`, since `d_i <= d`.
+/// *Both counts differ from 0.* The release is a function of the noisy counts. Take a noisy count
+/// with a positive probability on both members. The ratio of the two probabilities is at most
+/// `exp(d_i / scale)`. The reason is that `Z` has the same law on both members, so both
+/// probabilities are divided by the same sum of all `exp(-|Z| / scale)`. Let `H_i` be the part of
+/// the law `P_i` that comes from noisy counts with probability zero on the other member. These
+/// noisy counts are beyond one end of the range of noisy counts on the other member. So `Z` is one
+/// of the `d_i` largest numbers, or one of the `d_i` smallest numbers. The mass of `H_i` is at most
+/// `p_k`, because `d_i <= d` and the law of `Z` is symmetric.
 ///
-/// *One count is 0.* The key with the count 0 is not released. The other count has a magnitude of
-/// at most `d`, and is released only if `Z >= T - d = k + 1 - d`. The probability of this is at
-/// most `p_k`. If `P_i` is the law of this other count, let `H_i` be its part where the key is
-/// released. Otherwise `P_i` never releases the key, and `Q_i` hides the key with a probability of
-/// at least `1 - p_k`. In this case, let `H_i` be `p_k` times `P_i`.
+/// *One count is 0.* On the member with the count 0, the key is not released. The count of this key
+/// on the other member has a magnitude of at most `d`. So the key is released only if `Z` is at
+/// least `T - d`, which is `k + 1 - d`. The probability of this event is at most `p_k`. If `P_i` is
+/// the law on the other member, let `H_i` be the part of `P_i` where the key is released. Otherwise
+/// `P_i` never releases the key, and `Q_i` hides the key with a probability of at least `1 - p_k`.
+/// In this case, let `H_i` be `p_k` times `P_i`.
 ///
 /// *Together.* At most `l0` counts change. The law of a release is the product of the laws of its
 /// parts. The product of the `G_i` is at most `exp(sum_i d_i / scale)` times the product of the
-/// `Q_i`. The sum of the `d_i` is at most `l1`, and at most `l0 d`. The remaining mass is at most
-/// `1 - (1 - p)^l0`. So for every set `S` of releases, `P[S] <= exp(epsilon) Q[S] + delta`.
+/// `Q_i`. The sum of the `d_i` is at most `l1`, and at most `l0 d`. The mass of the product of the
+/// `G_i` is at least `(1 - p)^l0`, so the remaining mass of the law is at most `1 - (1 - p)^l0`. So
+/// for every set `S` of releases, `P[S] <= exp(epsilon) Q[S] + delta`.
 ///
 /// If only one count changes, by 1, this measurement is the truncated geometric mechanism of
 /// Desfontaines, Voss, Gipson, Mandayam 2022. If the threshold is a whole number, that mechanism
@@ -121,7 +124,9 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 ///
 /// # Errors
 /// * `MakeMeasurement` when the threshold does not meet the precondition
-/// * from the map: `FailedMap` when a part of the distance is negative; `Overflow` when the loss
+/// * from the function and the map: `Overflow` when a count or a part of the distance exceeds
+///   `i128`
+/// * from the map: `FailedMap` when a part of the distance is negative; `Overflow` when epsilon
 ///   exceeds all floats
 ///
 /// # Example
@@ -163,7 +168,7 @@ register! {
         for K in [bool, i32, i64, u32, u64, usize, String], V in [i32, i64];
 }
 
-/// The noise and the thresholds of one measurement.
+/// The scale of the noise, and the threshold, of one measurement.
 #[derive(Clone, Copy, Debug)]
 struct Truncated {
     scale: f64,
@@ -185,7 +190,8 @@ impl Truncated {
         let whole = threshold.floor();
         Ok(Truncated { scale, least: whole as i64, more: threshold - whole })
     }
-    /// Draw a threshold and noise for a count. Return the noisy count if it reaches the threshold.
+    /// Draw a threshold and noise for a count. If the noisy count reaches the threshold, return it.
+    /// Otherwise, return `None`.
     fn noisy<S: RandomSource>(
         &self,
         count: i128,
@@ -254,8 +260,8 @@ impl Truncated {
             return Ok(1.0);
         };
         // The closure `above` returns `q^power`, rounded up. A `power` of at most 2^53 is exactly a
-        // float. The only other `power` is 2^53 + 1. It is rounded down to 2^53, which increases
-        // `q^power`.
+        // float. The only larger `power` is 2^53 + 1. The conversion rounds it down to 2^53, which
+        // increases `q^power`.
         let exponent = |power: i64| (power as f64).neg_inf_div(self.scale).map(|ratio| -ratio);
         let above = |power: i64| exponent(power)?.inf_exp();
         let least = -(1.0.inf_div(self.scale)?);

@@ -42,7 +42,8 @@ impl Ledger {
     /// Open a ledger in a file. If there is no file, create the ledger.
     ///
     /// # Errors
-    /// `FailedFunction` when the file is read-only or damaged, or is not a ledger.
+    /// `FailedFunction` when the file cannot be created, is read-only or damaged, or is not a
+    /// ledger. `NotImplemented` when this program does not know the version of the ledger.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Ok(Ledger::of(file::open(path.as_ref(), Mode::Create)?))
     }
@@ -50,7 +51,7 @@ impl Ledger {
     ///
     /// # Errors
     /// `NotFound` when there is no such file. Further errors are the errors of
-    /// [`open`](Ledger::open).
+    /// [`open`](Ledger::open) for a file that exists.
     pub fn open_existing(path: impl AsRef<Path>) -> Result<Self> {
         Ok(Ledger::of(file::open(path.as_ref(), Mode::Write)?))
     }
@@ -58,11 +59,12 @@ impl Ledger {
     ///
     /// If a process was killed or lost power during its last commit, the charges of this commit are
     /// possibly not durable. Such charges are left out until the ledger is opened for writing. So
-    /// the reported amount can be too small by the charges of the last commit. The next writer
-    /// first counts these charges, so the budget is still not exceeded.
+    /// the reported amount spent can be too small by the charges of the last commit. The next
+    /// writer first counts these charges, so the budget is still not exceeded.
     ///
     /// # Errors
-    /// The errors of [`open_existing`](Ledger::open_existing).
+    /// The errors of [`open_existing`](Ledger::open_existing), except that a read-only file is not
+    /// an error.
     pub fn open_to_read(path: impl AsRef<Path>) -> Result<Self> {
         Ok(Ledger::of(file::open(path.as_ref(), Mode::Read)?))
     }
@@ -70,8 +72,9 @@ impl Ledger {
     /// ledger, create these tables.
     ///
     /// # Errors
-    /// `FailedFunction` when the server cannot be reached, or refuses a statement, or when a table
-    /// of another program has the name `budget` or `spend`.
+    /// `FailedFunction` when the server cannot be reached, refuses a statement, or does not sync to
+    /// its disk. `FailedFunction` also when a table of another program has the name `budget` or
+    /// `spend`.
     #[cfg(feature = "postgres")]
     pub fn connect(parameters: &str) -> Result<Self> {
         Ok(Ledger::of(Box::new(crate::store::postgres::Postgres::connect(parameters)?)))
@@ -96,13 +99,15 @@ impl Ledger {
     /// the float 1e-5.
     ///
     /// # Errors
-    /// `Argument` when the name is already used, is empty, or is too long, or when a delta is 1 or
-    /// more. `InvalidDistance` when the budget is 0, or when an amount has too many digits.
+    /// `Argument` when the name is already used, is empty, has more than 256 characters, or
+    /// contains a NUL character. `Argument` also when the delta is 1 or more. `InvalidDistance`
+    /// when the budget is 0, or when an amount has too many digits. `FailedFunction` when the
+    /// ledger cannot be written.
     pub fn create(&self, name: &str, total: &Loss) -> Result<()> {
         self.create_with(name, total, &Terms::new())
     }
-    /// Create a budget with terms. The terms can state which unit the budget protects, and which
-    /// data it is for.
+    /// Create a budget with terms. The terms can state the unit that the budget protects, and the
+    /// data of the budget.
     ///
     /// # Errors
     /// The errors of [`create`](Ledger::create).
@@ -117,12 +122,17 @@ impl Ledger {
     ///
     /// This function computes the filters, and stores them with the budget. The composed loss of
     /// many small losses is less than their sum if each of them is a pure loss, or a loss with a
-    /// `mu^2`, such as the loss of Gaussian noise ([`Loss::with_mu_squared`]). A single release
+    /// `mu^2`, such as the loss of Gaussian noise ([`Loss::with_mu_squared`]). A single pure loss
     /// costs the same as in any other budget.
     ///
+    /// A part of the delta is kept for the composition of such losses, from the first release on.
+    /// The first release decides how large this part is. So the budget can refuse releases whose
+    /// own losses have a delta, such as counts of found keys, although another budget of this
+    /// amount admits these releases.
+    ///
     /// # Errors
-    /// The errors of [`create`](Ledger::create). `Argument` when the budget is not an epsilon and a
-    /// delta, or when its delta is 0.
+    /// The errors of [`create`](Ledger::create). `Argument` also when the budget is not an epsilon
+    /// and a delta, or when its delta is 0.
     pub fn create_tight(&self, name: &str, total: &Loss, terms: &Terms) -> Result<()> {
         self.create_of(name, total, terms, true)
     }
@@ -150,12 +160,12 @@ impl Ledger {
     }
     /// Accept requests to a budget again after a correction of the clock. If the clock was ahead at
     /// the last entry, the corrected clock can be more than a second behind this entry. The budget
-    /// then refuses requests. This function assumes that the clock is right now. The history gets
+    /// then refuses requests. This function assumes that the clock is now correct. The history gets
     /// an entry of zero loss, which records this call and the time.
     ///
     /// # Errors
     /// `NotFound` when there is no such budget. `Argument` when the clock is not more than a second
-    /// behind the last entry of the budget.
+    /// behind the last entry of the budget. `FailedFunction` when the ledger cannot be written.
     pub fn settle_clock(&self, budget: &str, by: &str) -> Result<Entry> {
         let mut settled = None;
         self.store.write(&mut |tables| {
@@ -185,18 +195,21 @@ impl Ledger {
     /// returned only after the charge and the release are on the disk.
     ///
     /// `compute` must return its result, and must not reveal the result in any other way. `compute`
-    /// is not called when the budget is too small, or when the id already has a release. The
+    /// is not called when the budget is already too small, or the id already has a release. The
     /// decision to return the result does not depend on the result.
     ///
     /// # Errors
     /// After an error, nothing is released. `NotFound` when there is no such budget.
     /// `BudgetExceeded` when too little is left of the budget. `Argument` when the id belongs to
-    /// another request. `Argument` also when the budget protects another distance, or protects the
-    /// number of rows and the release needs this number to be public. `MeasureMismatch` when the
-    /// loss is in another measure. `FailedFunction` when the ledger cannot be written, or when the
-    /// clock is more than a second behind the last entry. Further errors are the errors of
-    /// `compute`. After a fault of the disk or of the connection, it is unknown whether the charge
-    /// was made. To find out, retry with the same id. A retry never charges twice.
+    /// another request, is empty, has more than 256 characters, or contains a NUL character.
+    /// `Argument` also when the budget protects another distance, or protects the number of rows
+    /// and the release needs this number to be public. `MeasureMismatch` when the loss cannot be
+    /// bounded in the measure of the budget. `InvalidDistance` when the loss has too many digits.
+    /// `FailedFunction` when the ledger cannot be written, or when the clock is more than a second
+    /// behind the last entry. Further errors are the errors of `compute`.
+    ///
+    /// After a fault of the disk or of the connection, it is unknown whether the charge was made.
+    /// To find out, retry with the same id. A retry never charges twice.
     pub fn release<T: Codec>(
         &self,
         budget: &str,

@@ -1,4 +1,5 @@
-//! Durable privacy budgets. Each loss is on the disk before the process returns its release.
+//! Durable privacy budgets. The loss of a release is on the disk before the ledger returns the
+//! release.
 //!
 //! ```
 //! use opendp_core::*;
@@ -33,17 +34,17 @@
 //!   budget instead. The promise holds for any number of processes that share the file, and for
 //!   any names by which they open the file. The promise also holds if the processes are killed at
 //!   any time.
-//! - If a crash happens before the transaction is durable, nothing is charged. The release is lost,
-//!   but no caller has received it. If a crash happens later, a retry under the same id returns the
-//!   recorded release. Such a retry never returns another release, because two independent releases
-//!   for one charge would break the privacy guarantee. If several processes use the same id at
-//!   once, all processes return the release that was recorded first.
+//! - After a crash, either a loss and its release are both recorded, or neither is recorded. If
+//!   neither is recorded, nothing is charged. The release is lost, but no caller has received it.
+//!   If both are recorded, a retry under the same id returns the recorded release. Such a retry
+//!   never returns another release, because two independent releases for one charge would break the
+//!   privacy guarantee. If several processes use the same id at once, all processes return the
+//!   release that was recorded first.
 //! - An id belongs to one distance and loss, to the pipeline that the caller states
 //!   ([`Request::pipeline`]), and to the data that the caller names ([`Request::source`]). A
-//!   request that differs in one of these under the same id is refused. Other differences are not
-//!   noticed.
-//!   So a caller who states no pipeline must not use one id for two measurements: the second
-//!   measurement would get the release of the first.
+//!   request that differs in any of these under the same id is refused. Other differences are not
+//!   noticed. So a caller who states no pipeline must not use one id for two measurements: a
+//!   request for the second measurement would return the release of the first measurement.
 //! - The decision to discard a release depends on the request, the clock and the state of the
 //!   ledger. The decision never depends on the release, so it reveals nothing about the release.
 //! - Losses are exact. A decimal number in text is taken exactly as written. A float is taken with
@@ -77,8 +78,8 @@
 //! Each release is a line with a seal. The seal is a hash of two texts: the content of the line,
 //! and the seal of the previous line. Every process that opens the file checks all seals. A mark in
 //! the file counts the lines. The mark is written when the lines are durable. So every changed byte
-//! of the header, of the mark and of a counted line is noticed. If a part of them is cut off, this
-//! is noticed, too. After such damage, nothing is released. The file has no index that could be
+//! of the header, of the mark and of a counted line is noticed. A cut in one of these parts is
+//! noticed, too. After such damage, nothing is released. The file has no index that could be
 //! damaged, and it needs no other file.
 //!
 //! Three kinds of damage are not noticed. First, a forgery is not noticed, because anyone can
@@ -95,9 +96,9 @@
 //! # Storage
 //! A ledger is one file of lines that any program can read. All locks are locks of the inode. So a
 //! file that is mounted at two places is one ledger. This is also true after a crash, because the
-//! ledger has no separate log file. On Unix, hard links are refused, because a hard link can be
-//! mistaken for a copy. To copy a ledger, copy the file. The
-//! file must be on a local disk, because locks of network file systems are not reliable. With the
+//! ledger has no separate log file. On Unix, a file with more than one hard link is refused,
+//! because a user can mistake a hard link for a copy. To copy a ledger, copy the file. The file
+//! must be on a local disk, because locks of network file systems are not reliable. With the
 //! feature `postgres`, a ledger can be two tables on a server instead (`Ledger::connect`).
 //!
 //! When a ledger is opened, the whole file is read. Reading a hundred thousand releases of 400

@@ -161,7 +161,8 @@ impl Loss {
     /// sum of the losses.
     ///
     /// # Errors
-    /// `MeasureMismatch` when a loss is a rho. `Argument` when `losses` is empty.
+    /// `MeasureMismatch` when a loss is a rho. `Argument` when `losses` is empty. `InvalidDistance`
+    /// when there are several losses, their sum is 0, and one of them has a `mu^2`.
     pub fn together(losses: Vec<Loss>) -> Result<Self> {
         if losses.is_empty() {
             return Err(Error::argument("losses", "expected at least one loss, found none"));
@@ -183,7 +184,7 @@ impl Loss {
     ///
     /// # Errors
     /// `MeasureMismatch` when this loss or the loss of a member is a rho. `InvalidDistance` when
-    /// this loss is 0 and a member is not 0.
+    /// this loss is 0, and a member is not 0 or has a `mu^2`.
     pub fn with_members(self, members: Vec<Loss>) -> Result<Self> {
         let whole = self.within(Notion::Approximate)?;
         let mut all = Vec::new();
@@ -283,8 +284,8 @@ impl Loss {
     pub(crate) fn is_zero(&self) -> bool {
         self.parts.iter().all(Exact::is_zero)
     }
-    /// Check the amount of a new budget. Its delta must be below 1, because the promise of a budget
-    /// can fail with probability delta.
+    /// Check the amount of a new budget. The delta must be below 1, because a budget with a delta
+    /// of 1 protects no one.
     ///
     /// # Errors
     /// `Argument` when the delta is 1 or more. `InvalidDistance` when the amount is 0, or has too
@@ -303,8 +304,11 @@ impl Loss {
             _ => Ok(()),
         }
     }
-    /// Check that the loss can be read again after it is written. A very long number cannot be
-    /// read. This function also checks the numbers in the filters of a plan.
+    /// Check that the loss can be read again after it is written. The usual parser does not accept
+    /// a very long number. This function also checks the numbers in the filters of a plan.
+    ///
+    /// # Errors
+    /// `InvalidDistance` when a number is too long.
     pub(crate) fn check_text(&self) -> Result<()> {
         let comes_back = |part: &Exact| part.to_string().parse().is_ok_and(|read| *part == read);
         let all =
@@ -355,7 +359,8 @@ impl Loss {
         }
         Ok(Loss { mu_squared, choice_rho, ..Loss::of(notion, parts) })
     }
-    /// Convert to JSON. Exact amounts are strings. Members and filters are written if present.
+    /// Convert the loss to JSON. Exact amounts are strings. Members and filters are written if the
+    /// loss has them.
     pub fn to_json(&self) -> Json {
         let parts = self.notion.parts().iter().zip(&self.parts);
         let parts = parts.map(|(name, part)| ((*name).to_owned(), part.to_string().into()));
@@ -370,8 +375,8 @@ impl Loss {
         let amounts = parts.chain(squared).chain(rho).chain(members);
         Json::Object(amounts.chain(opening).collect::<Map<_, _>>())
     }
-    /// Write the parts of the loss. A part whose exact text has more than 20 characters is rounded
-    /// to 12 decimals. Round up if `up` is true, and otherwise down.
+    /// Write the parts of the loss. Round a part whose exact text has more than 20 characters to 12
+    /// decimals: up if `up` is true, and otherwise down.
     pub fn show(&self, up: bool) -> String {
         self.write(|part| part.show(up))
     }

@@ -27,10 +27,10 @@ pub struct Account {
     pub releases: i64,
     /// The time at which the budget was created, in milliseconds since 1970.
     pub created: i64,
-    /// The time of the last entry, or the time of creation of the budget if there is no entry.
+    /// The time of the last entry in milliseconds since 1970, or `created` if there is no entry.
     pub latest: i64,
-    /// The terms of the budget. They can state which unit the budget protects, and which data it is
-    /// for.
+    /// The terms of the budget: the unit that the budget protects, and the data of the budget, if
+    /// they are stated.
     pub terms: Terms,
     /// The filters, if the budget composes tightly. All releases are charged to the filters.
     pub(crate) filters: Option<AdaptiveAccount>,
@@ -38,8 +38,8 @@ pub struct Account {
     pub(crate) head: String,
 }
 impl Account {
-    /// Return the rest of the budget. If the budget composes tightly, return the largest loss that
-    /// one more release can have.
+    /// Return the rest of the budget. If the budget composes tightly, return the epsilon and the
+    /// delta that remain in the filter with the most room ([`AdaptiveAccount::left`]).
     pub fn remaining(&self) -> Loss {
         let left = self.filters.as_ref().and_then(|filters| tight::loss(filters.left().ok()?).ok());
         match (&self.filters, left) {
@@ -259,7 +259,7 @@ impl Entry {
             &self.source,
         )
     }
-    /// Build an entry from a row, and check its seal and digest.
+    /// Build an entry from a row, and check the seal and the digest of the entry.
     pub(crate) fn from_row(row: EntryRow, notion: Notion) -> Result<Self> {
         let damaged =
             || damaged(&row.budget, &format!("entry {} does not match its seal", row.number));
@@ -302,8 +302,9 @@ pub(crate) struct EntryRow {
     pub(crate) seal: String,
 }
 
-/// Check that a history is complete. Every entry must follow the previous entry. The account states
-/// the amount spent, and the sum of the losses must equal this amount.
+/// Check that a history is complete. Every entry must state the next number and the seal of the
+/// previous entry. The number of entries, the last seal and the sum of the losses must equal the
+/// values of the account.
 pub(crate) fn verify(account: &Account, entries: &[Entry]) -> Result<()> {
     let (mut head, mut spent) = (String::new(), Loss::zero(account.total.notion()));
     for (entry, number) in entries.iter().zip(1..) {

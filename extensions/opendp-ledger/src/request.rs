@@ -40,10 +40,10 @@ impl Request {
     ///
     /// # Errors
     /// The errors of the privacy map of the measurement. `InvalidDistance` when the loss is not
-    /// finite. `InvalidDistance` also when the distance is 0, because every loss at distance 0 is
-    /// zero. `FailedMap` when [`check_neighbours`](opendp_core::Space::check_neighbours) finds that
-    /// no two data sets are at this distance. `NotImplemented` when budgets do not support the
-    /// measure.
+    /// finite. `InvalidDistance` also when the distance or a part of it is 0, because a release at
+    /// distance 0 would not charge the budget. `FailedMap` when
+    /// [`check_neighbours`](opendp_core::Space::check_neighbours) finds that no two data sets are
+    /// at this distance. `NotImplemented` when budgets do not support the measure.
     pub fn new<DI: Domain, MI: Metric, MO: Accounted, TO: Carrier>(
         id: &str,
         measurement: &Measurement<DI, MI, MO, TO>,
@@ -157,8 +157,8 @@ impl Release {
     pub fn json(&self) -> &Json {
         &self.json
     }
-    /// Return whether this release was made by an earlier call with the same id. Such a release is
-    /// not charged again.
+    /// Return whether an earlier call with the same id made this release. The ledger does not
+    /// charge such a release again.
     pub fn repeated(&self) -> bool {
         self.repeated
     }

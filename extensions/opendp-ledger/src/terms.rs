@@ -17,7 +17,8 @@ const SAME_SIZE: [&str; 7] = [
     "range_distance",
 ];
 
-/// The unit that a budget protects: the distance of two data sets that differ in one person.
+/// The unit that a budget protects: the largest distance of two data sets that differ in one
+/// person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     metric: Json,
@@ -40,7 +41,8 @@ impl Unit {
     /// distance.
     ///
     /// # Errors
-    /// `InvalidDistance` when `contributions` is zero or too large.
+    /// `InvalidDistance` when `contributions` is 0, or when the total distance exceeds the range of
+    /// `u32`.
     pub fn contributions(self, contributions: u32) -> Result<Self> {
         match self.unit.checked_mul(contributions) {
             Some(1..) => Ok(Unit { contributions: Some(contributions), ..self }),
@@ -54,13 +56,14 @@ impl Unit {
     pub fn metric(&self) -> &Json {
         &self.metric
     }
-    /// Return the name of the metric. It is empty if the metric is not in document form.
+    /// Return the name of the metric. The name is empty if the metric is not in the format of
+    /// pipeline documents.
     fn metric_name(&self) -> &str {
         let key = || self.metric.as_object()?.keys().next().map(String::as_str);
         self.metric.as_str().or_else(key).unwrap_or_default()
     }
-    /// Return the distance of two data sets that differ in one person: the unit times the number of
-    /// contributions.
+    /// Return the largest distance of two data sets that differ in one person: the unit times the
+    /// number of contributions.
     pub fn d_in(&self) -> u32 {
         self.unit.saturating_mul(self.contributions.unwrap_or(1))
     }
@@ -150,8 +153,8 @@ impl Terms {
         }
         Ok(Terms { digest: Some(plain), ..self })
     }
-    /// State the number of people in the data. If each person has one contribution, this also makes
-    /// the number of rows public ([`protects_size`](Terms::protects_size)).
+    /// State the number of people in the data. If each person has one contribution, the stated
+    /// number also makes the number of rows public ([`protects_size`](Terms::protects_size)).
     #[must_use]
     pub fn with_size(self, size: u64) -> Self {
         Terms { size: Some(size), ..self }
@@ -169,14 +172,14 @@ impl Terms {
         self.size
     }
     /// Return whether the budget protects the number of rows. Such a budget refuses releases that
-    /// need a public number of rows. A release that uses the number of rows, or fails if a stated
-    /// number is wrong, would reveal it.
+    /// need a public number of rows. Such a release uses the number of rows, or fails if a stated
+    /// number is wrong. So it would reveal the number.
     ///
-    /// There are three cases in which the number is not protected. First, the unit is in the
-    /// change-one or the Hamming distance. Second, the unit is in a distance of numbers or of
-    /// vectors, in which data of different lengths are never neighbours. All other distances are
-    /// assumed to count added and removed rows. Third, the terms state the number of people, and
-    /// each person has one contribution.
+    /// There are four cases in which the number is not protected. First, the terms state no unit.
+    /// Second, the unit is in the change-one or the Hamming distance. Third, the unit is in a
+    /// distance of numbers or of vectors, in which data of different lengths are never neighbours.
+    /// All other distances are assumed to count added and removed rows. Fourth, the terms state the
+    /// number of people, and each person has one contribution.
     pub fn protects_size(&self) -> bool {
         let Some(unit) = &self.unit else { return false };
         let stated = self.size.is_some() && unit.contributions.unwrap_or(1) == 1;

@@ -67,7 +67,8 @@ impl Dice {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
-/// Write a table with ids, 100 keys, and two columns of floats, some of them out of bounds.
+/// Write a table with ids, 100 keys, and two columns of floats. Some of the floats are out of
+/// bounds.
 fn generate(path: &Path, rows: u64, ids: u64) {
     let mut dice = Dice(rows);
     let batch = |dice: &mut Dice, rows: u64| {

@@ -20,8 +20,9 @@ use crate::{Type, Value};
 /// The answer to a query.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The table that the query asks for, after HAVING, ORDER BY and LIMIT. If these steps fail on
-    /// the released values, this table is a copy of `values`, and the document has a `warning`.
+    /// The table that the query asks for, after HAVING, ORDER BY, LIMIT and expressions. If these
+    /// steps fail on the released values, this table is a copy of `values`, and the document has a
+    /// `warning`.
     pub table: RecordBatch,
     /// A row for every released number: its keys, the aggregate, the value, the scale of the noise,
     /// the 95 % interval, and the loss.
@@ -66,16 +67,16 @@ pub(crate) fn printed(batch: &RecordBatch) -> Result<String> {
     let table = pretty_format_batches(std::slice::from_ref(batch)).map_err(arrow)?;
     Ok(table.to_string())
 }
-/// Return a table unchanged if it can be printed. Whether a column can be printed depends on its
-/// type, so it is enough to print the first row.
+/// Return a table unchanged if it can be printed. Whether a column can be printed depends only on
+/// the type of the column. So this function tries to print only the first row.
 ///
 /// # Errors
 /// The errors of [`printed`].
 pub(crate) fn printable(batch: RecordBatch) -> Result<RecordBatch> {
     printed(&batch.slice(0, batch.num_rows().min(1))).map(|_| batch)
 }
-/// Return the warning for an error after the charge. The answer then has the released values, so
-/// the release is not lost.
+/// Return the warning for an error that occurs after the charge. In this case, the answer has the
+/// released values, so the release is not lost.
 pub(crate) fn instead(error: &Error) -> String {
     format!("{error}\nThe budget is charged, so the answer has the released values instead.")
 }
@@ -83,7 +84,7 @@ pub(crate) fn instead(error: &Error) -> String {
 fn arrow(error: ArrowError) -> Error {
     Error::FailedFunction(format!("the answer cannot be written as a table: {error}"))
 }
-/// Return a column of the values of a key, one value for each group.
+/// Return a column with the values of the key at index `place`, one value for each group.
 fn key_column(plan: &Plan, noisy: &Noisy, place: usize) -> ArrayRef {
     let kind = plan.keys.get(place).map_or(Type::Text, |key| key.kind);
     let texts = noisy.groups.iter().map(|group| group.get(place).map_or("", String::as_str));
@@ -103,9 +104,9 @@ fn key_column(plan: &Plan, noisy: &Noisy, place: usize) -> ArrayRef {
         }))),
     }
 }
-/// Return the released table that replaces the aggregate. The table has keys and values, with the
-/// types of the aggregate. If a released number does not fit its type, the nearest value of the
-/// type replaces it.
+/// Return the released table that replaces the aggregate node in the plan of the query. The table
+/// has the keys and the released values. `types` are the types of the columns of the aggregate
+/// node. If a released number does not fit into its type, it becomes the nearest value of the type.
 pub(crate) fn aggregate_table(
     plan: &Plan,
     noisy: &Noisy,
@@ -137,10 +138,12 @@ fn whole(array: &ArrayRef) -> ArrayRef {
     let floats = array.as_primitive::<Float64Type>().iter();
     Arc::new(Int64Array::from_iter(floats.map(|x| x.map(|x| x.round() as i64))))
 }
-/// The name of an aggregate, its cells, and each part of its loss.
+/// The name of an aggregate, its released cells, and the parts of its loss, such as an epsilon and
+/// a delta.
 pub(crate) type Named = (String, ReleasedColumn, Vec<f64>);
 
-/// Return a table with one row for each released number.
+/// Return a table with one row for each released number. `parts` are the names of the parts of a
+/// loss.
 pub(crate) fn value_table(
     plan: &Plan,
     noisy: &Noisy,

@@ -22,11 +22,12 @@ impl Budget {
     pub fn epsilon(epsilon: f64) -> Result<Self> {
         Budget::of(Notion::Pure, &[("epsilon", epsilon)])
     }
-    /// Make a budget of approximate differential privacy. The delta is spent by Gaussian noise, and
-    /// by the release of keys that are not public.
+    /// Make a budget of approximate differential privacy. Gaussian noise uses the delta, and so
+    /// does the release of keys that are not public.
     ///
     /// # Errors
-    /// `Argument` when epsilon is not positive and finite, or delta is not between 0 and 1.
+    /// `Argument` when epsilon is not positive and finite, or when delta is not above 0 and below
+    /// 1.
     pub fn epsilon_delta(epsilon: f64, delta: f64) -> Result<Self> {
         if !(delta < 1.0) {
             return Err(Error::argument("delta", "expected a number between 0 and 1"));
@@ -99,8 +100,9 @@ pub(crate) enum Account {
     Tight { filters: Mutex<AdaptiveAccount> },
     Durable { ledger: Ledger, name: String, notion: Notion, composition: Composition },
 }
-/// Return whether a budget with these terms protects the individuals of all private tables. If
-/// this module created the budget, its terms are empty.
+/// Return whether a budget with these terms protects the individuals of all private tables. This
+/// module creates budgets with empty terms, which protect the units of all tables. If the terms
+/// state a unit, each private table must have this unit and no public number of rows.
 fn protects(terms: &Terms, tables: &BTreeMap<String, Table>) -> bool {
     let rows = |table: &Table| match (&table.unit, table.rows) {
         (Some(unit), None) => unit.rows,
@@ -158,8 +160,8 @@ impl Account {
             Account::Durable { composition, .. } => *composition,
         }
     }
-    /// Return the rest of the budget. If the budget composes tightly, return the largest loss that
-    /// one more release can have.
+    /// Return the rest of the budget. If the budget composes tightly, return the epsilon and the
+    /// delta that remain in the filter with the most room ([`AdaptiveAccount::left`]).
     pub(crate) fn left(&self) -> Result<Loss> {
         match self {
             Account::Memory { budget, spent } => {
@@ -175,12 +177,13 @@ impl Account {
             Account::Durable { ledger, name, .. } => ledger.remaining(name),
         }
     }
-    /// Charge the loss of a release before the release is returned. With a ledger, the loss and the
-    /// release are on the disk before this function returns. With a ledger, the same id gives the
-    /// same release.
+    /// Charge the loss of a release, and return the release. In memory, the loss is charged before
+    /// `compute` is called. If `compute` fails, the loss stays charged. With a ledger, the loss and
+    /// the release are on the disk before this function returns. If `compute` fails, a ledger
+    /// charges nothing. With a ledger, the same id gives the same release.
     ///
-    /// Call `check` before the charge of a new release. If `check` fails, nothing is charged. A
-    /// release that is already in the ledger is returned without this check.
+    /// Call `check` before a new release is computed or charged. If `check` fails, nothing is
+    /// charged. A release that is already in the ledger is returned without this check.
     pub(crate) fn release(
         &self,
         request: &Request,
@@ -205,8 +208,8 @@ impl Account {
         }
     }
 }
-/// Create a budget in a ledger. If another process creates a budget of this name at the same time,
-/// return that budget.
+/// Create a budget in a ledger, and return `None`. If another process has created a budget of this
+/// name in the meantime, return the budget of the other process.
 fn created(
     ledger: &Ledger,
     name: &str,
@@ -222,7 +225,8 @@ fn created(
         Err(error) => ledger.account(name).map(Some).map_err(|_| error),
     }
 }
-/// Check that a budget of a ledger is the budget of the metadata.
+/// Check that a budget of a ledger protects the tables, and that its amount and its composition are
+/// those of the metadata.
 fn check_terms(
     found: &Found,
     name: &str,
@@ -237,7 +241,8 @@ fn check_terms(
             "budget `{name}` of the ledger is for other data or for another unit: {terms}.\n\
              The terms of a budget for tables may state a unit in `symmetric_distance`, but no size \
              and no digest. Then each private table must have the unit `rows = k`, where `k` is the \
-             distance of the budget. Change the unit of the tables, or name a new budget"
+             distance of the budget, and no stated number of rows. Change the tables, or name a new \
+             budget"
         );
         return Err(Error::argument("budget", reason));
     }
@@ -257,14 +262,15 @@ fn check_terms(
     }
     Ok(())
 }
-/// Compute the filters of a budget of an epsilon and a delta.
+/// Make the filters for a budget of an epsilon and a delta.
 fn filters(budget: &Loss) -> Result<AdaptiveAccount> {
     match budget.parts() {
         [epsilon, delta] => AdaptiveAccount::new(epsilon, delta, None),
         _ => Err(Error::argument("budget", "expected an epsilon and a delta")),
     }
 }
-/// Charge all losses of a release to the filters. If one loss does not fit, charge nothing.
+/// Charge all losses of a release to the filters. If the filters refuse one of the losses, charge
+/// nothing.
 fn charge_tightly(filters: &Mutex<AdaptiveAccount>, loss: &Loss) -> Result<()> {
     let mut filters = filters.lock().unwrap_or_else(PoisonError::into_inner);
     let mut charged = filters.clone();
@@ -305,7 +311,7 @@ fn charge(budget: &Loss, spent: &Mutex<Vec<Exact>>, loss: &Loss) -> Result<()> {
     *spent = after;
     Ok(())
 }
-/// Add up losses in the same measure.
+/// Convert losses to the measure of `notion`, and add them up.
 pub(crate) fn total(notion: Notion, losses: &[Loss]) -> Result<Loss> {
     let mut parts = vec![Exact::ZERO; notion.parts().len()];
     for loss in losses {

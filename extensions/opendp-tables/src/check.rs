@@ -1,5 +1,5 @@
-//! The checker. The checker translates the plan of a query to a small language for plans that can
-//! be made private.
+//! Translate the plan of a query to a small language for plans that can be made private. This
+//! module is called the checker.
 //!
 //! The checker has a list of allowed nodes, functions and types. Any other node, function or type
 //! leads to an error. The error contains the name of this node, function or type.
@@ -30,8 +30,8 @@ const MOST_NODES: usize = 20_000;
 /// levels could overflow the stack. One level of an expression gives at most ten levels of the
 /// printed statement. [`PRINTED`](crate::engine::parse::PRINTED) bounds the levels of a statement.
 const MOST_LEVELS: usize = 200;
-/// The largest number of [steps](Row::steps) of all expressions together. An engine needs about a
-/// second for this number of steps.
+/// The largest number of [steps](Row::steps) of all expressions of a query together. An engine
+/// needs about a second for this number of steps.
 const MOST_STEPS: usize = 4_000_000;
 /// The largest number of characters of an expression that an error shows.
 const SHOWN: usize = 60;
@@ -101,8 +101,8 @@ impl<'a> Picked<'a> {
         let (keys, sums, buckets) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Picked { tables, branches, bounding, keys, sums, buckets })
     }
-    /// Return the position of a column. If the column is new, add it. `rows` has the expression of
-    /// the column in each branch.
+    /// Return the position of a column among the columns of each branch. If the column is new, add
+    /// it. `rows` has the expression of the column in each branch.
     pub(crate) fn column(&mut self, rows: Vec<Row>) -> usize {
         let count = self.branches.first().map_or(0, |branch| branch.columns.len());
         let same = |k: &usize| {
@@ -116,7 +116,7 @@ impl<'a> Picked<'a> {
         }
         count
     }
-    /// Return the metadata of a column of a branch.
+    /// If an expression of a branch is a column of a table, return the metadata of this column.
     pub(crate) fn described(&self, branch: usize, row: &Row) -> Option<&crate::metadata::Column> {
         let branch = self.branches.get(branch)?;
         match row {
@@ -130,9 +130,9 @@ impl<'a> Picked<'a> {
             _ => None,
         }
     }
-    /// Return the number of rows that reach the aggregates, if it is public. It is public if there
-    /// are no keys and no conditions, each join keeps all rows, and the number of rows of the table
-    /// is public.
+    /// If the number of rows that reach the aggregates is public, return this number. The number is
+    /// public if there are no keys and no conditions, each join keeps all rows, and the number of
+    /// rows of the table is public.
     pub(crate) fn public_rows(&self) -> Option<u64> {
         let all = |branch: &Branch| {
             branch.filters.is_empty() && branch.joins.iter().all(|join| join.keeps_all)
@@ -143,8 +143,8 @@ impl<'a> Picked<'a> {
         let rows = self.tables.get(&self.branches.first()?.table)?.rows?;
         rows.checked_mul(self.branches.len() as u64)
     }
-    /// Return whether an expression has a value in every row. Return false if this does not follow
-    /// from the metadata.
+    /// Return whether an expression certainly has a value in every row. The metadata state which
+    /// columns have a value in every row.
     pub(crate) fn is_complete(&self, branch: usize, row: &Row) -> bool {
         match row {
             Row::Column { source: 0, .. } => {
@@ -175,8 +175,8 @@ impl<'a> Picked<'a> {
         Ok(Plan { branches, bounding, keys, sums, buckets })
     }
 }
-/// Check that the expressions of a query together have at most [`MOST_NODES`] nodes, and that an
-/// engine reads them in at most [`MOST_STEPS`] steps.
+/// Check that the expressions of a query together have at most [`MOST_NODES`] nodes and at most
+/// [`MOST_STEPS`] steps.
 fn check_nodes<'a>(mut rows: impl Iterator<Item = &'a Row>) -> Result<()> {
     // Stop at the first expression that exceeds a limit.
     let add = |(nodes, steps): (usize, usize), row: &Row| {
@@ -188,14 +188,15 @@ fn check_nodes<'a>(mut rows: impl Iterator<Item = &'a Row>) -> Result<()> {
     };
     rows.try_fold((0, 0), add).map(|_| ())
 }
-/// Check a number of nodes. `what` is the expression that has these nodes.
+/// Check that a number of nodes is at most [`MOST_NODES`]. `what` is the expression that has these
+/// nodes.
 fn check_count(nodes: usize, what: &dyn Display) -> Result<()> {
     if nodes <= MOST_NODES {
         return Ok(());
     }
     Err(deep(what))
 }
-/// Check the nodes, the levels and the steps of an expression.
+/// Check that the numbers of nodes, levels and steps of an expression are within their limits.
 fn check_levels(row: Row, what: &Expr) -> Result<Row> {
     check_count(row.size(), what)?;
     match row.levels() <= MOST_LEVELS && row.steps() <= MOST_STEPS {
@@ -218,20 +219,22 @@ fn nested(place: &str) -> Error {
     );
     Error::argument("query", reason)
 }
-/// Check that an expression can be copied this many times. A nested expression that is copied at
-/// each level would fill the memory before the whole query is checked.
+/// Check that `copies` copies of an expression have at most [`MOST_NODES`] nodes together. Without
+/// this check, a nested expression that is copied at each level could fill the memory before the
+/// whole query is checked.
 fn copied(row: Row, copies: usize, what: &Expr) -> Result<Row> {
     check_count(row.size().saturating_mul(copies), what).map(|()| row)
 }
-/// Find the unit of privacy of a union of branches, and the limits on the rows of one individual.
+/// Find the limits on the rows of one individual for a union of branches. The privacy unit of their
+/// common table states these limits.
 fn bounding(branches: &[Branch], tables: &Tables) -> Result<Bounding> {
     let mut names: Vec<&str> = branches.iter().map(|branch| branch.table.as_str()).collect();
     names.dedup();
     let [name] = names.as_slice() else {
         return Err(refused(
             "UNION ALL",
-            "its parts read different private tables, and an individual may be in several",
-            "ask each table on its own",
+            "its parts read different private tables, and an individual may be in several of them",
+            "write one query for each table",
         ));
     };
     let table = tables.get(*name);

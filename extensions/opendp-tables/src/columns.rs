@@ -19,8 +19,8 @@ pub(crate) struct Cell {
     pub(crate) vague: bool,
 }
 impl Cell {
-    /// Make a cell. For all possible rows, the value of this cell is within the bounds `low` and
-    /// `high`.
+    /// Make a cell. `low` and `high` are the bounds of the value that the cell estimates: they hold
+    /// for all possible rows.
     fn within(value: f64, interval: Option<(f64, f64)>, (low, high): (f64, f64)) -> Self {
         let vague = low < high && interval.is_some_and(|(a, b)| a <= low && high <= b);
         Cell { value, interval, vague }
@@ -30,8 +30,9 @@ impl Cell {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ReleasedColumn {
     pub(crate) cells: Vec<Cell>,
-    /// The scale of the noise: in ranks for a quantile, and otherwise in the unit of the values. If
-    /// the value depends on several sums, this is the scale of the noise of the first sum.
+    /// The scale of the noise. For a quantile, the scale is in ranks. If the value depends on
+    /// several sums, this is the scale of the noise of the first sum, in the unit of this sum. For
+    /// `VAR` and `STDDEV`, the first sum is a sum of squares.
     pub(crate) scale: f64,
 }
 
@@ -105,7 +106,7 @@ impl Reader<'_> {
         let cells = chosen.iter().map(cell).collect::<Result<_>>()?;
         Ok((cells, choice.noise.scale / choice.alpha.1 as f64))
     }
-    /// Return a noisy sum, in steps of its lattice.
+    /// Return the noisy sum of a group, in steps of its lattice.
     fn sum(&self, sum: usize, group: usize) -> Result<f64> {
         let text = self.noisy.sums.get(sum).and_then(|sums| sums.get(group));
         let value = text.and_then(|text| text.parse::<f64>().ok());
@@ -153,8 +154,9 @@ impl Reader<'_> {
         };
         Ok(Cell::within(value, interval, bounds))
     }
-    /// Compute a variance: the mean of squares minus the square of the mean. Both means are
-    /// computed from the differences between the values and the centre.
+    /// Compute a variance: the mean of squares minus the square of the mean. The mean of squares
+    /// and the mean are computed from the differences between the values and the centre. If
+    /// `sample` is true, multiply the difference by `n / (n - 1)` to get the variance of a sample.
     fn variance(
         &self,
         [squares, sum, count]: [usize; 3],
@@ -206,9 +208,9 @@ fn rooted(cell: Cell) -> Cell {
 fn of(lattice: &Lattice) -> (f64, f64) {
     (lattice.low as f64 * lattice.step(), lattice.high as f64 * lattice.step())
 }
-/// Bound the quotient of a number and a count. The number and the count are given as intervals.
-/// Only the counts of at least 1 in the interval of the count are used. Return `None` when this
-/// interval has no count of at least 1.
+/// Bound the quotient of a number and a count. The number and the count are given as intervals. The
+/// bounds hold for all counts of at least 1 in the interval of the count. Return `None` if this
+/// interval has no such count.
 fn quotient(sum: (f64, f64), count: (f64, f64)) -> Option<(f64, f64)> {
     if count.1 < 1.0 {
         return None;

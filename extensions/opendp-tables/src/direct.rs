@@ -1,21 +1,21 @@
-//! Runs exact plans in this process, without window functions. If the memory suffices, the rows are
+//! Run exact plans in this process, without window functions. If the memory suffices, the rows are
 //! read only once.
 //!
 //! The engine picks the rows: it reads, joins and filters them, and evaluates the expressions of
 //! the query. This module does the rest: it computes the integers to add, enforces the limits of
 //! ids, and computes the sums. With the same seed, this module and the statements of the module
-//! `sql` give the same results, bit for bit. The sensitivity harness compares these results. The
-//! bound and the proof of the module `sensitivity` also hold for this module, because the results
-//! are the same.
+//! `sql` give the same results, bit for bit. The tests in `tests/sensitivity.rs` and
+//! `tests/direct.rs` compare these results. So the bound and the proof of the module `sensitivity`
+//! also hold for this module.
 //!
 //! # Limits
 //!
 //! If an id has more rows than its limits allow, some of its rows are chosen. The rows of each id
 //! are collected first, because this choice depends on all of them. The choice is a function of the
-//! seed, the id, and the rows of this id. It does not depend on the order of these rows. A choice
-//! by the order in which rows arrive would also be fair, but this order depends on threads. So with
-//! such a choice, two runs on the same rows could keep different rows of every id. A test could not
-//! distinguish this difference from the effect of a wrong limit.
+//! seed, the id, and the rows of this id. It does not depend on the order in which the rows arrive,
+//! because this order depends on threads. If the choice depended on this order, two runs on the
+//! same rows could keep different rows of every id. A test could not distinguish this difference
+//! from the effect of a wrong limit.
 //!
 //! Each thread reads rows and packs each row into few 64-bit words (`packed`). Then the thread
 //! divides the rows into shards, by a hash of their ids (`shards`). If the rows take more memory
@@ -55,7 +55,7 @@ use values::{Layout, picked};
 
 pub use slabs::release_memory;
 
-/// Run a plan, if this module supports the plan.
+/// Run a plan. Return `None` if this module does not support the plan.
 pub(crate) fn run(plan: &Plan, engine: &DataFusion, seed: &str) -> Option<Result<Exact>> {
     let columns = picked(plan)?;
     let raw: Vec<bool> = columns.iter().map(|column| column.raw).collect();
@@ -122,7 +122,7 @@ impl Run<'_> {
     fn exact(&self, totals: Totals<'_>) -> Exact {
         totals.exact(&self.groups.names(), !self.plan.keys.is_empty())
     }
-    /// Add up the rows that the limits allow. Return `None` if a row needs too many words.
+    /// Add up the rows that the limits keep. Return `None` if a row needs more than 65 words.
     fn packed(&self, limiter: &Limiter) -> Option<Result<Exact>> {
         Some(match limiter.packing.words {
             2 => self.limited::<2>(limiter),
@@ -153,7 +153,7 @@ impl Run<'_> {
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
-/// One pass over the rows. It fills the shards from the shard `first` to the shard before
+/// One pass over the rows. The pass fills the shards from the shard `first` to the shard before
 /// `Book::last`.
 struct Pass<'a, const N: usize> {
     run: &'a Run<'a>,
@@ -172,9 +172,9 @@ struct Book {
     rows: Vec<usize>,
 }
 impl Book {
-    /// Add `added` to the numbers of rows of the shards. As long as the shards of this pass have
-    /// more than `most` rows together, leave half of these shards to a later pass. At least one
-    /// shard stays in this pass.
+    /// Add `added` to the numbers of rows of the shards. While the shards of this pass have more
+    /// than `most` rows in total, leave the second half of these shards to a later pass. At least
+    /// one shard stays in this pass. `first` is the first shard of this pass.
     fn add(&mut self, first: usize, added: &[u32], most: usize) {
         self.rows.iter_mut().zip(added).for_each(|(rows, added)| *rows += *added as usize);
         while first + 1 < self.last {
@@ -236,7 +236,7 @@ impl<'a, const N: usize> Pass<'a, N> {
         })
     }
 }
-/// Adds up the kept rows of shards.
+/// The data that are needed to add up the kept rows of shards.
 struct Adder<'a> {
     layout: &'a Layout<'a>,
     limiter: &'a Limiter,
@@ -266,7 +266,7 @@ impl<'a> Adder<'a> {
         let (mut choice, mut kept) = (Choice::new(*limits, *lots), Vec::new());
         let mut sorter = Sorter::default();
         // Replace the number of the group of a row by the place of the group in the order of the
-        // keys, because SQL also sorts groups by their keys.
+        // keys. Then the rows of an id are sorted as in SQL, which sorts groups by their keys.
         let ranked = |row: &mut Packed<N>| {
             let rank = self.ranks.get(packing.group(row) as usize).copied();
             packing.set_group(row, rank.unwrap_or(NO_GROUP));

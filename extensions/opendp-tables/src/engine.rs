@@ -17,7 +17,7 @@ pub use source::Source;
 /// A row of a result: cells as text, or null.
 pub type Cells = Vec<Option<String>>;
 
-/// An engine runs SQL over the private tables. Results leave the process only with noise.
+/// An engine runs SQL over the private tables. The session releases the results only with noise.
 pub trait Engine: Send + Sync {
     /// Return the name of the engine, for release documents.
     fn name(&self) -> String;
@@ -26,8 +26,8 @@ pub trait Engine: Send + Sync {
     /// Open a table under its name. The table has the described columns with their declared types.
     ///
     /// # Errors
-    /// `FailedFunction` when the source cannot be opened. `NotImplemented` when the engine already
-    /// has its tables and does not accept a source.
+    /// `FailedFunction` when the source cannot be opened; `NotImplemented` when the engine cannot
+    /// read a source of this kind, or when it already has its tables and takes no source.
     fn register(&self, name: &str, _: &Table, source: Source) -> Result<()> {
         let engine = self.name();
         Err(Error::NotImplemented(format!(
@@ -38,9 +38,9 @@ pub trait Engine: Send + Sync {
     /// Run a statement and return all rows.
     ///
     /// # Errors
-    /// Any error means a failure of the engine. `NotFound` means that a part of the engine does not
-    /// answer. The text of `NotFound` is shown, so it must not contain data. The text of any other
-    /// error can contain data, so the session replaces this text.
+    /// `NotFound` when a part of the engine does not answer; any other error when the engine fails.
+    /// The text of `NotFound` is shown, so it must not contain data. The text of any other error
+    /// can contain data. So the session replaces any other error by an error without data.
     fn run(&self, statement: &str) -> Result<Vec<Cells>>;
     /// Return the number of rows that the running statement has read, if it is known. The number is
     /// private, so show it only to people who may see the data.
@@ -49,8 +49,8 @@ pub trait Engine: Send + Sync {
     }
     /// Return this engine, if it is the engine [`DataFusion`] in this process and does not run
     /// portable statements. For most plans, this engine then only reads, joins and filters the
-    /// rows. The session enforces the limits and computes the sums itself. The results are the same
-    /// as the results of the statements. Other engines keep the default, which returns `None`.
+    /// rows. The session enforces the limits and computes the sums. The results are the same as the
+    /// results of the statements. Other engines keep the default, which returns `None`.
     fn embedded(&self) -> Option<&DataFusion> {
         None
     }
@@ -64,9 +64,9 @@ pub(crate) fn without_data(error: Error) -> Error {
         _ => failed(),
     }
 }
-/// Return the error for records that the engine in this process cannot decode. The engine checks
-/// every record, so a single record can cause this error. For this reason, the loss of the release
-/// is charged.
+/// Return the error for records that the engine in this process cannot decode. A single record can
+/// cause this error, so the error depends on the data. For this reason, the loss of the release is
+/// charged.
 pub(crate) fn undecoded() -> Error {
     Error::argument(
         "data",

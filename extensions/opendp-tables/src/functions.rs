@@ -22,11 +22,12 @@ pub fn quantile(value: Expr, alpha: f64) -> Expr {
     quantile_function().call(vec![value, lit(alpha)])
 }
 /// Give an aggregate a weight, as `weight(x, 2)` does in SQL. The aggregate gets a share of the
-/// loss of the query in proportion to this weight. In SQL, `weight(x, 2)` has the value of `x`.
+/// loss of the query in proportion to this weight. The value of the result is the value of `x`.
 pub fn weight(value: Expr, weight: f64) -> Expr {
     weight_function().call(vec![value, lit(weight)])
 }
-/// Make the function `weight`. It runs only on released values, and returns them unchanged.
+/// Make the function `weight`. The function runs only on released values, and returns its first
+/// argument unchanged.
 pub(crate) fn weight_function() -> ScalarUDF {
     ScalarUDF::new_from_impl(Weight(Signature::any(2, Volatility::Immutable)))
 }
@@ -51,8 +52,8 @@ impl ScalarUDFImpl for Weight {
 /// The name of the function that states weights.
 pub(crate) const WEIGHT: &str = "weight";
 
-/// Make the function `clamp`. It runs only on released values. The checker translates calls of
-/// `clamp` on the rows of a private table.
+/// Make the function `clamp`. The function runs only on released values, because the checker
+/// translates calls of `clamp` on the rows of a private table.
 pub(crate) fn clamp_function() -> ScalarUDF {
     let (float, types) = (DataType::Float64, vec![DataType::Float64; 3]);
     create_udf("clamp", types, float, Volatility::Immutable, Arc::new(clamped))

@@ -1,8 +1,8 @@
 //! A small language for plans whose results can be released with noise.
 //!
 //! The checker translates queries to this language, and [`sql`](crate::sql) prints plans for
-//! engines. All expressions are total: for every row, an expression gives a value or null, and
-//! never an error.
+//! engines. All expressions are total: for every row, an expression gives a value or null, but no
+//! error.
 
 use crate::{Type, Value};
 
@@ -81,7 +81,7 @@ impl Comparison {
     }
 }
 impl Row {
-    /// Return the type. The literal null has no type.
+    /// Return the type of the value. The literal null has no type.
     pub(crate) fn kind(&self) -> Option<Type> {
         match self {
             Row::Column { kind, .. } => Some(*kind),
@@ -155,7 +155,7 @@ pub(crate) struct Key {
     pub(crate) public: Option<Vec<Value>>,
 }
 
-/// A lattice: integers that represent multiples of a power of two.
+/// A lattice: integers that represent multiples of a power of two. This power is the step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Lattice {
     /// The length of a step is `2^exponent`.
@@ -163,7 +163,7 @@ pub(crate) struct Lattice {
     /// The bounds, in steps.
     pub(crate) low: i64,
     pub(crate) high: i64,
-    /// The centre, in steps. It is subtracted from each point.
+    /// The centre, in steps. The centre is subtracted from each point.
     pub(crate) centre: i64,
 }
 
@@ -179,7 +179,7 @@ pub(crate) enum Addend {
     Value(usize, Lattice),
     /// The square of the number that `Value` adds.
     Square(usize, Lattice),
-    /// One for each id, whatever the number of its rows.
+    /// One for each id in the group, even if the id has several rows.
     Id,
 }
 
@@ -187,8 +187,8 @@ pub(crate) enum Addend {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sum {
     pub(crate) addend: Addend,
-    /// The column with the condition of the sum, if the sum has a condition. If so, only the rows
-    /// for which the condition is true add a number to the sum.
+    /// The column with the condition of the sum, if the sum has a condition. Only rows for which
+    /// the condition is true add a number to the sum.
     pub(crate) only: Option<usize>,
 }
 impl Sum {
@@ -211,13 +211,13 @@ impl Lattice {
     pub(crate) fn step(&self) -> f64 {
         2f64.powi(self.exponent)
     }
-    /// Choose a lattice for numbers within bounds, so that the magnitudes of its points are at most
-    /// `2^bits` steps.
+    /// Choose a lattice for numbers within bounds. The magnitudes of its points are at most
+    /// `2^bits` steps. If `whole` is true, the numbers are integers.
     pub(crate) fn of(low: f64, high: f64, whole: bool, bits: i32) -> Lattice {
         Lattice::new(low, high, whole, above(low.abs().max(high.abs())) - bits)
     }
-    /// Choose a lattice for numbers within bounds, and subtract the middle of the bounds. The
-    /// magnitudes of the differences from the middle are at most `2^bits + 1` steps.
+    /// Choose a lattice for numbers within bounds. Its centre is the middle of the bounds. The
+    /// magnitudes of the differences between points and the centre are at most `2^bits + 1` steps.
     ///
     /// The step depends on the distance between the bounds. So the differences are also precise if
     /// the bounds are far from 0. For floats, the magnitudes of points are at most `2^52` steps,

@@ -2,8 +2,8 @@
 //!
 //! A [`Session`] has tables with public [`Metadata`], a [`Budget`] and an [`Engine`]. A question in
 //! SQL, or as a data frame, is checked before anything is read. [`Question::explain`] returns its
-//! cost and the accuracy of its answer. [`Question::release`] spends this cost and returns the
-//! answer.
+//! cost and the accuracy of its answer. [`Question::release`] charges this cost to the budget and
+//! returns the answer.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -29,7 +29,7 @@
 //!
 //! let question = session.query("SELECT COUNT(*) AS rows, SUM(age) AS years FROM people")?;
 //! let question = question.spending(Budget::epsilon(0.5)?);
-//! // The count and the sum get a half each. An individual has two rows at most.
+//! // The count and the sum each get half of the loss. The plan keeps at most two rows of each id.
 //! assert_eq!(question.explain()?.releases.len(), 2);
 //! assert_eq!(question.explain()?.releases[0].sensitivity, Some(2.0));
 //! let answer = question.release()?;
@@ -44,7 +44,7 @@
 //! data. The module `sensitivity` proves a bound on the change that one individual causes in the
 //! exact results. Constructors of the registry compute the losses and have their own proofs. The
 //! losses of the releases of a query compose, and so do the losses of several queries. If the
-//! budget does not compose tightly, the losses of the queries add up. The losses also compose if a
+//! budget does not compose tightly, the losses of the queries add up. The losses compose even if a
 //! question depends on earlier answers (Rogers, Roth, Ullman, Vadhan 2016).
 //!
 //! All tables of a budget should protect the same individuals. If an individual has rows in several

@@ -33,14 +33,14 @@ pub(crate) struct Mechanisms {
     pub(crate) selection: Option<Selection>,
     /// The loss of all mechanisms together.
     pub(crate) loss: Loss,
-    /// The losses that are charged if the budget composes tightly. The list has one loss for each
-    /// mechanism. For Gaussian noise under an epsilon and a delta, the list has only one loss for
-    /// all mechanisms together.
+    /// The losses that are charged if the budget composes tightly: one loss for each mechanism. But
+    /// for Gaussian noise under an epsilon and a delta, the list has only one loss, which is the
+    /// loss of all mechanisms together.
     pub(crate) losses: Vec<Loss>,
     /// The kind of the noise: `Laplace` or `Gaussian`.
     pub(crate) kind: Kind,
-    /// How the errors of the other kind of noise compare with the errors of this kind. `None`
-    /// unless the budget is an epsilon and a delta, and both kinds are possible.
+    /// A text that compares the errors of the other kind of noise with the errors of this kind. The
+    /// text exists only if the loss is an epsilon and a delta, and both kinds are possible.
     pub(crate) compared: Option<String>,
 }
 /// A release of a quantile of each group.
@@ -49,7 +49,7 @@ pub(crate) struct Choice {
     pub(crate) buckets: usize,
     pub(crate) alpha: (u64, u64),
     pub(crate) noise: Noise,
-    /// The total loss over all groups in which one individual can have rows.
+    /// The sum of the losses over all groups in which one individual can have rows.
     pub(crate) loss: Loss,
 }
 
@@ -126,7 +126,7 @@ fn shares(checked: &Checked, wanted: &[(usize, (u64, u64))], budget: &Loss) -> R
     };
     weights.iter().map(share).collect()
 }
-/// Return the number of groups, if all keys are public.
+/// Return the number of groups if all keys are public, and otherwise `None`.
 fn public_count(plan: &Plan) -> Option<usize> {
     let count = |count: usize, key: &crate::ir::Key| Some(count * key.public.as_ref()?.len());
     plan.keys.iter().try_fold(1, count)
@@ -175,9 +175,9 @@ pub(crate) fn fraction(alpha: f64) -> (u64, u64) {
     }
     (number / a, 10_000 / a)
 }
-/// Find the noise of a quantile of each group. An individual has at most `C` rows in each of at
-/// most `G` groups. The stability map of the scores and the privacy map of the noise give the loss
-/// of one group for a change by `C` rows. The losses of the `G` groups add up.
+/// Find the noise of a quantile of each group. An individual has rows in at most `G` groups, and at
+/// most `C` rows in each group. The stability map of the scores and the privacy map of the noise
+/// give the loss of one group for a change by `C` rows. The losses of the `G` groups add up.
 fn choose(plan: &Plan, buckets: usize, alpha: (u64, u64), pure: &Loss) -> Result<Choice> {
     let contribution = Contribution::of(plan);
     let count = plan.buckets.get(buckets).map_or(0, |buckets| buckets.candidates.len());

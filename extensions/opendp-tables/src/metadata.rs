@@ -27,8 +27,8 @@ const LEAST_FLOAT: f64 = 1e-70;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrivacyUnit {
-    /// Protect individuals who add or remove at most this many rows. Nothing enforces this number.
-    /// The caller states that no individual has more rows.
+    /// Protect individuals who add or remove at most this many rows. No engine enforces this
+    /// number. The caller states that no individual has more rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<u32>,
     /// Protect each value in this column as one individual. The rows of the individual are all rows
@@ -108,8 +108,8 @@ pub struct Column {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
     /// Whether every row has a value in this column. If the number of rows is public too, a mean of
-    /// this column is computed with the public number, and not with a noisy count. In this mean, a
-    /// missing value counts as the middle of the bounds. Releases are private even if the column
+    /// this column over the whole table is a noisy sum divided by this public number. In this mean,
+    /// a missing value counts as the middle of the bounds. Releases are private even if the column
     /// has missing values.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub complete: bool,
@@ -179,7 +179,7 @@ impl Column {
         Ok(())
     }
 }
-/// Check that a weight is a positive number that is neither tiny nor huge.
+/// Check that a weight is at least 1e-6 and at most 1e6.
 pub(crate) fn check_weight(weight: f64) -> Result<()> {
     if (1e-6..=1e6).contains(&weight) {
         return Ok(());
@@ -187,8 +187,9 @@ pub(crate) fn check_weight(weight: f64) -> Result<()> {
     let reason = format!("expected a number from 0.000001 to 1000000, found {weight}");
     Err(Error::argument("weight", reason))
 }
-/// Check that bounds are finite, ordered and not too large, and that the bound of larger magnitude
-/// is neither 0 nor tiny. The bounds of integers must be whole numbers.
+/// Check that `low <= high`, and that the magnitudes of both bounds are within the limits: at most
+/// [`MOST`] for integers, at most [`MOST_FLOAT`] for floats, and the larger magnitude at least
+/// [`LEAST_FLOAT`]. The bounds of integers must be whole numbers.
 pub(crate) fn check_bounds(low: f64, high: f64, kind: Type) -> Result<()> {
     let most = if kind == Type::Integer { MOST } else { MOST_FLOAT };
     let fits = low <= high && -most <= low && high <= most;
@@ -225,8 +226,8 @@ pub struct Table {
     pub unit: Option<PrivacyUnit>,
     /// The number of rows, if it is public. With a public number of rows, neighbouring tables have
     /// the same number of rows: the rows of an individual are replaced by other rows, and not added
-    /// or removed. So for every aggregate except the number of rows, the bound on its change is
-    /// twice as large as without a public number of rows. The unit must be `rows`.
+    /// or removed. So for every aggregate except the number of rows, the bound on the number of
+    /// changed rows is twice the bound without a public number of rows. The unit must be `rows`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
     /// The columns that queries may use. Queries cannot name other columns.
@@ -237,7 +238,7 @@ impl Table {
     pub fn private(unit: PrivacyUnit) -> Self {
         Table { unit: Some(unit), ..Table::default() }
     }
-    /// Describe a public table. Private tables can be joined with the public table by this key.
+    /// Describe a public table. Queries can join private tables with it by the column `key`.
     pub fn public(key: &str) -> Self {
         Table { public: true, key: Some(key.into()), ..Table::default() }
     }
@@ -363,7 +364,9 @@ impl Metadata {
     /// Read metadata as TOML, or as JSON if the text begins with `{`.
     ///
     /// # Errors
-    /// `Argument` when the text cannot be read or has an unknown field; the errors of the checks.
+    /// `Argument` when the text cannot be read, has an unknown field, or states something invalid,
+    /// such as bounds in the wrong order; `NotFound` when a table names an `id` or a `key` that is
+    /// not one of its columns.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |reason: String| Error::argument("metadata", reason);
         let metadata: Metadata = if text.trim_start().starts_with('{') {

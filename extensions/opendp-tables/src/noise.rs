@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::mechanisms::Kind;
 use crate::sensitivity::Sensitivity;
 
-/// The probability with which an answer may be outside of its interval.
+/// The largest probability with which an exact answer is outside of its interval.
 pub(crate) const ALPHA: f64 = 0.05;
 
 /// A measurement that is ready to run, and the cost of its release.
@@ -38,7 +38,7 @@ impl Noise {
         let all = self.measurement.accuracy(alpha).ok()?;
         all.into_iter().try_fold(0.0, |most: f64, one| Some(most.max(one?)))
     }
-    /// Return exact sums with added noise.
+    /// Add noise to exact sums.
     pub(crate) fn add(&self, exact: Vec<IBig>) -> Result<Vec<IBig>> {
         self.measurement.invoke(&AnyValue::new(exact))?.downcast::<Vec<IBig>>()
     }
@@ -100,8 +100,8 @@ pub(crate) fn on_sums(
         Ok((measurement, loss))
     })
 }
-/// Return the exact loss of a measurement at an input distance. The loss is converted to the notion
-/// of a budget.
+/// Return the exact loss of a measurement at an input distance. Convert the loss to the measure
+/// `notion`.
 pub(crate) fn loss_of(
     measurement: &AnyMeasurement,
     distance: &AnyDistance,

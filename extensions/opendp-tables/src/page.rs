@@ -42,7 +42,7 @@ impl Answer {
         }
         let mut provenance = Section::new("How it was computed").with(Block::Text(format!(
             "Engine: {}. SHA-256 of the exact plan: {}. The plan below is exact, so its own \
-             results are private. Noise was added to them afterwards.",
+             results are private. Noise was added to these results.",
             text(&plan["engine"]),
             text(&plan["sha256"])
         )));

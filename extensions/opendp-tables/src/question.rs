@@ -69,8 +69,8 @@ impl<'a> Question<'a> {
     /// weight either, the default is 1.
     ///
     /// # Errors
-    /// `NotFound` when no aggregate has this name; `Argument` when the weight is not a positive
-    /// number.
+    /// `NotFound` when no aggregate has this name. `Argument` when the weight is not a number from
+    /// 1e-6 to 1e6.
     pub fn weight(mut self, name: &str, weight: f64) -> Result<Self> {
         check_weight(weight)?;
         let places = self.places(name)?;
@@ -85,7 +85,8 @@ impl<'a> Question<'a> {
     /// can contain `=`.
     ///
     /// # Errors
-    /// `Argument` when the text has another form; the errors of [`weight`](Question::weight).
+    /// `Argument` when the text does not have this form. Further errors are the errors of
+    /// [`weight`](Question::weight).
     pub fn weight_in(self, text: &str) -> Result<Self> {
         let parts = text.rsplit_once('=');
         let read =
@@ -178,20 +179,24 @@ impl<'a> Question<'a> {
     /// and spends nothing.
     ///
     /// # Errors
-    /// The errors of the noise. The remaining budget is not checked.
+    /// `Argument` when neither the question nor the metadata state the largest cost.
+    /// `MeasureMismatch` when this cost cannot be bounded in the measure of the budget. Further
+    /// errors are the errors of the search for the noise. The remaining budget is not checked.
     pub fn explain(&self) -> Result<Explanation> {
         explanation::explain(self, &self.mechanisms()?)
     }
     /// Spend, run the exact plan, add noise, and return the answer.
     ///
     /// # Errors
-    /// `BudgetExceeded` when too little is left of the budget. If the rest of the budget is already
-    /// too small when the call begins, the exact plan is not run. `Argument` when a key occurs
-    /// twice in a public table, or when the steps after the release fail on made-up numbers.
-    /// `FailedFunction` when the engine fails. If the exact plan fails, nothing is charged to a
-    /// ledger, but a charge to a budget in memory stays. There is one exception: `Argument` when
-    /// the engine in this process cannot decode a record. This error depends on the data, so the
-    /// loss is charged, and a ledger keeps the refusal under the id of the question.
+    /// The errors of [`explain`](Question::explain). `BudgetExceeded` when too little is left of
+    /// the budget. If the rest of the budget is already too small when the call begins, the exact
+    /// plan is not run. `Argument` when the id belongs to another question, when a key occurs twice
+    /// in a public table, or when the steps after the release fail on made-up numbers.
+    ///
+    /// `FailedFunction` when the engine fails. After such a failure, a ledger has no charge, but a
+    /// charge to a budget in memory stays. `Argument` when the engine in this process cannot decode
+    /// a record. This error depends on the data, so its loss is charged in a ledger, too, and the
+    /// ledger keeps the refusal under the id of the question.
     ///
     /// If the steps after the release fail on the released numbers, the call returns no error,
     /// because the loss is already charged. Then the table of the answer is its table of released
@@ -293,7 +298,8 @@ impl<'a> Question<'a> {
     fn accounts(&self, mechanisms: &Mechanisms) -> Result<Vec<Account>> {
         let (whole, left) =
             (Budget::read(&self.session.metadata.budget)?, self.session.remaining()?);
-        // The loss of a question can have another notion than the budget. Show what is charged.
+        // The loss of a question can be in another measure than the budget. So show the charged
+        // loss.
         let loss = mechanisms.loss.within(self.session.account.notion())?;
         let at = |parts: &[Amount], place: usize, float: fn(&Amount) -> f64| {
             parts.get(place).map_or(0.0, float)

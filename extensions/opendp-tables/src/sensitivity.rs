@@ -61,9 +61,9 @@ use crate::ir::{Addend, Bounding, Plan, Sum};
 /// Limits on the rows that one individual contributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Contribution {
-    /// The number of all rows.
+    /// The largest number of rows in all groups together.
     pub(crate) rows: u64,
-    /// The number of groups with rows.
+    /// The largest number of groups with rows.
     pub(crate) groups: u64,
     /// The largest number of rows in one group.
     pub(crate) per_group: u64,
@@ -107,13 +107,13 @@ impl Contribution {
 /// there is one change for each group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sensitivity {
-    /// The number of groups that change.
+    /// A bound on the number of groups that change.
     pub(crate) l0: u64,
-    /// The sum of the magnitudes of the changes.
+    /// A bound on the sum of the magnitudes of the changes.
     pub(crate) l1: f64,
-    /// The root of the sum of the squares of the changes.
+    /// A bound on the root of the sum of the squares of the changes.
     pub(crate) l2: f64,
-    /// The largest magnitude of a change.
+    /// A bound on the magnitude of each change.
     pub(crate) linf: f64,
 }
 /// Bound the changes of a sum. See the [module](self) for the proof.

@@ -27,7 +27,7 @@ use crate::sql::quoted;
 
 mod deep;
 
-/// Tables with public metadata, a budget, and an engine that reads them.
+/// Tables with public metadata, a budget, and an engine that reads the tables.
 pub struct Session {
     pub(crate) metadata: Metadata,
     pub(crate) engine: Box<dyn Engine>,
@@ -49,7 +49,8 @@ impl Session {
     /// file.
     ///
     /// # Errors
-    /// `NotFound` when the file cannot be read; the errors of the metadata, the tables and the
+    /// `NotFound` when the metadata file cannot be read. `Argument` when a table has no `path`, or
+    /// has an unknown format. Further errors are the errors of the metadata, the tables and the
     /// ledger.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Session::open_on(path, Box::new(DataFusion::new()?))
@@ -91,11 +92,12 @@ impl Session {
     /// metadata.
     ///
     /// # Errors
-    /// The errors of the metadata, the sources and the ledger.
+    /// `NotFound` when a table of the metadata has no source, or the metadata do not describe a
+    /// table. Further errors are the errors of the metadata, the sources and the ledger.
     pub fn new(metadata: Metadata, sources: Vec<(String, Source)>) -> Result<Self> {
         Session::on(metadata, sources, Box::new(DataFusion::new()?))
     }
-    /// Open a session on sources, and let `engine` read them.
+    /// Open a session on sources, and let `engine` read the sources.
     ///
     /// # Errors
     /// The errors of [`new`](Session::new) and of the engine.
@@ -148,8 +150,9 @@ impl Session {
     /// Ask a question in SQL. Nothing is read and nothing is spent yet.
     ///
     /// # Errors
-    /// `Argument` when the text is not one SELECT; `NotImplemented` when a part of it cannot be
-    /// made private; `NotFound` for unknown tables and columns.
+    /// `Argument` when the text is not one statement, has more than 10,000 bytes, is nested too
+    /// deeply, names an unknown table or column, or has a value of a wrong type. `NotImplemented`
+    /// when a part of the query cannot be made private.
     pub fn query(&self, sql: &str) -> Result<Question<'_>> {
         Question::new(self, sql, self.checked(sql)?)
     }
@@ -167,7 +170,8 @@ impl Session {
     /// logical plan, their questions have the same exact plan and the same cost.
     ///
     /// # Errors
-    /// The errors of [`query`](Session::query).
+    /// The errors of [`query`](Session::query). `NotFound` when the data frame reads a table that
+    /// the metadata do not describe.
     pub fn ask(&self, frame: DataFrame) -> Result<Question<'_>> {
         let plan = frame.into_unoptimized_plan();
         let plan = self.waiter.wait(async { without_depth(plan) }).map_err(unreadable)?;
@@ -222,9 +226,9 @@ impl Session {
         let plan = self.arranged(plan)?;
         self.waiter.wait(collect(plan, self.planner.task_ctx()))
     }
-    /// Make the physical plan of a plan that computes only with released values. If this takes too
-    /// long, return an error. Otherwise, a release whose loss is charged could wait for its answer
-    /// without end.
+    /// Make the physical plan of a plan that computes only with released values. If the planning
+    /// takes longer than [`PLANNING`], return an error. Without this limit, a release whose loss is
+    /// charged could wait for its answer without end.
     pub(crate) fn arranged(
         &self,
         plan: LogicalPlan,

@@ -88,7 +88,8 @@ impl Printer<'_> {
         self.grouped(values, &format!(" WHERE b{k} >= 0"), Some(format!("b{k}")))
     }
     /// Print a statement that begins with the shared stages. The statement groups the rows of the
-    /// last stage, and selects `values` for each group.
+    /// last stage by the keys and by the column `more`, and selects `values` for each group.
+    /// `filter` is the condition on these rows.
     fn grouped(&self, values: Vec<String>, filter: &str, more: Option<String>) -> String {
         let (stages, last) = self.stages();
         let keys = self.keys();
@@ -161,9 +162,10 @@ impl Printer<'_> {
         }
         text
     }
-    /// Print the keys, the integers to add, and the buckets of each row. Leave out rows outside of
-    /// public groups. If a key is not public, leave out rows in which this key is null. If the plan
-    /// has limits, leave out rows without an id.
+    /// Print the SELECT for the keys, the integers to add, and the buckets of each row. If the
+    /// values of a key are public, leave out rows with any other value of this key. If they are not
+    /// public, leave out rows in which this key is null. If the plan has limits for each id, leave
+    /// out rows without an id.
     fn rated(&self) -> String {
         let mut columns = Vec::new();
         let mut filters = Vec::new();

@@ -71,7 +71,7 @@ impl Value {
             Error::argument("keys", format!("expected keys of type {expected}, found {json}"))
         })
     }
-    /// Make a text. A text that contains the character with code 0 gives `None`, because servers
+    /// Make a text. Return `None` if the text contains the character with code 0, because servers
     /// reject this character.
     pub(crate) fn text(text: &str) -> Option<Value> {
         (!text.contains('\0')).then(|| Value::Text(text.to_owned()))

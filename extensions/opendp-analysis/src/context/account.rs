@@ -20,12 +20,12 @@ pub(crate) struct Cost {
     pub(crate) mu_squared: Option<Exact>,
     /// The `rho` of the release, if it chooses among candidates by Gumbel noise.
     pub(crate) rho: Option<Exact>,
-    /// A pair of distributions that dominates the release, if such a pair is known. The other
-    /// fields state valid losses of the release even if a pair is known.
+    /// A pair of distributions that dominates the release, if a dominating pair is known. The other
+    /// fields are valid losses of the release even if a pair is known.
     pub(crate) pair: Option<SharePair>,
 }
 impl Cost {
-    /// Return a pair that dominates the release.
+    /// Return a pair of distributions that dominates the release.
     pub(crate) fn pair(&self) -> SharePair {
         let part = |place: usize| self.parts.get(place).map_or(0.0, Exact::to_f64_up);
         match (&self.pair, &self.mu_squared) {
@@ -36,7 +36,8 @@ impl Cost {
             (None, None) => SharePair::Private { epsilon: part(0), delta: part(1) },
         }
     }
-    /// Return whether a charge for `other` also pays for this cost.
+    /// Return whether this cost is within `other`: a charge for `other` is then also enough for
+    /// this cost.
     pub(crate) fn is_within(&self, other: &Cost) -> bool {
         let known = |mine: &Option<Exact>, theirs: &Option<Exact>| match (mine, theirs) {
             (Some(mine), Some(theirs)) => mine <= theirs,
@@ -108,7 +109,7 @@ impl Room {
         )
     }
 }
-/// An account of the losses so far.
+/// An account of the losses of all releases so far.
 #[derive(Clone)]
 pub(crate) enum Account<MO: Accounted> {
     /// An account that adds up each part of the losses.
@@ -173,7 +174,8 @@ impl<MO: Accounted> Account<MO> {
             },
         }
     }
-    /// Charge for several releases. After an error, the account must not be used.
+    /// Charge for several releases. If `reserved` is not `None`, first reserve this part of the
+    /// budget. After an error, the account must not be used.
     pub(crate) fn charge_all(&mut self, costs: &[&Cost], reserved: Option<&Reserve>) -> Result<()> {
         if reserved.is_some() && !self.may_reserve() {
             let reason =
@@ -199,7 +201,8 @@ impl<MO: Accounted> Account<MO> {
         }
         Ok(())
     }
-    /// Return whether [`reserve`](Account::reserve) is still possible.
+    /// Return whether [`reserve`](Account::reserve) is possible: the account composes losses
+    /// tightly, and has no release yet.
     pub(crate) fn may_reserve(&self) -> bool {
         matches!(self, Account::Tight(account) if !account.has_begun())
     }
@@ -254,9 +257,10 @@ impl<MO: Accounted> Account<MO> {
         }
     }
 }
-/// Return several ways to spend an amount on pure losses and on Gaussian noise. Each way is for one
-/// filter. The losses of a way do not exceed the largest losses that its filter can still admit.
-/// The filters that remain open depend on the first release, so a plan tries every filter.
+/// Return several ways to divide an amount between pure losses and Gaussian noise, each with a
+/// delta for thresholds. Each way is for one filter of the account. The losses of a way do not
+/// exceed the largest losses that its filter can still admit. The filters that remain open depend
+/// on the first release, so a plan tries every filter.
 fn amounts(
     account: &AdaptiveAccount,
     (epsilon, delta): (Exact, Exact),

@@ -34,8 +34,8 @@ impl<MO: Accounted> DerefMut for Locked<'_, MO> {
     }
 }
 impl<MO: Accounted> Context<MO> {
-    /// Charge for a release that a journal recorded in an earlier process. The release counts as
-    /// one query of the split. Nothing is written to the journal.
+    /// Charge the account for a release that a journal recorded in an earlier process. The release
+    /// counts as one query of the split. Nothing is written to the journal.
     ///
     /// # Errors
     /// `Argument` when the loss of the release has another measure, or is for another unit of
@@ -64,7 +64,8 @@ impl<MO: Accounted> Context<MO> {
     pub(crate) fn has_shares(&self) -> bool {
         self.split.is_fixed()
     }
-    /// Return the share of the budget that the next query gets.
+    /// Return the share of the budget that the next query gets. `wanted` is the amount that the
+    /// query states, if it states one.
     pub(crate) fn share(&self, wanted: Option<&[Exact]>) -> Result<Wanted> {
         self.split.share(self.locked()?.entries.len(), wanted)
     }
@@ -130,8 +131,9 @@ impl<MO: Accounted> Context<MO> {
         };
         self.journal.as_ref().map_or(Ok(()), write)
     }
-    /// Lock the books. Accounts compute in several threads. The guard states that this thread holds
-    /// a lock, so this computation avoids deadlocks with threads that wait for the lock.
+    /// Lock the books. Accounts compute in several threads. The `HeldLock` states that this thread
+    /// holds a lock. So the computation of an account cannot deadlock with threads that wait for
+    /// this lock.
     pub(super) fn locked(&self) -> Result<Locked<'_, MO>> {
         let books = self.books.lock().map_err(|_| {
             Error::FailedFunction("a journal panicked; this context gives no more answers".into())

@@ -24,11 +24,11 @@ use crate::make_truncated_laplace_threshold;
 /// A privacy measure in which a [`Context`](crate::Context) keeps a budget.
 ///
 /// Implement this trait to support another measure. An implementation chooses
-/// [`Base`](Accounted::Base), the measure of the mechanisms. It converts each loss in `Base` to a
-/// loss in its own measure.
+/// [`Base`](Accounted::Base), the measure of the mechanisms. The implementation also converts each
+/// loss in `Base` to a loss in its own measure.
 ///
-/// An implementation claims that every mechanism with loss `d` in `Base` has loss `lift(d)` in its
-/// own measure.
+/// An implementation claims that every mechanism whose loss in `Base` is at most `d` has a loss of
+/// at most `lift(d)` in its own measure.
 pub trait Accounted: Measure + Default {
     /// The measure in which mechanisms state their losses. This measure has no delta.
     type Base: SelectionMeasure
@@ -41,7 +41,8 @@ pub trait Accounted: Measure + Default {
     const PARTS: &'static [&'static str];
     /// The name of the noise that mechanisms of `Base` add, such as "Laplace".
     const NOISE: &'static str;
-    /// Whether a loss is an epsilon and a delta, and an [`AdaptiveAccount`] composes the losses.
+    /// Whether a loss is an epsilon and a delta, and an [`AdaptiveAccount`] or a
+    /// [`SharedAccount`](opendp_measurements::accounting::SharedAccount) composes the losses.
     /// Otherwise, the losses are added up part by part.
     const TIGHT: bool = false;
     /// Whether noise with the scale `scale` has a loss that is proportional to `1 / scale^2`.
@@ -92,7 +93,7 @@ impl Accounted for ZeroConcentratedDivergence {
         Ok(loss)
     }
 }
-/// A mechanism that is epsilon-DP is (epsilon, 0)-DP.
+/// Each mechanism that is `epsilon`-DP is also `(epsilon, 0)`-DP.
 impl Accounted for Approximate<MaxDivergence> {
     type Base = MaxDivergence;
     type Norm = L1Distance<i64>;
@@ -118,7 +119,8 @@ impl Accounted for Approximate<MaxDivergence> {
 )]
 pub trait WithGaussian: Accounted {
     /// Whether Gaussian noise spends epsilon and delta together. If `true`, the loss is a `mu` in
-    /// Gaussian differential privacy, and an [`AdaptiveAccount`] composes it.
+    /// Gaussian differential privacy, and an [`AdaptiveAccount`] or a
+    /// [`SharedAccount`](opendp_measurements::accounting::SharedAccount) composes this `mu`.
     const TAKES_DELTA: bool;
 }
 impl WithGaussian for ZeroConcentratedDivergence {
@@ -183,7 +185,7 @@ pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
     ) -> Result<
         Measurement<AtomDomain<Self>, AbsoluteDistance<Self>, ZeroConcentratedDivergence, Self>,
     >;
-    /// Make the measurement that adds Gaussian noise to a number. On integers, the noise is
+    /// Make the measurement that adds Gaussian noise to a number. On integers, this noise is
     /// discrete.
     ///
     /// # Errors
@@ -198,9 +200,10 @@ pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
     /// [`gaussian`](Noisy::gaussian) adds.
     fn noise(scale: Scale, gaussian: bool) -> Noise;
     /// Return whether noise of an ordinary scale can move a number beyond the smallest or the
-    /// largest number of the type. This is so for unsigned integers, and for integers of fewer than
-    /// 64 bits. A noisy number beyond one of these two ends is replaced by the end, so its error is
-    /// not symmetric. Intervals of sums of such numbers include this error: see [`Noise::cut_off`].
+    /// largest number of the type. Return `true` for unsigned integers, and for integers of fewer
+    /// than 64 bits. A noisy number below the smallest number is replaced by the smallest number,
+    /// and a noisy number above the largest number by the largest number. So the error is not
+    /// symmetric. Intervals of sums of such numbers include this error: see [`Noise::cut_off`].
     fn is_cut_off() -> bool;
 }
 impl<N, MO> Noisy<MO> for N
@@ -237,8 +240,8 @@ where
         let real = [TypeId::of::<f32>(), TypeId::of::<f64>()].contains(&TypeId::of::<N>());
         match (real, gaussian) {
             (true, true) => Noise::gaussian(scale),
-            // The noise is continuous, and is then rounded. The error that the measurement states
-            // includes the rounding.
+            // This noise on integers is continuous, and is then rounded. The error that the
+            // measurement states includes the rounding.
             (false, true) if MO::TIGHT => Noise::gaussian(scale),
             (true, false) => Noise::laplace(scale),
             (false, true) => Noise::discrete_gaussian(scale),

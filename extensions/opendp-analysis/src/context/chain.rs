@@ -1,5 +1,5 @@
-//! Chains from a column to a statistic of its rows. This file also has functions that make a
-//! measurement of tables from a measurement of a column.
+//! Chains from a column to a statistic of its rows. Other functions of this file make a measurement
+//! of tables from a measurement of a column.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -89,12 +89,13 @@ pub(super) fn sized<T: Atom>(what: &str, chain: &Chain<T>) -> Result<()> {
         "a {what} needs a known number of rows: add `.resize(n)` or ask for count and sum"
     )))
 }
-/// Treat counts as scores.
+/// Make the transformation that treats counts as scores. The counts stay unchanged, and the output
+/// metric is [`RangeDistance`].
 ///
 /// # Proof
 /// The range of the changes of all counts is at most the sum of the magnitudes of these changes. If
-/// the largest and the smallest change have the same sign, the range is at most the larger of their
-/// magnitudes. Otherwise the range is the sum of their magnitudes.
+/// the largest and the smallest change have the same sign, the range is at most the larger
+/// magnitude of these two. Otherwise the range is the sum of the magnitudes of these two.
 pub(super) fn as_scores(
     counts: Space<Column<i64>, L1Distance<i64>>,
 ) -> Result<Transformation<Column<i64>, L1Distance<i64>, Column<i64>, RangeDistance<i64>>> {
@@ -103,21 +104,23 @@ pub(super) fn as_scores(
     Ok(Transformation::new(counts, scores, same, StabilityMap::new(|d_in| Ok(*d_in))))
 }
 
-/// Sort the chosen candidates of several quantiles. The quantiles are in increasing order.
+/// Make the function that sorts the chosen candidates of several quantiles. The list of quantiles
+/// is in increasing order.
 fn sorted<T: Atom>() -> Result<Function<Vec<T>, Vec<T>>> {
     Ok(Function::map(|chosen: &Vec<T>| Ok(order::sorted(chosen))))
 }
-/// Bound the error in rank of one of several quantiles: `scale ln(n / alpha)`. Here `n` is the
-/// number of candidates times the number of quantiles.
+/// Bound the error in rank of one of several quantiles: `scale ln(n / alpha)`. Here `n` is
+/// `choices`: the number of candidates times the number of quantiles.
 ///
 /// # Proof
 /// [`make_private_quantile`](crate::make_private_quantile) documents the bound for one quantile. By
 /// the union bound over the quantiles, the errors of all chosen candidates are at most
-/// `scale ln(n / alpha)`, except with probability `alpha`. Sorting keeps this bound. In ranks, none
-/// of the first `i` chosen candidates exceeds the `i`-th quantile by more than this bound. So the
-/// `i`-th smallest candidate does not exceed this quantile by more than the bound. None of the
-/// chosen candidates from the `i`-th on is below the `i`-th quantile by more than this bound. So
-/// the `i`-th smallest candidate is not below this quantile by more than the bound.
+/// `scale ln(n / alpha)`, except with probability `alpha`. This bound also holds for the sorted
+/// candidates: in ranks, none of the first `i` chosen candidates exceeds the `i`-th quantile by
+/// more than this bound. So the `i`-th smallest candidate does not exceed this quantile by more
+/// than the bound. Also, none of the chosen candidates from the `i`-th on is below the `i`-th
+/// quantile by more than this bound. So the `i`-th smallest candidate is not below this quantile by
+/// more than the bound.
 pub(super) fn quantile_bound(choices: usize) -> Bound {
     Arc::new(move |scale: Scale, alpha: f64| {
         let logarithm = f64::inf_cast(choices)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
@@ -128,7 +131,7 @@ pub(super) fn quantile_bound(choices: usize) -> Bound {
 /// least this many quantiles, one release of all of them needs fewer levels.
 pub(super) const SEVERAL: usize = 3;
 /// Return how many successive choices with equal ranges are necessary to choose `quantiles`
-/// quantiles, if this number is known.
+/// quantiles. Return `None` for two quantiles, because their two choices can have different ranges.
 pub(super) fn levels_of(quantiles: usize) -> Option<u32> {
     let levels = match quantiles {
         1 => Some(1),
@@ -137,7 +140,8 @@ pub(super) fn levels_of(quantiles: usize) -> Option<u32> {
     };
     levels.and_then(|levels| u32::try_from(levels).ok())
 }
-/// Bound the errors in rank of several quantiles that are chosen together.
+/// Bound the error in rank of each of several quantiles. The bound holds for all quantiles at once,
+/// except with probability `alpha`.
 pub(super) fn quantiles_bound(candidates: usize, alphas: &[f64]) -> Bound {
     if alphas.len() < SEVERAL {
         return quantile_bound(candidates.saturating_mul(alphas.len()));
@@ -147,7 +151,8 @@ pub(super) fn quantiles_bound(candidates: usize, alphas: &[f64]) -> Bound {
         rank_bound(candidates, &alphas, alpha)?.inf_mul(scale.value())
     })
 }
-/// Choose candidates for several quantiles of rows, in increasing order.
+/// Make a measurement that chooses candidates for several quantiles of rows. The chosen candidates
+/// are in increasing order.
 pub(super) fn several<T: Atom + Number, MB: SelectionMeasure>(
     rows: ColumnSpace<T>,
     measure: MB,
@@ -175,8 +180,9 @@ pub(super) fn increasing(alphas: &[f64]) -> Result<()> {
     Err(Error::argument("alphas", reason))
 }
 
-/// Bound the change of counts in the L2 norm, given a bound in the L1 or L2 norm. The L2 norm of a
-/// change is never larger than the L1 norm.
+/// Make the transformation whose output metric is the L2 distance. The counts stay unchanged. A
+/// bound on a change in the L1 norm is also a bound in the L2 norm, because the L2 norm is never
+/// larger than the L1 norm.
 pub(super) fn as_euclidean<M>(
     counts: Space<Column<i64>, M>,
 ) -> Result<Transformation<Column<i64>, M, Column<i64>, L2Distance<i64>>>
@@ -192,8 +198,9 @@ where
 pub(super) type TableTotal<DO, M> = Transformation<TableDomain, SymmetricDistance, DO, M>;
 
 /// Make a transformation of tables from a transformation of rows. `read` computes the rows of a
-/// table, and must be 1-stable: distances do not grow. Each method of
-/// [`Source`](super::table::Source) that computes rows is 1-stable.
+/// table, and must be 1-stable: it must not increase distances. Each method of
+/// [`Source`](super::table::Source) and of `Grouping` (in `groups/keys.rs`) that computes rows is
+/// 1-stable.
 pub(super) fn total_of_tables<D: Domain, DO: Domain, M: Metric>(
     space: &Space<TableDomain, SymmetricDistance>,
     total: Transformation<D, SymmetricDistance, DO, M>,
@@ -216,7 +223,7 @@ pub(super) fn release_of_tables<D: Domain, MB: Measure, TO: Carrier>(
     Measurement::new(space.clone(), measure, function, map)
         .with_accuracy(move |alpha| accuracy.accuracy(alpha))
 }
-/// State the loss of a release in the measure of the budget.
+/// State the loss of a release in the measure of the budget, by [`Accounted::lift`].
 pub(super) fn of_base<MO: Accounted, TO: Carrier>(
     release: &OfTable<MO::Base, TO>,
 ) -> Built<MO, TO> {
@@ -229,7 +236,7 @@ fn lifted<MO: Accounted>(base: TableMap<MO::Base>) -> Losses<MO> {
     Losses::stated(map)
 }
 /// State the loss of a `mu`-GDP release as an epsilon at a delta. The function `squared` computes
-/// `mu^2` from `rho`. For Gaussian noise it is [`squared_of_gaussian`].
+/// `mu^2` from `rho`. For continuous Gaussian noise, `squared` is [`squared_of_gaussian`].
 pub(super) fn of_normal<MO: Accounted, TO: Carrier>(
     release: &OfTable<ZeroConcentratedDivergence, TO>,
     delta: f64,
@@ -270,7 +277,8 @@ fn concentrated<MO: Accounted>(rho: Square, delta: f64) -> Losses<MO> {
     });
     Losses { discrete: Some(rho), ..Losses::stated(map) }
 }
-/// Add Gaussian noise to a number. On integers, the noise is discrete or continuous.
+/// Make a measurement that adds Gaussian noise to a number. On integers, the noise is discrete if
+/// `dials.discrete` is `true`.
 pub(super) fn gaussian_on<MO: Accounted, N: Noisy<MO>>(
     number: Space<AtomDomain<N>, AbsoluteDistance<N>>,
     dials: Dials,
@@ -282,7 +290,8 @@ pub(super) fn gaussian_on<MO: Accounted, N: Noisy<MO>>(
 }
 /// A measurement that adds Gaussian noise to counts.
 type OfCounts = Measurement<Column<i64>, L2Distance<i64>, ZeroConcentratedDivergence, Vec<i64>>;
-/// Add discrete or continuous Gaussian noise to counts.
+/// Make a measurement that adds Gaussian noise to counts. The noise is discrete if `dials.discrete`
+/// is `true`.
 pub(super) fn gaussian_on_counts(
     counts: Space<Column<i64>, L2Distance<i64>>,
     dials: Dials,
@@ -296,20 +305,20 @@ pub(super) fn gaussian_on_counts(
 /// an epsilon at a delta.
 ///
 /// # Proof of `mu_squared_of_choices`
-/// A release of choices by Gumbel noise is an adaptive composition of choices. A parallel
-/// composition divides the rows between its parts. For each division of the rows, the parallel
-/// composition is also an adaptive composition of choices. For this division, the sum of the `rho`
-/// of all parts is at most the `rho` of the parallel composition. So `mu_squared_of_choices`
-/// computes an upper bound on `mu^2` from the `rho` of the release.
+/// A release of choices by Gumbel noise is an adaptive composition of choices. In a parallel
+/// composition, each row is in at most one part. For each division of the changed rows between the
+/// parts, the parallel composition is an adaptive composition of choices. The sum of the `rho` of
+/// all parts for this division is at most the `rho` of the parallel composition. So
+/// `mu_squared_of_choices` computes an upper bound on `mu^2` from the `rho` of the release.
 ///
 /// # Proof of the number of choices
-/// Suppose that the number `k` of successive levels of choices is given. Then each level has the
-/// same `rho`, and the choices on one level do not depend on each other. The range of the loss of
-/// one choice is proportional to the part of the rows that the choice depends on. For the choices
-/// on one level, these parts add up to at most all rows. The ranges of independent choices add up.
-/// So the range of each level is at most the range `r` of one choice that depends on all rows. The
-/// `rho` of the level is stated as `r^2 / 8`. Let `rho` be the sum for all `k` levels. Then `r` is
-/// `sqrt(8 rho / k)`.
+/// Suppose that `choices` states the number `k` of successive levels of choices. Then each level
+/// has the same `rho`, and the choices on one level do not depend on each other. The range of the
+/// loss of one choice is proportional to the part of the rows that the choice depends on. For the
+/// choices on one level, these parts add up to at most all rows. The ranges of independent choices
+/// add up. So the range of the losses of each level is at most the range `r` of one choice that
+/// depends on all rows. The `rho` of the level is stated as `r^2 / 8`. Let `rho` be the sum of the
+/// `rho` of all `k` levels. Then `r` is `sqrt(8 rho / k)`.
 pub(super) fn of_choices<MO: Accounted, TO: Carrier>(
     release: &OfTable<ZeroConcentratedDivergence, TO>,
     (delta, choices): (f64, Option<u32>),
@@ -327,13 +336,13 @@ fn rho_of(map: TableMap<ZeroConcentratedDivergence>) -> Square {
         }
     })
 }
-/// Compute `mu^2` from the `rho` of continuous Gaussian noise.
+/// Compute the `mu^2` of continuous Gaussian noise from its `rho`: `2 rho`.
 ///
 /// # Proof
 /// By the postcondition of `make_continuous_gaussian`, its release is `mu`-GDP, and its `rho` is
 /// exactly `mu^2 / 2`. The other releases to which this function is applied are parallel
 /// compositions of releases of `make_continuous_gaussian`. Let `mu_i` be the `mu` of part `i`. For
-/// each split of the rows between the `k` parts, the composition is
+/// each split of the changed rows between the `k` parts, the composition is
 /// `sqrt(mu_1^2 + ... + mu_k^2)`-GDP (Dong, Roth, Su 2022, Corollary 3.3). For every split, the
 /// `rho` of the composition is at least the sum of the `mu_i^2 / 2`. So `2 rho` is at least the
 /// square of the `mu` of the composition.

@@ -17,13 +17,13 @@ use crate::truncated_threshold::MOST;
 pub(crate) type OfTable<MO, TO> = Measurement<TableDomain, SymmetricDistance, MO, TO>;
 /// The privacy map of a measurement whose input is a table.
 pub(crate) type TableMap<MO> = PrivacyMap<SymmetricDistance, MO>;
-/// A function that makes the measurement of a query from its free parameters.
+/// A function that makes the measurement of a query from the free parameters of the query.
 pub(crate) type Build<MO, TO> = Box<dyn Fn(Dials) -> Result<Built<MO, TO>> + Send + Sync>;
 /// A function that computes a bound on the error of an answer, from the scale of its noise and from
-/// `alpha`. This function is used if the measurement itself does not state a bound on its error.
+/// `alpha`. If a query has this function, its bound replaces the bound that the measurement states.
 pub(crate) type Bound = Arc<dyn Fn(Scale, f64) -> Result<f64> + Send + Sync>;
-/// A function that computes one loss of a release at an input distance: the square of its `mu`, or
-/// its `rho`.
+/// A function that computes a loss of a release from an input distance. The loss is the square of a
+/// `mu`, or a `rho`.
 pub(crate) type Square = Arc<dyn Fn(&u32) -> Result<Exact> + Send + Sync>;
 
 /// The losses of a release. If the release is `mu`-GDP, `mu_squared` computes the square of its
@@ -73,8 +73,8 @@ pub(crate) struct Built<MO: Accounted, TO: Carrier> {
     losses: Losses<MO>,
 }
 impl<MO: Accounted, TO: Carrier> Built<MO, TO> {
-    /// State the loss of a release in the measure of the budget. `losses` are the losses of this
-    /// release.
+    /// Replace the privacy map of a release by the map in `losses`, which states the loss in the
+    /// measure of the budget. `losses` are the losses of this release.
     pub(crate) fn new<MB: Measure>(release: &OfTable<MB, TO>, losses: Losses<MO>) -> Self {
         Built { measurement: release.with_loss(MO::default(), losses.map.clone()), losses }
     }
@@ -85,8 +85,8 @@ impl<MO: Accounted, TO: Carrier> Built<MO, TO> {
 pub(crate) struct Dials {
     pub(crate) scale: Scale,
     pub(crate) threshold: f64,
-    /// The delta for which the epsilon of Gaussian noise is computed. `None` if the budget has no
-    /// delta.
+    /// The delta at which the epsilon of Gaussian or Gumbel noise is stated. `None` for the noise
+    /// that [`Accounted::Base`] has: Laplace or exponential noise, or any noise under a rho.
     pub(crate) delta: Option<f64>,
     /// Whether Gaussian noise on integers is discrete. Otherwise it is continuous and rounded.
     pub(crate) discrete: bool,
@@ -104,11 +104,13 @@ pub(crate) struct Draft<'c, MO: Accounted, TO: Carrier> {
     pub(crate) build: Result<Build<MO, TO>>,
 }
 impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
-    /// Find the least noise that fits the query's share of the budget.
+    /// Find the least noise of the measure [`Accounted::Base`] that fits the query's share of the
+    /// budget.
     pub(crate) fn solve(&self) -> Result<Question<'c, MO, TO>> {
         self.question(self.checked()?.solve(&|dials| self.losses(dials))?)
     }
-    /// Find the least Gaussian noise that fits the query's share of an epsilon and a delta.
+    /// Find the least Gaussian noise that fits the query's share of an epsilon and a delta. For a
+    /// choice among candidates, find the least Gumbel noise.
     pub(crate) fn solve_gaussian(&self) -> Result<Question<'c, MO, TO>> {
         self.question(self.checked()?.solve_gaussian(&|dials| self.losses(dials))?)
     }
@@ -122,7 +124,7 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
         let Built { measurement, losses } = self.build(dials)?;
         Ok(Question { known: self.terms.known(dials, &losses)?, measurement })
     }
-    /// Return the losses of the query.
+    /// Return the losses of the query for the parameters `dials`.
     pub(crate) fn losses(&self, dials: Dials) -> Result<Losses<MO>> {
         Ok(self.build(dials)?.losses)
     }
@@ -132,8 +134,8 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
             Err(error) => Err(error.clone()),
         }
     }
-    /// Return the terms, or the error of a step. Callers call this function before they use the
-    /// budget. So the error of a step is returned before any error of the budget.
+    /// Return the terms, or the error of an earlier step of the query. Call this function before
+    /// the budget is used, so that the error of a step is returned before any error of the budget.
     fn checked(&self) -> Result<&Terms<'c, MO>> {
         match &self.build {
             Ok(_) => Ok(&self.terms),
@@ -141,8 +143,8 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
         }
     }
 }
-/// Return a pair that dominates `count` successive choices with equal ranges. Each choice with a
-/// range of `r` has a `rho` of `r^2 / 8`.
+/// Return a pair that dominates `count` successive choices with equal ranges. `rho` is the `rho` of
+/// all choices together. A choice with a range of `r` has a `rho` of `r^2 / 8`.
 fn choices_of(rho: &Exact, count: u32) -> Result<SharePair> {
     if !rho.is_finite() {
         return Ok(SharePair::Choices { range: f64::INFINITY, count });

@@ -23,19 +23,19 @@ use asked::{Needs, counts_of};
 use keys::Keys;
 use releases::Numbers;
 
-/// Statistics of several groups of rows, before their noise is known.
+/// A question about statistics of several groups of rows, before its noise is known.
 ///
 /// A group is one combination of values of some columns. The list of all groups is public.
 /// [`keys`](Groups::keys) lists the values of each column, and [`groups`](Groups::groups) lists
 /// combinations. [`find`](Groups::find) finds the combinations that many people have, and needs a
-/// budget with a delta. [`others`](Groups::others) adds a group of all other rows. Without this
-/// call, other rows are left out.
+/// budget with a delta. [`others`](Groups::others) adds a group of all rows that are in no listed
+/// group. Without this call, these rows are left out.
 ///
 /// The statistics of one question share releases. For a mean, a variance, a sum and a count
-/// together, only one release of counts is made. If the question needs these counts, sums are
-/// released as sums of signed distances from the middle of the bounds. One row changes such a sum
-/// by at most about half of the width of the bounds, so the noise of this sum usually has a smaller
-/// scale.
+/// together, only one release of counts is made. If the question needs a release of counts, each
+/// sum is released as a sum of signed distances from the middle of the bounds. One row changes such
+/// a sum by at most about half of the width of the bounds, so the noise of this sum usually has a
+/// smaller scale.
 ///
 /// A row is in at most one group. So if a person has one row, the cost of a release about all
 /// groups is the cost of a release about one group (parallel composition). If a person has `d`
@@ -63,15 +63,16 @@ pub struct Groups<'c, MO: Accounted> {
     names: Vec<String>,
     keys: Keys,
     others: bool,
-    /// The counts of the groups, if an earlier answer has these counts. If the keys will be found
-    /// later, this list of counts is empty.
+    /// The noisy counts of the groups from an earlier answer. If the keys will be found later, this
+    /// list of counts is empty.
     found: Option<Released>,
-    /// Whether the keys will be found later. In this case, the list of keys is empty. The question
-    /// has a cost, but cannot be answered.
+    /// Whether the keys will be found later. If `true`, the list of keys is empty, and the question
+    /// has a cost but cannot be answered.
     rehearsed: bool,
     /// The function that makes the question for the keys, if the keys are found as a part of this
     /// question.
     finder: Option<Finder<'c, MO>>,
+    /// For each column, the number that replaces missing numbers (NaN).
     missing: BTreeMap<String, f64>,
     asked: Vec<What>,
     wrong: Option<Error>,
@@ -146,7 +147,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         self.others = true;
         self
     }
-    /// Replace missing numbers (NaN) of a column of floats by a value.
+    /// Replace missing numbers (NaN) of a column of floats by `value`.
     #[must_use]
     pub fn impute(mut self, column: &str, value: f64) -> Self {
         self.missing.insert(column.to_owned(), value);
@@ -184,8 +185,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         self.asked.push(what);
         self
     }
-    /// Find the keys of the groups, and count the rows of each group. Keys of few people are left
-    /// out. A budget with a delta is necessary. Pass the answer to [`found`](Groups::found).
+    /// Find the keys of the groups, and count the rows of each group. Keys that few people have are
+    /// left out. A budget with a delta is necessary. [`found`](Groups::found) takes the answer to
+    /// this question.
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -196,7 +198,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// let context = Context::new(table, unit, budget, Split::evenly(2)?)?;
     /// let cities = context.query().group_by(["city"]);
     /// let found = cities.find().laplace()?.release()?;
-    /// // The mean takes one more release: that of the sums.
+    /// // The mean needs one more release: the release of the sums.
     /// let means = cities.found(&found)?.mean("income", (0.0, 50_000.0)).release()?;
     /// assert_eq!(means.rows(0.05)?[1].label, "Lyon");
     /// # Ok::<(), opendp_core::Error>(())
@@ -207,11 +209,12 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     {
         releases::found(self.query.clone(), &self.names, &format!("counts by {}", self.by()))
     }
-    /// Find the keys of the groups and their statistics in one question. Keys of few people are
-    /// left out. A budget with a delta is necessary. One search finds the noise of the keys and of
-    /// all statistics. In a [`Plan`], the same search also finds the noise of the other questions.
-    /// The noisy counts of the keys are also used for the counts, means and variances of the
-    /// groups. [`found`](Groups::found) states what the intervals of these statistics guarantee.
+    /// Find the keys of the groups, and compute the statistics of these groups, in one question.
+    /// Keys that few people have are left out. A budget with a delta is necessary. One search finds
+    /// the noise of the keys and of all statistics. In a [`Plan`], the same search also finds the
+    /// noise of the other questions. The noisy counts of the keys are also used for the counts,
+    /// means and variances of the groups. [`found`](Groups::found) states what the intervals of
+    /// these statistics guarantee.
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -235,13 +238,14 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     }
     /// Use the groups that [`find`](Groups::find) found. The answer also has noisy counts of these
     /// groups. Counts, means and variances are computed from these noisy counts. Among all keys,
-    /// including the keys that were not found, an interval misses the true number with the stated
-    /// probability. Among the found keys alone, intervals miss more often, because noise can raise
-    /// a count above the threshold.
+    /// including the keys that were not found, an interval misses the true number with at most the
+    /// stated probability. Among the found keys alone, intervals can miss more often, because a key
+    /// is found more often if its noise is large.
     ///
     /// # Errors
     /// `FailedCast` when a key of the answer is not a list of values, and `NotImplemented` when the
-    /// answer states no noise. Answers to questions of [`find`](Groups::find) give neither error.
+    /// answer states no noise. An answer to a question of [`find`](Groups::find) causes none of
+    /// these errors.
     pub fn found(mut self, answer: &Answer<MO, HashMap<String, i64>>) -> Result<Self> {
         let (keys, counts) = counts_of(answer)?;
         (self.keys, self.found) = (Keys::Listed(keys), Some(counts));
@@ -284,7 +288,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         Ok(self)
     }
     /// Leave the list of keys empty, because the keys will be found later. The question then has a
-    /// cost, but cannot be answered. This cost is at least the cost for any number of groups.
+    /// cost, but cannot be answered. This cost is an upper bound on the cost of the question for
+    /// any number of groups.
     #[must_use]
     pub fn to_be_found(mut self) -> Self {
         self.keys = Keys::Listed(Vec::new());
@@ -310,8 +315,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         let missing = self.missing.get(column).copied();
         Numbers { column: column.to_owned(), missing, number, bounds }
     }
-    /// Check that the question has statistics, that they can be answered, and that the goal fits
-    /// them.
+    /// Check that the question asks for a statistic, that its groups are stated in one way only,
+    /// and that its statistics can have the goal.
     fn check(&self, goal: Goal) -> Result<()> {
         let alone = |what: &What| matches!(what, What::Count | What::Sum(..) | What::Quantiles(..));
         let fits = match (goal, self.asked.as_slice()) {
@@ -359,14 +364,14 @@ impl<'c, MO: Accounted> Groups<'c, MO>
 where
     f64: Noisy<MO>,
 {
-    /// Find the noise of all releases, within the share of the budget for this question. The
-    /// question makes several [`releases`](Groups::releases), and each of them gets the share of
-    /// one query. If the budget is spent as you go, the share of the question is the amount of
-    /// [`spending`](Query::spending), or the whole remaining budget if no amount was set. Nothing
-    /// is spent.
+    /// Find the noise of all releases, within the share of the budget for this question. Each of
+    /// the question's [`releases`](Groups::releases) counts as one query of the split. The share of
+    /// the question is the sum of the shares of these queries. If the budget is spent as you go,
+    /// the share of the question is the amount of [`spending`](Query::spending), or the whole
+    /// remaining budget if no amount was set. Nothing is spent.
     ///
     /// # Errors
-    /// The errors of the steps; `BudgetExceeded` when nothing is left.
+    /// The errors of the steps; `BudgetExceeded` when nothing is left of the budget.
     pub fn solve(self) -> Result<SolvedGroups<'c, MO>> {
         let mut plan = Plan::of_one_question(self.query.context, self.query.wanted.clone());
         let asked = plan.ask_groups(self, Goal::Weight(1.0))?;

@@ -34,13 +34,13 @@ use solver::Item;
 /// The goal for the answer to a question of a [`Plan`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Goal {
-    /// A weight. Each answer has a bound on its error that holds except with probability
-    /// [`Context::ALPHA`]. The plan minimises the weighted sum of the squares of these bounds.
-    /// Suppose that the weights of only a few questions are multiplied by 16. Then the errors of
-    /// these questions become about half as large, or smaller. Under a budget of an epsilon,
-    /// multiplying these weights by 8 is enough for this effect.
+    /// A weight. For each answer, consider the bound on its error that holds except with
+    /// probability [`Context::ALPHA`]. The plan minimises the weighted sum of the squares of these
+    /// bounds. Suppose that the weights of only a few questions are multiplied by 16. Then the
+    /// errors of these questions become about half as large, or smaller. Under a budget of an
+    /// epsilon, a factor of 8 instead of 16 is enough.
     Weight(f64),
-    /// The largest wanted error. An error may be larger with probability at most
+    /// The largest wanted error. The error exceeds this number with probability at most
     /// [`Context::ALPHA`]. The error is in the unit of the answer, or in ranks for a quantile. For
     /// several numbers, the goal applies to each number.
     Within(f64),
@@ -48,8 +48,8 @@ pub enum Goal {
 
 /// Several questions. A plan finds the noise for all of them together.
 ///
-/// The plan finds scales for which the composed loss fits the budget. Each question gets the part
-/// of the budget that its goal needs, instead of an even share. A plan spends nothing until
+/// The plan finds scales for which the composed loss fits the budget. The budget is divided by the
+/// goals of the questions, instead of evenly. A plan spends nothing until
 /// [`release`](Solved::release).
 ///
 /// If the [`Split`](super::Split) is even or by weights, a plan gets the shares of its questions.
@@ -59,25 +59,25 @@ pub enum Goal {
 /// Under an epsilon and a delta, a plan also chooses the kind of noise. Numbers get Laplace or
 /// Gaussian noise. Choices among candidates get exponential or Gumbel noise. The plan divides the
 /// budget between pure losses, Gaussian noise and deltas. If nothing was spent before, the scales
-/// are within one percent of the best scales for these kinds of noise. Later questions then use the
-/// same division of the budget. If something was spent before, the earlier releases have already
-/// limited the possible divisions of the budget. The scales of the plan can then be larger than the
-/// best scales.
+/// are within one percent of the best scales for these kinds of noise. Questions after the plan
+/// then use the division of the budget that the plan chose. If something was spent before, the
+/// earlier releases have already limited the possible divisions of the budget. The scales of the
+/// plan can then be larger than the best scales.
 ///
-/// A question that finds keys has a threshold, which hides keys with lower noisy counts. If such a
+/// A question that finds keys has a threshold, which hides keys with lower noisy counts. If this
 /// question has a weight, its threshold counts as an error, in addition to the error of the noise.
 /// In this case, the plan finds the scale, the threshold and the part of delta for thresholds
 /// together.
 ///
 /// The noise is reduced further under four conditions: the plan takes the whole budget, all its
 /// goals are weights, no question has a threshold, and the releases have at most 16 different
-/// losses. Then each release gets a share of the budget, and a pair of distributions defines
-/// this share ([`SharedAccount`](opendp_measurements::accounting::SharedAccount)). The account
-/// composes these distributions. For plans with choices, this composition is tighter than the
-/// bounds of an [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount), so these
-/// plans need less noise. Under the same conditions, Gaussian noise on integers is discrete, if
-/// discrete noise makes the errors smaller. Continuous noise is rounded, which adds 1/12 to the
-/// mean square error of each number.
+/// losses. Then each release gets a share of the budget. The share is a pair of distributions
+/// ([`SharedAccount`](opendp_measurements::accounting::SharedAccount)). The account composes these
+/// distributions. For plans with choices, this composition is tighter than the bounds of an
+/// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount), so these plans need less
+/// noise. Under the same conditions, Gaussian noise on integers is discrete, if discrete noise
+/// makes the errors smaller. Continuous noise is rounded, which adds 1/12 to the mean square error
+/// of each number.
 ///
 /// ```
 /// # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};
@@ -107,7 +107,8 @@ pub struct Plan<'c, MO: Accounted> {
     number: PlanNumber,
     id: Option<String>,
     wanted: Option<Vec<Exact>>,
-    /// Whether to leave the division of the budget open for later questions.
+    /// Whether to leave the division of the budget open for questions after the plan, as
+    /// [`Plan::of_one_question`] does.
     shares: bool,
     units: Option<Units>,
     drafts: Vec<Box<dyn Drafted<MO> + 'c>>,
@@ -169,7 +170,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         }
     }
     /// Begin a plan for the releases of one question. The division of the budget stays open for
-    /// later questions, which are not part of this plan.
+    /// questions after the plan. `wanted` is the amount that the query states, if it states one.
     pub(super) fn of_one_question(context: &'c Context<MO>, wanted: Option<Vec<Exact>>) -> Self {
         Plan { wanted, shares: true, ..Plan::new(context) }
     }
@@ -177,7 +178,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         self.drafts.is_empty()
     }
     /// Set the limit for the total cost of all questions of the plan. Use this method if the budget
-    /// is spent as you go. The queries of a plan state no amounts of their own.
+    /// is spent as you go. The queries of a plan must not state amounts.
     #[must_use]
     pub fn spending(mut self, share: Budget<MO>) -> Self {
         self.wanted = Some(share.parts);
@@ -187,10 +188,11 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     /// is charged only once, even after a crash.
     ///
     /// All releases are charged and recorded before the first release is run. If the process ends
-    /// before the record is written, nothing was charged or released, and the plan can be released
-    /// again. If the process ends after the record is written, the plan stays charged. A later
-    /// release of a plan with this id is then an error, so noise is never drawn a second time.
-    /// Answers that were not yet used are lost. To ask again, pay for a plan with another id.
+    /// before the record is written, nothing is released, and the journal contains no charge. The
+    /// plan can then be released again. If the process ends after the record is written, the plan
+    /// stays charged. A later release of a plan with this id is then an error, so noise is never
+    /// drawn a second time. Answers that were not used before the process ended are lost. For new
+    /// answers, a plan with another id must be charged.
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};
@@ -215,7 +217,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     /// return the epsilon at the delta of the context's budget.
     ///
     /// # Errors
-    /// `Argument` when a question has a weight instead of a wanted accuracy.
+    /// `Argument` when a question has a weight instead of a wanted accuracy, or when the plan has
+    /// no questions.
     pub fn needs(&self) -> Result<MO::Distance> {
         if self.items.iter().any(|item| item.weight != 0.0) {
             let reason = "a question has a weight and no wanted accuracy, so the budget that it \
@@ -243,16 +246,19 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     /// share. Without weights, this part stays in the budget.
     ///
     /// # Errors
-    /// `BudgetExceeded` when the wanted accuracies do not fit.
+    /// `BudgetExceeded` when the wanted accuracies do not fit, or nothing is left of the budget;
+    /// `Argument` when the plan has no questions.
     pub fn solve(self) -> Result<Solved<'c, MO>> {
         self.solved(1.0)
     }
     /// Find the scales of all questions, as [`solve`](Plan::solve) does. If the wanted accuracies
     /// do not fit, multiply all of them by one factor: about the least factor with which they fit.
-    /// If some questions have weights, wanted accuracies must fit nine tenths of the share.
+    /// If some questions have weights, the wanted accuracies must fit nine tenths of the share, and
+    /// the rest is for the weights.
     ///
     /// # Errors
-    /// The errors of the account.
+    /// `BudgetExceeded` when nothing is left of the budget; `Argument` when the plan has no
+    /// questions; the errors of the account.
     pub fn stretch(mut self) -> Result<Solved<'c, MO>> {
         let weighted = self.items.iter().any(|item| item.weight != 0.0);
         let room = if weighted { 0.9 } else { 1.0 };
@@ -271,7 +277,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
             if taken(middle)? <= room { high = middle } else { low = middle }
         }
         // The exact limits of the account can be slightly below the limits that were computed
-        // above. If the account does not admit the losses, increase the wanted errors in steps of 2
+        // above. While the account does not admit the losses, increase the wanted errors by 2
         // percent.
         self.items = self.widened(high)?;
         while self.chosen()?.is_none() && high < 1e100 {
@@ -280,7 +286,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         }
         self.solved(high)
     }
-    /// Describe the questions to the solver, with all wanted errors multiplied by `factor`.
+    /// Describe the questions for the solver, with all wanted errors multiplied by `factor`.
     fn widened(&self, factor: f64) -> Result<Vec<Item>> {
         let Some(units) = &self.units else { return Ok(Vec::new()) };
         let wider = |goal: &Goal| match goal {
@@ -336,6 +342,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setting {
     scale: Scale,
+    /// Whether the noise is Gaussian, or Gumbel noise for a choice, under an epsilon and a delta.
     gaussian: bool,
     /// Whether Gaussian noise on integers is discrete.
     discrete: bool,

@@ -54,8 +54,8 @@ impl<'c, MO: Accounted> Query<'c, MO> {
     /// by the budget's delta. See
     /// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount).
     ///
-    /// The queries of a [`Plan`](super::Plan) state no amounts. The plan
-    /// [states](super::Plan::spending) one amount for all of them.
+    /// The queries of a [`Plan`](super::Plan) must not state amounts. The plan
+    /// [states](super::Plan::spending) one amount for all its queries.
     #[must_use]
     pub fn spending(mut self, share: Budget<MO>) -> Self {
         self.wanted = Some(share.parts);
@@ -67,8 +67,8 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         self.title = Some(title.into());
         self
     }
-    /// Keep the rows for which `keep` returns `true` for the value in a column. The result of
-    /// `keep` must depend only on its argument.
+    /// Keep the rows for which `keep` returns `true`. The argument of `keep` is the value of the
+    /// row in `column`. The result of `keep` must depend only on its argument.
     #[must_use]
     pub fn filter<T: Atom>(
         mut self,
@@ -82,7 +82,7 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         self.about += &format!(", where `{column}` fits");
         self
     }
-    /// Take the rows of a column.
+    /// Use the values of a column as rows.
     pub fn column<T: Atom>(mut self, name: &str) -> Rows<'c, MO, T> {
         self.source.take(name);
         let start = || {
@@ -98,7 +98,7 @@ impl<'c, MO: Accounted> Query<'c, MO> {
     pub fn group_by<S: Into<String>>(self, columns: impl IntoIterator<Item = S>) -> Groups<'c, MO> {
         Groups::new(self, columns.into_iter().map(Into::into).collect())
     }
-    /// Return a copy of the query for one part of the answer. If the query has a title, add `what`
+    /// Return a copy of the query for one part of its answer. If the query has a title, add `what`
     /// to the title of the copy.
     pub(super) fn part(&self, what: &str) -> Self {
         let mut part = self.clone();
@@ -118,7 +118,7 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         let total = total();
         self.number("count".to_owned(), total)
     }
-    /// Add noise to a number.
+    /// Make a statistic that adds noise to a number.
     pub(super) fn number<N: Noisy<MO>>(
         self,
         what: String,
@@ -138,7 +138,7 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         draft.terms.cut_off = <N as Noisy<MO>>::is_cut_off();
         Statistic::new(draft)
     }
-    /// Add noise to counts.
+    /// Make a statistic that adds noise to counts.
     pub(super) fn counts(
         self,
         what: String,
@@ -162,7 +162,8 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         draft.terms.noise = Some(<i64 as Noisy<MO>>::noise);
         Statistic::new(draft)
     }
-    /// Add noise to the counts of keys that are not public, and release the keys above a threshold.
+    /// Make a draft that adds noise to the counts of keys that are not public, and releases the
+    /// keys whose noisy counts reach a threshold.
     pub(super) fn counts_of_keys<K: HashableAtom>(
         self,
         what: String,

@@ -46,7 +46,7 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
         self.measurement.map(&self.known.context.unit().distance())
     }
     /// Return the exact cost that the answer would have as the only release: one number for each
-    /// part of the budget.
+    /// part of the budget, such as epsilon and delta.
     pub fn exact_loss(&self) -> &[Exact] {
         &self.known.cost.parts
     }
@@ -67,14 +67,14 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
     pub fn error_in(&self) -> ErrorIn {
         self.known.error_in
     }
-    /// Describe the noise of the question. A bound on the error, if one is known, holds except with
-    /// probability `alpha`.
+    /// Describe the noise of the question. The description includes a bound on the error, if a
+    /// bound is known. The bound holds except with probability `alpha`.
     pub fn noised(&self, alpha: f64) -> Noised {
         self.known.noised(self.accuracy(alpha).ok())
     }
-    /// Spend the cost of the answer, but release nothing. This function is for rehearsals. In a
-    /// rehearsal, ask all questions in a separate context, and call this function instead of
-    /// `release`. So you learn the noise of all questions before you release an answer.
+    /// Spend the cost of the answer, but release nothing. This function is for rehearsals: ask all
+    /// questions in a separate context, and call this function instead of `release`. You then know
+    /// the noise of all questions before you release an answer.
     ///
     /// # Errors
     /// The errors of [`release`](Question::release).
@@ -84,8 +84,8 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
     /// Spend the cost of the answer, then answer.
     ///
     /// # Errors
-    /// * `BudgetExceeded` when the cost no longer fits the budget: nothing is run, and nothing is
-    ///   spent
+    /// * `BudgetExceeded` when the cost does not fit the remaining budget, or the split has no
+    ///   share for another query: nothing is run, and nothing is spent
     /// * the errors of the [`Journal`](super::Journal), and `NoEntropy`: nothing is released, but
     ///   the charge stays
     pub fn release(self) -> Result<Answer<MO, TO>> {
@@ -93,11 +93,12 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
         self.known.charge(accuracy)?;
         self.answer(accuracy)
     }
-    /// Run the measurement after its cost was charged.
+    /// Run the measurement. Its cost must have been charged before.
     pub(super) fn answer(self, accuracy: Option<f64>) -> Result<Answer<MO, TO>> {
         let Question { known, measurement } = self;
         let value = measurement.invoke(known.context.table())?;
-        // At `alpha` = 1 the bound is only the error of rounding.
+        // If `alpha` is 1, the noise is not part of the bound, so the bound is only the error of
+        // rounding.
         let noise = known.noise_with(measurement.accuracy(1.0).ok());
         let (mechanism, scale) = (known.mechanism, known.scale);
         let estimates = Arc::new(OnceLock::new());
@@ -114,8 +115,8 @@ impl<MO: Accounted, TO: Carrier> fmt::Debug for Question<'_, MO, TO> {
     }
 }
 
-/// The known properties of a question before its release. These properties do not depend on the
-/// type of the answer.
+/// The properties of a question that are known before its release, and that do not depend on the
+/// type of its answer.
 pub(crate) struct Known<'c, MO: Accounted> {
     pub(super) context: &'c Context<MO>,
     pub(super) words: String,
@@ -130,7 +131,7 @@ pub(crate) struct Known<'c, MO: Accounted> {
     pub(super) cost: Cost,
 }
 impl<MO: Accounted> Known<'_, MO> {
-    /// Bound the distance of the answer from the truth. `stated` is the accuracy that the
+    /// Bound the distance of the answer from the truth. `stated` returns the accuracies that the
     /// measurement states.
     fn accuracy(
         &self,
@@ -184,8 +185,8 @@ impl<MO: Accounted> Known<'_, MO> {
             left,
         }
     }
-    /// Return the distribution of the noise on each number. `bounds` are the bounds on the error of
-    /// rounding.
+    /// Return the distribution of the noise on each number of the answer. `bounds` are bounds on
+    /// the error of rounding, one for each number.
     fn noise_with(&self, bounds: Option<Vec<Option<f64>>>) -> Option<Noise> {
         let noise = self.noise.map(|noise| match self.mechanism {
             DISCRETE => Noise::discrete_gaussian(self.scale),
@@ -197,7 +198,7 @@ impl<MO: Accounted> Known<'_, MO> {
     }
 }
 
-/// An answer that has been released and paid for.
+/// An answer that was charged and released.
 #[derive(Clone, Debug)]
 pub struct Answer<MO: Accounted, TO: Carrier> {
     /// The released value.
@@ -209,8 +210,9 @@ pub struct Answer<MO: Accounted, TO: Carrier> {
     mechanism: &'static str,
     scale: Scale,
     noise: Option<Noise>,
-    /// The estimates are made only once. Later calls return the same estimates, so computations
-    /// treat the noise in all copies as the same noise.
+    /// The estimates of the released numbers, made by the first call that needs them. Later calls
+    /// return the same estimates. So computations know that copies of an estimate have the same
+    /// noise.
     estimates: Arc<OnceLock<Vec<Estimate>>>,
 }
 impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
@@ -232,7 +234,8 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
     }
 }
 /// Combine released numbers with the distribution of their noise. If this was done before, return
-/// the estimates that are stored in `made`. Each number is given as an interval of floats.
+/// the estimates that are stored in `made`. Each element of `numbers` is an interval of floats that
+/// contains one released number.
 fn estimates_of<'a>(
     noise: Option<Noise>,
     made: &'a OnceLock<Vec<Estimate>>,
@@ -272,7 +275,7 @@ impl<MO: Accounted, TO: Released<Intervals = (f64, f64)>> Answer<MO, TO> {
     /// let total = incomes.sum().gaussian()?.release()?.estimate()?;
     /// let people = context.query().count().gaussian()?.release()?.estimate()?;
     /// let (lower, upper) = total.quotient(&people, 1e-9)?;
-    /// assert!(lower < 3e4 && 3e4 < upper); // but with probability 1e-9
+    /// assert!(lower < 3e4 && 3e4 < upper); // except with probability 1e-9
     /// # Ok::<(), opendp_core::Error>(())
     /// ```
     ///

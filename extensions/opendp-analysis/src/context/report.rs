@@ -50,22 +50,22 @@ pub struct Entry {
     pub mu_squared: Option<Exact>,
     /// The `rho` of the release, if it chooses among candidates by Gumbel noise. Under an epsilon
     /// and a delta, the account needs this number to restore the exact charge. Entries of older
-    /// versions do not have this number. The release of such an entry is charged for its `mu`.
+    /// versions do not have this number. Without this number, the release is charged for its `mu`.
     pub rho: Option<Exact>,
     /// A pair of distributions that dominates the release, if the share of the release was fixed in
-    /// advance, by [`Split::by_kinds`](super::Split::by_kinds) or by a plan. A context with such
-    /// shares needs this pair to restore the charge.
+    /// advance, by [`Split::by_kinds`](super::Split::by_kinds) or by a plan. A context whose shares
+    /// are fixed in advance needs this pair to restore the charge.
     pub share: Option<SharePair>,
-    /// The reserved epsilon for pure losses, and the reserved delta for the deltas of losses. Both
-    /// are present if this is the first release under the budget, and its [plan](super::Plan)
-    /// reserved this epsilon and this delta.
+    /// The reserved epsilon for pure losses, and the reserved delta for the deltas of losses. Only
+    /// the entry of the first release of a [plan](super::Plan) has these two numbers, and only if
+    /// the plan reserved them.
     pub reserved: Option<[Exact; 2]>,
     /// The shares into which a [plan](super::Plan) divided the whole budget. There is one share for
     /// each release of the plan. Each share is a pair of distributions. Only the entry of the first
     /// release of the plan has this list.
     pub shares: Option<Vec<SharePair>>,
-    /// A bound on the distance between the answer and the true answer. The bound holds except with
-    /// probability [`Context::ALPHA`].
+    /// A bound on the distance between the answer and the true answer, if a bound is known. The
+    /// bound holds except with probability [`Context::ALPHA`].
     pub accuracy: Option<f64>,
     /// The unit of `accuracy`.
     pub error_in: ErrorIn,
@@ -74,14 +74,15 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Return the part of the budget that a plan reserved with this release.
+    /// Return the part of the budget that the plan of this release reserved, if the entry states
+    /// it.
     pub(super) fn reserve(&self) -> Option<Reserve> {
         let shares = self.shares.clone().map(Reserve::Shares);
         shares.or_else(|| self.reserved.clone().map(Reserve::Filter))
     }
 }
 
-/// A record of releases that remains after the process ends.
+/// A record of releases that is kept after the process ends.
 pub trait Journal: Send + Sync {
     /// Record a release. The release was already charged, and has not yet been run. It is run only
     /// if the recording succeeds. Other releases wait until the recording ends, so the entries of
@@ -99,8 +100,9 @@ pub trait Journal: Send + Sync {
     fn record_plan(&self, entries: &[Entry]) -> Result<()> {
         entries.iter().try_for_each(|entry| self.record(entry))
     }
-    /// Whether the journal can record the [reserve](Entry::reserved) or the [shares](Entry::shares)
-    /// of a plan. If not, plans make no reserve and no shares, and need a little more noise.
+    /// Return whether the journal can record the [reserve](Entry::reserved) and the
+    /// [shares](Entry::shares) of a plan. If `false`, plans make no reserve and no shares, and need
+    /// a little more noise.
     fn reserves(&self) -> bool {
         true
     }
@@ -141,8 +143,9 @@ impl<MO: Accounted> Report<MO> {
     pub fn exact_total(&self) -> &[Exact] {
         &self.total
     }
-    /// Convert to JSON. Losses are rounded up, and the remaining budget is rounded down. If the
-    /// budget is an epsilon and a delta, the field `spent_holds` states when `spent` is a bound.
+    /// Convert the report to JSON. Losses are rounded up, and the remaining budget is rounded down.
+    /// If the budget is an epsilon and a delta, the field `spent_holds` states when `spent` is a
+    /// bound.
     pub fn to_json(&self) -> Json {
         let entry = |entry: &Entry| {
             json!({
@@ -179,8 +182,9 @@ fn parts<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> Json {
     let named = MO::PARTS.iter().zip(parts);
     Json::Object(named.map(|(name, part)| ((*name).to_owned(), float(part).to_json())).collect())
 }
-/// Write a number for display, with at most 5, 4 or 2 decimals. Larger numbers get fewer decimals.
-/// Very small and very large numbers are written with an exponent.
+/// Write a number for display: with at most 5 decimals if its magnitude is below 1, 4 if it is
+/// below 10, and 2 otherwise. Write a number with an exponent if its magnitude is below 0.001 and
+/// not 0, or is 1e9 or larger.
 ///
 /// ```
 /// # use opendp_analysis::context::short;

@@ -50,7 +50,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     pub fn impute(self, value: T) -> Self {
         self.step(|_, chain| chain.step(|rows| make_impute_constant(rows, value)))
     }
-    /// Keep the rows for which `keep` is `true`. The result of `keep` must depend only on its
+    /// Keep the rows for which `keep` returns `true`. The result of `keep` must depend only on its
     /// argument.
     #[must_use]
     pub fn filter(self, keep: impl Fn(&T) -> bool + Send + Sync + 'static) -> Self {
@@ -72,9 +72,9 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             chain.step(|rows| make_clamp(rows, Bounds::new(lower, upper)?))
         })
     }
-    /// Bring the number of rows to `size`: drop rows, or add copies of a default value that is
-    /// clamped to the bounds. For numbers, the default value is 0. `size` must not be taken from
-    /// the data.
+    /// Bring the number of rows to `size`: drop rows, or add copies of a default value. If rows
+    /// have bounds, this value is clamped to the bounds. For numbers, the default value is 0.
+    /// `size` must not be taken from the data.
     #[must_use]
     pub fn resize(self, size: usize) -> Self {
         self.step(|_, chain| {
@@ -132,7 +132,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         self.number("variance", total)
     }
     /// Count the rows of each category, and leave out the rows that have no category. The
-    /// categories are public. [`Query::group_by`] returns the same counts, in rows with labels.
+    /// categories are public. [`Query::group_by`] can give the same counts, in rows with labels.
     pub fn histogram(self, categories: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
     where
         T: Key,
@@ -151,8 +151,9 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             .total(|chain| chain.total(|rows| make_count_by_categories(rows, categories, true)));
         self.counts("histogram", counts)
     }
-    /// Count the rows below the first edge, between each two adjacent edges, and from the last edge
-    /// up. The edges are public.
+    /// Count the rows in each bin: below the first edge, from each edge to the next edge, and from
+    /// the last edge up. A row that is equal to an edge is in the bin above this edge. The edges
+    /// are public.
     pub fn histogram_between(self, edges: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
     where
         T: arith::Number,
@@ -204,7 +205,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         // below the count of a category that was not chosen. With Gumbel noise, there are `k`
         // successive choices (Durfee, Rogers 2019, Lemma 4.2). In each choice, the chosen count is
         // more than `t` below the best remaining count with probability at most
-        // `n exp(-t / scale)`.
+        // `n exp(-t / scale)`. By the union bound over the `k` choices, `n k` replaces `n` in the
+        // bound.
         let chances = choices.saturating_mul(if MO::NOISE == "Laplace" { 1 } else { k.max(1) });
         let what = format!("top {k} of `{}`", self.name);
         let mut draft = self.query.draft(what, SELECTION, build);
@@ -216,7 +218,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         Choice::new(draft)
     }
 
-    /// Make a transformation of tables from the steps of the rows and from one more step.
+    /// Make a transformation of tables from the steps of the rows and from one more step, `next`.
     fn total<DO: Domain, M: Metric>(
         &self,
         next: impl FnOnce(&Chain<T>) -> Result<OfRows<T, DO, M>>,

@@ -19,9 +19,9 @@ enum Kind {
     AsYouGo,
     Fixed(Vec<(ShareKind, f64)>),
 }
-/// The kind of noise for which a share of the budget is fixed in advance. Each kind below states
-/// its loss for a weight. Later, the losses of all shares are multiplied by one common factor: see
-/// [`Split::by_kinds`].
+/// The kind of noise for which a share of the budget is fixed in advance. The documentation of each
+/// kind states the loss for a weight. Later, the losses of all shares are multiplied by one common
+/// factor: see [`Split::by_kinds`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShareKind {
     /// Any noise whose loss has no delta, such as Laplace noise on a count. With a weight of `w`,
@@ -69,15 +69,15 @@ impl Split {
     /// query in advance. There is one entry of `shares` for each query, in the order in which the
     /// queries are asked.
     ///
-    /// All losses are multiplied by one factor, so that together they use the whole budget. The
-    /// distribution of the loss of each kind is known, so two kinds of noise can be smaller than
-    /// with [`evenly`](Split::evenly): the noise of choices, and Laplace noise on floats. The
-    /// shares are computed when the context is opened, and another version of this crate can
-    /// compute slightly different shares. So carry earlier releases over (`Context::carry_over`)
-    /// only to a context that the same version of this crate opens. See
-    /// [`SharedAccount`](opendp_measurements::accounting::SharedAccount), which also states what is
-    /// proved. The unused part of a share is lost. A query of another kind is an error, unless the
-    /// dominating pair of the share also dominates the loss of this query.
+    /// All losses are multiplied by one factor, so that the composition of all losses uses the
+    /// whole budget. The distribution of the loss of each kind is known, so two kinds of noise can
+    /// be smaller than with [`evenly`](Split::evenly): the noise of choices, and Laplace noise on
+    /// floats. The shares are computed when the context is opened, and another version of this
+    /// crate can compute slightly different shares. So carry earlier releases over
+    /// (`Context::carry_over`) only to a context that the same version of this crate opens.
+    /// [`SharedAccount`](opendp_measurements::accounting::SharedAccount) documents the shares and
+    /// states what is proved. The unused part of a share is lost. A query of another kind is an
+    /// error, unless the dominating pair of the share also dominates the loss of this query.
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, ShareKind, Split, Table};
@@ -128,7 +128,7 @@ impl Split {
     pub fn as_you_go() -> Self {
         Split(Kind::AsYouGo)
     }
-    /// Return whether the shares are fixed in advance.
+    /// Return whether the shares are fixed in advance, by [`by_kinds`](Split::by_kinds).
     pub(crate) fn is_fixed(&self) -> bool {
         matches!(self.0, Kind::Fixed(_))
     }
@@ -140,7 +140,8 @@ impl Split {
             Kind::AsYouGo => None,
         }
     }
-    /// Find the share of the next query, after `asked` queries.
+    /// Find the share of the next query, after `asked` queries. `wanted` is the amount that the
+    /// query states, if it states one.
     pub(crate) fn share(&self, asked: usize, wanted: Option<&[Exact]>) -> Result<Wanted> {
         match (&self.0, wanted) {
             (Kind::Weights(weights), None) => {
@@ -165,8 +166,8 @@ impl Split {
             )),
         }
     }
-    /// Find the share of the next `count` queries together. If the budget is spent as you go and no
-    /// amount is wanted, the share is the remaining budget.
+    /// Find the share of the next `count` queries together, after `asked` queries. If the budget is
+    /// spent as you go and `wanted` is `None`, the share is the whole remaining budget.
     pub(crate) fn share_of(
         &self,
         asked: usize,

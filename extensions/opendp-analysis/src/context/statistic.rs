@@ -28,15 +28,16 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     /// Use noise of a given scale, if the cost of this noise fits the query's share of the budget.
     ///
     /// # Errors
-    /// The errors of [`noise`](Statistic::noise); `BudgetExceeded` when the noise does not fit.
+    /// The errors of [`noise`](Statistic::noise); `BudgetExceeded` when the cost of the noise does
+    /// not fit the share.
     pub fn noise_of_scale(self, scale: f64) -> Result<Question<'c, MO, TO>> {
         self.0.of_scale(scale)
     }
-    /// Find the noise with the smallest error that fits the query's share of the budget. For a
-    /// budget of an epsilon and a delta, this is Laplace or Gaussian noise. For other budgets, the
-    /// measure sets the kind of noise. The compared errors are bounds that hold except with
-    /// probability [`Context::ALPHA`]. The answer and the report state the [kind of
-    /// noise](Question::mechanism).
+    /// Among the kinds of noise that fit the query's share of the budget, find the kind with the
+    /// smallest error. For a budget of an epsilon and a delta, this kind is Laplace or Gaussian
+    /// noise. For other budgets, the measure sets the kind of noise. The compared errors are bounds
+    /// on the error that hold except with probability [`Context::ALPHA`]. The answer and the report
+    /// state the [kind of noise](Question::mechanism).
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -73,12 +74,13 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     /// Find the least Gaussian noise that fits the query's share of the budget.
     ///
     /// Under an epsilon and a delta, the loss is a `mu` in Gaussian differential privacy. The
-    /// budget has room for a sum of `mu^2`, and the share is a part of this room.
+    /// budget has room for a sum of `mu^2`, and the share of the query is a part of this room.
     /// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount) states what is proved.
     /// With such a budget, integers get continuous Gaussian noise, rounded to an integer.
     ///
     /// # Errors
-    /// The errors of [`noise`](Statistic::noise); `BudgetExceeded` when no delta is left.
+    /// The errors of [`noise`](Statistic::noise); `BudgetExceeded` when the budget has no delta
+    /// left; `NotImplemented` when the statistic counts keys that are not public.
     pub fn gaussian(self) -> Result<Question<'c, MO, TO>>
     where
         MO: WithGaussian,
@@ -99,8 +101,8 @@ impl<'c, MO: Accounted, TO: Carrier> Choice<'c, MO, TO> {
     ///
     /// Under an epsilon and a delta, there are two kinds of noise. Exponential noise has a pure
     /// loss. Gumbel noise has a loss `mu` in Gaussian differential privacy. Quantiles get the kind
-    /// of noise with the smaller error. If there are many questions, Gumbel noise has the smaller
-    /// error.
+    /// of noise with the smaller error. This is Gumbel noise if there are many questions.
+    /// [`Rows::top_k`](super::Rows::top_k) always gets exponential noise.
     ///
     /// # Errors
     /// The errors of earlier steps; `BudgetExceeded` when nothing is left.
@@ -109,8 +111,8 @@ impl<'c, MO: Accounted, TO: Carrier> Choice<'c, MO, TO> {
         if MO::TIGHT { better(first, self.0.solve_gaussian()) } else { first }
     }
 }
-/// Return the question with the smaller error, or the only question. If there is no
-/// question, return the first error.
+/// Return the question with the smaller error. If one of the two is an error, return the other one.
+/// If both are errors, return the first error.
 fn better<'c, MO: Accounted, TO: Carrier>(
     first: Result<Question<'c, MO, TO>>,
     second: Result<Question<'c, MO, TO>>,

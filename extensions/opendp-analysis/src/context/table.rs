@@ -37,13 +37,13 @@ struct Column {
     size: usize,
     rows: Arc<dyn Cells>,
 }
-/// The rows of a column, without their type.
+/// The cells of a column, without their type.
 pub(crate) trait Cells: Any + Send + Sync {
-    /// Whether cells may be NaN.
+    /// Return whether cells may be NaN.
     fn nullable(&self) -> bool;
     /// Return a function that finds the index of each cell in the list `keys`.
     fn places(&self, keys: &[Json]) -> Result<Places>;
-    /// Return the cell of a row as JSON.
+    /// Return the cell in row `row` as JSON, or `null` if there is no such row.
     fn cell(&self, row: usize) -> Json;
     fn are_numbers(&self) -> bool;
     /// Return the cells as floats, if they are numbers.
@@ -75,7 +75,7 @@ impl<T: Atom> Cells for Vec<T> {
     }
 }
 /// Convert cells to floats, if their type is in the list below. Return `None` for cells of another
-/// type. This function is not generic, so it is compiled only once.
+/// type. This function is not generic, so that it is compiled only once.
 fn numbers_of(cells: &dyn Any) -> Option<Vec<f64>> {
     macro_rules! of {
         ($($number:ty)*) => {
@@ -87,12 +87,12 @@ fn numbers_of(cells: &dyn Any) -> Option<Vec<f64>> {
     of!(i64 f64 i32 f32 u32 u64 u8 i8 i16 u16);
     None
 }
-/// Return rows as floats, if `numbers_of` converts their type.
+/// Return rows as floats, or `None` if their type is not in the list of `numbers_of`.
 pub(crate) fn numbers<T: Atom>(rows: Vec<T>) -> Option<Vec<f64>> {
     rows.numbers()
 }
-/// Check that a frame has columns of the same names and types as the first frame. If a column of
-/// the first frame were missing, appended rows would get default values in this column.
+/// Check that a frame has columns of the same names and types as the first frame. Without this
+/// check, rows of a frame without a column would get default values in this column.
 fn check_alike(first: &DataFrame<String>, frame: &DataFrame<String>) -> Result<()> {
     let alike = first.columns().len() == frame.columns().len()
         && first.columns().zip(frame.columns()).all(|((name, column), (theirs, other))| {
@@ -137,9 +137,9 @@ impl Table {
         self.columns.push(Column { name, holds, size, rows: Arc::new(rows) });
         Ok(self)
     }
-    /// Make a table from frames of columns. For example, `CsvFrame`, `ArrowFrame` and
-    /// `ParquetFrame` of `opendp-data` read frames. The records of a frame follow the records of
-    /// the previous frame.
+    /// Make a table from frames of columns. The types `CsvFrame`, `ArrowFrame` and `ParquetFrame`
+    /// of the crate `opendp-data` read frames from files. The records of a frame follow the records
+    /// of the previous frame.
     ///
     /// ```
     /// # use opendp_analysis::Table;
@@ -250,13 +250,14 @@ impl Table {
         })
     }
 }
-/// Prints the column names, without values.
+/// Print the names of the columns, without values.
 impl fmt::Debug for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Table").field("columns", &self.columns().collect::<Vec<_>>()).finish()
     }
 }
-/// The JSON of a table is only the name of its type. So a table cannot be read from a document.
+/// The JSON of a table contains only the name of the type `Table`. So a table cannot be read from
+/// JSON.
 impl Codec for Table {
     fn to_json(&self) -> Json {
         json!(Self::type_name().to_string())
@@ -283,8 +284,7 @@ fn header(table: &Table) -> Vec<(String, String)> {
 }
 impl Domain for TableDomain {
     type Carrier = Table;
-    /// All columns of a table have the same length. So this function checks only the header and the
-    /// size.
+    /// Check the header and the size. All columns of a table have the same length.
     fn member(&self, table: &Table) -> bool {
         self.size.is_none_or(|size| size == table.size()) && header(table) == self.columns
     }
@@ -297,15 +297,16 @@ impl MetricOn<TableDomain> for SymmetricDistance {}
 named!(Table as "Table", TableDomain as "TableDomain");
 carrier!(Table);
 
-/// A filter of the rows that a query uses.
+/// A filter of the records that a query uses. It sets the element of each record that it drops to
+/// `false`.
 type Keep = Arc<dyn Fn(&Table, &mut [bool]) -> Result<()> + Send + Sync>;
 
 /// The source of the rows of a query. Filters select records. The rows are the cells of a column of
 /// these records, or the records themselves.
 ///
 /// # Proof
-/// A record gives one row or no row, and this result depends only on the record. So one more record
-/// in the table gives at most one more row. Tables at symmetric distance `d` give rows at symmetric
+/// A record gives one row or no row, and this row depends only on the record. So one more record in
+/// the table gives at most one more row. Tables at symmetric distance `d` give rows at symmetric
 /// distance at most `d`.
 #[derive(Clone, Default)]
 pub(crate) struct Source {
@@ -328,7 +329,8 @@ impl Source {
     pub(crate) fn take(&mut self, column: &str) {
         self.column = column.to_owned();
     }
-    /// Return the domain of the rows.
+    /// Return the domain of the rows of a column. The number of rows is known if it is known for
+    /// the table, and there are no filters.
     pub(crate) fn domain<T: Atom>(&self, table: &TableDomain) -> VectorDomain<AtomDomain<T>> {
         let rows = VectorDomain::new(AtomDomain::default());
         match table.size {
@@ -354,13 +356,13 @@ impl Source {
         let source = self.clone();
         move |table| source.rows(table)
     }
-    /// Return one row for each record that is kept.
+    /// Return one row, `true`, for each record that the filters keep.
     pub(crate) fn records(&self, table: &Table) -> Result<Vec<bool>> {
         let mut kept = self.kept(table)?;
         kept.retain(|kept| *kept);
         Ok(kept)
     }
-    /// Return whether each record is kept.
+    /// For each record, return whether the filters keep it.
     pub(crate) fn kept(&self, table: &Table) -> Result<Vec<bool>> {
         let mut kept = vec![true; table.size()];
         self.filters.iter().try_for_each(|filter| filter(table, &mut kept))?;

@@ -1,4 +1,4 @@
-//! The search for the noise of a query.
+//! The search for the least noise that fits a query's share of the budget.
 
 use opendp_core::arith::Exact;
 use opendp_core::search::binary_search;
@@ -18,7 +18,7 @@ use crate::truncated_threshold::MOST;
 pub(crate) const DISCRETE: &str = "discrete Gaussian";
 /// The name that answers and reports give to a choice among candidates.
 pub(crate) const SELECTION: &str = "selection";
-/// A threshold that hides all keys and needs almost no delta.
+/// The largest threshold, `2^53`. It hides almost all keys, and needs almost no delta.
 const HIGH: f64 = MOST;
 /// A function that computes the losses of a query from its free parameters.
 pub(crate) type LossesAt<'a, MO> = dyn Fn(Dials) -> Result<Losses<MO>> + 'a;
@@ -33,7 +33,7 @@ pub(crate) struct Terms<'c, MO: Accounted> {
     pub(crate) words: String,
     pub(crate) mechanism: &'static str,
     pub(crate) error_in: ErrorIn,
-    /// Whether the query also needs a threshold for keys.
+    /// Whether the query finds keys, and so needs a threshold in addition to noise.
     pub(crate) threshold: bool,
     /// The distribution of the noise on each number, if the answer consists of numbers with noise.
     pub(crate) noise: Option<fn(Scale, bool) -> Noise>,
@@ -42,7 +42,8 @@ pub(crate) struct Terms<'c, MO: Accounted> {
     pub(crate) bound: Option<Bound>,
 }
 impl<'c, MO: Accounted> Terms<'c, MO> {
-    /// Find the least noise that fits the query's share of the budget.
+    /// Find the least noise of the measure [`Accounted::Base`] that fits the query's share of the
+    /// budget. If the query finds keys, also find the least threshold that fits.
     pub(crate) fn solve(&self, losses: &LossesAt<'_, MO>) -> Result<Dials> {
         let room = self.room(self.kind())?;
         let share = &room.parts;
@@ -66,7 +67,8 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
         }
         Ok(dials)
     }
-    /// Find the least Gaussian noise that fits the query's share of an epsilon and a delta.
+    /// Find the least Gaussian noise that fits the query's share of an epsilon and a delta. For a
+    /// choice among candidates, find the least Gumbel noise.
     pub(crate) fn solve_gaussian(&self, losses: &LossesAt<'_, MO>) -> Result<Dials> {
         if self.threshold {
             return Err(Error::NotImplemented(
@@ -111,7 +113,8 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
         if self.threshold {
             let enough =
                 |threshold| Ok(fits(&loss(Dials { threshold, ..dials })?, share, share.len()));
-            // If no threshold is high enough, the check below rejects the highest threshold.
+            // If no threshold is high enough, use the largest one. The check below then returns an
+            // error.
             dials.threshold = least_threshold(&enough).unwrap_or(HIGH);
         }
         let cost = loss(dials)?;
@@ -128,9 +131,9 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
             show::<MO>(share, Exact::to_f64_down),
         )))
     }
-    /// Return the cost of a release. At a positive scale, the cost of Laplace noise on numbers also
-    /// states a dominating pair. The cost of discrete Gaussian noise also states a pair, if
-    /// `discrete_of` returns one.
+    /// Return the cost of a release with the noise of `dials`. The cost of Laplace noise on numbers
+    /// at a positive scale contains a dominating pair. The cost of discrete Gaussian noise contains
+    /// a dominating pair, if `discrete_of` returns one.
     fn cost(&self, losses: &Losses<MO>, dials: Dials) -> Result<Cost> {
         let cost = losses.cost(&self.context.unit().distance())?;
         let plain = dials.delta.is_none() && !self.threshold && MO::NOISE == "Laplace";
@@ -147,7 +150,8 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
             _ => Ok(cost),
         }
     }
-    /// State the known properties of the question with this noise.
+    /// Return the properties of the question that are known if its noise has the parameters
+    /// `dials`.
     pub(crate) fn known(&self, dials: Dials, losses: &Losses<MO>) -> Result<Known<'c, MO>> {
         Ok(Known {
             context: self.context,
@@ -166,7 +170,7 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
             cost: self.cost(losses, dials)?,
         })
     }
-    /// Find the least threshold that costs at most `delta`.
+    /// Find the least threshold at which the delta of the release is at most `delta`.
     pub(crate) fn threshold_within(
         &self,
         dials: Dials,
@@ -193,8 +197,8 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
     fn room(&self, kind: Kind) -> Result<Room> {
         self.context.room(self.share.as_ref().map_err(Error::clone)?, kind)
     }
-    /// The account rounds the loss up, so it can refuse the cost. As long as it refuses the cost,
-    /// increase the scale to the next float, at most 64 times.
+    /// Increase the scale to the next float until the account admits the cost, at most 64 times.
+    /// The account rounds the loss up, so it can refuse a cost that fits the share.
     fn admitted(&self, mut dials: Dials, losses: &LossesAt<'_, MO>) -> Result<Dials> {
         let mut trials = 0;
         loop {
@@ -207,8 +211,7 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
         }
     }
 }
-/// Compare the first `parts` parts of a loss with the same parts of a share. Return whether each
-/// part of the loss is at most the same part of the share.
+/// Return whether each of the first `parts` parts of a loss is at most the same part of a share.
 fn fits(loss: &[Exact], share: &[Exact], parts: usize) -> bool {
     loss.iter().zip(share).take(parts).all(|(loss, share)| loss <= share)
 }
@@ -239,14 +242,13 @@ fn laplace_of(epsilon: &Exact, scale: Scale, real: bool) -> Result<SharePair> {
 }
 /// From this distance on, Laplace noise on integers is charged as a pure loss, by its epsilon.
 const MOST_DISTANCE: f64 = 65536.0;
-/// Return the pair of discrete Gaussian noise on integers. At scale 0, or if the square of the
-/// distance exceeds `u32`, return `None`. In these two cases, the cost of the noise does not state
-/// a pair.
+/// Return a pair that dominates discrete Gaussian noise on integers. At scale 0, or if the square
+/// of the distance does not fit `u32`, return `None`.
 ///
 /// # Proof
-/// Let `d` be a bound on the L2 distance, and `s` the scale. `rho` is at least `d^2 / (2 s^2)`, so
-/// the square of the L2 distance is at most `2 rho s^2`. For integers, this square is an integer.
-/// So the square is at most `2 rho s^2`, rounded down to an integer.
+/// Let `d` be the L2 distance between the exact answers, and `s` the scale. `rho` is at least
+/// `d^2 / (2 s^2)`, so `d^2` is at most `2 rho s^2`. If the answers are integers, `d^2` is an
+/// integer. So `d^2` is at most `2 rho s^2`, rounded down to an integer.
 fn discrete_of(rho: &Exact, scale: Scale) -> Result<Option<SharePair>> {
     let scale = scale.value();
     let own = Exact::from_f64(scale)?;
@@ -254,8 +256,8 @@ fn discrete_of(rho: &Exact, scale: Scale) -> Result<Option<SharePair>> {
     let fits = 0.0 < scale && square <= f64::from(u32::MAX);
     Ok(fits.then_some(SharePair::DiscreteGaussian { square: square as u32, scale }))
 }
-/// If the share was fixed in advance, replace the text of the error `BudgetExceeded`. The new text
-/// states that this kind of noise does not fit the share at any scale.
+/// If the share was fixed in advance, replace the text of a `BudgetExceeded` error by a text that
+/// states the share. The error means that this kind of noise does not fit the share at any scale.
 fn of_share(error: Error, room: &Room) -> Error {
     match (error, room.share) {
         (Error::BudgetExceeded(_), Some(share)) => Error::BudgetExceeded(format!(

@@ -269,16 +269,18 @@ fn a_public_number_of_rows_needs_no_resizing() {
     let context = Context::new(table(), unit, budget, split).unwrap();
     let question = incomes(&context).mean().gaussian().unwrap();
     // One of a thousand values changes by at most 9900.3, so their mean changes by at most 9.9003.
-    // At a rho of 0.5, the scale of Gaussian noise is equal to this change.
+    // At a rho of 0.5, the scale of Gaussian noise is equal to this change, because rho is half of
+    // the square of the change divided by the scale.
     assert!((question.scale() - 9.9003).abs() < 1e-6, "{}", question.scale());
-    // The number of adults is not public, so their mean is an error.
+    // The number of adults is not public, so a question for the mean of their incomes is an error.
     let adults = context.query().filter("age", |age: &i64| 18 <= *age).column::<f64>("income");
     let error = adults.impute(0.0).clamp(0.0, 1.0).mean().gaussian().unwrap_err().to_string();
     assert!(error.contains("known number of rows"), "{error}");
 }
 
-/// A journal. Its first field counts the entries that the journal gets. Its second field is the
-/// largest number of entries that the journal records.
+/// A journal that records only a few entries. The first field counts the entries that the journal
+/// gets. The second field is the number of entries that it records. The journal returns an error
+/// for each later entry.
 struct Pages(Arc<AtomicUsize>, usize);
 impl Journal for Pages {
     fn record(&self, entry: &Entry) -> Result<()> {
@@ -322,8 +324,8 @@ fn an_earlier_life_is_carried_over() {
     assert_eq!(later.query().count().gaussian().unwrap_err().kind(), "BudgetExceeded");
     let entry = later.report().entries()[0].clone();
     assert_eq!(later.carry_over(entry.clone()).unwrap_err().kind(), "BudgetExceeded");
-    // A budget of an epsilon refuses an entry whose loss is a rho. A context for a person with two
-    // rows refuses an entry that was charged for a person with four rows.
+    // A context with a budget of an epsilon refuses an entry whose loss is a rho. A context for a
+    // person with two rows refuses an entry that was charged for a person with four rows.
     let other = context(Budget::epsilon(1.0), Split::evenly(4));
     let error = other.carry_over(entry.clone()).unwrap_err().to_string();
     assert!(error.contains("expected a loss in MaxDivergence"), "{error}");

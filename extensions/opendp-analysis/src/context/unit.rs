@@ -1,10 +1,11 @@
-//! Privacy units: the person that a guarantee protects.
+//! Privacy units: the largest change of a table by one person whom the answers protect.
 
 use std::fmt;
 
 use opendp_core::{Error, Result};
 
-/// The number of rows of a table that one person may contribute.
+/// The largest number of rows of a table that one person contributes, and whether the number of
+/// rows of the table is public.
 ///
 /// ```
 /// # use opendp_analysis::PrivacyUnit;
@@ -16,6 +17,7 @@ use opendp_core::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrivacyUnit {
     rows: u32,
+    /// Whether the person changes the values of rows, instead of adding or removing rows.
     replaced: bool,
 }
 impl PrivacyUnit {
@@ -23,8 +25,8 @@ impl PrivacyUnit {
     /// private.
     ///
     /// # Errors
-    /// `Argument` when `rows` is zero, because this would protect no one, or when `rows` is too
-    /// large for a distance.
+    /// `Argument` when `rows` is zero, because the answers would protect no person, or when `rows`
+    /// exceeds `u32::MAX / 2`.
     pub fn person(rows: u32) -> Result<Self> {
         PrivacyUnit { rows, replaced: false }.checked()
     }
@@ -32,7 +34,7 @@ impl PrivacyUnit {
     /// public.
     ///
     /// # Errors
-    /// `Argument` when `rows` is zero, or too large for a distance.
+    /// `Argument` when `rows` is zero, or exceeds `u32::MAX / 2`.
     pub fn answers_of_person(rows: u32) -> Result<Self> {
         PrivacyUnit { rows, replaced: true }.checked()
     }
@@ -40,7 +42,7 @@ impl PrivacyUnit {
     pub fn rows(&self) -> u32 {
         self.rows
     }
-    /// Whether the number of rows is public.
+    /// Return whether the number of rows of the table is public.
     pub fn size_is_public(&self) -> bool {
         self.replaced
     }

@@ -29,7 +29,8 @@ const GRID: [i32; 5] = [0, 25, 50, 75, 100];
 
 #[test]
 fn costs_what_the_catalogue_lists() {
-    // At scale 1 the loss of the median is `d`, or `2 floor(d / 2)` when the size is known.
+    // At scale 1, the loss of the median is `d` if the size is unknown, and `2 floor(d / 2)` if the
+    // size is known.
     let median = |size| quantile::<SymmetricDistance, _>((size, MaxDivergence), &GRID, (1, 2), 1.0);
     assert_eq!([0, 1, 2].map(|d| median(None).map(&d).unwrap()), [0.0, 1.0, 2.0]);
     assert_eq!([1, 2, 3, 4].map(|d| median(Some(9)).map(&d).unwrap()), [0.0, 2.0, 2.0, 4.0]);
@@ -73,9 +74,9 @@ fn the_noise_is_in_units_of_rows() {
     }
     for (alpha, gap) in [((1, 2), 2.0_f64), ((1, 4), 3.0), ((9, 10), 0.4)] {
         let pure = (-gap / 4.0).exp() / 2.0;
-        // Six standard deviations of the observed frequency are below 0.015. With another noise
-        // scale, the distance between the observed frequency and the expected probability would be
-        // above 0.015.
+        // Six standard deviations of the observed frequency are below 0.015. The last assertion of
+        // this test is the control: with a wrong noise scale, the observed frequency is more than
+        // 0.015 from the expected probability.
         assert!((worse(MaxDivergence, alpha, 4.0) - pure).abs() < 0.015, "{alpha:?}");
         let softmax = 1.0 / (1.0 + (gap / 4.0).exp());
         assert!((worse(ZeroConcentratedDivergence, alpha, 4.0) - softmax).abs() < 0.015);
@@ -112,8 +113,8 @@ fn refuses_candidates_that_are_no_list_of_different_numbers() {
     let made = make_private_quantile(nullable.unwrap(), measure, vec![1.0], alpha, scale);
     assert_eq!(made.unwrap_err().kind(), "FailedFunction");
 }
-/// Compute the probability of each candidate under permute-and-flip, for scores in units of the
-/// scale.
+/// Compute the probability with which permute-and-flip chooses each candidate. The unit of `scores`
+/// is the scale of the noise.
 fn permute_and_flip(scores: &[f64]) -> Vec<f64> {
     let n = scores.len();
     let best = scores.iter().copied().fold(f64::INFINITY, f64::min);
@@ -132,7 +133,8 @@ fn permute_and_flip(scores: &[f64]) -> Vec<f64> {
 }
 #[test]
 fn no_ratio_of_exact_probabilities_of_neighbours_exceeds_the_loss() {
-    // Rows are below, at, between and above three candidates. There are up to five rows.
+    // The candidates are 0, 10 and 20. The values of rows are below, at, between and above the
+    // candidates. The larger of two neighbours has at most five rows.
     let rows = [-1, 0, 5, 10, 15, 20, 21];
     let law = |data: &[i32], (a, b): (u64, u64), scale: f64| {
         let count = |keep: &dyn Fn(i32) -> bool| data.iter().filter(|x| keep(**x)).count() as f64;

@@ -58,25 +58,25 @@ fn releases_the_quantiles_themselves_without_noise() {
         assert!(found.iter().zip(wanted).all(|(x, y)| (x - y).abs() <= 1), "{found:?}");
     };
     near(&release.invoke(&data).unwrap(), &[10, 20, 30, 40, 50, 60, 70, 80, 90]);
-    // Half of the rows are 7. The other rows are above the last candidate, 100, and count for it.
-    // So every candidate from 7 to 100 is a median.
+    // Half of the rows are 7. The other rows are above the last candidate, 100, so candidate 100
+    // represents these rows. So every candidate from 7 to 100 is a median.
     let data: Vec<i32> = (0..1000).map(|i| if i < 500 { 7 } else { i }).collect();
     let found = release.invoke(&data).unwrap();
     assert_eq!(found, [7, 7, 7, 7, found[4], 100, 100, 100, 100]);
-    // A row between two candidates counts half for each of them. So, for 101 rows, candidate 50
-    // represents the ranks from 25.5 to 75.5.
+    // Each of two adjacent candidates represents half of a row between them. So, for the rows from
+    // 0 to 100, candidate 50 represents the ranks from 25.5 to 75.5.
     let coarse = made(MaxDivergence, &[0, 50, 100], &[0.3, 0.5, 0.7], 0.0).unwrap();
     assert_eq!(coarse.invoke(&(0..=100).collect()), Ok(vec![50, 50, 50]));
     assert_eq!(coarse.invoke(&(0..=30).collect()).unwrap()[2], 50);
     assert_eq!(coarse.invoke(&vec![]).unwrap().len(), 3);
 }
-/// Compute the law of all chosen points for Gumbel noise.
+/// Compute the probability of each list of chosen points, if choices have Gumbel noise.
 fn law(data: &[i32], candidates: &[i32], alphas: &[f64], scale: f64) -> HashMap<Vec<usize>, f64> {
     let points = Points { candidates: candidates.to_vec(), steps: 2 };
     let positions = positions(&points.halves(data), points.steps);
     let mut all = HashMap::new();
-    // Compute the law of the points that are chosen between the points `low` and `high`. `ends` are
-    // the levels of these two points.
+    // Compute the probability of each list of points that are chosen between the points `low` and
+    // `high`. `ends` are the levels of these two points.
     fn one(
         (positions, scale): (&[u64], f64),
         alphas: &[f64],
@@ -150,7 +150,7 @@ fn no_pair_of_neighbours_loses_more_than_the_map() {
 }
 #[test]
 fn the_error_is_smaller_than_that_of_one_choice_for_each_quantile() {
-    // The ages are uneven. A third of the rows are equal.
+    // The ages are not evenly distributed. A third of the rows have the age 40.
     let data: Vec<i32> = (0..900).map(|i| if i % 3 == 0 { 40 } else { i * i % 97 }).collect();
     let alphas: Vec<f64> = (1..10).map(|k| f64::from(k) / 10.0).collect();
     let (years, rho): (Vec<i32>, f64) = ((0..=100).collect(), 0.02);
@@ -185,7 +185,8 @@ fn the_error_is_smaller_than_that_of_one_choice_for_each_quantile() {
             others += rank(single[place].invoke(&data).unwrap(), *alpha);
         }
     }
-    // The expected ratio of the two sums of squared errors is 0.47.
+    // `ours` and `others` are sums of squared errors. The expected value of `ours / others` is
+    // 0.47.
     assert!(ours < 0.8 * others, "{ours} {others}");
 }
 #[test]

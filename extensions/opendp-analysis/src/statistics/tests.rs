@@ -1,11 +1,11 @@
 use super::*;
 
-/// Ages from 0 to 99, ten rows each.
+/// Return the ages of the rows. There are ten rows for each age from 0 to 99.
 fn ages() -> Vec<i64> {
     (0..1000).map(|i| i % 100).collect()
 }
 const BOUNDS: (f64, f64) = (10.0, 90.0);
-/// Compute the mean and the variance of the clamped ages.
+/// Compute the mean and the variance of the ages, clamped to `BOUNDS`.
 fn moments() -> (f64, f64) {
     let ages: Vec<f64> = ages().iter().map(|age| (*age as f64).clamp(10.0, 90.0)).collect();
     let mean = ages.iter().sum::<f64>() / 1000.0;
@@ -60,13 +60,13 @@ fn the_noise_is_that_of_the_loss_and_intervals_cover_the_truth() {
             });
         }
     }
-    // Of 100 intervals of each kind, at most 5 are expected to miss. 19 misses are more than six
-    // standard deviations above 5.
+    // Of the 100 intervals of each statistic, at most 5 are expected to miss. 19 misses are more
+    // than six standard deviations above 5.
     assert!(missed.iter().all(|missed| *missed < 19), "{missed:?}");
     assert!(0 < missed.iter().sum::<usize>(), "the control: intervals that are not too wide");
-    // The magnitude of noise of scale 2 is at least 2 with probability 46 %. The probability would
-    // be 20 % for scale 1, and 68 % for scale 4. At 46 %, 137 of 300 magnitudes are expected to be
-    // at least 2, and six standard deviations are 51.
+    // At epsilon 0.5, a count has noise of scale 2. The magnitude of this noise is at least 2 with
+    // probability 46 %. The probability would be 20 % for scale 1, and 68 % for scale 4. At 46 %,
+    // 137 of 300 magnitudes are expected to be at least 2, and six standard deviations are 51.
     let errors = (0..300).filter(|_| 2.0 <= (count(&rows, 0.5).unwrap().value - 1000.0).abs());
     assert!((87..188).contains(&errors.count()));
 }

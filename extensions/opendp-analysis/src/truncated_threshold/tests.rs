@@ -9,8 +9,8 @@ fn made(scale: f64, threshold: f64) -> Result<Release<u32, i64>> {
     let input = Space::new(domain, L01InfDistance::new(AbsoluteDistance::new())).unwrap();
     make_truncated_laplace_threshold(input, Scale::new(scale).unwrap(), threshold)
 }
-/// Compute the law of a released count: the probability of each noisy count, and at the end the
-/// probability that the key is hidden.
+/// Compute the law of a released count. Element `n` of the list is the probability that the noisy
+/// count `n` is released. The last element is the probability that the key is hidden.
 fn law(count: i64, scale: f64, threshold: f64) -> Vec<f64> {
     let (mut law, more) = (vec![0.0; 200], threshold.fract());
     let mut hidden = f64::from(u8::from(count == 0));
@@ -28,7 +28,7 @@ fn law(count: i64, scale: f64, threshold: f64) -> Vec<f64> {
     law.push(hidden);
     law
 }
-/// Compute delta at epsilon for two laws.
+/// Compute the delta of the laws `p` and `q` at `epsilon`.
 fn delta(p: &[f64], q: &[f64], epsilon: f64) -> f64 {
     p.iter().zip(q).map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum()
 }
@@ -47,7 +47,7 @@ fn no_pair_of_neighbours_loses_more_than_the_map() {
                 closest = closest.max(worst / bound);
             }
         }
-        // The control: a bound that is one percent smaller does not hold.
+        // The control: a bound that is one percent smaller would be exceeded.
         assert!(0.99 < closest, "{scale} {threshold}: {closest}");
     }
 }
@@ -105,13 +105,13 @@ fn losses_at_the_ends() {
         assert!(error.to_string().contains("threshold"), "{error}");
     }
     assert!(made(9.0, 8.0).is_err(), "a threshold below the scale");
-    // Absent keys and keys with the count 0 are the same.
+    // A key with the count 0 is dropped. A key with the count -1000 never reaches the threshold.
     let counts = HashMap::from([(1, 0), (2, -1000), (3, 1000)]);
     assert_eq!(release.invoke(&counts).unwrap().into_keys().collect::<Vec<_>>(), [3]);
 }
 #[test]
 fn a_fraction_of_a_threshold_takes_all_of_delta() {
-    // For a delta of 1e-6, the least whole threshold is 15.
+    // For a delta of 1e-6, the least threshold that is a whole number is 15.
     let (low, high) = (made(1.0, 14.0).unwrap(), made(1.0, 15.0).unwrap());
     let delta = |release: &Release<u32, i64>| release.map(&(1, 1, 1)).unwrap().1;
     assert!(delta(&high) < 1e-6 && 1e-6 < delta(&low));
@@ -125,8 +125,8 @@ fn at_one_loss_more_keys_are_released_than_with_laplace_noise() {
         let scale = 1.0 / epsilon;
         let fits = |threshold: f64| Ok(made(scale, threshold)?.map(&(1, 1, 1))?.1 <= delta);
         let threshold = opendp_core::search::binary_search(fits, Some((scale, 1e6))).unwrap();
-        // At the best threshold for Laplace noise, a count of 1 reaches the threshold with
-        // probability delta.
+        // `other` is the best threshold for Laplace noise. At this threshold, a key with the count
+        // 1 is released with probability delta.
         let other = 1.0 + (1.0 / (2.0 * delta)).ln() * scale;
         let (mut ours, mut others) = (0.0, 0.0);
         for count in 1..120 {
@@ -137,7 +137,7 @@ fn at_one_loss_more_keys_are_released_than_with_laplace_noise() {
             let laplace = if 0.0 < noise { tail } else { 1.0 - tail };
             assert!(laplace <= released * (1.0 + 1e-6), "{epsilon} {count}: {laplace} {released}");
             (ours, others) = (ours + released, others + laplace);
-            // Let the error of a hidden key be 0. Then the mean square error is at most the
+            // If the key is hidden, count the error as 0. Then the mean square error is at most the
             // variance of Laplace noise without truncation.
             let square =
                 |(noisy, mass): (usize, &f64)| mass * (noisy as f64 - count as f64).powi(2);
@@ -155,11 +155,11 @@ fn a_number_that_exceeds_the_type_of_counts_is_the_largest_one() {
     let release = make_truncated_laplace_threshold(input, Scale::new(1e3).unwrap(), 1e6).unwrap();
     let counts: HashMap<u32, i32> = (0..100).map(|key| (key, i32::MAX)).collect();
     let found = release.invoke(&counts).unwrap();
-    // About half of the noises are not negative. With such a noise, the released count is the
-    // largest `i32`.
+    // The noise of about half of the keys is not negative. The released counts of these keys are
+    // the largest `i32`.
     assert!(found.values().filter(|count| **count == i32::MAX).count() > 10);
     assert!(found.values().any(|count| *count < i32::MAX) && found.len() == 100);
-    // The noise is below the threshold, so no negative count reaches the threshold.
+    // Noise is below the threshold, so no key with a negative count is released.
     let lost: HashMap<u32, i32> = (0..100).map(|key| (key, i32::MIN)).collect();
     assert!(release.invoke(&lost).unwrap().is_empty());
 }

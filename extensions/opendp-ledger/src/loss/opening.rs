@@ -50,7 +50,7 @@ impl Loss {
     /// are charged to the same filter. A budget that does not compose tightly ignores the reserve.
     ///
     /// # Errors
-    /// `Argument` when the budget is not an epsilon and a delta, or when its delta is 0;
+    /// `Argument` when the budget is not an epsilon and a delta, or when its delta is 0.
     /// `BudgetExceeded` when the reserve exceeds the budget.
     pub fn reserving(self, total: &Loss, pure: &Exact, deltas: &Exact) -> Result<Self> {
         let (epsilon, delta) = total.epsilon_and_delta()?;
@@ -66,8 +66,9 @@ impl Loss {
     /// afterwards. A budget that does not compose tightly ignores the pairs.
     ///
     /// # Errors
-    /// `Argument` when the budget is not an epsilon and a delta, when its delta is 0, or when there
-    /// is not one pair for each release; the errors of [`SharedAccount::new`].
+    /// `Argument` when the budget is not an epsilon and a delta, when its delta is 0, or when the
+    /// number of pairs is not the number of releases. Further errors are the errors of
+    /// [`SharedAccount::new`].
     pub fn sharing(self, total: &Loss, pairs: &[SharePair]) -> Result<Self> {
         let (epsilon, delta) = total.epsilon_and_delta()?;
         if pairs.len() != self.members().len() {
@@ -88,14 +89,14 @@ impl Loss {
     /// ([`Ledger::create_tight`](crate::Ledger::create_tight)).
     ///
     /// # Errors
-    /// The errors of [`check_budget`](Loss::check_budget). `Argument` when the budget is not an
-    /// epsilon and a delta, or when its delta is 0.
+    /// The errors of [`check_budget`](Loss::check_budget). `Argument` also when the budget is not
+    /// an epsilon and a delta, or when its delta is 0.
     pub fn check_tight_budget(&self) -> Result<()> {
         self.check_budget()?;
         self.epsilon_and_delta().map(|_| ())
     }
-    /// Return the epsilon and the delta of a budget. Each is the larger of the stated amount and
-    /// its nearest float.
+    /// Return the epsilon and the delta of a budget. Each of the two numbers is the larger of the
+    /// stated amount and its nearest float.
     pub(crate) fn epsilon_and_delta(&self) -> Result<(Exact, Exact)> {
         match (self.notion, self.or_its_float().parts()) {
             (Notion::Approximate, [epsilon, delta]) if !delta.is_zero() => {

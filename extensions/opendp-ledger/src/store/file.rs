@@ -36,7 +36,8 @@ pub(crate) use disk::{damaged, failed, no_ledger, read_only_error};
 use layout::{Found, Header, Mark, SECTOR};
 use rows::{Pending, Rows, View};
 
-/// A file with two handles. One handle writes, and the other can read while another thread writes.
+/// A file with two handles. A thread can read through `view` while another thread appends lines
+/// through `writer`.
 pub(crate) struct LogFile {
     view: Mutex<View>,
     writer: Option<Mutex<Writer>>,
@@ -90,7 +91,8 @@ impl LogFile {
                 Found::Legacy => upgrade::upgrade(disk)?,
                 found => header(path, found)?,
             };
-            // The process that created the file can have ended before the name was durable.
+            // If the file has no lines, the process that created it possibly ended before the name
+            // of the file was durable. So make the name durable.
             if disk.length()? <= header.mark + Mark::new(header).write().len() as u64 {
                 disk.sync_folder()?;
             }

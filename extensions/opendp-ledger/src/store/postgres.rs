@@ -65,8 +65,8 @@ const ADD_ENTRY: &str = "INSERT INTO spend (budget, number, id, asker, at, pipel
     loss, release, digest, previous, seal) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
 
-/// A server with two connections. One connection writes, and the other can read while another
-/// thread writes.
+/// A server with two connections. A thread can read through `reader` while another thread writes
+/// through `writer`.
 pub(crate) struct Postgres {
     parameters: String,
     writer: Mutex<Client>,

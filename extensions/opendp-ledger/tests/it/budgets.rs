@@ -166,7 +166,7 @@ fn a_budget_that_protects_the_number_of_rows_refuses_a_release_with_a_public_num
         ("no unit", Terms::new(), true),
         ("symmetric", Terms::new().with_unit(symmetric.clone()), false),
         ("sized", Terms::new().with_unit(symmetric).with_size(3), true),
-        // Three people with up to two rows can have any number of rows up to six.
+        // Three people with up to two rows each can have any number of rows up to six.
         ("two rows", Terms::new().with_unit(two_rows).with_size(3), false),
         ("replaced", Terms::new().with_unit(replaced), true),
     ] {

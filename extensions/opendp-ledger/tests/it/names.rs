@@ -15,7 +15,8 @@ fn request(id: &str) -> Request {
     Request::of_loss(id, Loss::epsilon("0.01").unwrap())
 }
 /// Open the ledger and make a release. Return whether the release is new. Each open file has its
-/// own lock, even within one process. So this function tests the same as a separate process would.
+/// own lock, even within one process. So a call of this function competes for the lock as a
+/// separate process does.
 fn spend(path: &Path, id: &str) -> Result<bool> {
     let ledger = Ledger::open(path)?;
     Ok(!ledger.release("b", &request(id), || Ok(7))?.repeated())

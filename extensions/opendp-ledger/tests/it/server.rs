@@ -1,5 +1,5 @@
-//! Tests a ledger on a server, which the test starts on loopback. If no server is installed, the
-//! test prints that it was skipped.
+//! Tests a ledger on a server. Each test starts its own server on loopback. If no server is
+//! installed, the test prints that it was skipped.
 
 use std::{
     net::TcpListener,
@@ -131,7 +131,8 @@ fn a_server_keeps_what_a_file_keeps() {
         assert_eq!(entry.release, value.to_string());
     }
     assert_eq!(ledger.remaining("b").unwrap(), Loss::epsilon("0").unwrap());
-    // A crash of the server loses nothing, and the ledger connects again.
+    // A crash of the server loses nothing. The first call after the crash can fail on the closed
+    // connection, and a later call connects again.
     server.control(&["-w", "-m", "immediate", "restart"]);
     let mut again = ledger.history("b");
     for _ in 0..3 {

@@ -95,8 +95,8 @@ fn the_same_id_is_one_charge_and_one_release() {
     let first = ledger.release("b", &request, || laplace.invoke(&1_000_000)).unwrap();
     assert!(!first.repeated());
     let value: i64 = first.value().unwrap();
-    // A retry returns the same release. This is also so if another person makes the retry, if the
-    // ledger was opened again, and if the budget is exhausted.
+    // A retry returns the same release, even if another person makes the retry, the ledger was
+    // opened again, and the budget is exhausted.
     ledger.release("b", &Request::of_loss("rest", epsilon("0.5")), || Ok(0)).unwrap();
     let again = Ledger::open_existing(folder.path().join("test.ledger")).unwrap();
     for ledger in [&ledger, &again] {

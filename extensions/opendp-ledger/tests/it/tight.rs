@@ -29,7 +29,8 @@ pub(crate) fn total() -> Loss {
 pub(crate) fn exact(text: &str) -> Exact {
     text.parse().unwrap()
 }
-/// Return the loss of one of `n` equal releases with Gaussian noise.
+/// Return the loss of a release with Gaussian noise that takes the fraction `1/n` of the rest of
+/// budget `b`.
 pub(crate) fn gaussian(ledger: &Ledger, n: u32) -> Loss {
     let account = ledger.account("b").unwrap();
     let share = Share::Fraction(exact(&format!("1/{n}")));

@@ -59,8 +59,8 @@ pub(crate) fn listening(host: IpAddr, network: Network) -> Result<String> {
     if network == Network::Loopback && !host.is_loopback() {
         let reason = format!(
             "{host} can be reached from other machines, and nodes use no passwords.\n\
-             Every program that reaches them can read the private data. If only trusted machines \
-             can, state it with `--trusted-network`."
+             Every program that reaches a node can read the private data. If only trusted machines \
+             can reach this address, add `--trusted-network`."
         );
         return Err(Error::argument("host", reason));
     }

@@ -46,14 +46,15 @@ impl Cluster {
     /// Connect to a scheduler. No statement may take longer than `limit`.
     ///
     /// # Errors
-    /// `NotFound` when no scheduler answers, or when it has too few executors; `FailedFunction`
-    /// when no thread can be started.
+    /// `NotFound` when no scheduler answers, or when the scheduler has too few executors;
+    /// `FailedFunction` when the client cannot be made, or when no thread can be started.
     pub fn connect(scheduler: &Address, limit: Duration) -> Result<Self> {
         ready(scheduler, Duration::ZERO)?;
-        // The client polls the state of its job, so the client notices when the scheduler is lost.
+        // The client polls the state of its job. So the client notices when the scheduler is lost.
         // The cache of file statistics is off, because the scheduler could have outdated
-        // statistics. Plans with limits for each id number the rows in a stated order. The adaptive
-        // planner of Ballista 55.0 loses this order, so these plans would fail with this planner.
+        // statistics. If a plan limits the rows of each id, it sorts these rows and then numbers
+        // them. The adaptive planner of Ballista 55.0 loses the order of the rows. With this
+        // planner, such a plan would fail.
         let config = SessionConfig::new_with_ballista()
             .set_bool("ballista.scheduler.share_file_statistics_cache", false)
             .set_bool("ballista.client.pull", true)
@@ -120,7 +121,7 @@ impl Cluster {
             )),
             (Failure::TooLate, State::Ready) => Error::NotFound(format!(
                 "the cluster gave no answer within {seconds} s, so the job was cancelled and \
-                 nothing was released.\nGive it more time, as in `--limit {}`, or more executors.",
+                 nothing was released.\nAllow more time, as in `--limit {}`, or start more executors.",
                 seconds.saturating_mul(2)
             )),
             (Failure::Engine(error), State::Ready) => Error::FailedFunction(error.to_string()),
@@ -146,7 +147,7 @@ impl Engine for Cluster {
             source @ (Source::Batches(_) | Source::Provider(_)) => {
                 return Err(Error::NotImplemented(format!(
                     "table `{name}`: {source:?} is in the memory of this process, where executors \
-                     cannot read it.\nWrite it to a file of Parquet or CSV that they can read."
+                     cannot read it.\nWrite the rows to a Parquet or CSV file that they can read."
                 )));
             }
         };
@@ -165,7 +166,7 @@ fn absolute(name: &str, path: &str) -> Result<String> {
     if path.contains("://") {
         return Err(Error::NotImplemented(format!(
             "table `{name}`: {path} is not a file.\n\
-             Give a path that the client and all executors can read, such as one of a shared disk."
+             Give a path on a disk that the client and all executors can read."
         )));
     }
     let path = std::fs::canonicalize(path)

@@ -2,9 +2,9 @@
 //!
 //! A [`Cluster`] is an engine of a session of `opendp-tables`. The engine sends exact plans to a
 //! scheduler of Ballista, and the scheduler divides the plans among executors. Plans use only
-//! built-in functions, so nodes need no code for privacy. Nodes compute plain SQL. After the client
-//! has received the last aggregate, it draws all noise. If a node is lost, the cluster tries the
-//! plan again or returns an error. A second attempt does not change the scale of the noise.
+//! built-in functions of SQL, so nodes need no code for privacy. After the client has received the
+//! last aggregate, it draws all noise. If a node is lost, the cluster runs a part of the plan again
+//! or returns an error. A second run does not change the scale of the noise.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -24,8 +24,8 @@
 //! read all files that the executors can read, and all exact intermediate results. So nodes listen
 //! on loopback by default, and on other addresses only with [`Network::Trusted`]. Files of
 //! intermediate results are in folders. On Unix, only the user of the executor can read these
-//! folders. When a query ends, the client requests that its files are removed. When an executor
-//! ends, it removes the remaining files. If an executor is killed, its files remain.
+//! folders. When a query ends, the client requests that the files of this query are removed. When
+//! an executor ends, it removes its remaining files. If an executor is killed, its files remain.
 #![forbid(unsafe_code)]
 
 mod address;

@@ -34,8 +34,8 @@ const POLICY: TaskSchedulingPolicy = TaskSchedulingPolicy::PullStaged;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// When an executor ends, it waits at most this time for parts of plans that still run.
 const GRACE: Duration = Duration::from_secs(2);
-/// The size of stacks in bytes. Stacks are large, because plans are read by recursion. Only the
-/// used part of a stack takes memory.
+/// The size of the stack of each thread, in bytes. Stacks are large, because plans are read by
+/// recursion. Only the used part of a stack takes memory.
 const STACK: usize = 256 << 20;
 
 fn failed(what: &str, error: impl Display) -> Error {
@@ -69,8 +69,9 @@ impl Scheduler {
     /// before the first request.
     ///
     /// # Errors
-    /// `Argument` when other machines could reach the scheduler without [`Network::Trusted`];
-    /// `FailedFunction` when the port is in use.
+    /// `Argument` when `host` is an unspecified address such as `0.0.0.0`, or when other machines
+    /// could reach the scheduler without [`Network::Trusted`]; `FailedFunction` when the scheduler
+    /// cannot start, cannot listen on its port, or stops because of an error.
     pub fn run(
         &self,
         started: impl FnOnce(&Address),
@@ -147,9 +148,10 @@ impl Executor {
     /// remove the intermediate results.
     ///
     /// # Errors
-    /// `Argument` when other machines could reach the executor without [`Network::Trusted`];
-    /// `NotFound` when no scheduler answers; `FailedFunction` when no folder can be made, or no
-    /// port is free.
+    /// `Argument` when `host` is an unspecified address such as `0.0.0.0`, or when other machines
+    /// could reach the executor without [`Network::Trusted`]; `NotFound` when no scheduler answers
+    /// within 30 s; `FailedFunction` when no folder can be made, no port is free, or the executor
+    /// cannot start or stops because of an error.
     pub fn run(&self, started: impl FnOnce(u16), stop: impl Future<Output = ()>) -> Result<()> {
         let host = listening(self.host, self.network)?;
         let folder = private_folder(self.folder.as_deref())?;
@@ -167,8 +169,9 @@ impl Executor {
                 () = stop => Ok(()),
             }
         });
-        // A part of a plan that still runs could make the folder again, without its permissions. So
-        // end the threads first. A part that does not end soon must not delay the executor.
+        // A part of a plan that still runs could make the folder again, with other permissions. So
+        // end the threads first, and then remove the folder. A part that does not end soon must not
+        // delay the end of the executor, so wait at most `GRACE`.
         runtime.shutdown_timeout(GRACE);
         drop(folder);
         ended.map_err(|error| failed("the executor stopped", error))
@@ -209,8 +212,8 @@ fn private_folder(inside: Option<&Path>) -> Result<TempDir> {
     };
     made.map_err(|error| failed("a folder for intermediate results cannot be made", error))
 }
-/// Find a free port. If another program takes the port before the executor starts, the executor
-/// stops.
+/// Find a free port. If another program takes the port before the executor uses it, the executor
+/// stops with an error.
 fn free_port(host: IpAddr) -> Result<u16> {
     let bound = TcpListener::bind((host, 0)).and_then(|held| held.local_addr());
     bound

@@ -8,7 +8,7 @@ use opendp_core::{Error, Result};
 
 use crate::Address;
 
-/// The longest time to wait for the answer of a scheduler.
+/// The longest time to wait for a connection to a scheduler, or for its answer to a request.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The state of a scheduler.
@@ -42,21 +42,22 @@ fn ask(scheduler: &Address) -> Option<[u8; 12]> {
     stream.read_exact(&mut status).ok()?;
     Some(status)
 }
-/// Check that a scheduler has enough executors. Wait at most `patience` for the executors.
+/// Check that a scheduler has enough executors. Wait at most about `patience` for the scheduler and
+/// its executors.
 ///
 /// # Errors
-/// `NotFound` when no scheduler answers, or when it has too few executors.
+/// `NotFound` when no scheduler answers, or when the scheduler has too few executors.
 pub fn ready(scheduler: &Address, patience: Duration) -> Result<()> {
     match waited(scheduler, patience, |state| state == State::Ready) {
         State::Ready => Ok(()),
         State::Waiting => Err(Error::NotFound(format!(
-            "the scheduler at {scheduler} has too few executors, so nothing was asked.\n\
+            "the scheduler at {scheduler} has too few executors, so no query was sent.\n\
              Start executors, as in `opendp-cluster executor --scheduler {scheduler}`."
         ))),
         State::Lost => Err(no_scheduler(scheduler)),
     }
 }
-/// Wait until a scheduler answers.
+/// Wait at most about `patience` until a scheduler answers.
 pub(crate) fn appeared(scheduler: &Address, patience: Duration) -> Result<()> {
     match waited(scheduler, patience, |state| state != State::Lost) {
         State::Lost => Err(no_scheduler(scheduler)),
@@ -76,7 +77,7 @@ fn waited(scheduler: &Address, patience: Duration, enough: impl Fn(State) -> boo
 }
 fn no_scheduler(scheduler: &Address) -> Error {
     Error::NotFound(format!(
-        "no scheduler answers at {scheduler}, so nothing was asked.\n\
-         Start one, as in `opendp-cluster scheduler`, and check the address."
+        "no scheduler answers at {scheduler}, so no query was sent.\n\
+         Start a scheduler, as in `opendp-cluster scheduler`, and check the address."
     ))
 }

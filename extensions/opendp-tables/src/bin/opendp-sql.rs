@@ -145,8 +145,8 @@ fn query(ask: &Ask) -> Result<String> {
     let place = if printed.is_ok() { ", and the answer is printed" } else { "" };
     let all: Vec<String> = failures.collect();
     Err(Error::FailedFunction(format!(
-        "{}.\nThe budget is spent{place}. With a ledger and `--id`, ask again with the same id to \
-         write the file: it costs nothing.",
+        "{}.\nThe budget is charged{place}. With a ledger and `--id`, ask again with the same id to \
+         write the file. The second question costs nothing.",
         all.join(".\n")
     )))
 }

@@ -28,14 +28,15 @@ const SQUARE_BITS: i32 = 25;
 const LEAST_STEPS: f64 = 100.0;
 
 /// The quantile level of MIN. The quantile level of MAX is one minus this level. The true minimum
-/// or maximum is the value of one individual, so a private answer cannot be reliably near it.
+/// and the true maximum are values of single individuals. So a private answer cannot be reliably
+/// near these values.
 const EXTREME: f64 = 0.005;
 
-/// The value that is released for an aggregate. A public number and a quantile are not computed
-/// from noisy sums. Any other value is computed from noisy sums.
+/// The value that is released for an aggregate. All values except public numbers and quantiles are
+/// computed from noisy sums.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Output {
-    /// A sum of integers, multiplied by the step of their lattice.
+    /// A sum of integers, multiplied by the step of their lattice. For a count, the step is 1.
     Sum { sum: usize, step: f64 },
     /// A mean: the centre of the bounds plus a quotient. The quotient is a sum of differences from
     /// the centre, divided by a count.
@@ -153,7 +154,8 @@ fn condition(filter: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Resul
     }
     Ok(picked.column(rows))
 }
-/// Read a mean. If the number of its rows is public, do not add a count for this mean to the plan.
+/// Read a mean. If the number of rows is public and every row has a value, do not add a count for
+/// this mean to the plan.
 fn mean(
     arg: &Expr,
     source: &Relation,
@@ -225,8 +227,9 @@ fn is_complete(column: usize, picked: &Picked<'_>) -> bool {
         all && row.is_some_and(|row| picked.is_complete(branch, &row))
     })
 }
-/// Find the bounds of an aggregated expression, and add the expression as a column. If `centred` is
-/// true, the lattice subtracts the middle of the bounds.
+/// Find the bounds of an aggregated expression, and add the expression as a column. Return the
+/// position of the column, and a lattice for its values. If `centred` is true, the lattice
+/// subtracts the middle of the bounds.
 fn bounded(
     arg: &Expr,
     source: &Relation,
@@ -283,8 +286,8 @@ fn bounds_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Option<[f64; 2]> 
         column => picked.described(branch, column)?.bounds,
     }
 }
-/// Remove a clamp from an expression, because the lattice clamps to the same bounds. Without the
-/// clamp, a column of integers keeps its type.
+/// Remove a clamp from an expression, because the lattice clamps to the same bounds. If the bounds
+/// are whole numbers, a column of integers then keeps its type.
 fn bare(row: &Row, bounds: [f64; 2]) -> Row {
     let whole = bounds.iter().all(|x| x.fract() == 0.0 && x.abs() <= 2f64.powi(53));
     match row {
@@ -322,9 +325,9 @@ fn quantile(
     });
     Ok(Output::Quantile { buckets: place, alpha })
 }
-/// Return the candidates of a column. The default candidates are at most 101 evenly spaced numbers
-/// from the lower bound of the column to the upper bound. In a column of integers, these numbers
-/// are rounded.
+/// Return the candidates of an expression. If the metadata state no candidates, the candidates are
+/// at most 101 evenly spaced numbers from the lower bound to the upper bound. For a column of
+/// integers, these numbers are rounded. Return `None` if no bounds are known.
 fn candidates_of(row: &Row, picked: &Picked<'_>) -> Option<Vec<f64>> {
     if let Some(candidates) = picked.described(0, row).and_then(|column| column.candidates.clone())
     {

@@ -50,7 +50,8 @@ pub(crate) fn keys(
     }
     Ok(keys)
 }
-/// Return the public keys of an expression in all branches, if they are known.
+/// Return all values of a key in all branches. Return `None` if the values are not public. `rows`
+/// has the expression of the key in each branch.
 fn public_keys(rows: &[Row], picked: &Picked<'_>) -> Result<Option<Vec<Value>>> {
     let mut all: Vec<Value> = Vec::new();
     for (branch, row) in rows.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The part of a query above its aggregate. This part computes only with released values.
+//! Read the part of a query above its aggregate. This part computes only with released values.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The part of a query below its aggregate. This part computes on each row of one private table
-//! separately.
+//! Read the part of a query below its aggregate. This part computes with each row of one private
+//! table separately.
 
 use datafusion::common::{DFSchema, DFSchemaRef, JoinType, NullEquality};
 use datafusion::logical_expr::{BinaryExpr, Expr, Join, LogicalPlan, Operator};
@@ -38,7 +38,7 @@ pub(crate) fn relation(plan: &LogicalPlan, tables: &Tables) -> Result<Relation> 
                 return Err(refused(
                     name,
                     "the table is public, so nothing here needs noise",
-                    "ask about a private table, and join this one with it",
+                    "write a query on a private table, and join the public table with it",
                 ));
             }
             if scan.projection.is_some() || !scan.filters.is_empty() || scan.fetch.is_some() {
@@ -84,8 +84,8 @@ pub(crate) fn relation(plan: &LogicalPlan, tables: &Tables) -> Result<Relation> 
         other => Err(not_row_wise(other)),
     }
 }
-/// Read the expressions of a projection. Each projection can contain several copies of
-/// the expressions of the projection below it. So count the nodes after each expression.
+/// Read the expressions of a projection. Each projection can contain several copies of the
+/// expressions of the projection below it. So after each expression, check the number of nodes.
 fn projected(exprs: &[Expr], schema: &DFSchema, columns: &[Row]) -> Result<Vec<Row>> {
     let mut nodes = 0_usize;
     let read = |expr: &Expr| {
@@ -120,7 +120,7 @@ fn not_row_wise(plan: &LogicalPlan) -> Error {
         ),
         LogicalPlan::Aggregate(_) => refused(
             &name,
-            "it is an aggregate of aggregates, and the bounds of the inner ones are not known",
+            "it is an aggregate of aggregates, and the inner aggregates have no known bounds",
             "release the inner aggregate, and compute with the answer",
         ),
         _ => refused(
@@ -130,7 +130,8 @@ fn not_row_wise(plan: &LogicalPlan) -> Error {
         ),
     }
 }
-/// Return the columns of a scan.
+/// Return the columns of a scan as expressions. `source` is the index of the scanned table in its
+/// branch: 0 for the private table, and 1 or more for a joined public table.
 fn scanned(plan: &LogicalPlan, source: usize, tables: &Tables) -> Result<Vec<Row>> {
     let LogicalPlan::TableScan(scan) = plan else { return Ok(Vec::new()) };
     let table = tables.get(scan.table_name.table());
@@ -142,7 +143,7 @@ fn scanned(plan: &LogicalPlan, source: usize, tables: &Tables) -> Result<Vec<Row
     };
     plan.schema().fields().iter().map(|field| column(field.name())).collect()
 }
-/// Return the scan if the plan is a scan of a public table.
+/// If a plan is an unchanged public table, return the scan of this table.
 fn public_scan<'a>(plan: &'a LogicalPlan, tables: &Tables) -> Option<&'a LogicalPlan> {
     match plan {
         LogicalPlan::TableScan(scan) => {

@@ -14,9 +14,9 @@ use crate::functions::WEIGHT;
 use crate::ir::{Addend, Row};
 use crate::metadata::check_weight;
 
-/// Return the weight of each output. If the query states a weight, return this weight. Otherwise,
-/// return the weight of the aggregated column in the metadata. If the metadata state no weight
-/// either, return 1.
+/// Return the weight of each output. If the query states a weight for an output, this weight is
+/// used. Otherwise, the weight of the aggregated column in the metadata is used. If the metadata
+/// state no weight for this column, the weight is 1.
 pub(super) fn weights(
     query: &LogicalPlan,
     aggregate: &Aggregate,
@@ -35,7 +35,8 @@ pub(super) fn weights(
     }
     Ok(weights)
 }
-/// Return the column that an output aggregates, as it is in the first branch.
+/// Return the column that an output aggregates. The result is the expression of this column in the
+/// first branch.
 fn column_of<'a>(output: &Output, picked: &'a Picked<'_>) -> Option<&'a Row> {
     let of_sum = |sum: &usize| match picked.sums.get(*sum)?.addend {
         Addend::Known(column) | Addend::Value(column, _) | Addend::Square(column, _) => {
@@ -53,8 +54,8 @@ fn column_of<'a>(output: &Output, picked: &'a Picked<'_>) -> Option<&'a Row> {
     };
     picked.branches.first()?.columns.get(column?)
 }
-/// Find all calls of `weight` in the nodes above the aggregate node. Return the index of each
-/// weighted aggregate, and its weight.
+/// Find all calls of `weight` in the nodes above the aggregate node. For each weighted aggregate,
+/// return its index and its weight.
 fn stated(query: &LogicalPlan, aggregate: &Aggregate) -> Result<Vec<(usize, f64)>> {
     let mut calls: Vec<(Expr, f64)> = Vec::new();
     let mut wrong = None;
@@ -123,7 +124,7 @@ fn places(value: &Expr, aggregate: &Aggregate) -> Vec<usize> {
     let refers = |name: &str| value.column_refs().iter().any(|column| column.name == name);
     fields.filter(|(field, _)| refers(field.name())).map(|(_, place)| place).collect()
 }
-/// Find the aggregates that a column of the answer depends on.
+/// Return the indices of the aggregates that the column `name` of the answer depends on.
 pub(crate) fn named(query: &LogicalPlan, name: &str) -> Result<Vec<usize>> {
     let aggregate = super::post::aggregate_of(query)?;
     let mut node = query;

@@ -1,4 +1,4 @@
-//! Gives each group of rows a number.
+//! Give each group of rows a number.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use crate::{Type, Value};
 /// The group number of rows that are in no group.
 pub(crate) const NO_GROUP: u32 = u32::MAX;
 
-/// Gives each group a number.
+/// The groups of a plan, and their numbers.
 pub(crate) struct Groups {
     kinds: Vec<Type>,
     /// For each column of keys, if its keys are public: the numbers of these keys, and a factor. If
@@ -28,7 +28,8 @@ pub(crate) struct Groups {
     complete: bool,
     found: Mutex<Found>,
 }
-/// The groups that have a number.
+/// The groups that have a number. If all keys are public, these are all groups, and `numbers` is
+/// empty.
 #[derive(Default)]
 struct Found {
     numbers: HashMap<Vec<u8>, u32>,
@@ -48,7 +49,8 @@ enum Column {
     Text(ArrayRef),
 }
 impl Groups {
-    /// Prepare the groups of these keys.
+    /// Prepare the groups of these keys. Return `None` if public keys do not have the type of their
+    /// column, or if the number of public groups does not fit into 32 bits.
     pub(crate) fn new(keys: &[Key]) -> Option<Groups> {
         let kinds = keys.iter().map(|key| key.kind).collect();
         let complete = keys.iter().all(|key| key.public.is_some());
@@ -112,7 +114,8 @@ impl Groups {
         numbers
     }
     fn of_found(&self, columns: &[Column], public: &[u32]) -> Result<Vec<u32>> {
-        // For most rows, an earlier row of the batch is in the same group. Such rows need no lock.
+        // `near` has the groups of earlier rows of the batch. Most rows are in one of these groups,
+        // so they do not need the lock of `found`.
         let mut near: HashMap<Vec<u8>, u32> = HashMap::new();
         let mut name = Vec::new();
         let number = |(row, public): (usize, &u32)| {
@@ -214,7 +217,8 @@ impl Public {
             _ => Public::Whole(whole),
         })
     }
-    /// Call `found` with each row and the number of the key of this row.
+    /// Call `found` with the index of each row and the number of the key of this row. The number is
+    /// `None` if the key is null or not public.
     fn each(&self, column: &Column, mut found: impl FnMut(usize, Option<u32>)) {
         match (self, column) {
             (Public::Text(numbers), Column::Text(texts)) => {

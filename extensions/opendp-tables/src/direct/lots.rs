@@ -8,8 +8,8 @@
 //! Rechberger, Roy and Tiessen 2016 (MiMC) study such permutations. All steps are additions,
 //! products and remainders of integers below `2^63`, so SQL computes the same lots on every engine.
 //!
-//! Privacy does not depend on lots. An individual causes at most a certain change, and the bound on
-//! this change holds for all values of the lots. Lots only make the choice of rows fair.
+//! Privacy does not depend on the values of the lots. The bound of the module `sensitivity` holds
+//! for all values. The lots only make the choice of rows fair.
 
 use sha2::{Digest, Sha256};
 
@@ -17,8 +17,8 @@ use sha2::{Digest, Sha256};
 pub(crate) const PRIME: i64 = (1 << 31) - 1;
 /// The number of keys.
 pub(crate) const KEYS: usize = 6;
-/// The number of places whose lots are computed together. This takes less time than one place after
-/// the other.
+/// The number of places whose lots are computed together. To compute the lots of one place after
+/// another would take more time.
 pub(crate) const BLOCK: usize = 4;
 
 /// The keys of the lots of one query.
@@ -76,9 +76,10 @@ fn power(x: u64) -> u64 {
 ///
 /// The folded square of `x` is below `2^32`. The proof has two cases. First, if `x` is below the
 /// prime, both terms of the folded square are below `2^31`. Second, if `x` is one of the four
-/// integers from the prime to `2^31 + 2`, the low part of its square is small. The fourth power is
-/// folded twice, so it is at most `2^31 + 4`. The products use only the low 32 bits of both
-/// factors, so that a processor computes several products at once.
+/// integers from the prime to `2^31 + 2`, the lowest 31 bits of its square are at most 4, and the
+/// other bits are at most `2^31 + 4`. The fourth power is folded twice, so it is at most `2^31 +
+/// 4`. The products use only the low 32 bits of both factors, so that a processor computes several
+/// products at once.
 fn near_power(x: u64) -> u64 {
     let product = |a: u64, b: u64| u64::from(a as u32) * u64::from(b as u32);
     let square = fold(product(x, x));
@@ -139,8 +140,8 @@ mod tests {
             assert_eq!(root, x);
         }
     }
-    /// The folded integers stay within their bounds. A computation with plain remainders gives the
-    /// same lots.
+    /// The bounds in the comment of `near_power` hold. A computation with plain remainders gives
+    /// the same lots.
     #[test]
     fn lots_are_those_of_plain_remainders() {
         let whole = |x: u64| u128::from(x) % u128::from(PRIME.cast_unsigned());

@@ -1,4 +1,4 @@
-//! Sorts a few items without branches (conditional jumps) that depend on the items.
+//! Sort a few items without branches (conditional jumps) that depend on the items.
 
 /// An item with a key. If two items have different keys, the item with the smaller key comes first.
 pub(crate) trait Keyed: Copy + Ord {

@@ -15,7 +15,7 @@ pub(crate) fn id_of<const N: usize>(row: &Packed<N>) -> u64 {
     row.first().copied().unwrap_or(0)
 }
 impl<const N: usize> Keyed for Packed<N> {
-    /// Return the first bits after the id. If two rows of an id differ in these bits, the bits
+    /// Return the first 31 bits after the id. If two rows of an id differ in these bits, the bits
     /// determine the order of the two rows.
     fn key(&self) -> i32 {
         // The shift leaves 31 bits, so the cast keeps them and the key is not negative.
@@ -23,7 +23,7 @@ impl<const N: usize> Keyed for Packed<N> {
     }
 }
 
-/// The bits of a number within the words of a row.
+/// The position of the bits of a number within the words of a row, and the range of the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     word: usize,
@@ -33,9 +33,9 @@ pub(crate) struct Field {
     most: i64,
 }
 impl Field {
-    /// Return the bits of a number. No row has a number out of range. If a row had such a number,
-    /// this function would use the nearest number in range. So even then, one row would not change
-    /// a sum by more than the range allows.
+    /// Return the bits of a number, shifted to their position. No row has a number out of range. If
+    /// a row had such a number, this function would use the nearest number in range. So even then,
+    /// one row would not change a sum by more than the range allows.
     fn bits(&self, number: i64) -> u64 {
         let inside = number.max(self.least).min(self.most);
         inside.wrapping_sub(self.least).cast_unsigned() << self.shift
@@ -46,8 +46,7 @@ impl Field {
         (word >> self.shift & self.mask).cast_signed().wrapping_add(self.least)
     }
 }
-/// The layout of a row of numbers in machine words. For each number, the layout states its bits in
-/// the words.
+/// The layout of a packed row. For each number, the layout states its bits in the words of the row.
 #[derive(Clone, Debug)]
 pub(crate) struct Packing {
     group: Field,
@@ -76,8 +75,8 @@ impl Packing {
         let values = ranges.iter().map(|range| field(*range)).collect();
         Packing { group, values, words: word + 1 }
     }
-    /// Pack rows into `rows`, and drop the old content. `values` has one list for each stored
-    /// value.
+    /// Pack rows into `rows`, and drop the old content of `rows`. `values` has one list for each
+    /// stored value. Each list has one number for each row.
     pub(crate) fn pack<const N: usize>(
         &self,
         ids: &[i64],

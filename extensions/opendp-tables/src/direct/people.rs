@@ -1,4 +1,4 @@
-//! Chooses which rows of an individual are kept.
+//! Choose which rows of an individual are kept.
 
 use super::lots::{BLOCK, Lots};
 use super::order::{FEW, Keyed, Places, ordered};
@@ -131,8 +131,8 @@ fn smallest<const N: usize>(
     let chosen = places.of.iter().enumerate().map(bit).fold(0, |all, bit| all | bit);
     places.differ(count).then_some(chosen)
 }
-/// Chooses which rows of an individual are kept. The same memory is used for one individual after
-/// the other.
+/// The choice of the kept rows of an individual. The choices for all individuals use the same
+/// memory, one after another.
 pub(crate) struct Choice<T> {
     limits: Limits,
     lots: Lots,
@@ -140,7 +140,8 @@ pub(crate) struct Choice<T> {
     sorted: Vec<T>,
     /// The places of the rows that are kept, counted from 1.
     places: Vec<u32>,
-    /// The places of the rows of each group: the first place, and the place after the last row.
+    /// For each group, the places of its rows: the place of the first row, and the place after the
+    /// last row.
     groups: Vec<(u32, u32)>,
     draw: Draw,
 }
@@ -211,9 +212,9 @@ impl<T: Keyed> Choice<T> {
         true
     }
     /// Choose groups, and then rows of each chosen group. The statements of the module `sql` choose
-    /// the rows of each group first, and then the groups. The result is the same: the limit on the
-    /// rows of a group leaves at least one row of each group, so it does not change which groups
-    /// are chosen.
+    /// the rows of each group first, and then the groups. Both ways choose the same rows: the limit
+    /// on the rows of a group is at least 1, so each group keeps a row. So this limit does not
+    /// change which groups are chosen.
     fn choose_in_groups(&mut self, of_id: u64, same_group: impl Fn(&T, &T) -> bool) {
         self.groups.clear();
         let mut first = 1;
@@ -257,7 +258,7 @@ mod tests {
     fn kept(rows: &[Row], limits: Limits) -> Vec<(u32, i64)> {
         let mut choice = Choice::new(limits, Lots::of_seed(LOTS));
         let (mut by_id, mut kept, mut all) = (rows.to_vec(), vec![(7, 7, 7)], Vec::new());
-        // The sort is stable, so the rows of an id keep their order.
+        // The sort by ids is stable, so the rows of each id keep their order.
         by_id.sort_by_key(|row| row.0);
         for own in by_id.chunk_by(|a, b| a.0 == b.0) {
             choice.choose(own[0].0, own, |a, b| a.1 == b.1, &mut kept);
@@ -314,8 +315,8 @@ mod tests {
                 others += usize::from(kept != as_statements(&own, limits, "another"));
             }
         }
-        // The control: in most cases, another seed chooses other rows. If the limits keep all rows,
-        // the seed has no effect.
+        // The control: in more than 350 of the 553 cases, another seed chooses other rows. In some
+        // cases, the limits keep all rows, so the seed has no effect.
         assert!(others > 350, "{others}");
     }
     #[test]

@@ -17,8 +17,8 @@ pub(crate) fn shard_of(id: u64) -> usize {
 /// Return the bucket of an id within its shard, among `2^bits` buckets.
 fn bucket_of(id: u64, bits: u32) -> usize {
     let hash = id.wrapping_mul(FACTOR) << SHARDS.ilog2();
-    // There are two shifts, because a single shift by 64 bits would overflow if `bits` is 0. The
-    // first shift leaves a number below 2 to the power of 32.
+    // If `bits` is 0, a single shift by 64 bits would overflow, so there are two shifts. The result
+    // is below `2^bits`.
     (hash >> 32 >> (32 - bits)) as usize
 }
 
@@ -82,7 +82,8 @@ impl<const N: usize> Part<N> {
     }
 }
 
-/// Memory for grouping the rows of a shard. The same memory is used for one shard after the other.
+/// Memory for grouping the rows of a shard by individuals. All shards use the same memory, one
+/// after another.
 #[derive(Debug, Default)]
 pub(crate) struct Sorter<const N: usize> {
     rows: Vec<Packed<N>>,
@@ -121,9 +122,9 @@ impl<const N: usize> Sorter<N> {
         }
         // All rows are overwritten below. So the rows of an earlier shard have no effect.
         self.rows.resize(count, [0; N]);
-        // When a row is written to its bucket, the entry of this bucket in `starts` grows by one.
-        // After all rows are written, this entry is the end of the bucket, which is the start of
-        // the next bucket.
+        // Now `starts` has the start of each bucket. When a row is written to its bucket, the entry
+        // of this bucket grows by one. After all rows are written, the entry is the end of the
+        // bucket.
         for rows in rows() {
             for row in rows {
                 let next = &mut self.starts[bucket_of(id_of(row), bits)];
@@ -157,7 +158,7 @@ fn by_id<const N: usize>(mut rows: &mut [Packed<N>], mut individual: impl FnMut(
         individual(first);
         rows = rest;
     }
-    // A bucket can have more than eight individuals. Sort the rows of the other individuals.
+    // A bucket can have more than eight individuals. Sort the rows of the remaining individuals.
     rows.sort_unstable_by_key(id_of);
     rows.chunk_by(|a, b| id_of(a) == id_of(b)).for_each(individual);
 }

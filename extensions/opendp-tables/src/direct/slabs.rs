@@ -1,4 +1,5 @@
-//! Memory for the rows of a pass. It is divided into chunks, and each chunk belongs to one shard.
+//! Memory for the rows of a pass. The memory is divided into chunks. Each chunk belongs to one
+//! shard.
 //!
 //! A chunk is identified by the position of its first row. The system provides each page of new
 //! memory when the page is first used. Providing these pages takes most of the time that is needed
@@ -26,8 +27,7 @@ static IDLE: Idle = Idle(Mutex::new(Vec::new()));
 ///
 /// A query that enforces limits for each id needs memory for its rows. After the query, this
 /// process keeps the memory for the next query, because the system needs a long time to provide new
-/// memory. If queries ran at the same time, the process keeps as much memory as these queries
-/// together have needed.
+/// memory. If queries ran at the same time, the process keeps the memory of all these queries.
 ///
 /// The kept memory is not erased, so it contains private rows of earlier queries. No query reads
 /// these rows.
@@ -41,7 +41,8 @@ impl Idle {
     fn slabs(&self) -> MutexGuard<'_, Vec<MmapMut>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// Return an idle slab, or a new slab. Its content has no meaning.
+    /// Return an idle slab, or a new slab if no slab is idle. The content of the slab has no
+    /// meaning.
     fn take(&self) -> Result<MmapMut, NoMemory> {
         if let Some(slab) = self.slabs().pop() {
             return Ok(slab);
@@ -121,7 +122,8 @@ impl<const N: usize> Drop for Slabs<N> {
 mod tests {
     use super::*;
 
-    /// Each row is at its position, also at the end of a slab and at the start of the next one.
+    /// Each row is at its position. This includes the rows at the end of the first slab and at the
+    /// start of the second slab.
     #[test]
     fn rows_are_where_they_were_written() {
         let mut slabs = Slabs::<65>::default();
@@ -155,7 +157,7 @@ mod tests {
         assert_eq!(idle.take().unwrap().as_ptr(), memory);
         assert!(idle.slabs().is_empty());
     }
-    /// Rows of an earlier pass have no effect, also if they had another width.
+    /// The rows of an earlier pass have no effect, even if these rows had another width.
     #[test]
     fn slabs_of_another_width_are_used_again() {
         let mut first = Slabs::<2>::default();

@@ -16,8 +16,8 @@ pub(crate) struct Totals<'a> {
     sums: Vec<i128>,
     /// For each list of buckets of the plan, and for each group, the number of rows in each bucket.
     buckets: Vec<Vec<Vec<u64>>>,
-    /// Whether at least one sum counts ids. If so, one call of `add_rows` gets all rows that an
-    /// individual has in a group.
+    /// Whether at least one sum counts ids. If so, one call of `add_rows` gets all kept rows that
+    /// an individual has in a group.
     by_ids: bool,
 }
 impl<'a> Totals<'a> {
@@ -35,7 +35,8 @@ impl<'a> Totals<'a> {
         }
         place
     }
-    /// Add all rows that have a group. `values` has one list for each stored value.
+    /// Add all rows that have a group. `groups` has the number of the group of each row. `values`
+    /// has one list for each stored value, and each list has one number for each row.
     pub(crate) fn add_all(&mut self, groups: &[u32], values: &[Vec<i64>]) {
         let some = groups.iter().copied().filter(|group| *group != super::groups::NO_GROUP);
         let Some(most) = some.clone().max() else { return };
@@ -144,7 +145,8 @@ impl<'a> Totals<'a> {
             }
         }
     }
-    /// Return the results of the groups. Each result has the name of its group.
+    /// Return the results of the groups. Each result has the keys of its group. `names` has the
+    /// keys of all groups, and `grouped` states whether the plan has keys.
     pub(crate) fn exact(self, names: &[Group], grouped: bool) -> Exact {
         let mut exact = Exact::default();
         let width = self.layout.sums.len();

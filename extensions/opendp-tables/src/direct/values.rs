@@ -49,7 +49,8 @@ pub(crate) enum Slot {
     /// of 1.
     IdsWith(usize),
 }
-/// The values that are stored with each row: first the values of sums, then the buckets.
+/// The values that are stored with each row: first the values of sums, then the buckets of
+/// quantiles.
 pub(crate) struct Layout<'a> {
     plan: &'a Plan,
     columns: Vec<Picked>,
@@ -59,7 +60,7 @@ pub(crate) struct Layout<'a> {
     pub(crate) width: usize,
 }
 impl<'a> Layout<'a> {
-    /// Describe the values of a plan.
+    /// Describe the values that a plan stores with each row.
     pub(crate) fn new(plan: &'a Plan, columns: Vec<Picked>) -> Self {
         let mut buckets = 0;
         let mut stored = || {
@@ -141,7 +142,8 @@ impl<'a> Layout<'a> {
         let known = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
         Ok((0..column.len()).map(|row| i64::from(known(row))).collect())
     }
-    /// Apply `on_lattice` to the column at `place`, and then apply `of` to each lattice point.
+    /// Move the values of the column at `place` into the bounds of the lattice, and round them to
+    /// lattice points, as `on_lattice` does. Apply `of` to each point. A null gives 0.
     fn points(
         &self,
         place: usize,
@@ -224,14 +226,14 @@ impl<'a> Layout<'a> {
         Ok(())
     }
 }
-/// Rounds floats to a lattice without branches, so that a loop is compiled to vector instructions.
-/// The points are the same as the points of `on_lattice`.
+/// A rounding of floats to a lattice without branches, so that a loop is compiled to vector
+/// instructions. `on_lattice` rounds floats to the same points.
 ///
 /// `on_lattice` rounds a float `x` between the bounds to `floor(x / step + 1/2)`. A float beyond a
 /// bound becomes this bound, which is a lattice point. The formula maps each lattice point to
-/// itself. So the result is the same if a float beyond a bound is first replaced by this bound, and
-/// the formula is then applied. A division by the step is exact, because the step is a power of
-/// two.
+/// itself. So this struct first replaces a float beyond a bound by this bound, and then applies the
+/// formula. The result is the point of `on_lattice`. A division by the step is exact, because the
+/// step is a power of two.
 #[derive(Clone, Copy)]
 struct Nearest {
     least: f64,
@@ -247,10 +249,11 @@ impl Nearest {
 
     /// Return true if all points of a lattice have a magnitude of at most `2^50`, and the step of
     /// the lattice is not extreme. For such a lattice, a float is rounded to the same point with
-    /// and without [`moderate`]. This function changes only very large and very small floats. The
-    /// large floats have magnitudes above `1e100`, so they are beyond the bounds before and after
-    /// the change. The small floats have magnitudes below `1e-83`. This is far less than half a
-    /// step, so they are rounded to the same point before and after the change.
+    /// and without [`moderate`]. The function `moderate` changes only very large and very small
+    /// floats. The large floats have magnitudes above `1e100`, so they are beyond the bounds before
+    /// and after the change. The small floats have magnitudes below `1e-83`. These magnitudes are
+    /// far less than half a step, so the floats are rounded to the same point before and after the
+    /// change.
     fn fits(lattice: &Lattice) -> bool {
         let small = |point: &i64| point.unsigned_abs() <= 1 << 50;
         lattice.exponent.abs() <= 200 && [lattice.low, lattice.high].iter().all(small)
@@ -296,8 +299,7 @@ fn floats(
 }
 /// Move a float to a moderate magnitude, as `unchecked_moderate` does.
 fn moderate(x: f64) -> f64 {
-    // If 1e-100 is added to a value and then subtracted, the result is the same value, unless the
-    // value is tiny.
+    // Adding and then subtracting 1e-100 changes only tiny values.
     (x.clamp(-1e100, 1e100) + 1e-100) - 1e-100
 }
 

@@ -22,8 +22,8 @@ use crate::metadata::{Column, Table};
 use crate::sql::quoted;
 use crate::{Dialect, Type};
 
-/// The size of stacks in bytes. The engine reads nested expressions by recursion, and a stack
-/// overflow ends the process. Only the used part of a stack takes memory.
+/// The size of the stack of each thread, in bytes. The engine reads nested expressions by
+/// recursion, and a stack overflow ends the process. Only the used part of a stack takes memory.
 const STACK: usize = 256 << 20;
 
 /// DataFusion in this process: the default engine.
@@ -36,7 +36,7 @@ pub struct DataFusion {
     running: Mutex<Option<Arc<dyn ExecutionPlan>>>,
     /// Whether plans run as portable statements.
     portable: bool,
-    /// The approximate number of bytes that the rows of individuals may take.
+    /// The approximate number of bytes that the rows of individuals may take in one pass.
     memory: usize,
 }
 /// The approximate number of bytes that the rows of individuals may take by default.
@@ -71,16 +71,16 @@ impl DataFusion {
         let _runtime = Arc::new(Background(Some(runtime)));
         Ok(DataFusion { context, handle, _runtime, running, portable: true, memory: MEMORY })
     }
-    /// Run each plan completely as SQL statements, as other engines do. The results are the same,
-    /// bit for bit. But a run takes longer. If limits for each id are enforced, the run also needs
-    /// memory to sort the rows.
+    /// Let the engine run each plan completely as SQL statements, as other engines do. The results
+    /// are the same as without this option, bit for bit. But a run takes longer. If limits for each
+    /// id are enforced, the run also needs memory to sort the rows.
     #[must_use]
     pub fn portable(self) -> Self {
         DataFusion { portable: true, ..self }
     }
-    /// Let the rows of individuals take about this many bytes, instead of 3 GiB. If the rows need
-    /// more, they are read several times. Each time, only the rows of some of the individuals are
-    /// kept. Later queries use the same memory again. See
+    /// Let the rows of individuals take about `bytes` bytes of memory, instead of 3 GiB. If the
+    /// rows need more memory, they are read several times. Each time, only the rows of some
+    /// individuals are kept. Later queries use the same memory again. See
     /// [`release_memory`](crate::release_memory).
     #[must_use]
     pub fn with_memory(self, bytes: usize) -> Self {
@@ -95,7 +95,7 @@ impl DataFusion {
     }
     /// Make the DataFusion plan of a statement, such as a statement of an exact plan. In contrast
     /// to the context of the engine, this function also reads statements that nest deeply. The time
-    /// to read a statement grows only in proportion to its length.
+    /// to read an expression grows only in proportion to its length.
     ///
     /// # Errors
     /// The errors of the engine.
@@ -109,7 +109,12 @@ impl DataFusion {
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(plan.clone());
         Ok(plan)
     }
-    /// Run a statement, and pass each batch to `each`. Several threads call `each` at once.
+    /// Run a statement, and pass each batch of its result to `each`. Several threads can call
+    /// `each` at the same time.
+    ///
+    /// # Errors
+    /// The errors of `each`; [`undecoded`] when a record cannot be decoded or a thread panics;
+    /// [`failed`] when the statement fails for another reason.
     pub(crate) fn scan(
         &self,
         statement: &str,
@@ -141,9 +146,10 @@ impl DataFusion {
     /// cell that cannot be read as this type is null.
     ///
     /// # Errors
-    /// `FailedFunction` when the file cannot be opened or lacks a column, when files of a folder
-    /// would be left out, or when CSV files or batches have different columns. The errors show no
-    /// cell and no undescribed column.
+    /// `FailedFunction` when the source cannot be opened or lacks a described column, when CSV
+    /// files or batches have different columns, when files of a folder would be left out, or when
+    /// files would be read although their names begin with `_` or `.`. The errors show no cell of a
+    /// file and no undescribed column.
     pub fn register(&self, name: &str, table: &Table, source: Source) -> Result<()> {
         let raw = format!("__raw {name}");
         check_files(name, &source)?;
@@ -351,10 +357,10 @@ fn read_as(column: &str, found: &DataType, kind: Type) -> String {
         }
         _ => None,
     };
-    // A cast to an integer drops the digits after the point. So two different ids could become one.
-    // In contrast, a cell that is not a whole number is null here. To find such cells, the integer
-    // is cast back and compared with the cell. The condition `x % 1 = 0` would not find all such
-    // cells, because the optimizer replaces `x % 1` by 0 for some types.
+    // A cast to an integer drops the digits after the point. So two different ids could become the
+    // same integer. To prevent this, a cell that is not a whole number becomes null. To find such
+    // cells, the integer is cast back and compared with the cell. The condition `x % 1 = 0` would
+    // not find all such cells, because the optimizer replaces `x % 1` by 0 for some types.
     match number {
         Some(number) => format!(
             "CASE WHEN TRY_CAST({cast} AS {number}) = CAST({column} AS {number}) THEN {cast} END \

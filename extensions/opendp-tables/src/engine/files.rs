@@ -23,7 +23,7 @@ const MOST_FOLDERS: usize = 32;
 const SHOWN: usize = 5;
 
 /// Return whether all CSV files at a path, except empty files, have the same header. The engine
-/// reads the header of one file, and reads the columns of all files by their positions.
+/// reads only the header of one file, and then reads the columns of all files by their positions.
 pub(super) async fn same_headers(
     context: &SessionContext,
     path: &str,
@@ -58,7 +58,7 @@ fn local(source: &Source) -> Option<(&Path, &'static str)> {
     (path.exists() || !pattern).then_some((path, ending))
 }
 /// Check that the file or folder of a source exists, and that the engine reads all files of the
-/// folder. Names that begin with `_` or `.` may be left out.
+/// folder. The engine may leave out files whose names begin with `_` or `.`.
 ///
 /// # Errors
 /// `FailedFunction` when the path does not exist, when the engine would leave out a file without an
@@ -102,11 +102,12 @@ fn listed(mut names: Vec<String>) -> String {
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     format!("`{}`{more}", names.join("`, `"))
 }
-/// The files of a folder.
+/// The files and folders of a folder.
 #[derive(Default)]
 struct Folder {
+    /// The ending that the engine requires of the names of files.
     ending: &'static str,
-    /// The files with the ending, and the columns of the folders of each file.
+    /// The files with the required ending. Each file has the columns of its folders `column=value`.
     files: Vec<(String, Vec<String>)>,
     /// The files and folders that the engine does not read.
     others: Vec<String>,
@@ -114,7 +115,8 @@ struct Folder {
     hidden: Vec<String>,
 }
 impl Folder {
-    /// List the files of a folder. `columns` are the columns of this folder.
+    /// List the files of a folder and of its folders `column=value`. `columns` are the columns of
+    /// the path to this folder. `levels` limits the levels of folders below this folder.
     fn walk(&mut self, folder: &Path, columns: &[String], levels: usize) {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         for path in entries.map(|entry| entry.path()) {
@@ -137,7 +139,8 @@ impl Folder {
         }
     }
 }
-/// Find the columns of a folder that is partitioned as `column=value`.
+/// Find the columns of a folder that is partitioned as `column=value`. At each level, read only the
+/// first folder with such a name.
 pub(super) fn partitions(path: &str) -> Vec<(String, DataType)> {
     let mut folder = std::path::PathBuf::from(path);
     let mut columns = Vec::new();

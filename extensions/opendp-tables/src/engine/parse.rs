@@ -41,7 +41,7 @@ pub(crate) async fn planned(
         Err(_) => Err(DataFusionError::Plan("expected one statement".into())),
     }
 }
-/// Return whether the parser found too many levels, or needed too many steps.
+/// Return whether an error means that the parser found too many levels, or needed too many steps.
 pub(crate) fn too_deep(error: &DataFusionError) -> bool {
     match error.find_root() {
         DataFusionError::SQL(error, _) => matches!(**error, ParserError::RecursionLimitExceeded),
@@ -94,7 +94,7 @@ impl Dialect for Postgres {
         // The parser tries no other way to read a part after this error.
         left.is_none().then_some(Err(ParserError::RecursionLimitExceeded))
     }
-    // All other methods that `PostgreSqlDialect` defines.
+    // These are all other methods that `PostgreSqlDialect` defines.
     of_base! {
         identifier_quote_style(name: &str) -> Option<char>;
         is_delimited_identifier_start(ch: char) -> bool;

@@ -13,11 +13,12 @@ enum Form {
     /// The engine makes the fields of the operands. A field is a type with a name. This name
     /// contains the names of all nodes below.
     Function,
-    /// The engine finds the types of the operands twice to make the field of the node.
+    /// The node is printed as `CASE`. The engine finds the types of the operands twice to make the
+    /// field of the node.
     Case,
-    /// As `Case`, but the operands of the node are operands of a function inside of `CASE`. So the
-    /// engine makes the fields of the operands twice to make the field of the node. If such nodes
-    /// are nested, the number of steps doubles at each level.
+    /// The node is printed as `CASE` with functions inside, and its operands are operands of these
+    /// functions. So the engine makes the fields of the operands twice to make the field of the
+    /// node. If such nodes are nested, the number of steps doubles at each level.
     CaseOfFunction,
 }
 /// Bounds on the cost of a printed expression.
@@ -33,18 +34,18 @@ struct Cost {
     steps: usize,
 }
 impl Row {
-    /// Count the nodes of the expression. An operand counts as often as it is written: some
+    /// Count the nodes of the expression. An operand counts once for each of its copies: some
     /// operands are printed twice, and an engine copies all operands of `COALESCE` except the last.
     pub(crate) fn size(&self) -> usize {
         let sizes = self.operands().into_iter().map(|(row, copies)| row.size() * copies);
         // The sum is limited, so that no product overflows.
         sizes.fold(1 + self.values(), usize::saturating_add).min(1 << 40)
     }
-    /// Return the number of values in the list of the node.
+    /// Return the number of values in the list of `IN`, and 0 for any other node.
     fn values(&self) -> usize {
         if let Row::In(_, values) = self { values.len() } else { 0 }
     }
-    /// Return the number of levels.
+    /// Return the number of levels of the expression.
     pub(crate) fn levels(&self) -> usize {
         1 + self.operands().into_iter().map(|(row, _)| row.levels()).max().unwrap_or(0)
     }
@@ -90,7 +91,7 @@ impl Row {
             Row::Arithmetic(..) => (24, Form::CaseOfFunction),
         }
     }
-    /// Return the operands, and how many times each of them is written.
+    /// Return the operands, each with the number of its copies.
     fn operands(&self) -> Vec<(&Row, usize)> {
         match self {
             Row::Column { .. } | Row::Literal(_) => Vec::new(),

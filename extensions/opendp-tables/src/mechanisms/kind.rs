@@ -70,8 +70,8 @@ pub(crate) fn mechanisms(
         }
         (Notion::Approximate, Kind::Best) => {
             let laplace = laplace()?;
-            // If the caller names a mechanism and no kind, the metric is the L1 distance, as for
-            // Laplace noise. So do not try Gaussian noise.
+            // If the caller names a constructor and no kind of noise, the metric is the L1
+            // distance, as for Laplace noise. So do not try Gaussian noise.
             let gaussian =
                 if mechanism.is_none() { joint(checked, None, budget).ok() } else { None };
             match gaussian {
@@ -88,14 +88,15 @@ pub(crate) fn mechanisms(
 /// # Proof
 /// If all keys are public, the mechanisms have losses `rho_1, ..., rho_n` in zero-concentrated
 /// privacy. Together they have a loss `rho`, which is the sum of these losses (Bun, Steinke 2016,
-/// Lemma 1.7). `concentrated_delta` proves an epsilon and a delta for this `rho`.
+/// Lemma 1.7). `concentrated_epsilon` and `concentrated_delta` give an epsilon and a delta for this
+/// `rho`. Their doc comments name the proofs.
 ///
 /// If keys are not public, the mechanism that releases keys has the loss `rho_s` except on events
 /// of probability `delta_s`. Let `rho` be the sum of the losses of all mechanisms, including
 /// `rho_s`. All mechanisms together have the loss `rho` except on these events (the same article,
-/// Section 8). If the events do not occur, `concentrated_delta` proves an epsilon and a `delta_n`
-/// for this `rho`. So the loss of all mechanisms together is this epsilon and `delta_n + delta_s`.
-/// The part `delta_n` is half of the delta of the budget.
+/// Section 8). If the events do not occur, the same functions give an epsilon and a `delta_n` for
+/// this `rho`. So the loss of all mechanisms together is this epsilon and `delta_n + delta_s`. The
+/// part `delta_n` is half of the delta of the budget, rounded down.
 fn joint(checked: &Checked, mechanism: Option<&str>, budget: &Loss) -> Result<Mechanisms> {
     let [epsilon, delta] = budget.parts() else {
         return Err(Error::argument("budget", "expected an epsilon and a delta"));
@@ -157,7 +158,8 @@ fn ratio(some: &Mechanisms, others: &Mechanisms) -> Option<f64> {
     let mean = logs.iter().sum::<f64>() / logs.len() as f64;
     mean.inf_exp().ok().filter(|ratio| ratio.is_finite())
 }
-/// Return all noise of a query, in the same order for each kind.
+/// Return all noise of a query. For Laplace and Gaussian noise of the same query, the order is the
+/// same.
 fn noises(all: &Mechanisms) -> impl Iterator<Item = &Noise> {
     let selection = all.selection.iter().map(|selection| &selection.noise);
     let choices = all.choices.iter().map(|choice| &choice.noise);

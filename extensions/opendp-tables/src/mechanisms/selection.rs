@@ -30,11 +30,11 @@ pub(crate) struct Selection {
 /// The constructor for the release of keys with Laplace noise.
 ///
 /// This paragraph compares this constructor with `make_laplace_threshold`, for the same scale and
-/// the same threshold `T`. Let `q` be `exp(-1 / scale)`, and let an individual change a count by at
-/// most `d`. The delta of one key is `q^(T - d) (1 - q^d) / (1 + q - 2 q^T)` for this constructor,
-/// and `q^(T - d) / (1 + q)` for `make_laplace_threshold`. If `T` exceeds `d`, the first delta is
-/// smaller than the second delta. So this constructor never needs a larger threshold than
-/// `make_laplace_threshold`.
+/// the same whole threshold `T`. Let `q` be `exp(-1 / scale)`, and let an individual change a count
+/// by at most `d`. The delta of one key is `q^(T - d) (1 - q^d) / (1 + q - 2 q^T)` for this
+/// constructor, and `q^(T - d) / (1 + q)` for `make_laplace_threshold`. If `T` exceeds `d`, the
+/// first delta is smaller than the second delta. So this constructor never needs a larger threshold
+/// than `make_laplace_threshold`.
 const THRESHOLD: &str = "make_truncated_laplace_threshold";
 /// The constructor for the release of keys with Gaussian noise.
 const GAUSSIAN_THRESHOLD: &str = "make_gaussian_threshold";
@@ -42,7 +42,8 @@ const GAUSSIAN_THRESHOLD: &str = "make_gaussian_threshold";
 const FAR: f64 = (1_u64 << 52) as f64;
 
 /// Find the least scale for which the epsilon is at most the epsilon of `share`. Then find the
-/// least threshold for which the delta is at most the delta of `budget`.
+/// least threshold for which the delta is at most the delta of `budget`. The threshold is at least
+/// the scale, the largest change of a count, and 1.
 pub(super) fn select(
     sum: usize,
     bound: Sensitivity,
@@ -91,8 +92,8 @@ pub(super) fn select(
     Ok(Selection { sum, noise: Noise { measurement, loss, ..noise }, threshold, delta })
 }
 /// Find the least Gaussian noise for which rho is at most `share`. Then find the least threshold
-/// for which the delta is at most `delta`. The loss that is stored with the noise is only this rho,
-/// without the delta.
+/// for which the delta is at most `delta`. The threshold is at least 1 and at least the largest
+/// change of a count. The loss that is stored with the noise is only this rho, without the delta.
 pub(super) fn select_gaussian(
     sum: usize,
     bound: Sensitivity,

@@ -81,9 +81,8 @@ fn sizes(plan: &LogicalPlan, conditions: &mut usize) -> Result<Vec<usize>, DataF
     }
 }
 /// Count the nodes of an expression in two ways: as the expression is stated, and with the copies
-/// that an engine makes. The engine copies the operand of BETWEEN, the operand of CASE for each
-/// WHEN, and all arguments of `coalesce` except the last. `known` has the columns of the
-/// expression, and their sizes. If `known` is `None`, a column has the size 1.
+/// that an engine makes. The function `copies` counts the copies of each operand. `known` has the
+/// columns of the expression, and their sizes. If `known` is `None`, a column has the size 1.
 fn size(expr: &Expr, known: Option<(&DFSchema, &[usize])>) -> Result<[usize; 2], DataFusionError> {
     if let (Expr::Column(column), Some((schema, sizes))) = (expr, known) {
         let place = schema.maybe_index_of_column(column);
@@ -98,7 +97,9 @@ fn size(expr: &Expr, known: Option<(&DFSchema, &[usize])>) -> Result<[usize; 2],
     })?;
     Ok(sum)
 }
-/// Return how many times an engine writes an operand of an expression.
+/// Return how many times an engine writes the operand `child` of `expr`. The engine copies the
+/// operand of BETWEEN, the operand of an IN with two or three values, the operand of CASE for each
+/// WHEN, and all arguments of `coalesce` and `nvl` except the last.
 fn copies(expr: &Expr, child: &Expr) -> usize {
     let is = |operand: &Expr| std::ptr::eq(operand, child);
     match expr {

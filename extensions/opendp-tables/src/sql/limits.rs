@@ -1,9 +1,10 @@
 //! Print the limits of each id as window functions.
 //!
 //! The rows of an id are sorted by their values. The place of a row is its number in this order.
-//! The seed and the id give each place a lot, which is a hash or a pseudo-random integer. Each
-//! limit ranks the rows or the groups of an id by the lots of their places, and keeps the first
-//! ones. Rows with equal values are interchangeable. So the choice of rows depends on the seed, the
+//! The groups of an id are sorted by their keys and get places in the same way. The seed and the id
+//! give each place a lot, which is a hash or a pseudo-random integer. Each limit sorts the rows or
+//! the groups of an id by the lots of their places, and keeps the rows or groups with the smallest
+//! lots. Rows with equal values are interchangeable. So the choice of rows depends on the seed, the
 //! id and its rows, and not on the order in which rows arrive. For a random seed, all choices are
 //! equally likely. If ids are integers, the lots are the integers that the module `lots` defines.
 //! The lots of other ids are hashes.
@@ -78,8 +79,8 @@ pub(super) fn stages(plan: &Plan, dialect: Dialect, content: &[String]) -> Strin
     let _ = write!(text, ",\n__bounded AS (SELECT {} FROM {last})", printer.columns);
     text
 }
-/// List the columns by which the rows of an id are sorted: first the keys, then the other columns.
-/// Keys that are text are sorted by their bytes.
+/// List the columns by which the rows of an id are sorted: first the keys, then the addends and the
+/// buckets. Keys that are text are sorted by their bytes.
 fn order(plan: &Plan, dialect: Dialect, content: &[String]) -> Vec<String> {
     let kinds = plan.keys.iter().map(|Key { kind, .. }| Some(*kind)).chain(std::iter::repeat(None));
     let printed = |(column, kind): (&String, Option<Type>)| match (kind, dialect) {
@@ -99,8 +100,9 @@ struct Limits {
     grouped: bool,
 }
 impl Limits {
-    /// Print a list of columns: first `self.columns`, then the columns of the places, then `more`.
-    /// If the number of groups is limited, list the columns `of_groups` at the end.
+    /// Print a list of columns: first `self.columns`, then the places of rows, then `more`. If the
+    /// number of groups is limited, also print the places of groups after the places of rows, and
+    /// the columns `of_groups` at the end.
     fn with(&self, more: &[&str], of_groups: &[&str]) -> String {
         let of_groups = if self.grouped { of_groups } else { &[] };
         let places = if self.grouped { &["place", "group_place"][..] } else { &["place"] };
@@ -120,8 +122,7 @@ impl Limits {
         };
         format!(",\n__placed AS (SELECT {}, {rows} AS place{groups} FROM __rated)", self.columns)
     }
-    /// Append the stages that compute the lots of integer ids. The lots are the same as those of
-    /// [`Lots`].
+    /// Append the stages that compute the lots for integer ids. [`Lots`] computes the same lots.
     fn whole_lots(&self, text: &mut String) {
         let prime = integer(PRIME);
         let power = |x: &str| {
@@ -164,8 +165,8 @@ impl Limits {
             last = name;
         }
     }
-    /// Append the stage that computes the lots of all other ids. Each lot is a hash of the seed,
-    /// the id and the place.
+    /// Append the stage that computes the lots for ids of any other type. Each lot is a hash of the
+    /// seed, the id and the place.
     fn other_lots(&self, text: &mut String) {
         let lot = |place: &str, end: &str| {
             let id = "CAST(id AS VARCHAR)";
@@ -185,8 +186,8 @@ impl Limits {
 mod tests {
     use super::*;
 
-    /// Return the text of the first literal of a statement. Within a literal, two quotes stand for
-    /// one quote.
+    /// Return the text of the first literal of a statement. Within a literal, two single quotes
+    /// stand for one single quote.
     fn literal(statement: &str) -> String {
         let mut rest = statement.split('\'').skip(1);
         let mut text = rest.next().unwrap().to_owned();

@@ -29,8 +29,7 @@ pub(crate) fn list(values: &[Value]) -> String {
 }
 /// Print an expression for the value of a column. NaN becomes null, and negative zero becomes zero,
 /// because not all engines treat NaN and negative zero in the same way. Other floats are moved into
-/// the interval from -1e100 to 1e100. Digits that stand for less than about 1e-116 are
-/// lost.
+/// the interval from -1e100 to 1e100, and digits that stand for less than about 1e-116 are lost.
 pub(crate) fn column(source: usize, name: &str, kind: Type, dialect: Dialect) -> String {
     let column = format!("t{source}.{}", quoted(name));
     let nan = match dialect {
@@ -79,17 +78,17 @@ pub(crate) fn print(row: &Row, dialect: Dialect) -> String {
         Row::Clamp(x, low, high) => clamped(&text(x), *low, *high),
     }
 }
-/// Move a float into bounds. Null stays null, although `greatest` and `least` ignore nulls.
+/// Print an expression that moves a float into bounds. Null stays null.
 fn clamped(value: &str, low: f64, high: f64) -> String {
-    // Because of the condition `IS NULL`, a null value stays null.
+    // The functions `greatest` and `least` ignore nulls, so the expression needs `IS NULL`.
     let inner = format!("least({value}, {})", float(high));
     format!("CASE WHEN {value} IS NULL THEN NULL ELSE greatest({inner}, {}) END", float(low))
 }
 /// Print an operation on floats so that it cannot fail. Some servers raise an error where others
 /// return infinity or zero. So the printed operation must not overflow or underflow. If the
 /// operation could overflow or underflow, its operands are moved to moderate magnitudes first. A
-/// product or a quotient can be negative zero, which becomes zero, as in [`column`]. A sum or a
-/// difference is never negative zero, because its operands are not negative zero.
+/// product or a quotient can be negative zero. Here and in [`column`], negative zero becomes zero.
+/// A sum or a difference is never negative zero, because its operands are not negative zero.
 fn arithmetic(operator: Operator, x: &Row, y: &Row, dialect: Dialect) -> String {
     let safe = is_safe(operator, x, y);
     let operand = |row: &Row| match safe {
@@ -104,17 +103,18 @@ fn arithmetic(operator: Operator, x: &Row, y: &Row, dialect: Dialect) -> String 
         Operator::Divide => format!("({x} / NULLIF({y}, {zero}) + {zero})", zero = float(0.0)),
     }
 }
-/// Return whether an operation on floats cannot overflow or underflow. If it can, its operands are
-/// moved to moderate magnitudes. Then the printed operation contains each operand twice.
+/// Return true if an operation on floats cannot overflow or underflow. Otherwise, its operands are
+/// moved to moderate magnitudes, and the printed operation contains each operand twice.
 pub(crate) fn is_safe(operator: Operator, x: &Row, y: &Row) -> bool {
     Magnitude::of(operator, Magnitude::of_row(x), Magnitude::of_row(y)).is_safe()
 }
-/// Move a float to a moderate magnitude, as `unchecked_moderate` does. Null stays null.
+/// Print an expression that moves a float to a moderate magnitude, as `unchecked_moderate` does.
+/// Null stays null.
 fn moderate(value: &str) -> String {
     let moved = unchecked_moderate(value);
     format!("(CASE WHEN {value} IS NULL THEN NULL ELSE {moved} END)")
 }
-/// Move a float that is not null to a moderate magnitude. The printed text is wrong for null,
+/// Print an expression that moves a float to a moderate magnitude. The float must not be null,
 /// because `greatest` and `least` ignore nulls.
 fn unchecked_moderate(value: &str) -> String {
     // Adding and then subtracting 1e-100 changes only tiny values.
@@ -185,8 +185,8 @@ impl Magnitude {
 }
 
 /// Print the value of a column as a whole number of lattice steps. The value is moved into the
-/// bounds and rounded to the lattice, and the centre is subtracted. If `square` is true, the number
-/// is squared. A null gives 0.
+/// bounds and rounded to the lattice, and the centre is subtracted. If `square` is true, this
+/// difference is squared. A null gives 0.
 pub(crate) fn on_lattice(
     column: usize,
     kind: Option<Type>,
@@ -231,8 +231,9 @@ pub(crate) fn on_lattice(
         from(inside)
     )
 }
-/// Print the place of a value among candidates. If the value equals candidate `k`, the place is `2
-/// k + 1`. Otherwise the place is `2 k`, where `k` is the number of candidates below the value.
+/// Print the place of a value among candidates. If the value equals candidate `k`, counted from 0,
+/// the place is `2 k + 1`. Otherwise the place is `2 k`, where `k` is the number of candidates
+/// below the value. The list `candidates` begins with candidate `first`.
 pub(crate) fn search(value: &str, candidates: &[f64], first: usize) -> String {
     let middle = candidates.len() / 2;
     let Some(candidate) = candidates.get(middle) else { return (2 * first).to_string() };

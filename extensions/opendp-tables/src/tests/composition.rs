@@ -1,4 +1,4 @@
-//! Budgets with tight composition.
+//! Tests budgets with tight composition.
 
 use opendp_ledger::{Loss, Request};
 
@@ -71,8 +71,8 @@ fn all_queries_of_a_tight_budget_are_answered_and_no_more() {
             let answer = session.query(sql).unwrap().release();
             assert!(answer.is_ok(), "{number}: {:?}", answer.err());
         }
-        // Each share is rounded down. So a small part of the budget can remain, which pays for at
-        // most two more queries.
+        // Each share is rounded down. So a small part of the budget can remain. This part is enough
+        // for at most two more queries.
         let more = (0..8).take_while(|_| session.query(sql).unwrap().release().is_ok()).count();
         assert!(more < 3, "{more}");
     }

@@ -84,7 +84,7 @@ fn exchanged(dice: &mut Dice, rows: usize) -> [Vec<Person>; 2] {
     })
 }
 /// Try random queries. Compare the changes of the results with the bounds of the plan that `claim`
-/// returns.
+/// returns. If a bound is exceeded, return the query and the reason.
 fn try_exchanges(count: usize, seed: u64, claim: impl Fn(Plan) -> Plan) -> Option<String> {
     let mut dice = Dice::new(seed);
     let mut changed = 0;

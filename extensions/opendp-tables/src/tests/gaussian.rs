@@ -18,7 +18,7 @@ fn open(unit: PrivacyUnit, epsilon: f64, delta: f64) -> Session {
     let sources = vec![("people".into(), Source::Batches(vec![people()]))];
     Session::new(metadata, sources).unwrap()
 }
-/// Return a privacy unit that protects all rows of an id. These rows can be in many groups.
+/// Return a privacy unit that protects ids. The rows of an id can be in up to 40 groups.
 fn spread() -> PrivacyUnit {
     PrivacyUnit::id("pid", 40).per_group(40, 1)
 }

@@ -1,4 +1,4 @@
-//! Budgets that a ledger keeps after the process ends.
+//! Tests budgets that a ledger keeps after the process ends.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Queries that nest deeply end soon: in an answer, or in an error before the charge.
+//! Tests that deeply nested queries end soon: in an answer, or in an error before the charge.
 
 use super::*;
 use crate::engine::parse::{PRINTED, WRITTEN, planned, too_deep};
@@ -6,8 +6,8 @@ use crate::engine::parse::{PRINTED, WRITTEN, planned, too_deep};
 fn nested(levels: usize, innermost: &str, level: impl Fn(String) -> String) -> String {
     (0..levels).fold(innermost.to_owned(), |inner, _| level(inner))
 }
-/// Ask a query. Return the text of its error, or nothing if there is an answer. Without limits,
-/// some of the wrong queries of these tests need hours.
+/// Ask a query. Return the text of its error, or an empty text if there is an answer. Without
+/// limits, some of the refused queries of these tests need hours.
 fn asked(session: &Session, sql: &str) -> String {
     let budget = Budget::epsilon_delta(1e6, 1e-9).unwrap();
     let question = session.query(sql).map(|question| question.spending(budget));
@@ -20,7 +20,8 @@ fn with_delta() -> Session {
     metadata.budget.delta = Some(0.5);
     Session::new(metadata, vec![("people".into(), Source::Batches(vec![people()]))]).unwrap()
 }
-/// The parser of the dialect of PostgreSQL needs `2^levels` steps for these functions.
+/// In the unchanged dialect of PostgreSQL, the parser needs `2^levels` steps for these functions.
+/// The module `engine::parse` changes the dialect.
 #[test]
 fn nested_functions_are_read_in_a_short_time() {
     let session = with_delta();
@@ -45,7 +46,7 @@ fn nested_functions_are_read_in_a_short_time() {
         }
     }
 }
-/// The parser tries to read wrong parts in several ways. Its steps are counted.
+/// The parser tries to read wrong parts in several ways. It stops after a limited number of steps.
 #[test]
 fn wrong_statements_are_refused_in_a_short_time() {
     let session = with_delta();
@@ -69,7 +70,8 @@ fn a_statement_is_read_up_to_a_limit_on_its_levels() {
     let several = engine.wait(async { planned(&state, "SELECT 1; SELECT 2", WRITTEN).await });
     assert!(several.is_err_and(|error| error.to_string().contains("one statement")));
 }
-/// The optimizer moves a condition below the projections, and copies it twice at each level.
+/// The optimizer moves a condition below the projections. At each level, the number of columns in
+/// the condition doubles.
 #[test]
 fn conditions_above_nested_projections_are_refused_before_the_charge() {
     let session = with_delta();
@@ -97,7 +99,8 @@ fn conditions_above_nested_projections_are_refused_before_the_charge() {
 }
 /// A printed statement has more levels than the text of the query, because it has a pair of
 /// parentheses for each operator. An engine turns a list of two or three values into comparisons.
-/// So each level has three copies of the level below it.
+/// So each level of these queries has four copies of the level below it: three copies in the
+/// comparisons, and one copy in the ELSE.
 #[test]
 fn short_lists_in_nested_projections_are_refused() {
     let session = with_delta();
@@ -108,11 +111,12 @@ fn short_lists_in_nested_projections_are_refused() {
         format!("SELECT SUM(clamp(a, 0, 9)) FROM ({from}) AS t WHERE a > 0 AND a < 100000")
     };
     assert!(asked(&session, &query(12, "(1, 2, 3)")).contains("nested too deeply"));
-    // The control: longer lists are not copied.
+    // The controls: an engine does not copy the operand of a longer list, and two levels are few.
     assert_eq!(asked(&session, &query(4, "(1, 2, 3, 4, 5)")), "");
     assert_eq!(asked(&session, &query(2, "(1, 2, 3)")), "");
 }
-/// With a limit, the order is also a condition, which the optimizer moves below the projections.
+/// If a query has a LIMIT, the engine makes a condition from the order. The optimizer moves this
+/// condition below the projections.
 #[test]
 fn an_order_with_a_limit_above_nested_projections_is_refused() {
     let session = with_delta();
@@ -140,7 +144,7 @@ fn long_conditions_are_computed() {
         let sql = format!("SELECT COUNT(*) FROM people WHERE {condition}");
         assert_eq!(asked(&session, &sql), "", "{condition}");
     }
-    // The list of an IN is no level.
+    // The values in the list of an IN add no levels.
     let list: Vec<String> = (0..1500).map(|k| k.to_string()).collect();
     let sql = format!("SELECT COUNT(*) FROM people WHERE age IN ({})", list.join(", "));
     assert_eq!(asked(&session, &sql), "");
@@ -163,7 +167,8 @@ fn only_operations_that_could_overflow_copy_their_operands() {
     assert!(error.contains("beforehand, and read it as a column"), "{error}");
     assert!(error.len() < 300, "{error}");
 }
-/// Projections put expressions into one another. So the levels of the result are limited, too.
+/// The checker replaces a column by its expression in the projection below. So the levels of the
+/// resulting expression are limited, too.
 #[test]
 fn levels_add_up_over_projections() {
     let session = with_delta();

@@ -1,4 +1,4 @@
-//! Pages of answers.
+//! Tests the pages of answers.
 
 use super::*;
 
@@ -32,7 +32,9 @@ fn names_and_keys_are_not_markup() {
     assert!(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
     assert!(html.contains("&lt;script&gt;x&lt;/script&gt;"));
 }
-/// The title of a chart is the name of the column in the answer, also if the query has subqueries.
+/// If a column of the answer is an aggregate without further steps, the title of its chart is the
+/// name of this column, also if the query has subqueries. Otherwise, the title is the name of the
+/// aggregate.
 #[test]
 fn charts_are_named_as_in_the_answer() {
     let session = session(PrivacyUnit::rows(1));

@@ -116,7 +116,8 @@ fn spreads_are_variances_and_their_roots() {
     }
 }
 /// The step of the lattice depends on the distance between the bounds, so values far from 0 are not
-/// rounded to one number. The control is the test above, with bounds near 0.
+/// rounded to one number. The control is the test `spreads_are_variances_and_their_roots`, with
+/// bounds near 0.
 #[test]
 fn means_and_spreads_are_precise_for_bounds_far_from_zero() {
     let whole = Int64Array::from_iter_values((0..20).map(|k| 1_700_000_300 + k));

@@ -1,4 +1,4 @@
-//! Keys that are not public.
+//! Tests the release of keys that are not public.
 
 use opendp_core::IBig;
 
@@ -53,7 +53,8 @@ fn one_individual_reveals_a_key_with_probability_delta() {
     assert!(released(&exact) > 165);
 }
 /// Return the least whole threshold for which the delta is at most `delta`. The noise is Laplace
-/// noise of scale `scale`, without truncation.
+/// noise of scale `scale`, without truncation. `changes` has the bounds on the changes by one
+/// individual: the L0, the L1 and the L-infinity distance.
 fn untruncated(scale: f64, changes: (u32, f64, f64), delta: f64) -> f64 {
     use opendp_core::{AbsoluteDistance, AtomDomain, L01InfDistance, MapDomain, Space};
     use opendp_measurements::{Scale, make_laplace_threshold};

@@ -195,7 +195,8 @@ pub(crate) fn exact(plan: &Plan, described: &Table, people: &[Person], double: b
     assert_eq!((&exact.sums, &exact.buckets), (&portable.sums, &portable.buckets), "{people:?}");
     exact
 }
-/// Compare the changes of all results with the bounds that a plan claims.
+/// Compare the changes of all results with the bounds of the plan `claimed`. If a bound is
+/// exceeded, return the reason.
 pub(crate) fn exceeded(claimed: &Plan, left: &Exact, right: &Exact) -> Option<String> {
     let groups: Vec<&Group> = left.sums.keys().chain(right.sums.keys()).collect();
     for (k, sum) in claimed.sums.iter().enumerate() {
@@ -243,7 +244,8 @@ pub(crate) fn exceeded(claimed: &Plan, left: &Exact, right: &Exact) -> Option<St
     None
 }
 /// Try random queries, and stop if a bound is exceeded. The claimed plan states the bounds, and
-/// `change` turns the claimed plan into the plan that runs.
+/// `change` turns the claimed plan into the plan that runs. Return the number of pairs of
+/// neighbours with different results, and the reason if a bound is exceeded.
 fn try_queries(
     count: usize,
     seed: u64,

@@ -13,8 +13,8 @@ use super::super::short;
 use super::What;
 use super::keys::label;
 
-/// The centre and the bounds for the sums of a column. Each sum is released as a sum of distances
-/// from the centre. Here a distance has a sign: it is the number minus the centre.
+/// The centre and the bounds that are used for the sums of a column. Each sum is released as a sum
+/// of distances from the centre. Here a distance has a sign: it is the number minus the centre.
 ///
 /// The centre is the middle of the bounds, because sums of distances from the middle need the least
 /// noise. The sum of the values is then computed as the noisy sum of the distances, plus the noisy
@@ -71,19 +71,21 @@ impl Moments {
         }
     }
     /// Find a goal for the noise of the sums, after the counts of the groups were released. With
-    /// this goal, the error of the mean of each group that has rows is at most `error`, except with
-    /// probability `alpha`.
+    /// this goal, the error of the mean of each group with rows is at most `error`, except with
+    /// probability `alpha` for each group.
     ///
     /// Let a group have `n >= 1` rows, and let `N >= 1` be its released count. Let `s` be the sum
     /// of the distances of its values from the centre. The magnitude of each distance is at most
     /// `most`, so `|s| <= most n`. The sum is released with noise `z`. Then the error of the mean
     /// is `|(s + z) / N - s / n| <= (|z| + most |n - N|) / N`. Except with probability `alpha / 2`,
-    /// `|n - N|` is at most the accuracy `c` of the count. So it is enough that `|z|` is at most
-    /// `error N - most c`, except with probability `alpha / 2`.
+    /// `|n - N|` is at most the accuracy `c` of the count. So the error is at most `error` if `|z|`
+    /// is at most `error N - most c`. It is enough that this bound on `|z|` holds except with
+    /// probability `alpha / 2`.
     ///
-    /// But a goal bounds `|z|` except with probability `alpha`. So the bound on `|z|` is divided by
-    /// the ratio of two quantiles of Laplace noise: the quantile at `alpha / 2`, and the quantile
-    /// at `alpha`. For Gaussian noise, this ratio is smaller, so the same division is enough.
+    /// The returned goal bounds `|z|` except with probability `alpha` instead of `alpha / 2`. So
+    /// the bound on `|z|` is divided by the ratio of two quantiles of Laplace noise: the quantile
+    /// at `alpha / 2`, and the quantile at `alpha`. For Gaussian noise, the ratio of these
+    /// quantiles is smaller, so the division by the ratio for Laplace noise is enough.
     pub(in super::super) fn within(
         &self,
         error: f64,
@@ -121,7 +123,7 @@ impl Moments {
     fn sum(&self, sum: &Estimate, count: Option<&Estimate>) -> Result<Estimate> {
         count.map_or(Ok(sum.clone()), |count| sum.plus(&count.times(self.weight)?))
     }
-    /// Return the mean and its interval.
+    /// Return the mean and its interval. `sum` is the sum of distances from the centre.
     pub(in super::super) fn mean(
         &self,
         sum: &Estimate,
@@ -173,12 +175,13 @@ impl Moments {
 }
 /// A number, and an interval for the true number, if an interval is known.
 pub(in super::super) type Interval = (f64, Option<(f64, f64)>);
-/// Divide an interval by an interval of positive numbers.
+/// Divide an interval by an interval of positive numbers. The result contains all quotients of
+/// their numbers.
 fn quotient((low, high): (f64, f64), (fewest, largest): (f64, f64)) -> Result<(f64, f64)> {
     let low = low.neg_inf_div(if low < 0.0 { fewest } else { largest })?;
     Ok((low, high.inf_div(if high < 0.0 { largest } else { fewest })?))
 }
-/// Square an interval.
+/// Return an interval that contains the squares of all numbers of an interval.
 fn squared((low, high): (f64, f64)) -> Result<(f64, f64)> {
     let (near, far) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
     let near = if low <= 0.0 && 0.0 <= high { 0.0 } else { near };
@@ -245,11 +248,11 @@ impl GroupAnswer {
     pub fn columns(&self) -> &[String] {
         &self.names
     }
-    /// Return a row for each statistic and group. Each interval contains the true number except
+    /// Return a row for each statistic of each group. Each interval contains the true number except
     /// with probability `alpha`.
     ///
     /// # Errors
-    /// `InvalidDistance` when `alpha` is not in `(0, 1]`.
+    /// `InvalidDistance` when a statistic has an interval, and `alpha` is not in `(0, 1]`.
     pub fn rows(&self, alpha: f64) -> Result<Vec<GroupRow>> {
         let mut rows = Vec::new();
         let mut chosen_of = self.quantiles.iter();
@@ -275,7 +278,8 @@ impl GroupAnswer {
     fn groups(&self) -> impl Iterator<Item = Option<&Vec<Json>>> {
         self.keys.iter().map(Some).chain(self.others.then_some(None))
     }
-    /// Compute the statistic `what` of a group, its interval, and the scales of its noise.
+    /// Compute the statistic `what` of the group with index `group`, its interval, and the scales
+    /// of its noise.
     fn number(&self, what: &What, group: usize, alpha: f64) -> Result<(Interval, Vec<f64>)> {
         let estimate = |released: &Released| -> Result<(Estimate, f64)> {
             let found = released.estimates.get(group).cloned();

@@ -26,19 +26,20 @@ impl<'c, MO: Accounted> SolvedGroups<'c, MO> {
         let solved = if plan.is_empty() { None } else { Some(plan.solve()?) };
         Ok(SolvedGroups { solved, asked })
     }
-    /// Return the known properties of each release. The properties include a bound on the error
-    /// that holds except with probability `alpha`. Counts of an earlier answer are not in the list.
+    /// Return the properties of each release that are known before the release. The properties
+    /// include a bound on the error, if a bound is known. The bound holds except with probability
+    /// `alpha`. Counts of an earlier answer are not in the list.
     ///
     /// # Errors
     /// The errors of [`Question::accuracy`](crate::context::Question::accuracy).
     pub fn noises(&self, alpha: f64) -> Result<Vec<Noised>> {
         self.solved.as_ref().map_or(Ok(Vec::new()), |solved| solved.noises(alpha))
     }
-    /// Return the known properties of each statistic, in the order of the answer's rows. The
-    /// properties include the scales of all noise in the statistic. They include a bound on the
-    /// error only for quantiles, and for a count or a sum that is computed from one release alone.
-    /// The bound holds except with probability `alpha`. Counts that are found with their keys, and
-    /// counts of an earlier answer, have no such bound.
+    /// Return the properties of each statistic that are known before the release, in the order of
+    /// the answer's rows. The properties include the scales of all noise in the statistic. They
+    /// include a bound on the error only for quantiles, and for a count or a sum that is computed
+    /// from one release alone. The bound holds except with probability `alpha`. Counts that are
+    /// found with their keys, and counts of an earlier answer, have no such bound.
     ///
     /// # Errors
     /// The errors of [`Question::accuracy`](crate::context::Question::accuracy).
@@ -99,7 +100,8 @@ impl Needs {
 /// returns its answer.
 #[derive(Debug)]
 pub struct AskedGroups {
-    /// The columns, the keys, and whether there is a group of all other rows.
+    /// The columns that define the groups, the keys, and whether there is a group of all other
+    /// rows.
     groups: (Vec<String>, Vec<Vec<Json>>, bool),
     asked: Vec<What>,
     counts: Option<Counts>,
@@ -107,7 +109,7 @@ pub struct AskedGroups {
     quantiles: Vec<Asked<Vec<Vec<f64>>>>,
 }
 impl AskedGroups {
-    /// Describe each statistic, given the descriptions of the releases.
+    /// Describe the noise of each statistic, given the descriptions of the noise of all releases.
     fn statistics(&self, releases: &[Noised]) -> Result<Vec<Noised>> {
         let release_at = |place: usize| releases.get(place).cloned().ok_or_else(lost);
         let count = || match &self.counts {
@@ -165,8 +167,8 @@ enum Counts {
     /// A question of the same plan finds the keys, and its answer has the counts.
     Keys(Asked<HashMap<String, i64>>),
 }
-/// A question about groups. If another question finds the keys of its groups, `finds` is that
-/// question.
+/// A question about groups, while it is added to a plan. If a question of the plan finds the keys
+/// of these groups, `finds` is the handle of that question.
 struct About<'c, MO: Accounted> {
     groups: Groups<'c, MO>,
     grouping: Grouping,
@@ -184,19 +186,19 @@ where
     f64: Noisy<MO>,
 {
     /// Add a question about groups. A weight applies to errors in units of the largest change that
-    /// one row can cause. For counts, the unit is one row. Only a question with one statistic can
-    /// have a wanted accuracy. This statistic can be a count, a sum or quantiles.
+    /// one row can cause. For counts, the unit is one row. A question can have a wanted accuracy
+    /// only if it asks for one statistic: counts, sums, or one list of quantiles.
     ///
     /// Errors of means and variances depend on the number of rows of each group. If these numbers
     /// were released before, a mean can have a wanted accuracy, too: see
     /// [`counted`](Groups::counted). The wanted accuracy bounds the distance between the answer and
     /// the mean of the clamped rows, for each group that has rows. The bound holds except with
-    /// probability [`Context::ALPHA`]. It accounts for the errors of the released counts, too.
+    /// probability [`Context::ALPHA`], and accounts for the errors of the released counts, too.
     ///
     /// If the question [finds its keys](Groups::find_keys), the keys are released first, and the
-    /// other releases are about these keys. A weight then also applies to the question that finds
-    /// the keys. A wanted accuracy is then possible only for counts. All releases are charged
-    /// before the first release is run.
+    /// other releases are about these keys. A weight then also applies to the release of the keys.
+    /// A wanted accuracy is then possible only for counts. All releases are charged before the
+    /// first release is run.
     ///
     /// # Errors
     /// The errors of the steps of the query, and of [`ask`](Plan::ask). After an error, the plan
@@ -204,7 +206,7 @@ where
     pub fn ask_groups(&mut self, groups: Groups<'c, MO>, goal: Goal) -> Result<AskedGroups> {
         self.ask_all_or_none(|plan| plan.ask_releases(groups, goal))
     }
-    /// Add all releases of a question about groups.
+    /// Add the questions for all releases of a question about groups.
     fn ask_releases(&mut self, groups: Groups<'c, MO>, goal: Goal) -> Result<AskedGroups> {
         groups.wrong.clone().map_or(Ok(()), Err)?;
         groups.check(goal)?;
@@ -260,8 +262,8 @@ where
         }
         Ok(made)
     }
-    /// Add a release about each group. If an earlier question of the plan finds the keys of the
-    /// groups, the release is built when these keys are known.
+    /// Add a question for a release about each group. If an earlier question of the plan finds the
+    /// keys of the groups, the release is built when these keys are known.
     fn ask_about<TO: Carrier, Q: Planned<'c, MO, TO>>(
         &mut self,
         about: &About<'c, MO>,
@@ -277,8 +279,9 @@ where
         });
         self.ask_later(Late { rehearsed, finds: finds.place(), of: of_keys }, goal)
     }
-    /// Add a release of the sum of a column. If `squares` is `true`, also add a release of the sum
-    /// of squares.
+    /// Add a question for the sums of a column. If `squares` is `true`, also add a question for the
+    /// sums of squares. If `centred` is `true`, the numbers are distances from the centre of the
+    /// bounds.
     fn ask_sums(
         &mut self,
         about: &About<'c, MO>,
@@ -316,7 +319,8 @@ impl<MO: Accounted> Answers<MO> {
     /// Take the answer to a question about groups.
     ///
     /// # Errors
-    /// `Argument` when the question belongs to another plan.
+    /// `Argument` when the question belongs to another plan; the error of a release that failed
+    /// after the plan was charged.
     pub fn take_groups(&mut self, asked: AskedGroups) -> Result<GroupAnswer> {
         let (names, mut keys, others) = asked.groups;
         let counts = match asked.counts {
@@ -344,7 +348,7 @@ impl<MO: Accounted> Answers<MO> {
         Ok(GroupAnswer { names, keys, others, asked: asked.asked, counts, columns, quantiles })
     }
 }
-/// Return the keys that were found, in order, and their noisy counts.
+/// Return the keys that were found, sorted, and their noisy counts.
 pub(super) fn counts_of<MO: Accounted>(
     answer: &Answer<MO, HashMap<String, i64>>,
 ) -> Result<(Vec<Vec<Json>>, Released)> {

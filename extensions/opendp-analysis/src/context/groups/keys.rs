@@ -22,10 +22,12 @@ pub(super) enum Keys {
     Listed(Vec<Vec<Json>>),
 }
 
-/// A function from each record to its group.
+/// A function that finds the group of each record.
 ///
 /// # Proof
-/// The group of a record depends only on the cells of this record and on public keys.
+/// The group of a record depends only on the cells of this record and on public keys. So the
+/// methods `rows` and `numbers` give at most one row for each record. By the proof of [`Source`],
+/// these two methods are 1-stable.
 #[derive(Clone)]
 pub(super) struct Grouping {
     columns: Vec<(String, Places)>,
@@ -38,8 +40,8 @@ pub(super) struct Grouping {
     count: usize,
 }
 impl Grouping {
-    /// Make the function from each record to its group, for the groups `keys` and for tables with
-    /// the same columns as `table`.
+    /// Make the function that finds the group of each record. `keys` are the keys of the groups.
+    /// The function is for tables that have the columns of `table`.
     pub(super) fn new(
         table: &Table,
         names: &[String],
@@ -81,14 +83,15 @@ impl Grouping {
         let (groups, others) = (Arc::new(groups), others.then_some(count));
         Ok(Grouping { columns, groups, others, count })
     }
-    /// Make a list of groups without rows. A release about these groups costs at least as much as
-    /// the same release about any other number of groups.
+    /// Make a list of groups without rows. The cost of a release about these groups is an upper
+    /// bound on the cost of the same release about any number of groups.
     ///
     /// # Proof
-    /// If at most `rows` rows change, at most `rows` groups change. So more than `rows` groups do
-    /// not cost more than `rows` groups. No list of groups has more than `MOST_GROUPS` groups. By
-    /// the documentation of `make_parallel_composition`, fewer groups do not cost more either,
-    /// because all groups share one measurement.
+    /// If at most `rows` rows change, at most `rows` groups change. So a release about more than
+    /// `rows` groups does not cost more than the same release about `rows` groups. No list of
+    /// groups has more than `MOST_GROUPS` groups. By the documentation of
+    /// `make_parallel_composition`, fewer groups do not cost more either, because all groups share
+    /// one measurement.
     pub(super) fn of_nothing(rows: u32) -> Self {
         let count = usize::try_from(rows).unwrap_or(MOST_GROUPS).min(MOST_GROUPS);
         Grouping { columns: Vec::new(), groups: Arc::default(), others: None, count }
@@ -97,7 +100,8 @@ impl Grouping {
     pub(super) fn count(&self) -> usize {
         self.count + usize::from(self.others.is_some())
     }
-    /// Return the place of each record's group, or `None` for a record without a group.
+    /// For each record, return the place of its group in the list of groups, or `None` if the
+    /// record has no group.
     fn places(&self, table: &Table) -> Result<Vec<Option<usize>>> {
         let mut columns = Vec::new();
         for (name, places) in &self.columns {
@@ -133,7 +137,7 @@ impl Grouping {
             .collect())
     }
 }
-/// Write the key of each record that the filters keep.
+/// For each record that the filters keep, write its key as a JSON text.
 pub(super) fn texts(names: &[String], source: &Source, table: &Table) -> Result<Vec<String>> {
     let columns = names.iter().map(|name| table.cells(name)).collect::<Result<Vec<_>>>()?;
     let kept = source.kept(table)?.into_iter().enumerate().filter(|(_, kept)| *kept);
@@ -154,7 +158,7 @@ pub(super) fn sorted(counts: &HashMap<String, i64>) -> Result<Vec<(Vec<Json>, i6
     keys.sort_by(|left, right| order(&left.0, &right.0));
     Ok(keys)
 }
-/// Check that the cells of a column can be keys.
+/// Check that the cells of a column can be keys: they are not floats.
 pub(super) fn refuse_nullable(name: &str, nullable: bool) -> Result<()> {
     match nullable {
         false => Ok(()),
@@ -166,11 +170,11 @@ pub(super) fn refuse_nullable(name: &str, nullable: bool) -> Result<()> {
     }
 }
 impl Keys {
-    /// Return whether no keys are listed.
+    /// Return whether no values and no combinations are listed.
     pub(super) fn is_open(&self) -> bool {
         matches!(self, Keys::Product(columns) if columns.iter().all(Option::is_none))
     }
-    /// Return a list of all keys.
+    /// Return the list of all keys: one combination of values for each group.
     pub(super) fn list(&self, names: &[String]) -> Result<Vec<Vec<Json>>> {
         let columns = match self {
             Keys::Listed(keys) => return Ok(keys.clone()),

@@ -25,7 +25,8 @@ use super::super::terms::SELECTION;
 use super::super::{Accounted, Choice, Noisy, Query, Statistic, Table, WithDelta};
 use super::keys::{Grouping, no_numbers, texts};
 
-/// Rows. Each row is a pair: the place of its group in the list of groups, and a number.
+/// The domain of rows that are pairs. A pair consists of the place of the row's group in the list
+/// of groups, and a number.
 type Pairs = VectorDomain<PairDomain<AtomDomain<usize>, AtomDomain<f64>>>;
 type OfPairs<MO, TO> = Measurement<Pairs, SymmetricDistance, MO, TO>;
 
@@ -89,7 +90,7 @@ where
     draft.terms.noise = Some(<f64 as Noisy<MO>>::noise);
     Statistic::new(draft)
 }
-/// Choose candidates for several quantiles of each group.
+/// Choose candidates for several quantiles of the rows of each group.
 pub(super) fn quantiles<'c, MO: Accounted>(
     query: Query<'c, MO>,
     grouping: &Grouping,
@@ -124,7 +125,7 @@ pub(super) fn quantiles<'c, MO: Accounted>(
     draft.terms.bound = Some(bound);
     Choice::new(draft)
 }
-/// Count the rows of each key, and leave out keys that few people have.
+/// Count the rows of each key, and leave out keys whose noisy counts do not reach a threshold.
 pub(super) fn found<'c, MO: WithDelta>(
     query: Query<'c, MO>,
     names: &[String],
@@ -156,7 +157,8 @@ fn reader(
     let (source, grouping, numbers) = (source.clone(), grouping.clone(), numbers.clone());
     move |table| grouping.numbers(&source, table, &numbers.column, &*numbers.number).map(Cow::Owned)
 }
-/// Run a measurement on the rows of each group. A row is in at most one group.
+/// Make a measurement that runs `release` on the rows of each group, by parallel composition. A row
+/// is in at most one group.
 fn of_each_group<MO, TO>(release: OfPairs<MO, TO>, groups: usize) -> Result<OfPairs<MO, Vec<TO>>>
 where
     MO: Measure<Distance = f64>,
@@ -184,7 +186,7 @@ fn of_cells<MO: Accounted>(
                  `.impute(\"{name}\", value)`"
             )));
         }
-        // The column has no missing numbers, so the replacement value has no effect.
+        // A column of this type has no missing numbers, so the replacement value has no effect.
         None => 0.0,
     };
     let missing = (numbers.number)(missing);
@@ -194,8 +196,9 @@ fn of_cells<MO: Accounted>(
         None => Ok(cells),
     }
 }
-/// Keep only the number of each row. All rows belong to one group, so the place of the group is not
-/// needed.
+/// Make the transformation that keeps only the number of each row. All rows belong to one group, so
+/// the place of the group is not needed. The transformation acts on each row alone, so it is
+/// 1-stable.
 fn cells_alone() -> Result<Transformation<Pairs, SymmetricDistance, Column<f64>, SymmetricDistance>>
 {
     let group = PairDomain::new(AtomDomain::default(), AtomDomain::default());

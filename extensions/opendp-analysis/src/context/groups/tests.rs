@@ -6,8 +6,8 @@ use super::answer::Moments;
 use super::*;
 use crate::context::Noised;
 
-/// A row has an education (0, 1 or 4), a sex and an age. Some ages are outside of the bounds 20 and
-/// 90.
+/// Return the values of row `i`: an education (0, 1 or 4), a sex and an age. Some ages are outside
+/// of the bounds 20 and 90.
 fn row(i: i64) -> (i64, bool, i64) {
     (i * i % 5, i % 3 == 0, i * 7 % 100)
 }
@@ -29,7 +29,7 @@ fn open<MO: Accounted>(budget: Result<Budget<MO>>, unit: u32) -> Context<MO> {
     let unit = PrivacyUnit::person(unit).unwrap();
     Context::new(table(), unit, budget.unwrap(), Split::as_you_go()).unwrap()
 }
-/// A context with a large budget, so the noise is far below 1.
+/// Open a context with a large budget. The noise of its answers is far below 1.
 fn large() -> Context<MaxDivergence> {
     open(Budget::epsilon(1e9), 1)
 }
@@ -37,7 +37,7 @@ fn both<MO: Accounted>(context: &Context<MO>) -> Groups<'_, MO> {
     let groups = context.query().group_by(["educ", "sex"]);
     groups.keys("educ", [0, 1, 4]).keys("sex", [false, true])
 }
-/// The ages of the rows that `keep` selects, clamped to the bounds 20 and 90.
+/// Return the ages of the rows that `keep` selects, clamped to the bounds 20 and 90.
 fn ages(keep: impl Fn(i64, bool) -> bool) -> Vec<f64> {
     let rows = (0..1000).map(row).filter(|row| keep(row.0, row.1));
     rows.map(|row| (row.2 as f64).clamp(20.0, 90.0)).collect()
@@ -120,12 +120,12 @@ fn a_filter_comes_before_the_groups() {
     let truth = mean(&ages(|educ, sex| educ == 1 && sex));
     assert!((rows.rows(0.05).unwrap()[0].value - truth).abs() < 1e-3);
 }
-/// Check the cost of each release about groups. It is the loss of the worst case, in which all rows
-/// of a person are in one group.
+/// Check the cost of each release about groups. The cost is the loss of the worst case, in which
+/// all rows of a person are in one group.
 #[test]
 fn the_charge_is_what_the_maps_of_the_constructors_say() {
     // Pure loss: there is a release of counts, and a release of sums of numbers between -35 and 35.
-    // One person has at most 3 rows.
+    // One person has at most 3 rows. So the sensitivities are 3 and 105.
     let context = open(Budget::epsilon(1.0), 3);
     let solved = both(&context).mean("years", (20.0, 90.0)).solve().unwrap();
     let noises = solved.noises(0.05).unwrap();
@@ -136,7 +136,8 @@ fn the_charge_is_what_the_maps_of_the_constructors_say() {
     assert!((losses[1] * noises[1].scales[0] / 105.0 - 1.0).abs() < 1e-9, "{losses:?} {noises:?}");
     let total = report.exact_total()[0].to_f64_up();
     assert!(total <= 1.0 && 1.0 < total + 1e-6, "{total}");
-    // Concentrated loss: in the worst case, all 3 rows are in one group.
+    // Concentrated loss: in the worst case, all 3 rows are in one group, and a sum of numbers from
+    // 0 to 90 changes by 270.
     let context = open(Budget::rho(0.5), 3);
     let solved = both(&context).sum("years", (0.0, 90.0)).solve().unwrap();
     let scale = solved.noises(0.05).unwrap()[0].scales[0];
@@ -144,7 +145,8 @@ fn the_charge_is_what_the_maps_of_the_constructors_say() {
     let loss = context.report().entries()[0].loss[0].to_f64_up();
     let rho = (270.0 / scale).powi(2) / 2.0;
     assert!((loss / rho - 1.0).abs() < 1e-9 && loss <= 0.5, "{loss} {rho}");
-    // Under an epsilon and a delta, the loss of Gaussian noise is a mu.
+    // Under an epsilon and a delta, the loss of Gaussian noise is a `mu`. If there is a release of
+    // counts, sums are of distances from the centre 45, so their sensitivity is 135.
     let context = open(Budget::epsilon_delta(1.0, 1e-6), 3);
     let solved = both(&context).count().sum("years", (0.0, 90.0)).solve().unwrap();
     let noises = solved.noises(0.05).unwrap();
@@ -214,7 +216,7 @@ fn intervals_cover_the_truth_and_not_much_more() {
     // For each statistic, at most 18 of the 180 intervals are expected to miss. 43 misses are more
     // than six standard deviations above 18.
     assert!(missed.iter().all(|missed| *missed < 43), "{missed:?}");
-    // Control: the intervals are not much too wide. Some intervals of counts and sums miss, and
+    // The control: the intervals are not much too wide. Some intervals of counts and sums miss, and
     // each interval of a mean has at most the width 10.
     assert!(0 < missed[0] && 0 < missed[1] && wide == 0, "{missed:?} {wide}");
 }
@@ -233,8 +235,8 @@ fn a_mean_shares_the_count_and_needs_half_of_the_noise() {
     // Each release gets half of epsilon. The largest distance of a value from the middle of the
     // bounds is 45.
     assert!((alone[0] - 2.0).abs() < 1e-6 && (alone[1] - 90.0).abs() < 1e-4, "{alone:?}");
-    // If no count is asked for, the numbers themselves are summed. A sum of distances from the
-    // middle would need an additional release of a count.
+    // If no count is asked for, the numbers themselves are summed. Sums of distances from the
+    // middle would need an additional release of counts.
     let sum = scales(groups().sum("years", bounds));
     assert!(sum.len() == 1 && (sum[0] - 90.0).abs() < 1e-4, "{sum:?}");
 }
@@ -259,7 +261,7 @@ fn keys_are_found_under_a_delta_and_their_counts_are_shared() {
     let truth = (0..1000).map(row).filter(|row| row.2 % 2 == 1 && !row.1).count();
     assert!((rows[0].value - truth as f64).abs() < 1.0);
     assert_eq!(context.report().entries().len(), 2);
-    // Control: a key of one row is not found.
+    // The control: a key of one row is not found.
     let rare = Table::new().with("city", vec!["Ulm".to_owned()]).unwrap();
     let (unit, budget) = (PrivacyUnit::person(1).unwrap(), Budget::epsilon_delta(1.0, 1e-9));
     let context = Context::new(rare, unit, budget.unwrap(), Split::evenly(2).unwrap()).unwrap();

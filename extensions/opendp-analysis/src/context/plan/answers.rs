@@ -15,7 +15,7 @@ pub(super) fn another() -> Error {
     Error::argument("asked", "the question is of another plan, or its answer was already taken")
 }
 
-/// The answer to a question, or the error of the question. The answer is stored without its type.
+/// The answer to a question, stored without its type, or the error of the question.
 pub(super) type AnyAnswer = Result<Box<dyn Any + Send>>;
 
 impl<MO: Accounted> Default for Answers<MO> {
@@ -37,7 +37,7 @@ impl<MO: Accounted> Answers<MO> {
     ///
     /// # Errors
     /// `Argument` when the answer was taken before, or when the question belongs to another plan;
-    /// the error of the question when it failed after the plan was charged.
+    /// the error of the question when the question failed after the plan was charged.
     pub fn take<TO: Carrier>(&mut self, asked: Asked<TO>) -> Result<Answer<MO, TO>> {
         let place = asked.place_in(self.plan)?;
         let answer = self.answers.get_mut(place).and_then(Option::take).ok_or_else(another)??;

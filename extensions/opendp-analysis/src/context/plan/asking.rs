@@ -13,8 +13,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     ///
     /// # Errors
     /// The errors of the steps of the query; `Argument` when the goal is not a positive number, or
-    /// is smaller than the error of rounding to integers. `Argument` also when the question is of
-    /// another context, or when its query states an amount by
+    /// when the budget is a rho and the wanted error of integers is below 1. `Argument` also when
+    /// the question is of another context, or when its query states an amount by
     /// [`spending`](super::super::Query::spending).
     pub fn ask<TO: Carrier>(
         &mut self,
@@ -23,7 +23,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     ) -> Result<Asked<TO>> {
         self.add(Box::new(question.draft()), goal)
     }
-    /// Add a question about groups. An earlier question of the plan finds the keys of the groups.
+    /// Add a question about groups whose keys an earlier question of the plan finds.
     pub(in super::super) fn ask_later<TO: Carrier>(
         &mut self,
         question: Late<'c, MO, TO>,
@@ -67,8 +67,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         Ok(self.drafts.len() - 1)
     }
     /// Check that the question is about the table of this plan's context, and that the query states
-    /// no amount of its own. In a plan of one question, the query may state an amount. This amount
-    /// is the amount of the plan.
+    /// no amount of its own. In a plan that [`of_one_question`](Plan::of_one_question) began, the
+    /// query may state an amount, because the plan already uses this amount.
     fn check(&self, draft: &dyn Drafted<MO>) -> Result<()> {
         if !std::ptr::eq(draft.context(), self.context) {
             let reason = "the question is about the table of another context, and only the budget \

@@ -8,14 +8,15 @@ use super::endowed::{Best, Endowed};
 use super::solver::Item;
 use super::{Plan, Setting};
 
-/// The largest number of ways to divide the budget that a plan tries.
+/// The largest number of ways to divide the budget for which a plan asks the account. This limit
+/// applies separately to each division of delta.
 const MOST_TRIALS: usize = 256;
 
 impl<MO: Accounted> Plan<'_, MO> {
-    /// Describe the questions to the solver, with their thresholds. A threshold hides smaller
+    /// Describe the questions for the solver, with their thresholds. A threshold hides smaller
     /// counts. So for a question with a weight, the threshold counts as a second error, in addition
-    /// to the noise. A threshold is approximately the scale of the noise times a factor. This
-    /// factor is computed for an even division of epsilon.
+    /// to the noise. A threshold is approximately proportional to the scale of the noise. The
+    /// factor is computed at the scale for an even division of epsilon.
     fn with_thresholds(&self, endowed: &Endowed) -> Result<Vec<Item>> {
         let mut items = self.items.clone();
         let Some((epsilon, delta)) = endowed.even(items.len())? else { return Ok(items) };
@@ -31,8 +32,8 @@ impl<MO: Accounted> Plan<'_, MO> {
         }
         Ok(items)
     }
-    /// Return all divisions of delta that the plan tries. A division gives one part to thresholds,
-    /// and the other part to Gaussian noise. If there are thresholds, but no question with a
+    /// Return all divisions of delta that the plan tries. A division gives one part of delta to
+    /// thresholds, and the rest to Gaussian noise. If there are thresholds, but no question with a
     /// threshold has a weight, thresholds get a quarter of delta.
     fn divisions(&self) -> Result<Vec<Endowed>> {
         let endowed = self.endowed()?;
@@ -40,9 +41,9 @@ impl<MO: Accounted> Plan<'_, MO> {
         let hides = drafts.any(|(draft, item)| draft.takes_delta() && item.weight != 0.0);
         Ok(if hides { endowed.divisions() } else { vec![endowed] })
     }
-    /// Consider the divisions of the budget with which the account admits all questions. Find the
-    /// division with the smallest weighted sum of squared errors, and find the noise of the
-    /// questions.
+    /// Find the division of the budget with the smallest weighted sum of squared errors, among the
+    /// divisions with which the account admits all questions. Return this division and the noise of
+    /// the questions.
     pub(super) fn chosen(&self) -> Result<Option<(Best, Vec<Setting>)>> {
         let mut found: Option<(Best, Vec<Setting>)> = None;
         for endowed in self.divisions()? {
@@ -75,7 +76,7 @@ impl<MO: Accounted> Plan<'_, MO> {
         let mut account = self.context.account()?;
         for (draft, setting) in self.drafts.iter().zip(settings) {
             let ready = match draft.ready(*setting, &best.delta_of_each, best.stated) {
-                // The delta of each threshold is so small that no threshold is high enough.
+                // The delta of each threshold is too small: even the largest threshold needs more.
                 Err(Error::BudgetExceeded(_)) => return Ok(false),
                 ready => ready?,
             };

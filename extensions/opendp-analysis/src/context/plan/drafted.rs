@@ -22,7 +22,7 @@ use super::solver::{Item, Way};
 pub trait Planned<'c, MO: Accounted, TO: Carrier>: Sealed<'c, MO, TO> {}
 impl<'c, MO: Accounted, TO: Carrier> Planned<'c, MO, TO> for Statistic<'c, MO, TO> {}
 impl<'c, MO: Accounted, TO: Carrier> Planned<'c, MO, TO> for Choice<'c, MO, TO> {}
-/// Convert the question to a draft, which has no noise yet.
+/// A question that can be converted to a draft. The noise of a draft is not known yet.
 pub trait Sealed<'c, MO: Accounted, TO: Carrier> {
     #[doc(hidden)]
     #[allow(private_interfaces, reason = "the trait is sealed")]
@@ -41,7 +41,8 @@ impl<'c, MO: Accounted, TO: Carrier> Sealed<'c, MO, TO> for Choice<'c, MO, TO> {
     }
 }
 
-/// The bounds on the errors of numbers, at a noise scale of 1.
+/// The bounds on the error of Laplace noise and of Gaussian noise at scale 1. They hold except with
+/// probability `alpha`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Units {
     alpha: f64,
@@ -55,10 +56,10 @@ impl Units {
         let (laplace, gaussian) = (laplace.quantile(alpha)?, gaussian.quantile(alpha)?);
         Ok(Units { alpha, laplace, gaussian })
     }
-    /// Return the error of noise at scale 1. If an accuracy is wanted, also return the largest
+    /// Return the bound on the error at scale 1. If an accuracy is wanted, also return the largest
     /// scale with this accuracy. Noise on floats is a multiple of a step, and the step is at most
     /// 2^-40 of the scale. Because of this step, the largest scale is divided by a number slightly
-    /// above 1. For discrete Laplace noise, another function finds the scale.
+    /// above 1. For discrete Laplace noise, [`discrete_laplace`] finds the scale.
     fn of(&self, noise: Noise, rounded: bool, wanted: Option<f64>) -> Result<(f64, Option<f64>)> {
         let unit_scale = Scale::new(1.0)?;
         let lattice = 1.0 + 1e-11;
@@ -77,11 +78,13 @@ impl Units {
     }
 }
 /// Find a scale at which the error of discrete Laplace noise is at most `error`, except with
-/// probability `alpha`. The scale is close to the largest such scale. If none is found, return 0.
+/// probability `alpha`. The result is close to the largest scale with this property. If no scale is
+/// found, return 0.
 ///
 /// Let `k` be the whole part of the error and `a = e^(-1 / scale)`. The magnitude of the noise
 /// exceeds `k` with probability `2 a^(k + 1) / (1 + a)`. First try the scale at which this
-/// probability is `alpha`. This scale is found by a fixed-point iteration.
+/// probability is `alpha`, from a fixed-point iteration. If the iteration fails, search for the
+/// scale by bisection.
 fn discrete_laplace(error: f64, alpha: f64) -> f64 {
     let within = |scale: f64| {
         let noise = Noise::discrete_laplace(Scale::new(scale)?);
@@ -105,7 +108,7 @@ fn discrete_laplace(error: f64, alpha: f64) -> f64 {
     }
 }
 
-/// The properties of a release or a statistic that are known before the release.
+/// The properties of a release, or of a statistic of groups, that are known before the release.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Noised {
     /// The title of the question.
@@ -122,9 +125,10 @@ pub struct Noised {
     pub error_in: ErrorIn,
 }
 
-/// A draft, without the type of its answer.
+/// A draft of a question, without the type of its answer.
 pub(super) trait Drafted<MO: Accounted> {
-    /// Describe the draft to the solver.
+    /// Describe the draft for the solver. The description contains the goal, and the errors and
+    /// losses of each kind of noise at scale 1.
     fn item(&self, goal: Goal, units: &Units) -> Result<Item>;
     fn takes_delta(&self) -> bool;
     /// Return the context whose table the question is about.
@@ -133,9 +137,11 @@ pub(super) trait Drafted<MO: Accounted> {
     fn states_amount(&self) -> bool;
     /// Return whether the answer consists of integers with noise.
     fn is_of_integers(&self) -> Result<bool>;
-    /// Return the threshold of keys at noise scale `scale` and delta `delta`.
+    /// Return the least threshold of keys whose delta is at most `delta`, at the noise scale
+    /// `scale`.
     fn threshold(&self, scale: f64, delta: &Exact) -> Result<f64>;
-    /// Set the noise of the draft.
+    /// Set the noise of the draft. `delta` is the delta of a threshold. `stated` is the delta at
+    /// which the epsilon of Gaussian or Gumbel noise is stated.
     fn ready<'a>(
         &'a self,
         setting: Setting,
@@ -148,8 +154,8 @@ pub(super) trait Drafted<MO: Accounted> {
         None
     }
     /// Answer the question about keys that were found. `noise` contains the three arguments of
-    /// [`ready`](Drafted::ready). `found` is the answer with the keys. `charged` is the cost that
-    /// was charged.
+    /// [`ready`](Drafted::ready). `found` is the answer that contains the keys. `charged` is the
+    /// cost that was charged for this question.
     ///
     /// # Errors
     /// `FailedMap` when the question costs more than `charged`; the errors of the release.
@@ -163,7 +169,7 @@ pub(super) trait Drafted<MO: Accounted> {
         Err(Error::FailedFunction("the keys of this question are known".into()))
     }
 }
-/// A question, without the type of its answer.
+/// A question whose noise is known, without the type of its answer.
 pub(super) trait Ready {
     fn cost(&self) -> &Cost;
     fn accuracy(&self) -> Result<f64>;
@@ -234,7 +240,7 @@ impl<MO: Accounted> Terms<'_, MO> {
             false => Item { pure, gaussian: None, choice: false, weight },
         };
         // Gumbel noise has the same bound on the error of a choice as exponential noise, so `error`
-        // and `fixed` hold for both kinds of noise.
+        // and `fixed` are valid for both kinds of noise.
         item.choice = self.noise.is_none() && !self.threshold;
         if MO::TIGHT && item.choice {
             let dials = Dials { delta: Some(0.5), ..Dials::at(1.0)? };
@@ -255,7 +261,7 @@ impl<MO: Accounted> Terms<'_, MO> {
         }
         Ok(item)
     }
-    /// Return the parameters of the noise that [`ready`](Drafted::ready) sets.
+    /// Return the parameters of the noise for the arguments of [`ready`](Drafted::ready).
     fn dials(
         &self,
         (setting, delta, stated): (Setting, &Exact, f64),

@@ -1,4 +1,4 @@
-//! The budget of a plan, and the best way to spend it.
+//! The budget of a plan, and the best way to divide it.
 //!
 //! A filter admits releases until their composed loss would exceed a bound. An account has several
 //! filters. A filter is open if it has admitted all earlier releases. The room of a filter is the
@@ -15,17 +15,19 @@ use super::solver::{Demand, Endowment, Frontier, Item, Mode};
 /// The budget of a plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Endowed {
-    /// The room of each open filter of the account, with the filter's delta for thresholds.
+    /// The room of each open filter of the account, and the filter's delta for thresholds.
     alternatives: Vec<(Endowment, Exact)>,
     /// The epsilon and the delta of the whole budget, and the fraction that the plan may spend.
     /// `None` if the plan must use the open filters of the account.
     open: Option<(Exact, Exact, Exact)>,
-    /// Whether the plan may choose the kinds of noise.
+    /// Whether the plan may choose the kinds of noise, because the budget is an epsilon and a
+    /// delta.
     tight: bool,
     /// The part of delta for Gaussian noise, if the budget has a delta.
     pub(super) delta: Option<f64>,
     /// The whole delta of the budget, if the budget has a delta.
     pub(super) full_delta: Option<f64>,
+    /// The number of questions of the plan that have a threshold.
     thresholds: u32,
     /// The part of delta for thresholds, in sixteenths.
     sixteenths: u32,
@@ -34,8 +36,8 @@ pub(crate) struct Endowed {
 const QUARTER: u32 = 4;
 /// A way to divide the budget of a plan among losses and kinds of noise.
 pub(super) struct Best {
-    /// Two numbers: the weighted sum of squared errors, and the fraction of the room that the
-    /// questions with a wanted accuracy use.
+    /// The result of [`Demand::value`]: the weighted sum of squared errors, and the fraction of the
+    /// room that the questions with a wanted accuracy use.
     pub(super) value: (f64, f64),
     pub(super) mode: Mode,
     pub(super) room: Endowment,
@@ -85,8 +87,9 @@ impl Endowed {
         }
         self
     }
-    /// Return a copy of the plan's budget for each possible part of delta for thresholds, from the
-    /// largest part to the smallest. A plan that must use the open filters cannot choose this part.
+    /// Return a copy of the plan's budget for each part of delta for thresholds that the plan
+    /// tries: from 15 sixteenths down to 1. A plan that must use the open filters cannot choose
+    /// this part, so return one copy.
     pub(super) fn divisions(&self) -> Vec<Endowed> {
         match &self.open {
             Some((_, delta, _)) if 0 < self.thresholds && !delta.is_zero() => {
@@ -103,7 +106,7 @@ impl Endowed {
         let each = epsilon.times(part).to_f64_down() / count as f64;
         Ok(Some((each, self.of_each(&self.for_thresholds(all)?.times(part))?)))
     }
-    /// Return the part of delta for thresholds.
+    /// Return the part of the delta `all` that is for thresholds.
     fn for_thresholds(&self, all: &Exact) -> Result<Exact> {
         if self.thresholds == 0 {
             return Ok(Exact::ZERO);
@@ -156,7 +159,7 @@ impl Endowed {
         Ok(found)
     }
     /// Make the filter that the plan reserves for a division of the budget, and compute the exact
-    /// room of this filter.
+    /// room of this filter. Return `None` if the questions do not fit this room.
     fn opened(
         &self,
         items: &[Item],
@@ -166,7 +169,7 @@ impl Endowed {
         let stated = self.stated(items.len());
         let pure = Exact::from_f64(room.pure)?.over(part);
         // The last trial gives the whole epsilon to pure losses. Rounding can have changed this
-        // epsilon a little, so replace the rounded number by the exact epsilon.
+        // epsilon a little. So replace a number near the whole epsilon by the exact epsilon.
         let pure = if epsilon <= &pure { epsilon.clone() } else { pure };
         let near = pure.to_f64_up() * (1.0 + 1e-12);
         let pure = if epsilon.to_f64_down() <= near { epsilon.clone() } else { pure };
@@ -188,8 +191,8 @@ impl Endowed {
         let whole = *part == Exact::from_f64(1.0)?;
         Ok(Some(Best { value, mode, room, delta_of_each, stated, reserved, whole }))
     }
-    /// Return about the least factor by which all wanted errors must be multiplied so that their
-    /// losses fit a room.
+    /// Return about the least factor by which all wanted errors must be multiplied so that the
+    /// losses of the questions fit a room.
     pub(super) fn stretch(&self, items: &[Item]) -> Result<f64> {
         let demands = self.demands(items);
         let mut least = f64::INFINITY;

@@ -15,18 +15,17 @@ use super::drafted::{Drafted, Ready, Units};
 use super::solver::Item;
 use super::{Goal, Setting};
 
-/// A function that makes the draft of a question. The input is the keys that were found, with their
-/// counts.
+/// A function that makes the draft of a question about groups. The input is the keys that were
+/// found, with their counts.
 pub(crate) type OfKeys<'c, MO, TO> =
     Box<dyn Fn(&HashMap<String, i64>) -> Result<Draft<'c, MO, TO>> + 'c>;
 
 /// A question about groups whose keys are not known yet.
 ///
-/// The question is charged before the keys are known, and its noise is fixed at that time. By
-/// parallel composition, the charged cost is at least the cost for any number of groups, and does
-/// not depend on the keys.
-/// Releases of a plan compose adaptively, so the question may depend on the keys that were released
-/// before.
+/// The question is charged before the keys are known, and its noise is fixed at that time. The
+/// charged cost does not depend on the keys, and is an upper bound on the cost for any number of
+/// groups (see the proof of `Grouping::of_nothing`). The releases of a plan compose adaptively, so
+/// this question may depend on the keys that were released before.
 pub(crate) struct Late<'c, MO: Accounted, TO: Carrier> {
     /// The same question about groups without rows. This draft determines the noise and the cost of
     /// the question.
@@ -73,8 +72,8 @@ impl<MO: Accounted, TO: Carrier> Drafted<MO> for Late<'_, MO, TO> {
     ) -> Result<Box<dyn Any + Send>> {
         let found: &Answer<MO, HashMap<String, i64>> = found.downcast_ref().ok_or_else(another)?;
         if found.value.is_empty() {
-            // There are no groups. Run the release about groups without rows. Its answer is not
-            // used.
+            // There are no groups. Run the release about groups without rows, because the plan
+            // needs an answer. The rows of the answer about groups do not use it.
             return self.rehearsed.ready(setting, delta, stated)?.run();
         }
         let draft = (self.of)(&found.value)?;

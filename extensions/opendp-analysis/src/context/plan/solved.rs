@@ -20,10 +20,11 @@ pub struct Solved<'c, MO: Accounted> {
     pub(super) settings: Vec<Setting>,
     /// The delta of each threshold.
     pub(super) delta: Exact,
-    /// The delta for which the epsilon of Gaussian noise is computed.
+    /// The delta at which the epsilon of Gaussian or Gumbel noise is stated.
     pub(super) stated: f64,
     pub(super) reserved: Option<Reserve>,
-    /// Whether some of the budget may be left after the plan.
+    /// Whether all questions have wanted accuracies, so that some of the budget can be left after
+    /// the plan.
     pub(super) spares: bool,
     pub(super) stretched: f64,
 }
@@ -35,11 +36,12 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
     pub fn scale<TO>(&self, asked: Asked<TO>) -> Result<f64> {
         Ok(self.at(asked.place_in(self.number)?)?.1.scale.value())
     }
-    /// Return a bound on the distance between an answer and the true answer. The bound holds except
-    /// with probability [`Context::ALPHA`].
+    /// Return a bound on the distance between the answer to a question and the true answer. The
+    /// bound holds except with probability [`Context::ALPHA`].
     ///
     /// # Errors
-    /// The errors of [`Question::accuracy`](super::super::Question::accuracy).
+    /// `Argument` when the question is of another plan; the errors of
+    /// [`Question::accuracy`](super::super::Question::accuracy).
     pub fn accuracy<TO>(&self, asked: Asked<TO>) -> Result<f64> {
         let (draft, setting) = self.at(asked.place_in(self.number)?)?;
         draft.ready(*setting, &self.delta, self.stated)?.accuracy()
@@ -53,8 +55,8 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         let (draft, setting) = self.at(asked.place_in(self.number)?)?;
         Ok(draft.ready(*setting, &self.delta, self.stated)?.threshold())
     }
-    /// Return the factor by which wanted accuracies were multiplied. The factor is 1 if no wanted
-    /// accuracy had to be changed.
+    /// Return the factor by which [`stretch`](super::Plan::stretch) multiplied the wanted
+    /// accuracies. The factor is 1 if no wanted accuracy had to be changed.
     pub fn stretched(&self) -> f64 {
         self.stretched
     }
@@ -74,7 +76,8 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         }
         Ok(Answers::new(self.number, answers))
     }
-    /// Answer a question that was charged. `earlier` contains the answers to all earlier questions.
+    /// Answer a question that was charged. `earlier` contains the answers to all earlier questions
+    /// of the plan.
     fn answer(
         &self,
         place: usize,
@@ -88,9 +91,9 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         let noise = (*setting, &self.delta, self.stated);
         draft.answer(noise, &**found, question.cost())
     }
-    /// Spend the cost of all answers, but release nothing. This function is for rehearsals. In a
-    /// rehearsal, ask all questions in a separate context, and call this function instead of
-    /// `release`. So you learn the noise of all questions before you release an answer.
+    /// Spend the cost of all answers, but release nothing. This function is for rehearsals: ask all
+    /// questions in a separate context, and call this function instead of `release`. You then know
+    /// the noise of all questions before you release an answer.
     ///
     /// # Errors
     /// The errors of [`release`](Solved::release).
@@ -98,6 +101,9 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         self.pay().map(drop)
     }
     /// Describe the noise of each question. Bounds on errors hold except with probability `alpha`.
+    ///
+    /// # Errors
+    /// The errors of the search for thresholds.
     pub fn noises(&self, alpha: f64) -> Result<Vec<Noised>> {
         let mut all = Vec::with_capacity(self.drafts.len());
         for (draft, setting) in self.drafts.iter().zip(&self.settings) {
@@ -112,8 +118,8 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         let costs: Vec<_> = ready.iter().map(|question| question.cost()).collect();
         // If some budget can be left after the plan, first try to charge without a reserve. A
         // reserve replaces the filters of the account, which bound the composed loss in several
-        // ways. Without a reserve, the account keeps these filters, and they admit all kinds of
-        // later questions.
+        // ways. Without a reserve, the account keeps these filters, which admit all kinds of later
+        // questions.
         let reserved = self.reserved.as_ref();
         let ways: &[_] = match reserved {
             Some(_) if !self.spares => &[reserved],

@@ -1,7 +1,7 @@
-//! The scales of several questions, solved jointly.
+//! The search for the scales of several questions together.
 //!
-//! The room of a plan consists of two limits: the largest total of pure losses, and the largest
-//! total of `mu^2`, that the plan may spend.
+//! The room of a plan has two limits. The first limit is for the sum of pure losses. The second
+//! limit is for the sum of the `mu^2` of Gaussian noise.
 //!
 //! All numbers here are approximate. The account checks the exact losses when it admits releases.
 
@@ -11,17 +11,17 @@ use opendp_measurements::accounting::joined_mu;
 /// A mechanism with a pure loss `e` is also `mu`-GDP. The least such `mu` depends on `e`. The ratio
 /// of this `mu` to `e` is at most `sqrt(pi / 2)`.
 const MU_OF_PURE: f64 = 1.253_314_137_315_500_3;
-/// This factor keeps a small part of each room free, so that losses still fit after they are
-/// rounded up.
+/// Each room is divided by this factor before it is used, so that the losses still fit after they
+/// are rounded up.
 const ROOM: f64 = 1.0 + 1e-8;
-/// Many values are tried for the part of epsilon that pure losses get. This constant is the number
-/// of steps from the first of these values to the last.
+/// The search tries many values for the part of epsilon that pure losses get: one more than this
+/// number.
 const TRIALS: u32 = 512;
 /// The number of intervals into which epsilon is divided. The ends of the intervals are called
 /// nodes. The room for Gaussian noise is computed at the nodes, and interpolated between them.
 const NODES: u32 = 12;
 
-/// One kind of noise for a question.
+/// One kind of noise for a question, with the numbers that the search needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way {
     /// The product of the loss and the noise scale. The loss is an epsilon, a `mu`, or the square
@@ -55,11 +55,11 @@ pub(super) struct Mode {
     pub(super) gaussian: bool,
     /// Whether choices get Gumbel noise if Gumbel noise is possible.
     pub(super) gumbel: bool,
-    /// Whether a pure loss is charged to the room for `mu^2`. The charge is the `mu^2` that the
-    /// pure loss implies.
+    /// Whether a pure loss is charged to the room for `mu^2`. The charge for a pure loss `e` is
+    /// `(MU_OF_PURE * e)^2`.
     pub(super) by_mu: bool,
 }
-/// The sums from which the noise is computed. Each question adds to one of these sums. For
+/// The sums from which the noise is computed. Each question adds to exactly one of these sums. For
 /// questions with wanted accuracies, `pure` is the sum of the pure losses, and `square` is the sum
 /// of the `mu^2`. For questions with weights, `pure_weight` is the sum of the third roots of `c`,
 /// and `square_weight` is the sum of the square roots of `c`. The number `c` is defined in
@@ -72,7 +72,8 @@ pub(super) struct Demand {
     square_weight: f64,
 }
 impl Mode {
-    /// Return the modes to try for the given questions.
+    /// Return the modes to try for the given questions. If no question is a choice that can have
+    /// Gumbel noise, all modes have `gumbel: false`.
     pub(super) fn all(items: &[Item]) -> impl Iterator<Item = Mode> + use<> {
         let choices = items.iter().any(|item| item.choice && item.gaussian.is_some());
         let both = [true, false];
@@ -98,7 +99,7 @@ impl Mode {
             (_, way) => way.map(|way| (way, false)),
         }
     }
-    /// Add up the demands of the questions.
+    /// Add up the demands of the questions. Return `None` if a question has no possible noise.
     pub(super) fn demand(self, items: &[Item]) -> Option<Demand> {
         let mut all = Demand::default();
         for item in items {
@@ -154,8 +155,8 @@ impl Demand {
         let square = part(self.square, self.square_weight, room.square, 1)?;
         Some((pure.0 + square.0, pure.1.max(square.1)))
     }
-    /// Return the least factor by which all wanted errors must be multiplied so that their losses
-    /// fit the room.
+    /// Return the least factor by which all wanted errors must be multiplied so that the losses of
+    /// the questions fit the room.
     pub(super) fn stretch(&self, room: Endowment) -> f64 {
         let pure = if self.pure == 0.0 { 0.0 } else { self.pure / room.pure };
         let square = if self.square == 0.0 { 0.0 } else { (self.square / room.square).sqrt() };
@@ -173,7 +174,7 @@ fn third(x: f64) -> f64 {
     if !(0.0 < x && x.is_finite()) {
         return x;
     }
-    // A third of the exponent gives a first value within a factor of 2 of the root.
+    // A third of the exponent of `x` gives a first value within a factor of 2 of the root.
     let mut root = f64::from_bits(x.to_bits() / 3 + (0x3ff << 52) / 3 * 2);
     for _ in 0..40 {
         let next = (2.0 * root + x / (root * root)) / 3.0;
@@ -204,8 +205,7 @@ impl Frontier {
         let nodes = (0..=count).map(node).collect::<Result<_>>()?;
         Ok(Frontier { epsilon, nodes })
     }
-    /// Try many values for the part of epsilon that pure losses get. Return the room for each
-    /// value.
+    /// Return the room for each tried value of the part of epsilon that pure losses get.
     pub(super) fn trials(&self) -> impl Iterator<Item = Endowment> + '_ {
         let ends = self.nodes.len() == 2;
         (0..=TRIALS).filter(move |k| !ends || [0, TRIALS].contains(k)).map(|k| {

@@ -30,8 +30,9 @@ fn income<MO: Accounted>(context: &Context<MO>, upper: f64) -> Rows<'_, MO, f64>
 fn count<MO: Accounted>(context: &Context<MO>) -> Statistic<'_, MO, i64> {
     context.query().count()
 }
-/// Minimise a function of shares that add up to 1. In each step, move a part of one share to some
-/// other share. The moved parts become smaller and smaller.
+/// Minimise a function of shares that add up to 1. In each step, move a part of one share to
+/// another share, if the value becomes smaller. If no step makes the value smaller, halve the part.
+/// Return the least value and its shares.
 fn minimise(count: usize, value: impl Fn(&[f64]) -> f64) -> (f64, Vec<f64>) {
     let mut shares = vec![1.0 / count as f64; count];
     let mut best = value(&shares);
@@ -100,8 +101,8 @@ fn weighted_sums_under_a_rho_are_as_good_as_an_independent_optimum() {
         (0..4).map(|i| WEIGHTS[i] * scale(i).powi(2)).sum()
     };
     let found = value(&|i| solved.scale(asked[i]).unwrap());
-    // A person has two rows, each at most the bound `b`. For noise of scale `sigma`, rho = (2 b /
-    // sigma)^2 / 2.
+    // A person has two rows. Each row is at most the bound `b`, so a sum changes by at most `2 b`.
+    // For noise of scale `sigma`, `rho` is `(2 b / sigma)^2 / 2`.
     let (best, _) = minimise(4, |shares| value(&|i| 2.0 * BOUNDS[i] / (0.6 * shares[i]).sqrt()));
     assert!(found < best * 1.01 && best < found * 1.001, "{found} {best}");
     solved.release().unwrap();
@@ -143,8 +144,8 @@ fn gaussian_sums_and_medians_are_as_good_as_an_independent_optimum() {
             if gaussian { solved.accuracy(counts[0]) } else { solved.accuracy(medians[0]) }.unwrap()
         };
         let found = squares(&error);
-        // A person has two rows, so a count changes by 2. A median costs an epsilon of 2 / scale,
-        // and its error is scale ln(100 / 0.05).
+        // A person has two rows, so a count changes by 2. A median costs an epsilon of `2 / scale`.
+        // Its error is at most `scale ln(100 / 0.05)`, except with probability 0.05.
         let pure = (100.0_f64 / 0.05).ln() * 2.0;
         let best = (1..100).map(|percent| {
             let epsilon = f64::from(percent) / 100.0;
@@ -154,8 +155,8 @@ fn gaussian_sums_and_medians_are_as_good_as_an_independent_optimum() {
             })
         });
         let best = best.fold(f64::INFINITY, f64::min);
-        // It can also be best if all questions get noise with a pure loss: Laplace noise for
-        // counts, and exponential noise for medians.
+        // Also compute the best division if all questions get noise with a pure loss: Laplace noise
+        // for counts, and exponential noise for medians.
         let laplace = |e: f64| squares(&|g| if g { 2.0 * 3.0 / e } else { pure / e });
         let all = (1..1000).map(|k| {
             let counts = f64::from(k) / 1000.0;
@@ -165,7 +166,8 @@ fn gaussian_sums_and_medians_are_as_good_as_an_independent_optimum() {
         });
         let best = best.min(all.fold(f64::INFINITY, f64::min));
         assert!(best <= laplace(1.0 / f64::from(sums + 2)));
-        // Rounding changes a noisy count by at most half of a row.
+        // Rounding changes a noisy count by at most a half. The independent optimum has no
+        // rounding, so subtract a bound on the effect of rounding.
         let rounding = 2.0 * found.sqrt() * f64::from(sums).sqrt();
         assert!(found - rounding < best * 1.01, "{sums}: {found} {best}");
         solved.release().unwrap();
@@ -274,7 +276,8 @@ fn a_plan_leaves_what_it_does_not_need_and_takes_the_share_of_its_questions() {
     let mut plan = context.plan();
     plan.ask(count(&context), Goal::Within(100.0)).unwrap();
     plan.solve().unwrap().release().unwrap();
-    // After the plan, all kinds of questions are still possible.
+    // After the plan, most of the budget is left, and a question with Laplace noise is still
+    // possible.
     assert!(0.8 < context.remaining().unwrap().0);
     let rest = Budget::epsilon_delta(0.8, 1e-7).unwrap();
     context.query().spending(rest).count().laplace().unwrap().release().unwrap();
@@ -373,8 +376,8 @@ mod choices;
 mod integers;
 mod keys;
 mod refusals;
-/// In both plans, the first question has an `i64` answer. So only the plan numbers in the two
-/// handles differ.
+/// Check that a plan refuses the handle of another plan. In both plans, the first question has an
+/// `i64` answer. So only the plan numbers in the two handles differ.
 #[test]
 fn a_question_of_another_plan_has_no_answer() {
     let context = open(Budget::epsilon(8.0), Split::as_you_go());

@@ -1,5 +1,5 @@
-//! Less noise for a plan that takes the whole budget. The account composes the distributions of the
-//! plan's losses.
+//! Less noise for a plan that takes the whole budget. This is possible because the account composes
+//! the distributions of the plan's losses.
 
 use opendp_core::Result;
 use opendp_core::arith::Exact;
@@ -10,26 +10,26 @@ use super::super::Accounted;
 use super::endowed::Best;
 use super::{Plan, Setting};
 
-/// The largest number of different losses in a plan whose noise is reduced. The more different
-/// losses there are, the longer the composition takes.
+/// The largest number of different losses in a plan whose noise is reduced. With more different
+/// losses, the composition takes longer.
 const MOST_PAIRS: usize = 16;
 /// Noise is changed only if the sum of squared errors becomes smaller by at least this fraction.
 const GAIN: f64 = 1e-5;
-/// The noise of each release is larger than the noise of its share by this factor. So each loss
-/// fits its share even after the loss is rounded up.
+/// The noise scale of each release is larger than the scale that its share admits, by this factor.
+/// So each loss fits its share even after the loss is rounded up.
 const SLACK: f64 = 1.0 + 1e-9;
-/// The mean square error of rounding to an integer.
+/// The mean square error of rounding a number to an integer.
 const ROUNDING: f64 = 1.0 / 12.0;
 
 /// The noise of all questions, and the share of each release: a pair of distributions.
 type Tightened = (Vec<Setting>, Vec<SharePair>);
 
 impl<MO: Accounted> Plan<'_, MO> {
-    /// Divide all noise by one factor, so that the pairs of all releases compose to the whole
-    /// budget. Each pair consists of two distributions, and dominates its release. Return the new
-    /// noise and the pairs. Return `None` if the plan does not take the whole budget, or if the
-    /// errors do not become smaller. Also return `None` if a question has a wanted accuracy or a
-    /// threshold, or if there are more than `MOST_PAIRS` different losses.
+    /// Divide all noise scales by one factor, so that the composition of the pairs of all releases
+    /// uses the whole budget. Each pair consists of two distributions, and dominates its release.
+    /// Return the new noise and the pairs. Return `None` if the plan does not take the whole
+    /// budget, or if the errors do not become smaller. Also return `None` if a question has a
+    /// wanted accuracy or a threshold, or if there are more than `MOST_PAIRS` different losses.
     ///
     /// The releases of a plan are fixed before the first answer, so their pairs compose. There is
     /// no earlier release that the plan could depend on.
@@ -46,7 +46,7 @@ impl<MO: Accounted> Plan<'_, MO> {
         };
         let whole = (epsilon, delta);
         // If all noise is Gaussian noise on numbers, the filter of `best` already charges the exact
-        // loss, so the noise cannot be divided.
+        // loss, so this noise cannot be reduced.
         let mut drafts = self.items.iter().zip(settings);
         let found = match drafts.all(|(item, setting)| setting.gaussian && !item.choice) {
             true => None,
@@ -54,9 +54,9 @@ impl<MO: Accounted> Plan<'_, MO> {
         };
         let now = found.as_ref().map_or(settings, |(settings, _)| settings);
         let discrete = self.discrete(now)?;
-        // At the same scale, discrete noise has a larger loss than continuous noise. So it needs a
-        // larger scale for the same loss. If its errors are not smaller even at the same scale,
-        // skip the discrete noise.
+        // At the same scale, discrete noise has a larger loss than continuous noise. So discrete
+        // noise needs a larger scale for the same loss. If the errors of discrete noise are not
+        // smaller even at the same scale, do not try discrete noise.
         if self.gains(now, &discrete)?
             && let Some(better) = self.better(now, best, &discrete, whole)?
         {
@@ -64,11 +64,13 @@ impl<MO: Accounted> Plan<'_, MO> {
         }
         Ok(found)
     }
-    /// Return whether the noise `other` has smaller errors than the noise `now`.
+    /// Return whether the noise `other` has smaller errors than the noise `now`, by at least the
+    /// fraction `GAIN`.
     fn gains(&self, now: &[Setting], other: &[Setting]) -> Result<bool> {
         Ok(self.error(other)? < self.error(now)? * (1.0 - GAIN))
     }
-    /// Divide the noise of `settings` by one factor, if the result has smaller errors than `now`.
+    /// Divide the noise scales of `settings` by one factor, and return the result and its shares.
+    /// Return `None` if the result does not have smaller errors than `now`.
     fn better(
         &self,
         now: &[Setting],
@@ -106,7 +108,8 @@ impl<MO: Accounted> Plan<'_, MO> {
         }
         Ok(total)
     }
-    /// Divide all noise by one factor, so that the composition of the pairs meets the budget.
+    /// Divide all noise scales by one factor, so that the composition of the pairs uses the whole
+    /// budget. Return `None` if there are more than `MOST_PAIRS` different pairs.
     fn divided(
         &self,
         best: &Best,
@@ -129,7 +132,8 @@ impl<MO: Accounted> Plan<'_, MO> {
             Ok(Setting { scale, ..*setting })
         };
         let settings = settings.iter().map(less).collect::<Result<Vec<_>>>()?;
-        // A share for discrete noise admits only noise of the same scale, so use the new scale.
+        // A share for discrete noise admits only noise of the same scale. So the share for discrete
+        // noise is the pair at the new scale.
         let own = self.pairs(best, &settings)?;
         let shares = pairs.iter().zip(own).map(|(pair, own)| match own {
             SharePair::DiscreteGaussian { .. } => own,
@@ -138,7 +142,7 @@ impl<MO: Accounted> Plan<'_, MO> {
         let shares = shares.collect();
         Ok(Some((settings, shares)))
     }
-    /// Return the pairs of all releases.
+    /// Return the dominating pairs of all releases with the noise of `settings`.
     fn pairs(&self, best: &Best, settings: &[Setting]) -> Result<Vec<SharePair>> {
         let drafts = self.drafts.iter().zip(settings);
         drafts

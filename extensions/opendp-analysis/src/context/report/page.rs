@@ -7,8 +7,8 @@ use super::{Entry, ErrorIn, Report, short};
 use crate::context::Accounted;
 
 impl<MO: Accounted> Report<MO> {
-    /// Make a page of the spent budget. Add sections to the page, such as charts of answers. Write
-    /// the page with [`Page::to_html`].
+    /// Make a page that shows the releases and the spent budget. The caller can add sections to the
+    /// page, such as charts of answers. [`Page::to_html`] writes the page.
     pub fn to_page(&self) -> Page {
         let left = self.left.iter().map(Exact::to_f64_down);
         let left: Vec<String> = MO::PARTS
@@ -29,7 +29,8 @@ impl<MO: Accounted> Report<MO> {
             .with(budget)
             .with(releases)
     }
-    /// Write the report as one HTML file, without answers. The file needs no network and no script.
+    /// Write the report as the text of one HTML file. The file contains no answers, no script, and
+    /// nothing that a browser must load.
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -43,7 +44,7 @@ impl<MO: Accounted> Report<MO> {
     pub fn to_html(&self) -> String {
         self.to_page().to_html()
     }
-    /// Return the spent amount for each part of the budget.
+    /// Return the spent and the remaining amount of each part of the budget.
     fn accounts(&self) -> Vec<Account> {
         let part = |(place, part): (usize, &&str)| {
             let part_of =

@@ -1,5 +1,5 @@
-//! Sums of signed distances from the middle of bounds. Means are computed from these sums if the
-//! number of rows is private.
+//! Sums of signed distances from the middle of bounds. If the number of rows is private, a mean can
+//! be computed from this sum and a count.
 
 use opendp_core::{
     AtomDomain, Bounds, Function, MaxDivergence, Result, Space, StabilityMap, VectorDomain,
@@ -18,8 +18,8 @@ use super::Rows;
 /// Suppose that the number of rows is private. Then a mean is a quotient of a noisy sum and a noisy
 /// count. One row changes a sum of numbers from `lower` to `upper` by at most the larger magnitude
 /// of the two bounds. One row changes a sum of distances from the middle by at most about half of
-/// `upper - lower`. So the noise of the sum of distances is usually smaller. The middle is public,
-/// and is added to the quotient.
+/// `upper - lower`. So the noise of the sum of distances usually has a smaller scale. The middle is
+/// public, and is added to the quotient.
 ///
 /// ```
 /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -30,7 +30,7 @@ use super::Rows;
 /// let centre = Centre::of(0.0, 100.0)?;
 /// let ages = context.query().column("age").impute(40.0);
 /// let sum = ages.sum_around(&centre).laplace()?;
-/// assert_eq!(sum.scale(), 100.0); // half of the width, over an epsilon of one half
+/// assert_eq!(sum.scale(), 100.0); // half of the width of the bounds, divided by an epsilon of 1/2
 /// let sum = sum.release()?;
 /// let count = context.query().count().laplace()?.release()?;
 /// let (mean, (low, high)) = centre.mean(&sum.estimate()?, &count.estimate()?, 0.05)?;
@@ -47,8 +47,9 @@ impl Centre {
     pub fn of(lower: f64, upper: f64) -> Result<Self> {
         Moments::new((lower, upper), true).map(Centre)
     }
-    /// Compute the mean and its interval from two estimates: a sum of distances, and a count. The
-    /// interval contains the true mean of the clamped rows except with probability `alpha`.
+    /// Compute the mean and its interval from two estimates: the sum of
+    /// [`sum_around`](Rows::sum_around), and a count. The interval contains the true mean of the
+    /// clamped rows except with probability `alpha`.
     ///
     /// # Errors
     /// `InvalidDistance` when `alpha` is not in `(0, 1]`.
@@ -59,7 +60,7 @@ impl Centre {
     /// Find a goal for [`sum_around`](Rows::sum_around) in a [`Plan`](crate::context::Plan), after
     /// the count was released. If there is at least one row, then with this goal the
     /// [mean](Centre::mean) is within `error` of the true mean, except with probability
-    /// [`Context::ALPHA`]. This claim accounts for the error of the count, too.
+    /// [`Context::ALPHA`]. This bound accounts for the error of the count, too.
     ///
     /// # Errors
     /// `Argument` when the error of the count is too large.
@@ -90,7 +91,7 @@ where
         rows.number("sum", total)
     }
 }
-/// Subtract the centre from each row.
+/// Make the transformation that subtracts the centre from each row.
 ///
 /// # Proof
 /// The function acts on each row alone, so the distance between two vectors of rows does not grow.

@@ -33,17 +33,17 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     }
     /// Choose the candidates nearest to several quantiles, in increasing order, in one release.
     ///
-    /// If there are three or more quantiles, the middle quantile is chosen first. This choice
-    /// divides the rows into two parts, and the other quantiles are chosen in these parts in the
-    /// same way. So nine quantiles cost as much as four choices. See
-    /// [`make_private_quantiles`](crate::make_private_quantiles). The stated scale of the noise is
-    /// the scale for a median. The accuracy bounds the distance in ranks between a quantile and the
-    /// rows that its candidate represents. A candidate represents the rows that are equal to it. On
-    /// each side, it also represents half of the rows up to the next candidate, or all rows if
-    /// there is no other candidate on this side. If values are repeated, the distance can exceed
-    /// the accuracy. Each level of choices then increases the distance by at most 1/32 of the rows
-    /// that one candidate represents. If there are more than 1024 candidates, each level increases
-    /// it by at most 1/4 of these rows.
+    /// If there are three or more quantiles,
+    /// [`make_private_quantiles`](crate::make_private_quantiles) chooses them. It chooses the
+    /// middle quantile first. This choice divides the rows into two parts, and the other quantiles
+    /// are chosen in these parts in the same way. So the cost of nine quantiles is the cost of four
+    /// choices. The stated scale of the noise is the scale for a median. The accuracy bounds the
+    /// distance in ranks between a quantile and the rows that its candidate represents. A candidate
+    /// represents the rows that are equal to it. On each side, it also represents half of the rows
+    /// up to the next candidate, or all rows if there is no other candidate on this side. If a
+    /// candidate represents many rows, the distance can exceed the accuracy. Each level of choices
+    /// adds at most 1/32 of the rows that one candidate represents to the distance. If there are
+    /// more than 1024 candidates, each level adds at most 1/4 of these rows.
     pub fn quantiles(self, alphas: &[f64], candidates: Vec<T>) -> Choice<'c, MO, Vec<T>>
     where
         T: Number,
@@ -53,8 +53,9 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         let other = several_of(alphas.to_vec(), candidates.clone());
         self.ranks(&what, (bound, alphas.len()), several_of(alphas.to_vec(), candidates), other)
     }
-    /// Choose candidates by their ranks. `make` adds the noise of the base measure, and `gumbel`
-    /// adds Gumbel noise. Only a budget with a delta pays for Gumbel noise.
+    /// Make a choice of candidates by their ranks. `make` makes the measurement with the noise of
+    /// the base measure. `gumbel` makes the measurement with Gumbel noise under an epsilon and a
+    /// delta.
     fn ranks<TO: Carrier>(
         self,
         what: &str,
@@ -96,7 +97,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         }
         Ok(chain.clone())
     }
-    /// Choose the median among public candidates.
+    /// Choose the candidate nearest in rank to the median. The candidates are public.
     pub fn median(self, candidates: Vec<T>) -> Choice<'c, MO, T>
     where
         T: Number,
@@ -106,7 +107,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
 }
 /// A measurement that chooses candidates by Gumbel noise.
 type Chosen<T, TO> = OfColumn<T, ZeroConcentratedDivergence, TO>;
-/// Make the choice of one quantile.
+/// Return the function that makes the measurement of one quantile at a noise scale.
 fn one_of<T: Atom + Number, MB: SelectionMeasure + Default>(
     alpha: f64,
     candidates: Arc<Vec<T>>,
@@ -116,7 +117,8 @@ fn one_of<T: Atom + Number, MB: SelectionMeasure + Default>(
         make_private_quantile(rows, measure, candidates, Alpha::new(alpha)?, scale)
     }
 }
-/// Make the choices of several quantiles, in increasing order.
+/// Return the function that makes the measurement of several quantiles at a noise scale. The chosen
+/// candidates are in increasing order.
 fn several_of<T: Atom + Number, MB: SelectionMeasure + Default>(
     alphas: Vec<f64>,
     candidates: Arc<Vec<T>>,

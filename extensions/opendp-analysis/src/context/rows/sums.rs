@@ -12,14 +12,14 @@ use super::super::chain::{Column, ColumnSpace, OfRows};
 /// A type of numbers whose sums a context releases.
 ///
 /// Integers of fewer than 64 bits are added as `i64`. In a type such as `i8`, the sum of a few
-/// hundred rows can exceed the largest number of the type. `make_sum` would then return this
-/// largest number instead of the sum, and the interval of the answer would not account for the
-/// difference.
+/// hundred rows can exceed the largest number of the type. For rows of this type, `make_sum` would
+/// return the largest number instead of the sum, and the interval of the answer would not account
+/// for the difference.
 #[diagnostic::on_unimplemented(message = "a context releases no sums of `{Self}`")]
 pub trait Summed: Atom {
     /// The type of the sum.
     type Sum: Atom + Number + Distance;
-    /// Build the sum of bounded rows.
+    /// Make the transformation that sums bounded rows.
     ///
     /// # Errors
     /// The errors of [`make_sum`].
@@ -54,7 +54,7 @@ macro_rules! narrow {
 }
 narrow!(i8 i16 i32 u8 u16 u32);
 
-/// Convert each row to `i64`.
+/// Make the transformation that converts each row to `i64`.
 ///
 /// # Proof
 /// The function acts on each row alone, so distances do not grow. Each row and each bound keeps its

@@ -1,4 +1,5 @@
-//! Check that intervals contain the truth with the stated probability.
+//! Check that errors exceed their bounds, and intervals miss the truth, with at most the stated
+//! probability.
 
 use super::*;
 
@@ -14,7 +15,7 @@ fn accuracy_is_kept_as_often_as_promised() {
         };
         (0..4000).filter(miss).count()
     };
-    // At most 400 misses are expected. Six standard deviations are 114.
+    // Of 4000 draws, at most 400 are expected to miss. Six standard deviations are 114.
     assert!(missed(bound) < 514);
     assert!(514 < missed(bound / 2.0), "the control: half of the bound is not enough");
     let candidates: Vec<i64> = (0..100).collect();
@@ -34,7 +35,8 @@ fn accuracy_is_kept_as_often_as_promised() {
 #[test]
 fn chosen_categories_are_as_good_as_promised() {
     // Two categories have ten rows, and the others have none. So the count of a wrong choice is ten
-    // below the best count.
+    // below the count of a category with rows. If the bound is below ten, a wrong choice misses the
+    // bound.
     let categories = || [5, 6].into_iter().chain(100..118).collect::<Vec<i64>>();
     fn look<MO: Accounted>(budget: Budget<MO>, categories: Vec<i64>) -> (f64, usize) {
         let context = context(Ok(budget), Split::evenly(1));
@@ -71,7 +73,8 @@ fn what_is_computed_from_answers_has_an_interval() {
     let adults = Estimate::sum(&cells[18..100]).unwrap();
     let (low, high) = adults.interval(1e-9).unwrap();
     assert!(low <= 820.0 && 820.0 <= high);
-    // The bound on the error of the sum is far below the sum of the bounds for the 82 single cells.
+    // The bound on the error of the sum is below 0.3 times the sum of the bounds for the 82 single
+    // cells.
     let single = cells[20].accuracy(0.05).unwrap();
     assert!(adults.accuracy(0.05).unwrap() < 0.3 * 82.0 * single);
     assert_eq!(single, answer.accuracy.unwrap());

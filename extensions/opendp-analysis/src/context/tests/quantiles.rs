@@ -7,10 +7,9 @@ fn several_quantiles_are_one_release_that_costs_what_they_cost_apart() {
     let context = pure(1.0, 1);
     let ages = || context.query().column::<i64>("age");
     let three = ages().quantiles(&[0.25, 0.5, 0.75], (0..100).collect()).choose().unwrap();
-    // There are two levels of choices. On each level, each of a person's four rows changes a score
-    // by at most a half, upwards or downwards. So the range of the changes is at most 4, and the
-    // loss of a level is at most `4 / scale`. Here `scale` is the stated scale: the scale for a
-    // median.
+    // There are two levels of choices. On each level, each of a person's four rows increases or
+    // decreases a score by at most a half. So the range of the changes is at most 4, and the loss
+    // of a level is at most `4 / scale`. Here `scale` is the stated scale: the scale for a median.
     let loss = |scale: f64| 4.0 * 2.0 / scale;
     assert!((three.loss().unwrap() / loss(three.scale()) - 1.0).abs() < 1e-9);
     assert!(three.accuracy(0.05).unwrap() > three.scale() * 2.0 * (300.0_f64 / 0.05).ln());
@@ -34,9 +33,9 @@ fn several_quantiles_are_one_release_that_costs_what_they_cost_apart() {
 fn ages_of<MO: Accounted>(context: &Context<MO>) -> Rows<'_, MO, i64> {
     context.query().column("age")
 }
-/// Return the range of the losses of a median. One person has one row. This row changes the
-/// distance between the rank of a candidate and the middle rank by at most a half, upwards or
-/// downwards. So the range of these changes is at most 1.
+/// Return the range of the losses of a median, for a person with one row. This row increases or
+/// decreases the distance between the rank of a candidate and the middle rank by at most a half. So
+/// the range of these changes is at most 1, and the range of the losses is at most `1 / scale`.
 fn range_of<MO: Accounted>(median: &Question<'_, MO, i64>) -> f64 {
     1.0 / median.scale()
 }
@@ -61,7 +60,7 @@ fn many_quantiles_under_a_delta_take_gumbel_noise_and_stay_within_the_budget() {
         median.release().unwrap();
     }
     assert_eq!(choose().unwrap_err().kind(), "BudgetExceeded");
-    // This computation is independent of the account. The function `pair` returns a pair of
+    // Compose the choices without the account of the context. The function `pair` returns a pair of
     // distributions that dominates each choice with the given range.
     let pair = |range: f64| Arc::new(BoundedRangePair { epsilon: range });
     for range in &ranges {

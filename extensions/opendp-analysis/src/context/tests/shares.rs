@@ -45,7 +45,7 @@ fn tasks_of_a_thread_pool_ask_one_context() {
         pool.install(|| (0..QUESTIONS).into_par_iter().for_each(ask));
         sender.send(context.report().entries().len())
     });
-    // If there is a deadlock, the time limit makes the test fail.
+    // If the tasks deadlock, the time limit makes the test fail.
     assert_eq!(ended.recv_timeout(Duration::from_secs(120)).unwrap(), QUESTIONS);
 }
 #[test]
@@ -60,9 +60,9 @@ fn shares_of_all_kinds_use_the_whole_budget_and_no_more() {
         reference = match kind {
             Choices(1) => {
                 let answer = median(&context).unwrap().release().unwrap();
-                // A row changes the distance between the rank of a candidate and the middle rank by
-                // at most a half, upwards or downwards. So the range of these changes is at most 1,
-                // and the range of the losses is at most `1 / scale`.
+                // A row increases or decreases the distance between the rank of a candidate and the
+                // middle rank by at most a half. So the range of these changes is at most 1, and
+                // the range of the losses is at most `1 / scale`.
                 reference.with(Arc::new(BoundedRangePair { epsilon: 1.0 / answer.scale() }), 1)
             }
             Choices(_) => {
@@ -127,12 +127,12 @@ fn many_choices_and_sums_get_less_noise_than_by_filters() {
     let (fixed, filters) = (open(&[(ShareKind::Laplace, 1.0); 20]), even(20));
     let scale = |context: &Context<Loss>| incomes(context).sum().laplace().unwrap().scale();
     assert!(scale(&fixed) * 1.08 < scale(&filters));
-    // A hundred counts need only as much noise as one release of all counts.
+    // The noise of a hundred counts is the least noise for one release of all counts.
     let fixed = open(&[(ShareKind::Gaussian, 1.0); 100]);
     let scale = fixed.query().count().gaussian().unwrap().scale();
     let best = super::tight::least_sigma(100.0, 1.0, 1e-6);
     assert!(best <= scale * (1.0 + 1e-9) && scale < best * (1.0 + 3e-6), "{scale} {best}");
-    // Twice the weight gives half of the noise.
+    // Twice the weight gives half of the noise scale.
     let weighted = open(&[(ShareKind::Gaussian, 2.0), (ShareKind::Gaussian, 1.0)]);
     let first = weighted.query().count().gaussian().unwrap();
     let scale = first.scale();
@@ -143,7 +143,7 @@ fn many_choices_and_sums_get_less_noise_than_by_filters() {
 #[test]
 fn noise_whose_loss_is_not_within_the_share_is_refused() {
     let context = open(&[(ShareKind::Laplace, 1.0), (ShareKind::Gaussian, 1.0)]);
-    // A share for Laplace noise on floats admits only Laplace noise on floats. So the share refuses
+    // A share for Laplace noise on floats admits only Laplace noise on floats. So it refuses
     // Laplace noise on integers, Gaussian noise and choices.
     for refused in [
         refusal(context.query().count().laplace()),

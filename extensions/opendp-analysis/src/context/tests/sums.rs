@@ -23,7 +23,8 @@ fn the_sum_of_narrow_integers_can_exceed_their_type() {
     let rows = debts.query().spending(exact()).column::<i16>("number").clamp(-30_000, 0);
     assert_eq!(rows.sum().laplace().unwrap().release().unwrap().value, -30_000_000);
 }
-/// A noisy sum below 0 is released as 0. So if the true sums are 0, no error is negative.
+/// Check sums of unsigned integers. A noisy sum below 0 is released as 0. So if the true sums are
+/// 0, no error is negative, and errors do not cancel in a total.
 #[test]
 fn intervals_of_sums_of_unsigned_answers_include_the_errors_at_the_end_of_the_type() {
     let mut inside = 0;
@@ -39,8 +40,8 @@ fn intervals_of_sums_of_unsigned_answers_include_the_errors_at_the_end_of_the_ty
         let (low, high) = Estimate::sum(&sums).unwrap().interval(0.05).unwrap();
         inside += usize::from(low <= 0.0 && 0.0 <= high);
     }
-    // At least 19 of 20 intervals are expected to contain 0. Suppose that intervals did not include
-    // the error of replacing negative sums by 0. Then almost no interval would contain 0: the total
-    // of the 100 sums is about 500, and the bound on its error would be about 280.
+    // At least 19 of 20 intervals are expected to contain 0. The total of the 100 sums is about
+    // 500. If its interval did not include the error of replacing negative sums by 0, the bound on
+    // its error would be about 280. Then almost no interval would contain 0.
     assert!(12 <= inside, "{inside}");
 }

@@ -1,4 +1,4 @@
-//! Budgets of an epsilon and a delta compose tightly.
+//! Check that losses under an epsilon and a delta compose tightly.
 
 use opendp_measurements::accounting::{Account as Reference, GaussianPair, PrivatePair};
 
@@ -11,7 +11,8 @@ fn open(epsilon: f64, delta: f64, split: Result<Split>) -> Context<Loss> {
     let budget = Budget::epsilon_delta(epsilon, delta).unwrap();
     Context::new(table(), unit, budget, split.unwrap()).unwrap()
 }
-/// Find the least sigma of `count` counts by the formula of Balle and Wang (2018), in plain floats.
+/// Find the least noise scale of `count` counts by the formula of Balle and Wang (2018), in plain
+/// floats. One row changes each count by 1.
 pub(super) fn least_sigma(count: f64, epsilon: f64, delta: f64) -> f64 {
     // Compute the tail of the normal distribution by its continued fraction, or by the series
     // around 0.
@@ -38,8 +39,8 @@ pub(super) fn least_sigma(count: f64, epsilon: f64, delta: f64) -> f64 {
     }
     high
 }
-/// Compose the releases of a report in an account without filters. Return a lower bound on the
-/// delta at `epsilon`.
+/// Compose the releases of a report without the filters of the context's account. Return a lower
+/// bound on the delta at `epsilon`.
 fn composed(report: &Report<Loss>, epsilon: f64) -> f64 {
     let (mut account, mut delta) = (Reference::new(), 0.0);
     for entry in report.entries() {
@@ -88,7 +89,7 @@ fn a_hundred_counts_get_the_noise_of_their_composition_and_not_of_their_shares()
 #[test]
 fn a_thousand_questions_chosen_in_view_of_answers_are_within_a_twentieth_of_the_best_filter() {
     let context = open(1.0, 1e-6, Split::evenly(1000));
-    // The best filter for Gaussian noise adds up mu^2 (Smith, Thakurta 2022). Under every filter,
+    // The best filter for Gaussian noise adds up mu^2 (Smith, Thakurta 2022). With every filter,
     // the counts need at least the noise of one release of all counts.
     let best = least_sigma(1000.0, 1.0, 1e-6);
     let (mut low, mut high) = (0, 100);
@@ -183,8 +184,8 @@ fn amounts_spent_as_one_goes_fit_as_often_as_they_say() {
         ask(&context, 0.1, 1e-7).unwrap();
     }
     // The `mu` of each of the ten amounts is about a tenth of the `mu` of the budget. So the `mu^2`
-    // of each amount is about a hundredth of the `mu^2` of the budget. Together, the ten amounts
-    // spend about a tenth of the `mu^2` of the budget.
+    // of each amount is about a hundredth of the `mu^2` of the budget. The ten amounts together
+    // take about a tenth of the `mu^2` of the budget.
     let left = context.remaining().unwrap();
     assert!(0.0 < left.0 && left.0 < 0.97, "{left:?}");
     assert!(composed(&context.report(), 1.0) < 1e-6);
@@ -211,8 +212,8 @@ fn a_tight_account_is_carried_over_exactly() {
     assert_eq!(later.remaining().unwrap(), earlier.remaining().unwrap());
     let scale = |context: &Context<Loss>| context.query().count().gaussian().unwrap().scale();
     assert_eq!(scale(&later), scale(&earlier));
-    // Without mu, a release is charged for its epsilon and delta. This charge is larger than the
-    // charge with mu.
+    // Without its `mu`, the entry is charged for its epsilon and delta. The test requires only that
+    // this charge is not 0.
     let careful = open(1.0, 1e-6, Split::evenly(20));
     let mut entry = earlier.report().entries()[1].clone();
     entry.mu_squared = None;
@@ -232,7 +233,7 @@ fn the_report_shows_what_each_question_cost_and_the_total_of_all() {
     let (spent, left) = (&report.exact_total()[0].to_f64_up(), &report.left[0].to_f64_up());
     // Half of the `mu^2` of the budget is spent, and half is left. So the spent `mu` and the left
     // `mu` are each `sqrt(1 / 2)`, about 0.71, of the `mu` of the budget. Epsilon is almost
-    // proportional to `mu`.
+    // proportional to `mu`, so the spent epsilon and the left epsilon are about 0.7, too.
     assert!(0.6 < *spent && *spent < 0.75 && 0.6 < *left && *left < 0.75, "{spent} {left}");
     let pure = open(1.0, 1e-6, Split::evenly(2));
     pure.query().count().laplace().unwrap().release().unwrap();
@@ -294,7 +295,7 @@ fn a_hundred_medians_add_up_rho_and_get_less_noise_than_by_mu() {
     let one_more = context.query().count().gaussian();
     assert_eq!(one_more.unwrap_err().kind(), "BudgetExceeded");
     // The entries of a report restore the same charges. Entries of older versions have no `rho`.
-    // They are charged by `mu`, so fewer of them fit the budget.
+    // Those entries are charged by `mu`, so fewer of them fit the budget.
     let (same, older) = [(); 2].map(|()| open(1.0, 1e-6, Split::evenly(101))).into();
     for entry in report.entries() {
         same.carry_over(entry.clone()).unwrap();

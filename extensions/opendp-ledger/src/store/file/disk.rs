@@ -75,7 +75,7 @@ impl Disk {
         Ok(&self.file)
     }
     /// Wait while the file is empty. The file is empty for a moment while another process creates
-    /// it. If the file stays empty, return an error.
+    /// it. If the file stays empty for about 10 seconds, return an error.
     pub(super) fn wait_until_made(&mut self) -> Result<()> {
         for _ in 0..ATTEMPTS / 6 {
             if 0 < self.length()? {

@@ -18,7 +18,7 @@ pub(super) struct View {
     disk: Disk,
     header: Header,
     state: State,
-    /// The error of an earlier read of the lines, or of an earlier repair, if it failed.
+    /// The error of an earlier read of the lines or of an earlier repair, if one of them failed.
     failed: Option<Error>,
 }
 impl View {
@@ -115,8 +115,8 @@ impl View {
         }
         repaired
     }
-    /// Make the applied lines after the mark durable, cut off the rest of the file, and write the
-    /// mark.
+    /// Cut off the part of the file after the applied lines. If lines after the mark were applied,
+    /// make these lines durable, and then write the new mark.
     fn repair(&self, header: Header, disk: &mut Disk, from: u64, lines: &[u8]) -> Result<()> {
         disk.cut(from + lines.len() as u64)?;
         if lines.is_empty() {

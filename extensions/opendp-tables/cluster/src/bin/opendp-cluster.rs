@@ -80,7 +80,7 @@ struct Place {
     watch_input: bool,
 }
 impl Place {
-    /// Wait until the input ends if `watch_input` is set. Otherwise wait forever.
+    /// If `watch_input` is true, wait until the standard input ends. Otherwise, wait forever.
     async fn input_ends(&self) {
         if !self.watch_input {
             return std::future::pending().await;
@@ -212,7 +212,7 @@ fn main() -> ExitCode {
         }
     }
 }
-/// Print what a node does. The node continues if the output is closed.
+/// Print a line about a node. If the line cannot be printed, do nothing, so the node continues.
 fn say(text: &str) {
     let mut out = std::io::stdout();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());

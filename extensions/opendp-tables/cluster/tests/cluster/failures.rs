@@ -1,4 +1,5 @@
-//! Lost nodes lead to an error or a retry. The budget is spent at most once.
+//! After a node is lost, the query is an error, or other nodes compute its answer. In both cases, a
+//! budget in a ledger is charged at most once.
 
 use std::path::Path;
 use std::sync::mpsc::channel;
@@ -20,8 +21,8 @@ fn ask(session: &Session, id: &str) -> Result<Answer> {
 /// Write metadata with a ledger, and return the path of the file.
 fn durable(data: &Data, name: &str) -> std::path::PathBuf {
     let budget = format!("ledger = \"{name}.ledger\"\nname = \"survey\"");
-    // No individual has more rows than this limit. So no rows are chosen at random, and the answers
-    // of two sessions can be compared.
+    // No individual has more rows than this limit, so all rows are kept. With practically no noise,
+    // the answers of two sessions are equal.
     data.config(name, "people.csv", "{ id = \"pid\", max_rows = 1000 }", &budget)
 }
 fn left(config: &Path) -> String {
@@ -29,9 +30,10 @@ fn left(config: &Path) -> String {
 }
 const ALL: &str = "epsilon 10000000000000";
 /// The first digits of the budget that remains after one question. Other digits can follow, because
-/// the amount that a question spends is rounded.
+/// the cost of a question is rounded.
 const LESS: &str = "epsilon 9999000000000";
-/// Ask on a thread, and run a function as soon as an executor has intermediate results.
+/// Ask on a thread, and call `act` when an executor has intermediate results. The second argument
+/// of `act` is the index of this executor.
 fn meanwhile(
     nodes: &mut Nodes,
     config: &Path,

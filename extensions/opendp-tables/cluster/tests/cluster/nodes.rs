@@ -10,7 +10,7 @@ use std::time::Duration;
 use opendp_cluster::{Address, Cluster};
 use opendp_tables::Session;
 
-/// The longest time for a statement. After a lost node, Ballista can delay the result further.
+/// The longest time for a statement. It is long, because a lost node can delay the result.
 const LIMIT: Duration = Duration::from_secs(100);
 /// Only one cluster runs at a time, because the machine can be small.
 static ONE: Mutex<()> = Mutex::new(());
@@ -18,8 +18,8 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A node. It ends when it is dropped. If this process is killed, the input of the node ends, so
-/// the node also ends.
+/// A node. The node ends when this value is dropped. If the process of the tests is killed, the
+/// input of the node ends. Then the node also ends.
 pub(crate) struct Node {
     process: Child,
     /// The first line that the node printed.
@@ -124,7 +124,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     let below = |path: PathBuf| if path.is_dir() { files(&path) } else { vec![path] };
     entries.flat_map(|entry| below(entry.path())).collect()
 }
-/// Wait until `find` returns a value. The limit only ends a test that would hang.
+/// Wait until `find` returns a value. After about 300 s, panic, so that a test cannot hang.
 pub(crate) fn waited<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
     for _ in 0..6000 {
         if let Some(found) = find() {

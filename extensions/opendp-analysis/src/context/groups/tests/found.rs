@@ -104,14 +104,14 @@ fn without_a_key_of_many_people_there_are_no_rows_and_the_cost_is_the_same() {
     assert_eq!((none, all), (0, 1400));
     assert_eq!(spent, same);
 }
-/// The computed loss of several groups can exceed the loss of one group, for two reasons. Losses
-/// are rounded up. If there are too many ways to split a person's rows among the groups, the
-/// privacy map returns an upper bound. The charge is at least the computed loss of any number of
-/// groups.
+/// Check that the charge is at least the computed loss for every number of groups. The computed
+/// loss of several groups can exceed the loss of one group, for two reasons. First, losses are
+/// rounded up. Second, if there are too many ways to split a person's rows among the groups, the
+/// privacy map returns an upper bound.
 #[test]
 fn a_person_of_many_rows_is_charged_for_all_numbers_of_groups() {
-    // If the charge were the cost of one group, the answers would be refused for persons with 3, 7
-    // or 100 rows.
+    // If the charge were the cost of one group, the releases about six groups would be refused for
+    // persons with 3, 7 or 100 rows.
     for (rows, epsilon) in [(3, 0.9e6), (7, 1e6), (100, 1e7), (2_000, 1e8)] {
         let context = open(Budget::epsilon_delta(epsilon, 1e-6), rows);
         let answer = everything(&context, &["educ", "sex"]).release().unwrap();
@@ -133,8 +133,8 @@ fn the_noise_of_many_groups_is_the_noise_of_one() {
     for rows in [1, 3, 100, 1_000] {
         let (single, many) = (scale(1, rows), scale(27, rows));
         assert!((single / f64::from(rows) - 5.0).abs() < 1e-3, "{rows}: {single}");
-        // If a person can have more than 724 rows, the computed cost is an upper bound. It is at
-        // most 1/256 above the exact cost.
+        // If a person can have more than 724 rows, the computed cost is an upper bound. This upper
+        // bound is at most 1/256 above the exact cost.
         let factor = if rows < 725 { 1.000_001 } else { 1.004 };
         assert!(single <= many && many <= single * factor, "{rows}: {single} {many}");
     }
@@ -189,11 +189,11 @@ fn a_charge_pays_only_for_a_cost_that_is_not_larger_in_any_part() {
     assert!(charged.is_within(&charged) && normal("0.4", "0.009").is_within(&charged));
     assert!(!normal("0.6", "0.01").is_within(&charged));
     assert!(!normal("0.5", "0.011").is_within(&charged));
-    // A charge with a `mu` does not pay for a cost without a `mu`, and a charge without a `mu` does
-    // not pay for a cost with a `mu`.
+    // A charge with a `mu` is not enough for a cost without a `mu`. A charge without a `mu` is not
+    // enough for a cost with a `mu`.
     let plain = Cost { mu_squared: None, ..charged.clone() };
     assert!(plain.is_within(&plain) && !charged.is_within(&plain) && !plain.is_within(&charged));
-    // A charge pays for a cost only if the pair of the charge dominates the pair of the cost.
+    // A charge is enough for a cost only if the pair of the charge dominates the pair of the cost.
     let discrete = |square| Cost {
         pair: Some(SharePair::DiscreteGaussian { square, scale: 9.0 }),
         ..plain.clone()
@@ -222,7 +222,7 @@ fn a_question_that_is_refused_leaves_no_release_in_the_plan() {
     let people = plan.ask(context.query().count(), goal).unwrap();
     let educ = || context.query().group_by(["educ"]);
     // In each of these questions, the first release is valid: the counts, or the keys. A later
-    // release is an error.
+    // release of the question is not valid, so the whole question is refused.
     for wrong in [
         educ().keys("educ", [0, 1]).count().mean("city", BOUNDS),
         educ().find_keys().count().quantiles("years", &[0.5, 0.25], vec![1.0]),

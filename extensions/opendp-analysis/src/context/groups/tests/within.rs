@@ -15,7 +15,8 @@ where
     let groups = context.query().spending(share).group_by(["educ"]).keys("educ", [0, 1]);
     groups.others().count().release().unwrap()
 }
-/// Ask for the means of the counted groups, and return the largest error in units of the goal.
+/// Ask for the means of the counted groups. Return the largest error of these means, divided by
+/// `goal`.
 fn error<MO: Accounted>(context: &Context<MO>, share: Budget<MO>, goal: f64) -> f64
 where
     f64: Noisy<MO>,
@@ -68,7 +69,7 @@ fn a_goal_takes_counts_that_are_good_enough() {
     let sums = large.query().group_by(["educ"]).keys("educ", [0]).sum("years", BOUNDS);
     let error = groups().counted(&sums.release().unwrap()).unwrap_err();
     assert!(error.to_string().contains("no counts"), "{error}");
-    // A variance cannot have a goal, even after a count.
+    // A variance cannot have a wanted accuracy, even after a release of counts.
     let variance = context.query().group_by(["educ"]).counted(&counts).unwrap();
     let variance = variance.variance("years", BOUNDS);
     assert!(context.plan().ask_groups(variance, Goal::Within(9.0)).is_err());
@@ -91,8 +92,8 @@ fn a_mean_without_groups_is_within_its_goal() {
         assert!(low <= mean && mean <= high);
         within += i32::from((mean - truth).abs() <= 0.8);
     }
-    // 95 % of 150 trials are about 142 trials. The limit of 132 is almost four standard deviations
-    // below this number.
+    // At least 95 % of 150 trials, about 142, are expected to be within the goal. The limit of 132
+    // is almost four standard deviations below this number.
     assert!(132 <= within, "{within}");
 }
 #[test]

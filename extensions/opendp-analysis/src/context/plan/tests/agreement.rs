@@ -1,4 +1,4 @@
-//! Check that a plan and the account agree on the costs that fit.
+//! Check that the account admits the costs of each plan that was solved.
 
 use super::*;
 
@@ -89,8 +89,8 @@ fn a_plan_of_one_question_of_a_split_is_released_if_it_was_solved() {
 }
 #[test]
 fn a_plan_of_an_amount_is_nearly_as_good_as_its_questions_alone() {
-    // Control: a plan of one question must need about as little noise as the question without a
-    // plan.
+    // The control: the noise of a plan of one question is at most 1 % larger than the noise of the
+    // question without a plan.
     let context = tight();
     let amount = || Budget::epsilon_delta(0.5, 5e-7).unwrap();
     let mut plan = context.plan().spending(amount());

@@ -29,9 +29,10 @@ fn planned(context: &Context<Tight>, medians: usize, counts: usize) -> (Vec<f64>
     (scales, context.report().entries()[0].rho.is_some())
 }
 
-/// Compose the releases of a report. Let a choice by Gumbel noise have the bounded range `r`. For
-/// this choice, use the losses `r / 2` and `-r / 2`, because a mechanism of range `r` can have
-/// exactly these losses. Return a lower bound on delta at epsilon 1, and the sum of all `rho`.
+/// Compose the releases of a report without the context's account. For a choice by Gumbel noise
+/// with the bounded range `r`, use the losses `r / 2` and `-r / 2`, because a mechanism of range
+/// `r` can have exactly these losses. Return a lower bound on delta at epsilon 1, and the sum of
+/// all `rho`.
 fn composed(context: &Context<Tight>, medians: usize) -> (f64, f64) {
     let (mut reference, mut rho) = (Reference::new(), 0.0);
     for (place, entry) in context.report().entries().iter().enumerate() {

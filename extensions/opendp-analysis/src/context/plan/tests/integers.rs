@@ -11,7 +11,7 @@ fn one(split: Split) -> Context<Tight> {
     let unit = PrivacyUnit::person(1).unwrap();
     Context::new(table(), unit, Budget::epsilon_delta(1.0, 1e-6).unwrap(), split).unwrap()
 }
-/// Compute the root mean square of discrete Gaussian noise.
+/// Compute the root mean square of discrete Gaussian noise of scale `scale`.
 fn deviation(scale: f64) -> f64 {
     let weight = |z: i32| (-(f64::from(z) / scale).powi(2) / 2.0).exp();
     let reach = (12.0 * scale) as i32;
@@ -34,15 +34,16 @@ fn planned(context: &Context<Tight>, counts: usize) -> f64 {
 
 #[test]
 fn counts_of_a_plan_are_not_worse_than_calibrated_noise() {
-    // These numbers are the standard deviations of continuous noise without rounding.
-    // `dp_accounting` 0.6.0 calibrated this noise for the same guarantee. The first number is the
-    // result of the 20 steps of bisection in `examples/compare`. The second number is the result of
+    // `dp_accounting` 0.6.0 calibrated continuous Gaussian noise without rounding for the same
+    // guarantee. These numbers are the standard deviations of this noise. The first number is the
+    // result of 20 steps of bisection, as in `examples/compare`. The second number is the result of
     // 30 steps.
     for calibrated in [42.247_14, 42.246_789_09] {
         let context = one(Split::as_you_go());
         let scale = planned(&context, 100);
         assert!(deviation(scale) < calibrated, "{scale} {}", deviation(scale));
-        // The control: continuous noise on integers is worse, because it is rounded.
+        // The control: the best continuous noise, rounded to integers, has a larger root mean
+        // square than `calibrated`.
         let best = 10.0 / gaussian_mu(1.0, 1e-6).unwrap().upper;
         assert!(calibrated < (best * best + 1.0 / 12.0).sqrt(), "{best}");
         // With this noise, the composition of the releases is within the budget. With a little less

@@ -39,6 +39,7 @@ fn cities(context: &Context<Loss>) -> Statistic<'_, Loss, HashMap<String, i64>> 
     context.query().column::<String>("city").count_by()
 }
 /// Compute the weighted sum of squared errors of a plan. A threshold counts as an error, too.
+/// `weight` is the weight of the question for keys. All counts have the weight 1.
 fn value(
     solved: &super::super::Solved<'_, Loss>,
     counts: &[Asked<i64>],
