@@ -43,7 +43,8 @@ pub(crate) struct Arguments {
     /// The probability with which an interval may miss the true number
     #[arg(long, default_value_t = ALPHA)]
     pub(crate) alpha: f64,
-    /// Answer in CSV: question, label, value, lower and upper end of the interval
+    /// Answer in CSV: question, label, value, lower and upper end of the interval. A dry run has no
+    /// answers, so it has no CSV
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
     /// Charge the budget of the study to a durable budget before the answers are printed; needs
