@@ -46,7 +46,9 @@ fn a_vector_of_cells_that_may_be_missing_is_written() {
     {
         let document = json!({
             "space": {"domain": domain, "metric": "symmetric_distance"},
-            "chain": ["drop_null", {"clamp": {"bounds": [0, 9]}}, "sum", {"laplace": {"scale": 9.0}}],
+            "chain": [
+                "drop_null", {"clamp": {"bounds": [0, 9]}}, "sum", {"laplace": {"scale": 9.0}},
+            ],
         });
         let theirs = written(&document).unwrap();
         let text = theirs.to_string();
