@@ -105,6 +105,7 @@ mod legacy;
 mod noise;
 #[cfg(test)]
 mod privacy_test;
+mod recent;
 mod response;
 pub mod samplers;
 mod selection;

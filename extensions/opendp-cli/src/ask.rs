@@ -1,5 +1,7 @@
 //! Answers to all questions of a study, from a table in a file.
 
+mod notes;
+
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +20,7 @@ use crate::columns::{self, Columns};
 use crate::data::{self, Source};
 use crate::run::{Failure, REFUSED, check_size, no_entropy, refusal};
 use crate::words;
+use notes::{charge_lines, warn_of_bools};
 
 /// The default probability with which an interval may miss the true number.
 pub(crate) const ALPHA: f64 = 0.05;
@@ -40,7 +43,8 @@ pub(crate) struct Arguments {
     /// The probability with which an interval may miss the true number
     #[arg(long, default_value_t = ALPHA)]
     pub(crate) alpha: f64,
-    /// Answer in CSV: question, label, value, lower and upper end of the interval
+    /// Answer in CSV: question, label, value, lower and upper end of the interval. A dry run has no
+    /// answers, so it has no CSV
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
     /// Charge the budget of the study to a durable budget before the answers are printed; needs
@@ -58,7 +62,7 @@ pub(crate) struct Arguments {
 
 /// Answer all questions of a study.
 pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
-    let Arguments { study: path, dry_run, alpha, csv, .. } = arguments;
+    let Arguments { study: path, dry_run, csv, .. } = arguments;
     let located = |error: Error| error.at(format!("study {}", path.display()));
     let text = data::read_text(path)?;
     let document = opendp_registry::json::parse(&text);
@@ -67,7 +71,7 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
     warn(arguments, &study, as_json).map_err(located)?;
     let mut charge = None;
     let outcome = if *dry_run {
-        study.rehearse(*alpha).map_err(located)?
+        rehearsed(arguments, &study).map_err(located)?
     } else {
         let asking = Asking { arguments, study: &study, file: file(arguments, &study)?, as_json };
         match &arguments.budget {
@@ -96,14 +100,31 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
             }
             Ok(json.to_string())
         }
-        (false, true) => csv_of(&outcome.rows()),
+        (false, true) => {
+            let notes = outcome.notes().into_iter().map(|note| format!("note: {note}"));
+            notes.chain(charge_lines(charge.as_ref())).for_each(|line| eprintln!("{line}"));
+            csv_of(&outcome.rows())
+        }
         (false, false) => {
             let amount = |amount: f64| words::amount(&amount.to_json()).unwrap_or_default();
-            Ok(outcome.to_text_with(amount))
+            let mut lines = vec![outcome.to_text_with(amount)];
+            lines.extend(charge_lines(charge.as_ref()));
+            Ok(lines.join("\n"))
         }
     }
 }
-/// Before a budget is spent, warn if the budget gives little protection.
+/// Find the costs and the accuracy of the answers, without the data.
+fn rehearsed(arguments: &Arguments, study: &Study) -> Result<Outcome> {
+    if arguments.csv {
+        let reason = "a dry run has no answers to write as CSV: leave --csv out, or write the plan \
+                      as JSON with --json";
+        return Err(Error::argument("csv", reason));
+    }
+    study.check_spaces()?;
+    study.rehearse(arguments.alpha)
+}
+/// Before a budget is spent, warn if the budget gives little protection, or if unreadable cells of
+/// `bool` become `false` without a statement about them.
 fn warn(arguments: &Arguments, study: &Study, as_json: bool) -> Result<()> {
     let measurement = study.measurement(arguments.alpha)?;
     let loss = measurement.map(&unit(study, &measurement)?)?.to_json();
@@ -115,6 +136,7 @@ fn warn(arguments: &Arguments, study: &Study, as_json: bool) -> Result<()> {
         None => arguments.budget.as_ref().and_then(in_budget),
     };
     Caution::new(&loss, people).warn(words::parts(measurement.measure()), as_json);
+    warn_of_bools(study, as_json);
     Ok(())
 }
 /// Return the distance between tables that differ in the data of one person.
@@ -139,6 +161,7 @@ impl Asking<'_> {
     /// rows if this number is public. If the document does not state this number, read the file
     /// first, and state the number of its rows.
     fn ask(&self) -> Result<Outcome, Failure> {
+        self.study.check_spaces().map_err(Failure::OfFile)?;
         let columns = || columns::of_file(&self.source(), self.study, !self.as_json);
         let (mut read, mut study) = (None, Cow::Borrowed(self.study));
         let named = study.columns().next().is_some();
@@ -340,6 +363,7 @@ fn file(arguments: &Arguments, study: &Study) -> Result<PathBuf> {
 /// Answer the questions of a study whose columns are given in JSON.
 pub(crate) fn of_json(study: &Json, data: Option<&Json>, alpha: f64) -> Result<Json> {
     let study = Study::parse(study).map_err(|error| error.at("study"))?;
+    study.check_spaces().map_err(|error| error.at("study"))?;
     let outcome = match data {
         None => study.rehearse(alpha),
         Some(data) => {

@@ -8,6 +8,8 @@ use crate::words;
 /// A loss above this value gives a warning. At an epsilon of 10, one person can change the
 /// probability of an answer by a factor of up to `e^10`.
 const LARGE: f64 = 10.0;
+/// If the number of people is not known, a delta of at least this value gives a warning.
+const LARGE_DELTA: f64 = 1e-3;
 
 /// The known facts about a loss.
 pub(crate) struct Caution {
@@ -49,25 +51,39 @@ impl Caution {
     }
     fn warnings(&self, name: &str) -> Vec<String> {
         let mut warnings = Vec::new();
-        let say = |number: f64| words::amount(&number.to_json()).unwrap_or_default();
         if let Some(loss) = self.loss.filter(|loss| LARGE < *loss) {
             warnings.push(format!(
                 "{name} is {}, which is above {LARGE}: it gives little protection",
-                say(loss)
+                written(loss)
             ));
         }
-        if let (Some(delta), Some(size)) = (self.delta, self.size)
-            // This condition is `1 / size < delta`, written without a division.
-            && 1.0 < delta * size as f64
-        {
-            warnings.push(format!(
-                "delta is {}, which is above 1 in {size}: the data of some of the {size} people \
-                 may be released unchanged",
-                say(delta)
-            ));
+        if let Some(warning) = self.delta.and_then(|delta| delta_warning(delta, self.size)) {
+            warnings.push(warning);
         }
         warnings
     }
+}
+/// Return a warning if a delta is at least 1 divided by the number of people. If this number is not
+/// known, return a warning if the delta is at least [`LARGE_DELTA`].
+fn delta_warning(delta: f64, people: Option<u64>) -> Option<String> {
+    let advice = "Choose a delta far below 1 divided by the number of people, such as 1e-6";
+    let delta_is = format!("delta is {}", written(delta));
+    match people {
+        // This condition is `1 / people <= delta`, written without a division.
+        Some(people) if 1.0 <= delta * people as f64 => Some(format!(
+            "{delta_is}, which is not below 1 in {people}: the data of some of the {people} \
+             people may be released unchanged. {advice}"
+        )),
+        None if LARGE_DELTA <= delta => Some(format!(
+            "{delta_is}, which is large: the data of each person may be released unchanged with \
+             this probability. {advice}"
+        )),
+        _ => None,
+    }
+}
+/// Write a number of a loss, rounded up.
+fn written(number: f64) -> String {
+    words::amount(&number.to_json()).unwrap_or_default()
 }
 /// Return the number that bounds a loss. For a privacy profile or a Renyi curve, return infinity if
 /// the release gives no protection, and `None` otherwise.
@@ -119,7 +135,8 @@ mod tests {
         for (some, warnings) in [
             (json!(10.0), 0),
             (json!(10.5), 1),
-            (json!([1.0, 1e-3]), 0),
+            (json!([1.0, 0.9e-3]), 0),
+            (json!([1.0, 1e-3]), 1),
             (json!([11.0, 1.1e-3]), 2),
             (json!({"profile": [[0.0, 1.0], [1.0, 0.5]]}), 0),
             (json!({"renyi": [[2.0, 1.0], [4.0, "Infinity"]]}), 0),
@@ -128,6 +145,10 @@ mod tests {
             assert!(caution.check().is_ok(), "{some}");
             assert_eq!(caution.warnings("epsilon").len(), warnings, "{some}");
         }
-        assert!(Caution::new(&json!([1.0, 0.5]), None).warnings("epsilon").is_empty());
+        // Without a known number of people, only a delta that is large for any number is noticed.
+        for (delta, warnings) in [(0.5, 1), (1e-3, 1), (0.9e-3, 0)] {
+            let caution = Caution::new(&json!([1.0, delta]), None);
+            assert_eq!(caution.warnings("epsilon").len(), warnings, "{delta}");
+        }
     }
 }

@@ -60,7 +60,10 @@ pub(crate) fn of_json(json: &Json, study: &Study) -> Result<Columns> {
                 CellType::Integer => Cells::Integer(cells(json, name, AtomDomain::default())?),
                 CellType::Float => Cells::Float(cells(json, name, AtomDomain::non_nan())?),
                 CellType::Bool => Cells::Bool(cells(json, name, AtomDomain::default())?),
-                CellType::Text => Cells::Text(cells(json, name, AtomDomain::default())?),
+                CellType::Text => {
+                    let texts = cells(json, name, AtomDomain::default())?;
+                    Cells::Text(texts.into_iter().map(known).collect())
+                }
             },
         ))
     };
@@ -91,13 +94,13 @@ fn append(cells: &mut Cells, frame: &DataFrame<String>, name: &String) -> Option
         Cells::Integer(cells) => cells.extend_from_slice(frame.cells(name)?),
         Cells::Float(cells) => cells.extend_from_slice(frame.cells(name)?),
         Cells::Bool(cells) => cells.extend_from_slice(frame.cells(name)?),
-        // An empty cell is missing, also in a column of texts.
-        Cells::Text(cells) => {
-            let known = |cell: &Option<String>| cell.clone().filter(|text| !text.is_empty());
-            cells.extend(frame.cells(name)?.iter().map(known));
-        }
+        Cells::Text(cells) => cells.extend(frame.cells(name)?.iter().cloned().map(known)),
     }
     Some(())
+}
+/// An empty cell is missing, also in a column of texts.
+fn known(cell: Option<String>) -> Option<String> {
+    cell.filter(|text| !text.is_empty())
 }
 fn cells<T: Atom>(json: &Json, name: &str, element: AtomDomain<T>) -> Result<Vec<Option<T>>> {
     let rows = VectorDomain::new(OptionDomain::new(element));

@@ -25,7 +25,8 @@ pub(crate) struct Arguments {
     /// Inspect only this column
     #[arg(long)]
     pub(crate) column: Option<String>,
-    /// The type of the cells, such as i32 or f64; without it, the type is guessed
+    /// The type of the cells, such as i32 or f64; without it, the type is guessed. The cells of
+    /// bool are true, True, TRUE, 1, false, False, FALSE and 0, and all others are unreadable
     #[arg(long = "as", value_name = "T", value_parser = parse_type)]
     pub(crate) as_type: Option<Type>,
     /// The separator of the cells of a CSV table: one character, or `tab`; defaults to a comma
@@ -181,6 +182,12 @@ pub(crate) fn text(report: &Json) -> String {
             if let Some(found) = column.get(fact) {
                 lines.push(format!("  {label:<16} {}", plain(found)));
             }
+        }
+        if let Some(cells) = column.get("unreadable_as_bool") {
+            lines.push(format!(
+                "  as bool, {cells} cells are unreadable, and count as missing: write truth values \
+                 as true, True, TRUE, 1, false, False, FALSE or 0"
+            ));
         }
     }
     lines.join("\n")

@@ -69,10 +69,10 @@
 //! | `counts_by` | `column` | a count for each key that enough people have; needs a delta. [`Cell::interval`] states for which keys its interval holds |
 //! | `top_k` | `column`, `k`, `categories` | the categories with the most rows |
 //!
-//! `bounds` default to the bounds of the column. `candidates` is a list, or
-//! `{"from", "to", "step"}`. `rows` of a mean or a variance defaults to the public number of rows
-//! of the table, if the question has no condition and its column drops no rows. If `rows` is larger
-//! than the public number of rows of the table, this is an error.
+//! `bounds` default to the bounds of the column. Other statistics and conditions use no bounds.
+//! `candidates` is a list, or `{"from", "to", "step"}`. `rows` of a mean or a variance defaults to
+//! the public number of rows of the table, if the question has no condition and its column drops no
+//! rows. A larger number is an error. Otherwise, `rows` is not compared with the data.
 //!
 //! # Groups
 //!
@@ -134,6 +134,7 @@ mod questions;
 mod ranks;
 mod rows;
 mod table;
+mod texts;
 
 use opendp_core::erased::AnyMeasurement;
 use opendp_core::{Error, Function, Measure, Measurement, PrivacyMap, Result};
@@ -323,7 +324,7 @@ impl Study {
                     let answer = checked.and_then(|()| asker.answer(question));
                     answers.extend(answer.map_err(|error| error.at(place_of(place, question)))?);
                 }
-                Ok(Outcome::new(answers, &context.report(), alpha))
+                Ok(Outcome::new(answers, &context.report(), alpha, mode))
             }};
         }
         match &self.budget {

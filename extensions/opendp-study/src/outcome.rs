@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::json::value;
 
+use super::questions::Mode;
 use opendp_analysis::context::{Accounted, Entry, ErrorIn, Noised, Report, short};
 
 /// One released value of an answer: a number, a category or a candidate.
@@ -45,6 +46,9 @@ pub struct StudyAnswer {
     pub error: Option<f64>,
     /// The unit of `error`.
     pub error_in: ErrorIn,
+    /// The number of rows that the question states, if the answer depends on this number. The
+    /// number is not compared with the data. If it is wrong, the value and the interval are wrong.
+    pub rows_stated: Option<usize>,
     /// The values of the answer; empty before the release.
     pub cells: Vec<Cell>,
 }
@@ -55,14 +59,17 @@ pub struct Outcome {
     report: Json,
     entries: Vec<Entry>,
     alpha: f64,
+    mode: Mode,
 }
 impl Outcome {
     pub(super) fn new<MO: Accounted>(
         answers: Vec<StudyAnswer>,
         report: &Report<MO>,
         alpha: f64,
+        mode: Mode,
     ) -> Self {
-        Outcome { answers, report: report.to_json(), entries: report.entries().to_vec(), alpha }
+        let (report, entries) = (report.to_json(), report.entries().to_vec());
+        Outcome { answers, report, entries, alpha, mode }
     }
     /// Return the releases with their exact losses, in order. The list is empty if the outcome was
     /// [parsed](Outcome::parse).
@@ -75,7 +82,8 @@ impl Outcome {
     }
     /// Convert to JSON, with the budget and the remaining budget. If the budget is an epsilon and a
     /// delta, the field `spent_holds` states the condition under which `spent` bounds the total
-    /// loss.
+    /// loss. If the outcome is of [`rehearse`](crate::Study::rehearse), the field `dry_run` is
+    /// true, and `spent` is the amount that the answers would spend.
     pub fn to_json(&self) -> Json {
         let answers: Vec<Json> = self.answers.iter().map(StudyAnswer::to_json).collect();
         let mut json = json!({
@@ -89,6 +97,9 @@ impl Outcome {
         if let Some(holds) = self.report.get("spent_holds") {
             json["spent_holds"] = holds.clone();
         }
+        if self.mode == Mode::Rehearse {
+            json["dry_run"] = true.into();
+        }
         json
     }
     /// Read an outcome that [`to_json`](Outcome::to_json) wrote.
@@ -99,7 +110,21 @@ impl Outcome {
         let written: Written = value(json.clone())?;
         let alpha = written.alpha;
         let answers = written.answers.into_iter().map(StudyAnswer::from).collect();
-        Ok(Outcome { answers, report: json.clone(), entries: Vec::new(), alpha })
+        let mode = if written.dry_run { Mode::Rehearse } else { Mode::Ask };
+        Ok(Outcome { answers, report: json.clone(), entries: Vec::new(), alpha, mode })
+    }
+    /// Return a sentence for each answer that depends on a stated number of rows.
+    pub fn notes(&self) -> Vec<String> {
+        let note = |answer: &StudyAnswer| {
+            answer.rows_stated.map(|rows| {
+                format!(
+                    "`{}` uses the stated number of rows, {rows}. This number is not compared with \
+                     the data. If it is wrong, the answer and its interval are wrong",
+                    answer.question
+                )
+            })
+        };
+        self.answers.iter().filter_map(note).collect()
     }
     /// Return a row for each released value: the question, the label, the value, and the lower and
     /// the upper end of the interval.
@@ -162,9 +187,15 @@ impl Outcome {
             });
             parts.collect::<Vec<_>>().join(", ")
         };
+        for note in self.notes() {
+            let _ = writeln!(text, "note: {note}");
+        }
         let (spent, budget) = (part(&self.report["spent"]), part(&self.report["budget"]));
-        let _ =
-            write!(text, "spent: {spent} of {budget}; protected: {}", plain(&self.report["unit"]));
+        let spent = match self.mode {
+            Mode::Ask => format!("spent: {spent} of {budget}"),
+            Mode::Rehearse => format!("nothing is spent; the answers cost {spent} of {budget}"),
+        };
+        let _ = write!(text, "{spent}; protected: {}", plain(&self.report["unit"]));
         text
     }
 }
@@ -177,6 +208,7 @@ impl StudyAnswer {
             scales: known.scales,
             error: known.accuracy,
             error_in: known.error_in,
+            rows_stated: None,
             cells: Vec::new(),
         }
     }
@@ -192,7 +224,7 @@ impl StudyAnswer {
             }
             json
         };
-        json!({
+        let mut json = json!({
             "question": self.question,
             "mechanism": self.mechanism,
             "scale": self.scales.iter().map(Codec::to_json).collect::<Vec<_>>(),
@@ -203,7 +235,11 @@ impl StudyAnswer {
                 ErrorIn::Counts => "counts",
             },
             "values": self.cells.iter().map(cell).collect::<Vec<_>>(),
-        })
+        });
+        if let Some(rows) = self.rows_stated {
+            json["rows_stated"] = rows.into();
+        }
+        json
     }
 }
 /// The fields that are read from an outcome in JSON.
@@ -211,6 +247,8 @@ impl StudyAnswer {
 struct Written {
     answers: Vec<WrittenAnswer>,
     alpha: f64,
+    #[serde(default)]
+    dry_run: bool,
 }
 #[derive(Deserialize)]
 struct WrittenAnswer {
@@ -220,6 +258,7 @@ struct WrittenAnswer {
     accuracy: Json,
     accuracy_in: String,
     values: Vec<WrittenCell>,
+    rows_stated: Option<usize>,
 }
 #[derive(Deserialize)]
 struct WrittenCell {
@@ -248,6 +287,7 @@ impl From<WrittenAnswer> for StudyAnswer {
                 "counts" => ErrorIn::Counts,
                 _ => ErrorIn::Value,
             },
+            rows_stated: written.rows_stated,
             cells: written.values.into_iter().map(cell).collect(),
         }
     }

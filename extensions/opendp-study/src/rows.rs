@@ -14,10 +14,20 @@ use super::questions::Asker;
 pub(super) enum Divisor {
     /// The statistic is about all rows of the table, and their number is public.
     Whole,
-    /// Before the statistic is computed, rows are dropped or added to reach this public number.
+    /// Before the statistic is computed, rows are dropped or added to reach this public number. The
+    /// number is not compared with the data.
     Stated(usize),
     /// The number of rows is private.
     Private,
+}
+impl Divisor {
+    /// Return the number of rows that the question states, if the rows are changed to reach it.
+    fn stated(self) -> Option<usize> {
+        match self {
+            Divisor::Stated(rows) => Some(rows),
+            Divisor::Whole | Divisor::Private => None,
+        }
+    }
 }
 impl ColumnFields {
     /// Return whether questions about this column leave out rows with a missing cell in it.
@@ -86,12 +96,15 @@ where
     f64: Noisy<MO>,
 {
     pub(super) fn mean(&self, asked: &QuestionFields, mean: &NumberFields) -> Result<StudyAnswer> {
-        let mean = match asked.divisor(mean, self.columns, self.rows) {
+        let divisor = asked.divisor(mean, self.columns, self.rows);
+        let mean = match divisor {
             Divisor::Private => return self.quotient(asked, mean),
             Divisor::Whole => self.clamped(asked, mean)?.mean(),
             Divisor::Stated(rows) => self.clamped(asked, mean)?.resize(rows).mean(),
         };
-        self.number(MO::add_noise(mean, asked.noise)?, asked)
+        let mut answer = self.number(MO::add_noise(mean, asked.noise)?, asked)?;
+        answer.rows_stated = divisor.stated();
+        Ok(answer)
     }
     pub(super) fn variance(
         &self,
@@ -99,12 +112,15 @@ where
         variance: &NumberFields,
     ) -> Result<StudyAnswer> {
         let missing = "a variance needs a public number of rows: add \"rows\"";
-        let variance = match asked.divisor(variance, self.columns, self.rows) {
+        let divisor = asked.divisor(variance, self.columns, self.rows);
+        let variance = match divisor {
             Divisor::Private => return Err(Error::argument("rows", missing)),
             Divisor::Whole => self.clamped(asked, variance)?.variance(),
             Divisor::Stated(rows) => self.clamped(asked, variance)?.resize(rows).variance(),
         };
-        self.number(MO::add_noise(variance, asked.noise)?, asked)
+        let mut answer = self.number(MO::add_noise(variance, asked.noise)?, asked)?;
+        answer.rows_stated = divisor.stated();
+        Ok(answer)
     }
     /// Answer a mean. First compute a noisy sum of differences: the cells minus the middle of the
     /// bounds. Divide this sum by a noisy count. Then add the middle of the bounds.

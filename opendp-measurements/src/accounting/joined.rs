@@ -11,6 +11,7 @@ use opendp_core::{Error, Result};
 
 use super::gaussian::{gaussian_delta, normal_tail};
 use super::normal_mass::{MASS_ERROR, upper_tail};
+use crate::recent::{Recent, recent};
 
 /// A bisection stops when the relative distance between the two ends of its interval is at most
 /// this value. The bisection returns the end that is a valid bound.
@@ -81,6 +82,13 @@ pub fn mu_of_pure(epsilon: f64) -> Result<f64> {
 /// # Errors
 /// `InvalidDistance` when `mu` is not finite.
 pub fn pure_of_mu(mu: f64) -> Result<f64> {
+    // Questions with equal shares of a budget ask for the same `mu`.
+    thread_local! {
+        static LAST: Recent = const { Recent::new([None; 2]) };
+    }
+    recent(&LAST, mu, search_pure)
+}
+fn search_pure(mu: f64) -> Result<f64> {
     let tail = normal_tail(mu / 2.0)?.upper;
     let odds = 1.0.neg_inf_sub(2.0.inf_mul(tail)?)?.neg_inf_div(tail)?;
     if !(0.0 < odds) {

@@ -5,6 +5,7 @@ use opendp_core::arith::{Directed, DirectedFloat};
 
 use crate::Scale;
 use crate::accuracy::laplace_accuracy::negative_ln;
+use crate::recent::{Recent, recent};
 use crate::samplers::power_of_two;
 use crate::tails::{discrete_gaussian_tail, gaussian_tail};
 
@@ -90,7 +91,15 @@ pub(crate) fn beyond(scale: Scale, alpha: f64) -> Result<f64> {
 /// `t >= 0`. Proof: the right side minus the left side is 0 at `t = 0` and in the limit of large
 /// `t`. The derivative of this difference is `(sqrt(2 / pi) - t) exp(-t^2 / 2)`. As `t` grows, this
 /// derivative is first positive and then negative. So the difference is never negative.
+///
+/// Many questions of a plan have the same `alpha`, so the last results are kept.
 pub(crate) fn quantile(alpha: f64) -> Result<f64> {
+    thread_local! {
+        static LAST: Recent = const { Recent::new([None; 2]) };
+    }
+    recent(&LAST, alpha, search)
+}
+fn search(alpha: f64) -> Result<f64> {
     let unit = Scale::new(1.0)?;
     let mut good = negative_ln(alpha)?.inf_mul(2.0)?.inf_sqrt()?;
     let mut bad = 0.0;

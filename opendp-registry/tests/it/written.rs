@@ -39,6 +39,24 @@ fn what_is_written_is_read_again_with_the_same_map() {
     assert!(50 <= read, "{read} were read, and refused were {refused:#?}");
 }
 #[test]
+fn a_vector_of_cells_that_may_be_missing_is_written() {
+    let element = json!({"option_domain": {"element_domain": {"atom_domain": {"T": "i32"}}}});
+    for domain in
+        [json!({"vector_domain": element}), json!({"vector_domain": {"atom_domain": element}})]
+    {
+        let document = json!({
+            "space": {"domain": domain, "metric": "symmetric_distance"},
+            "chain": [
+                "drop_null", {"clamp": {"bounds": [0, 9]}}, "sum", {"laplace": {"scale": 9.0}},
+            ],
+        });
+        let theirs = written(&document).unwrap();
+        let text = theirs.to_string();
+        assert!(text.contains("\"option_domain\"") && text.contains("make_drop_null"), "{text}");
+        assert_eq!(map(&theirs, &json!(1)), Some(json!(1.0)));
+    }
+}
+#[test]
 fn what_cannot_be_written_is_named_with_its_place() {
     let space = json!({
         "domain": {"vector_domain": {"atom_domain": {"T": "i32"}}}, "metric": "symmetric_distance",

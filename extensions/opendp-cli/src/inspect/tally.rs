@@ -93,6 +93,11 @@ pub(crate) fn parse_type(name: &str) -> Result<Type, String> {
     })
 }
 
+/// Return whether a cell is a common form of a truth value that `bool` cannot read.
+fn is_other_truth(cell: &str) -> bool {
+    const WORDS: [&str; 10] = ["yes", "no", "y", "n", "t", "f", "on", "off", "true", "false"];
+    bool::from_cell(cell).is_none() && WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word))
+}
 /// Return whether the first line of a table can be its header: distinct names that are neither
 /// empty nor numbers.
 pub(super) fn may_be_header(names: &[String]) -> bool {
@@ -121,6 +126,8 @@ pub(super) struct Tally {
     not_utf8: u64,
     /// The number of cells that contain a truth value as a word, such as `true`.
     words: u64,
+    /// The number of cells that contain a truth value in a form that `bool` cannot read.
+    other_words: u64,
     whole: Option<(IBig, IBig)>,
     real: Option<(f64, f64)>,
 }
@@ -138,6 +145,7 @@ impl Tally {
             missing: 0,
             not_utf8: 0,
             words: 0,
+            other_words: 0,
             whole: None,
             real: None,
         }
@@ -157,6 +165,7 @@ impl Tally {
                 Reading::Unreadable => count.unreadable += 1,
             }
         }
+        self.other_words += u64::from(is_other_truth(cell));
         self.words += u64::from(bool::from_cell(cell).is_some() && cell != "0" && cell != "1");
         if let Some(number) = IBig::from_cell(cell) {
             match &mut self.whole {
@@ -233,7 +242,20 @@ impl Tally {
             _ => atom(count.of.name),
         };
         report["domain"] = json!({"vector_domain": cells});
+        if let Some(unreadable) = self.unreadable_as_bool() {
+            report["unreadable_as_bool"] = unreadable.into();
+        }
         report
+    }
+    /// If the type is guessed, and at least nine in ten cells look like truth values, return the
+    /// number of cells that a column of `bool` cannot read. Return `None` if `bool` can read all of
+    /// them.
+    fn unreadable_as_bool(&self) -> Option<u64> {
+        let [truth, ..] = &self.counts[..] else { return None };
+        let cells = self.rows - self.missing;
+        let alike = u128::from(truth.values) + u128::from(self.other_words);
+        let looks = self.guessed && 0 < self.other_words && 9 * u128::from(cells) <= 10 * alike;
+        looks.then_some(truth.unreadable)
     }
 }
 
@@ -261,6 +283,21 @@ mod tests {
         assert_eq!(report(None, &["1", "0"])["type"], "i64");
         assert_eq!(report(None, &["1", "x"])["type"], "String");
         assert_eq!(report(None, &["", ""])["type"], "String");
+    }
+    #[test]
+    fn counts_cells_that_look_like_truth_values_and_are_not_read_as_such() {
+        let mut cells = vec!["yes"; 5];
+        cells.extend(["no", "No", "t", "1", "true", ""]);
+        let found = report(None, &cells);
+        assert_eq!((&found["type"], &found["unreadable_as_bool"]), (&json!("String"), &json!(8)));
+        // The controls: all cells can be read, too few cells look like truth values, or the type
+        // is stated, and `unreadable` has the number.
+        for cells in [&["true", "0", "FALSE", ""][..], &["yes", "Lyon"], &["1", "0"]] {
+            assert!(report(None, cells).get("unreadable_as_bool").is_none(), "{cells:?}");
+        }
+        let found = report(Some("bool"), &["yes", "1", "t"]);
+        assert_eq!(found["unreadable"], json!(2));
+        assert!(found.get("unreadable_as_bool").is_none());
     }
     #[test]
     fn counts_for_a_stated_type() {

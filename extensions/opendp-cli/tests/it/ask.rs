@@ -249,10 +249,10 @@ fn a_budget_that_protects_little_is_warned_of_before_it_is_spent() {
     let json = warns(json!({"epsilon": 11}), &["--json"]);
     assert!(json.contains("{\"warning\":\"epsilon is 11"), "{json}");
     // A budget in a ledger can state the number of people. The command warns, because the delta is
-    // above one divided by this number.
+    // at least one divided by this number.
     let charged = ["--budget", "b.ledger:x", "--id", "a"];
     let delta = warns(json!({"epsilon": 1, "delta": 0.01}), &charged);
-    assert!(delta.contains("warning: delta is 0.01, which is above 1 in 300"), "{delta}");
+    assert!(delta.contains("warning: delta is 0.01, which is not below 1 in 300"), "{delta}");
     for fine in [json!({"epsilon": 10}), json!({"epsilon": 1, "delta": 1e-3})] {
         assert!(!warns(fine, &charged).contains("warning"));
     }
@@ -271,7 +271,7 @@ fn a_study_of_a_public_number_of_rows_is_warned_of_a_large_delta() {
     desk.file("study.json", study.to_string());
     let output = desk.run(&["ask", "study.json", "--dry-run"]);
     let warning = String::from_utf8(output.stderr).unwrap();
-    assert!(warning.contains("delta is 0.002, which is above 1 in 1000"), "{warning}");
+    assert!(warning.contains("delta is 0.002, which is not below 1 in 1000"), "{warning}");
 }
 #[test]
 fn a_budget_without_a_bound_is_no_study() {

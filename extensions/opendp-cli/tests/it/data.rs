@@ -325,6 +325,12 @@ fn the_readme_pipeline_with_an_option_domain_drops_cells_that_do_not_read() {
     let blocks = readme.split("```json\n").skip(1).filter_map(|block| block.split("```").next());
     let option = blocks.into_iter().find(|block| block.contains("option_domain")).unwrap();
     let desk = Desk::new();
+    desk.file("total.json", option);
+    let converted = desk.says(&["convert", "-p", "total.json", "--to", "opendp"]);
+    assert!(converted.contains("make_drop_null"), "{converted}");
+    desk.file("theirs.json", converted);
+    let map = |name: &str| desk.says(&["map", "-p", name, "--d-in", "1"]);
+    assert_eq!(map("theirs.json"), map("total.json"));
     let mut document = read(option);
     document["chain"][3]["laplace"]["scale"] = json!(0.0);
     document["chain"][1] = json!({"clamp": {"bounds": [5, 100]}});

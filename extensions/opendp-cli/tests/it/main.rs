@@ -24,6 +24,7 @@ mod pages;
 mod parquet;
 mod reference;
 mod reference_pages;
+mod slips;
 mod studies;
 mod suggest;
 mod table;

@@ -17,6 +17,11 @@ fn desk(unit: Json) -> Desk {
     desk.file("study.json", study.to_string());
     desk
 }
+/// Return the lines of a report before those that state the charge and mark a repeat.
+fn answers_of(text: &str) -> String {
+    let charge = |line: &&str| line.starts_with("budget ") || line.starts_with("repeated: ");
+    text.lines().take_while(|line| !charge(line)).collect::<Vec<_>>().join("\n")
+}
 const CREATE: [&str; 6] = ["budget", "create", "b.ledger:x", "--epsilon", "3", "--metric"];
 const ASK: [&str; 6] = ["ask", "study.json", "--budget", "b.ledger:x", "--id", "a"];
 
@@ -27,7 +32,7 @@ fn a_budget_for_replaced_rows_pays_for_a_study_of_answers() {
         desk.says(&[&CREATE[..], &["change_one_distance", "--unit", unit, "--size", "5"]].concat());
         let text = desk.says(&ASK);
         assert!(text.contains("mean of income"), "{text}");
-        assert_eq!(desk.says(&ASK), text);
+        assert_eq!(answers_of(&desk.says(&ASK)), answers_of(&text));
     }
     // The budget protects more rows than the study.
     let desk = self::desk(json!({"answers_of_person": 1}));
@@ -123,7 +128,8 @@ fn an_id_with_another_probability_is_answered_by_the_earlier_probability() {
     let text = desk.says(&[&ASK[..], &["--alpha", "0.1"]].concat());
     let message = desk.fails(&ASK, 1);
     assert!(message.contains("argument `alpha`") && message.contains("--alpha 0.1"), "{message}");
-    assert_eq!(desk.says(&[&ASK[..], &["--alpha", "0.1"]].concat()), text);
+    let again = desk.says(&[&ASK[..], &["--alpha", "0.1"]].concat());
+    assert_eq!(answers_of(&again), answers_of(&text));
 }
 #[test]
 fn a_folder_is_no_table() {

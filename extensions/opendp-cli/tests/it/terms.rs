@@ -211,8 +211,8 @@ fn an_infinite_loss_is_refused_and_a_large_one_gives_a_warning() {
     let output = desk.run(&with(&create, &["--size", "2000"]));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && said.contains("delta is 0.001"), "{said}");
-    // If the budget states the number of people, the command warns of a release whose delta is
-    // above one divided by this number.
+    // If the budget states the number of people, the command warns of a release whose delta is at
+    // least one divided by this number.
     let mut gaussian = sum(20.0);
     gaussian["chain"][2] = json!({"gaussian": {"scale": 20.0}});
     let call = |name: &str, args: Json| json!({"constructor": name, "args": args});
@@ -221,7 +221,7 @@ fn an_infinite_loss_is_refused_and_a_large_one_gives_a_warning() {
     desk.file("delta.json", fixed.to_string());
     let run = ["run", "-p", "delta.json", "--data", "people.csv", "--column", "age", "--d-in", "1"];
     let create = ["budget", "create", "l.db:d", "--epsilon", "9", "--delta", "0.1"];
-    for (name, size, warns) in [("small", "1000", false), ("large", "1001", true)] {
+    for (name, size, warns) in [("small", "999", false), ("large", "1000", true)] {
         let budget = format!("l.db:{name}");
         let create: Vec<&str> =
             create.iter().map(|word| if *word == "l.db:d" { &*budget } else { word }).collect();
@@ -230,7 +230,7 @@ fn an_infinite_loss_is_refused_and_a_large_one_gives_a_warning() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success(), "{said}");
         assert_eq!(
-            said.contains("warning: delta is 0.001, which is above 1 in 1001"),
+            said.contains("warning: delta is 0.001, which is not below 1 in 1000"),
             warns,
             "{said}"
         );

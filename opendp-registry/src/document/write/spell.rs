@@ -72,7 +72,14 @@ pub(super) fn described(json: &Json) -> Result<Json> {
     let open = parameters.iter().find(|parameter| !given.contains_key(**parameter));
     for (key, value) in given {
         let listed = parameters.contains(&key.as_str());
-        let inner = || described(&json!({ key.as_str(): value }));
+        // The elements of a vector can be described by a domain, instead of the arguments of an
+        // `atom_domain`.
+        let inner = || match value {
+            Json::Object(object) if key == "atom_domain" && names_domain(object) => {
+                described(value)
+            }
+            _ => described(&json!({ key.as_str(): value })),
+        };
         let (parameter, value) = match (known(key).is_some(), listed, value, open) {
             (true, true, ..) => (key.as_str(), inner()?),
             (true, false, _, Some(open)) if is_domain(open) => (*open, inner()?),
@@ -91,6 +98,10 @@ pub(super) fn described(json: &Json) -> Result<Json> {
         arguments.insert(parameter.to_owned(), value);
     }
     Ok(function(module, name, Json::Object(arguments)))
+}
+/// Return whether an object is a description of a domain, and not its arguments.
+fn names_domain(object: &Map<String, Json>) -> bool {
+    object.len() == 1 && object.keys().all(|name| name.ends_with("_domain"))
 }
 /// Return whether a parameter takes all domains, and not only domains of atoms.
 fn is_domain(parameter: &str) -> bool {

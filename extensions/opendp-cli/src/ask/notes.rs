@@ -1,0 +1,43 @@
+//! Messages about a study: its charge, and slips in its document that do not depend on the data.
+
+use opendp_study::Study;
+use serde_json::Value as Json;
+
+use crate::caution;
+use crate::words;
+
+/// Report a charge to a budget. Also report if the answers are those of an earlier run.
+pub(super) fn charge_lines(charge: Option<&Json>) -> Vec<String> {
+    let Some(charge) = charge else { return Vec::new() };
+    let text = |name: &str| charge[name].as_str().unwrap_or_default();
+    let mut lines = Vec::new();
+    if charge["repeated"] == true {
+        lines.push(format!(
+            "repeated: these are the answers of an earlier run as `{}`: no new noise is drawn, and \
+             nothing is charged again",
+            text("id")
+        ));
+    }
+    lines.push(format!(
+        "budget {} as `{}`: {} charged, {} left",
+        text("budget"),
+        text("id"),
+        words::amounts(&charge["charged"], true),
+        words::amounts(&charge["remaining"], false)
+    ));
+    lines
+}
+/// Warn of each column of `bool` that does not state what an unreadable cell becomes. The warning
+/// does not depend on the data.
+pub(super) fn warn_of_bools(study: &Study, as_json: bool) {
+    for name in study.bools_without_missing() {
+        let name = name.escape_debug();
+        let warning = format!(
+            "the column `{name}` is `bool`: its cells are true, True, TRUE, 1, false, False, FALSE \
+             or 0, and each other cell counts as false, such as `yes`. State \"missing\" for this \
+             column, as in {{\"T\": \"bool\", \"missing\": false}}. The curator can count the \
+             other cells with `opendp inspect --data FILE --column '{name}' --as bool`"
+        );
+        caution::say(&warning, as_json);
+    }
+}
