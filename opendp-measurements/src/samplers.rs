@@ -38,9 +38,10 @@
 //!
 //! Take scales from `1e-278` to `1e304` and the default lattice. The time of noise on floats then
 //! does not depend on the magnitude of the private number: all numbers take the same instructions.
-//! Vectors of equal numbers, from 0 to `1e200`, were timed. The time per number varied by less than
-//! 3 %. For another lattice, let `2^k` be the distance between neighbouring lattice points. The
-//! time can depend on the private number if `scale / 2^k` is at least `2^50` or below `2^-40`.
+//! Several vectors were timed. All numbers of a vector were equal, and each vector had another
+//! number, from 0 to `1e200`. The time per number varied by less than 3 %. For another lattice, let
+//! `2^k` be the distance between neighbouring lattice points. The time can depend on the private
+//! number if `scale / 2^k` is at least `2^50` or below `2^-40`.
 //!
 //! If the scale is at least `2^50`, all discrete Gaussian noise and most discrete Laplace noise is
 //! drawn with big integers.

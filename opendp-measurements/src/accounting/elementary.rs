@@ -46,7 +46,8 @@ const INVERSE_FACTORIALS: [f64; 16] = [
 /// above 709.
 ///
 /// Write `x = k ln 2 + r` with `|r| < 0.35`. The product `k * LN_2_HIGH` and its difference from
-/// `x` are exact, so `r` is off by at most `2 u |r|`. The polynomial omits terms of about
+/// `x` are exact. The product `k * LN_2_LOW` is off by less than `2^-75`, and the last subtraction
+/// rounds by `u |r|`. So `r` is off by at most `u |r| + 2^-75`. The polynomial omits terms of about
 /// `r^15 / 15! < 2^-61`. The last steps round by `(1 + 0.35 + ...) u`. Together with the error of
 /// `r`, the relative error is below `4 u`. The scaling by `2^k` is exact.
 #[inline]

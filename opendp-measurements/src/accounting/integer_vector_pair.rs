@@ -286,11 +286,12 @@ impl Profile {
 /// # Theorem
 /// The loss of `n` releases depends only on the sum of their outputs. Add the outputs one after the
 /// other, in the same way as the theorem at [`enclosed`](IntegerVectorPair::enclosed) adds numbers.
-/// In units of `g`, the noise has the scale `s sqrt(D) / g`. After `i` releases are joined, the `w`
-/// of that theorem is `s^2 D i / (g^2 (i + 1))`. This value is at least half of `s^2 D / g^2`. So
-/// the sum of the noise is discrete Gaussian, except for a failure. The sum of the outputs differs
-/// by `n D` between neighbours. The result is one release with the square `n D`. If the scale of
-/// this release is large, continuous noise encloses the release, by the theorem at
+/// Let `s` be the scale, and `D` the square of the L2 distance between neighbours. In units of `g`,
+/// the noise has the scale `s sqrt(D) / g`. After `i` releases are joined, the `w` of that theorem
+/// is `s^2 D i / (g^2 (i + 1))`. This value is at least half of `s^2 D / g^2`. So the sum of the
+/// noise is discrete Gaussian, except for a failure. The sum of the outputs differs by `n D`
+/// between neighbours. The result is one release with the square `n D`. If the scale of this
+/// release is large, continuous noise encloses the release, by the theorem at
 /// [`EnclosedPair::gaussian`] for one number.
 pub(super) fn joined(square: u64, scale: f64, step: u64, count: u64) -> Result<Option<Between>> {
     let (steps, number) = (f64::inf_cast(step)?, f64::inf_cast(count)?);

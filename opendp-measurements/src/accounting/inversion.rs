@@ -80,8 +80,8 @@ const SHARE: f64 = 1e-3;
 /// The maximum number of frequencies of a sum without smoothing.
 pub(super) const MOST: usize = 2048;
 /// The maximum number of frequencies of a sum without smoothing, if the transform of a part is a
-/// long sum and the tolerance is at least the default. With more frequencies, a grid takes less
-/// time.
+/// long sum and the tolerance is at least the default. If a sum would need more frequencies, a grid
+/// is faster than the sum.
 pub(super) const MOST_LISTED: usize = 256;
 /// The maximum number of frequencies of a smoothed sum.
 const MOST_SMOOTHED: usize = 16384;

@@ -181,13 +181,14 @@ impl SampledLaplacePair {
     /// error of a rule with `n` nodes. The bounds are for the transform at a tilt, and for all
     /// frequencies up to `highest`.
     ///
-    /// Let `x = end z` be the loss without sampling, and `w = 1 - q + q e^x` with the rate `q`. Let
+    /// The transform is an integral over `z` from -1 to 1. Let `end` be epsilon, `x = end z` the
+    /// loss without sampling, and `w = 1 - q + q e^x` with the rate `q`. Let
     /// `t` be the tilt, `s` the frequency, and `v` the power of `w` in the transform: `t + 1` for a
     /// removed record, and `-t` for an added record. Take the ellipse of `z` whose half-axes have
     /// the sum `r`. On this ellipse, the real part of `x` is at most `a = end (r + 1/r) / 2`. The
     /// imaginary part is at most `b = end (r - 1/r) / 2`, which is below 1.5. So `|w|` is at most
     /// `w(a)` and at least `cos(b) w(-a)`. Also, `|arg w|` is at most
-    /// `q e^a sin(b) / (1 - q + q e^a cos(b))`. So the integrand is at most
+    /// `q e^a sin(b) / (1 - q + q e^a cos(b))`. So the magnitude of the integrand is at most
     /// `|w|^v e^(s |arg w|) end e^((a - end) / 2) / 4`.
     fn rule_errors(&self, tilt: f64, highest: f64) -> [(f64, f64); 8] {
         let (end, rate) = (self.epsilon, self.rate);

@@ -113,8 +113,8 @@ impl ReplacedPair {
     /// Make the pair of Gaussian noise on a Poisson sample. Each record is in the sample with
     /// probability `rate`.
     ///
-    /// Both distances are divided by the standard deviation. If `replaced` is more than twice
-    /// `added`, the pair uses twice `added` in place of `replaced`.
+    /// Give both distances in units of the standard deviation of the noise. If `replaced` is more
+    /// than twice `added`, the pair uses twice `added` in place of `replaced`.
     ///
     /// # Errors
     /// `InvalidDistance` when a distance is not from `1e-9` to 300, or the rate is not above 0 and
@@ -132,7 +132,8 @@ impl ReplacedPair {
     pub fn poisson_gaussian(added: f64, replaced: f64, rate: f64) -> Result<Self> {
         Self::poisson(Gaussian, added, replaced, rate)
     }
-    /// Make the pair of Laplace noise on a Poisson sample. The distances are divided by the scale.
+    /// Make the pair of Laplace noise on a Poisson sample. Give the distances in units of the
+    /// scale.
     ///
     /// # Errors
     /// The errors of [`poisson_gaussian`](Self::poisson_gaussian).

@@ -17,10 +17,9 @@ use crate::amplification::rows::check_rows;
 /// A metric on data sets of a fixed size. A distance bounds the number of replaced records.
 ///
 /// An implementation makes two claims for data sets of equal size. First, data sets at distance `d`
-/// differ by at most `replaced(d)` replaced records. Second, take a sample of each data set. Let
-/// the two samples have the same size, and the same records except for `j` replaced records. Then
-/// the distance between the samples is at most the distance between data sets that differ by `j`
-/// replaced records.
+/// differ by at most `replaced(d)` replaced records. The second claim is about two samples of the
+/// same size, one of each data set. If the samples differ by `j` replaced records, their distance
+/// is at most the distance between data sets that differ by `j` replaced records.
 pub trait PopulationMetric: Metric {
     /// Return an upper bound on the number of replaced records between two data sets of the same
     /// size at the distance `d_in`.

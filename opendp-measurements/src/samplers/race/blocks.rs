@@ -36,7 +36,8 @@ pub(super) struct Blocks<'a, T> {
 }
 
 impl<'a, T: Score> Blocks<'a, T> {
-    /// Find the best scores of all blocks. Return `None` if there are no scores.
+    /// Find the best score of each block, and the best of all scores. Return `None` if there are no
+    /// scores.
     pub(super) fn new(scores: &'a [T], optimize: Optimize) -> Option<Self> {
         let (bests, best) = match optimize {
             Optimize::Max => bests(scores, |a, b| a > b),
