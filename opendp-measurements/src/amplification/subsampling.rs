@@ -139,6 +139,11 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// both. So there are `k` random choices instead of `2 k`. If one record is replaced, the data of
 /// `B` and of `C` differ by this record, and each has one record more than the data of `A`.
 /// [`profile_of_replaced_sample`](crate::accounting::profile_of_replaced_sample) gives the profile.
+/// A theorem in the documentation of this function also gives the loss as a single pair of epsilon
+/// and delta. As in the theorem, let `c = (alpha - 1)(1 - rate)`. Use the theorem at the order
+/// `alpha` for which `c e^-a + alpha rate e^-r = rate`, and split `rate` into these two terms. This
+/// `alpha` is `e` to the power of the epsilon that the map states. For this `alpha` and this split,
+/// the first order of the theorem is `e^a`, and the second order is `e^r`.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the rate is 0, negative, above 1 or NaN
