@@ -134,10 +134,8 @@ fn output(expr: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<Out
         ("max", [arg]) => quantile(arg, 1.0 - EXTREME, source, picked, only),
         ("median", [arg]) => quantile(arg, 0.5, source, picked, only),
         ("quantile", [arg, alpha]) => match public_number(alpha) {
-            Some(alpha) if (0.0..=1.0).contains(&alpha) => {
-                quantile(arg, alpha, source, picked, only)
-            }
-            _ => Err(Error::argument("quantile", "expected a public number from 0 to 1")),
+            Some(alpha) if is_level(alpha) => quantile(arg, alpha, source, picked, only),
+            _ => Err(Error::argument("quantile", LEVELS)),
         },
         _ => Err(refused(
             &format!("{name}()"),
@@ -145,6 +143,14 @@ fn output(expr: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<Out
             "use COUNT, SUM, AVG, VAR, STDDEV, MIN, MAX, MEDIAN or quantile(x, 0.9)",
         )),
     }
+}
+const LEVELS: &str = "expected a public number from 0.0001 to 0.9999, or 0 or 1; the number is \
+                      rounded to four decimals";
+/// Return whether a number can be the level of a quantile. A level is rounded to four decimals. A
+/// quantile near an end would become the end itself, so the smallest and the largest levels are not
+/// allowed, except for 0 and 1.
+fn is_level(alpha: f64) -> bool {
+    [0.0, 1.0].contains(&alpha) || (0.0001..=0.9999).contains(&alpha)
 }
 /// Read the condition on the rows of an aggregate, and return the position of its column.
 fn condition(filter: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<usize> {

@@ -64,6 +64,9 @@ fn functions_that_are_random_or_can_fail_are_refused() {
 fn aggregates_without_bounds_are_refused() {
     refused("SELECT SUM(pid) FROM people", "no bounds");
     refused("SELECT SUM(age + 1) FROM people", "no bounds");
+    for level in ["-0.1", "0.00001", "0.99999", "1.1"] {
+        refused(&format!("SELECT quantile(age, {level}) FROM people"), "rounded to four decimals");
+    }
     refused("SELECT COUNT(DISTINCT age) FROM people", "DISTINCT");
     refused("SELECT array_agg(age) FROM people", "array_agg");
     refused("SELECT MEDIAN(pid) FROM people", "no candidates");
