@@ -92,15 +92,14 @@ pub fn count<'a, T: Atom>(rows: impl Into<Data<'a, T>>, epsilon: f64) -> Result<
 /// Clamp the rows to bounds, and sum the clamped rows.
 ///
 /// # Errors
-/// `Argument` when epsilon is not positive and finite, or when rows are not numbers. If a bound is
-/// not finite, or the lower bound exceeds the upper bound, the function returns an error, too. The
-/// kind of this error is `Argument` if the number of rows is private, and another kind if it is
-/// public.
+/// `Argument` when epsilon is not positive and finite, when rows are not numbers, when a bound is
+/// not finite, or when the lower bound exceeds the upper bound.
 pub fn sum<'a, T: Atom>(
     rows: impl Into<Data<'a, T>>,
     epsilon: f64,
     bounds: (f64, f64),
 ) -> Result<Private> {
+    check(bounds)?;
     let data = rows.into();
     if !data.public_size {
         return in_one_group(grouped(&data)?, epsilon, |groups| groups.sum(ROWS, bounds));
@@ -122,6 +121,7 @@ pub fn mean<'a, T: Atom>(
     epsilon: f64,
     bounds: (f64, f64),
 ) -> Result<Private> {
+    check(bounds)?;
     let data = rows.into();
     if !data.public_size {
         return in_one_group(grouped(&data)?, epsilon, |groups| groups.mean(ROWS, bounds));
@@ -145,6 +145,7 @@ pub fn variance<'a, T: Atom>(
     epsilon: f64,
     bounds: (f64, f64),
 ) -> Result<Private> {
+    check(bounds)?;
     let data = rows.into();
     if !data.public_size {
         return in_one_group(grouped(&data)?, epsilon, |groups| groups.variance(ROWS, bounds));
@@ -222,6 +223,14 @@ fn numbers<T: Atom>(data: &Data<'_, T>) -> Result<Table> {
 /// Make a table of a column of numbers, and a column that puts all rows in one group.
 fn grouped<T: Atom>(data: &Data<'_, T>) -> Result<Table> {
     numbers(data)?.with(GROUP, vec![false; data.rows.len()])
+}
+fn check((lower, upper): (f64, f64)) -> Result<()> {
+    if lower.is_finite() && upper.is_finite() && lower <= upper {
+        return Ok(());
+    }
+    let reason =
+        format!("expected two finite numbers, the smaller number first, found {lower} and {upper}");
+    Err(Error::argument("bounds", reason))
 }
 /// Open a context for one question. One person has one row.
 fn open(table: Table, public_size: bool, epsilon: f64) -> Result<Context<MaxDivergence>> {
