@@ -1,4 +1,4 @@
-//! Runs of functions in a forked process.
+//! Runs of functions in a forked process, and budgets that a fork must not copy.
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::{mem, process};
@@ -11,6 +11,41 @@ static LOADED_BY: OnceLock<u32> = OnceLock::new();
 /// The pool of threads of a forked child process, and the id of this child process.
 static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
 
+/// The process that opened an interactive mechanism.
+///
+/// A fork copies the mechanism together with its remaining budget. If both processes could ask
+/// questions, the total loss could be twice the budget. So only the process that opened the
+/// mechanism may ask questions.
+#[derive(Clone)]
+pub(crate) struct Opened {
+    process: u32,
+    /// Also detects a child process that has the same id as the process that opened the mechanism.
+    fork: Option<forkguard::Guard>,
+}
+impl Opened {
+    /// Remember this process.
+    pub(crate) fn here() -> Self {
+        Opened { process: process::id(), fork: forkguard::Guard::try_new().ok() }
+    }
+    /// Check that this process opened the mechanism.
+    ///
+    /// # Errors
+    /// `FailedFunction` in a forked child process.
+    pub(crate) fn check(&self) -> Result<()> {
+        // `detected_fork` changes the guard, and later calls must give the same answer. So ask a
+        // copy of the guard.
+        let forked = self.fork.clone().is_some_and(|mut fork| fork.detected_fork());
+        if forked || self.process != process::id() {
+            return Err(Error::FailedFunction(
+                "this budget was opened before a fork, and this process is the child: a copy of a \
+                 budget must not be spent; ask the question in the parent process, or open a new \
+                 budget in the child and count both losses"
+                    .into(),
+            ));
+        }
+        Ok(())
+    }
+}
 /// Store the id of the process that loads the library.
 pub(crate) fn remember() {
     LOADED_BY.get_or_init(process::id);

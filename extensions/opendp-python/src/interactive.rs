@@ -13,6 +13,7 @@ use opendp_core::{
 use pyo3::prelude::*;
 
 use crate::errors::{OrRaise, detached};
+use crate::forked::Opened;
 use crate::objects::{Measurement, PySpace, Transformation as PyTransformation};
 use crate::values::{self, Cell};
 use crate::{extrinsic::Extrinsic, json};
@@ -30,10 +31,11 @@ pub(crate) struct OdometerQueryable {
     metric: Option<AnyMetric>,
     /// The number of questions that were charged. Objects from `within` share this number.
     charged: Arc<AtomicUsize>,
+    opened: Opened,
 }
 impl OdometerQueryable {
     pub(crate) fn new(session: AnySession, metric: Option<AnyMetric>) -> Self {
-        OdometerQueryable { session, metric, charged: Arc::default() }
+        OdometerQueryable { session, metric, charged: Arc::default(), opened: Opened::here() }
     }
 }
 #[pymethods]
@@ -48,6 +50,7 @@ impl OdometerQueryable {
         let Ok(question) = query.cast::<Measurement>() else {
             return Err(crate::errors::exception(py, &not_a("measurement")));
         };
+        self.opened.check().or_raise(py)?;
         let (session, question) =
             (self.session.clone(), counted(&question.get().made, &self.charged));
         let answer = detached(py, move || session.ask_erased(&question))?;
@@ -93,7 +96,8 @@ impl OdometerQueryable {
         let space = Space::<AnyDomain, AnyMetric>::from_arg(&space.get().arg).or_raise(py)?;
         check_space(&self.session, &space).or_raise(py)?;
         let (session, charged) = (self.session.clone(), self.charged.clone());
-        Ok(OdometerQueryable { session, metric: Some(space.metric().clone()), charged })
+        let (metric, opened) = (Some(space.metric().clone()), self.opened.clone());
+        Ok(OdometerQueryable { session, metric, charged, opened })
     }
     /// The number of questions that were charged through this object and through objects from
     /// `within`. A refused question is not charged. A question whose answer failed is charged.
@@ -137,6 +141,7 @@ fn check_space(session: &AnySession, space: &Space<AnyDomain, AnyMetric>) -> Res
 #[pyclass(frozen, name = "Queryable", module = "opendp_rs")]
 pub(crate) struct PyQueryable {
     inner: AnyValue,
+    opened: Opened,
 }
 #[pymethods]
 impl PyQueryable {
@@ -146,6 +151,7 @@ impl PyQueryable {
         py: Python<'py>,
         query: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        self.opened.check().or_raise(py)?;
         let answer = ask(py, &self.inner, query)?;
         values::to_python(py, &answer)
     }
@@ -161,7 +167,7 @@ pub(crate) fn session<'py>(py: Python<'py>, session: AnySession) -> PyResult<Bou
     Ok(Bound::new(py, OdometerQueryable::new(session, None))?.into_any())
 }
 pub(crate) fn queryable<'py>(py: Python<'py>, value: &AnyValue) -> PyResult<Bound<'py, PyAny>> {
-    Ok(Bound::new(py, PyQueryable { inner: value.clone() })?.into_any())
+    Ok(Bound::new(py, PyQueryable { inner: value.clone(), opened: Opened::here() })?.into_any())
 }
 #[cold]
 fn not_a(expected: &str) -> Error {

@@ -107,15 +107,7 @@ def test_a_release_runs_its_function_once():
     assert calls == [3, 200_000, 300_000]
 
 
-def sessions():
-    """Open a session on many rows. Its questions divide the rows among threads."""
-    spaces = noisy_sum().input_space
-    odometer = dp.c.make_fully_adaptive_composition(*spaces, dp.max_divergence())
-    return odometer([1.0] * 300_000)
-
-
-def _child(pipe, session):
-    session(noisy_sum())
+def _child(pipe):
     data = numpy.ones(300_000)
     whole = dp.c.make_composition([noisy_sum(), noisy_sum()])
     pipe.send(
@@ -130,13 +122,11 @@ def test_a_forked_child_has_noise_of_its_own_and_does_not_wait_for_threads_of_it
     whole = dp.c.make_composition([noisy_sum(), noisy_sum()])
     data = numpy.ones(300_000)
     mine = [noisy_sum()(data), *whole([1.0] * 300_000)]
-    session = sessions()
-    session(noisy_sum())
     fork = multiprocessing.get_context("fork")
     answers = [mine]
     for _ in range(2):
         ours, theirs = fork.Pipe(duplex=False)
-        child = fork.Process(target=_child, args=(theirs, session))
+        child = fork.Process(target=_child, args=(theirs,))
         child.start()
         theirs.close()
         assert ours.poll(60), "the child waits for threads that it does not have"
