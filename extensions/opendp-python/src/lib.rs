@@ -14,6 +14,7 @@ mod errors;
 mod extrinsic;
 mod forked;
 mod interactive;
+mod frames;
 mod json;
 mod listing;
 mod objects;

@@ -11,6 +11,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
 use crate::extrinsic::Extrinsic;
 use crate::interactive::{self, AnySession};
 use crate::json;
+use crate::{frames, json};
 use crate::objects::call_of;
 
 /// A cell of a column, or a scalar.
@@ -191,6 +192,8 @@ pub(crate) fn of_domain(value: &Bound<'_, PyAny>, domain: &AnyDomain) -> Result<
     }
     let converted = match CODECS.get(&carrier.to_string()) {
         Some(codecs) => (codecs.from)(value),
+        None if carrier.head() == "DataFrame" => frames::frame(value, domain)
+            .or_else(|| domain.decode(&json::from_python(value).ok()?).ok()),
         None => json::from_python(value).and_then(|json| domain.decode(&json)).ok(),
     };
     converted.ok_or_else(|| outside(domain))
@@ -216,7 +219,17 @@ pub(crate) fn of_type(value: &Bound<'_, PyAny>, type_name: &TypeName) -> Result<
 #[cold]
 pub(crate) fn outside(domain: &AnyDomain) -> Error {
     let reason = "the type, the number of rows or a value does not fit";
-    Error::argument("arg", format!("expected a member of {}: {reason}", call_of(&domain.to_json())))
+    let (expected, carrier) = (call_of(&domain.to_json()), domain.carrier());
+    // The advice depends only on the domain.
+    let advice = match carrier.head() {
+        "DataFrame" => {
+            "; pass a dictionary or a table with exactly the columns of a domain with `col_names`"
+        }
+        "Vec" if carrier.to_string().contains("Option") => "",
+        "Vec" => "; nulls need `dp.option_domain`; convert dates and categories to numbers or text",
+        _ => "",
+    };
+    Error::argument("arg", format!("expected a member of {expected}: {reason}{advice}"))
 }
 
 /// Convert a value to a Python value.

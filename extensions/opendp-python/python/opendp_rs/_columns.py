@@ -41,6 +41,49 @@ def as_arrays(value: Any) -> tuple[bool, Any]:
     return _of_buffer(value)
 
 
+def as_columns(value: Any) -> dict[Any, Any]:
+    """Return the columns of a table by their names. Each column is a list of cells.
+
+    A table is a dictionary of columns, a table of pandas, Polars or pyarrow, or a structured array
+    of numpy.
+    """
+    return {name: _cells(column) for name, column in _columns_of(value)}
+
+
+def _columns_of(value: Any) -> list[tuple[Any, Any]]:
+    """Return pairs of a name and a column."""
+    if isinstance(value, dict):
+        return list(value.items())
+    package = type(value).__module__.partition(".")[0]
+    if package == "pandas" and hasattr(type(value), "columns"):
+        names = list(value.columns)
+        columns = [value.iloc[:, i] for i in range(len(names))]
+    elif package == "polars" and hasattr(value, "get_columns"):
+        names, columns = list(value.columns), value.get_columns()
+    elif package == "pyarrow" and hasattr(value, "column_names"):
+        names, columns = value.column_names, value.columns
+    elif getattr(getattr(value, "dtype", None), "names", None):
+        names = list(value.dtype.names)
+        columns = [value[name] for name in names]
+    else:
+        raise TypeError("not a table")
+    # A dictionary would keep only one of several columns with the same name.
+    if len(set(names)) != len(names):
+        raise TypeError("two columns have the same name")
+    return list(zip(names, columns))
+
+
+def _cells(column: Any) -> Any:
+    if isinstance(column, (list, tuple)):
+        return column
+    if isinstance(column, (str, bytes, dict)):
+        raise TypeError("not a column")
+    if type(column).__module__ == "numpy":
+        return column.tolist()
+    is_array, found = as_arrays(column)
+    return [cell for array in found for cell in array.tolist()] if is_array else found
+
+
 def _of_arrow(chunk: Any) -> Any:
     """Return an array over the memory of a chunk.
 
