@@ -6,7 +6,7 @@ from . import _native
 from ._errors import OpenDPError, in_python, of
 from ._partial import Partial, as_space
 from ._spaces import check_loss
-from ._types import default_types, is_type, type_name
+from ._types import default_types, float_types, is_type, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # Importing these modules takes longer than importing the library.
@@ -201,7 +201,7 @@ def _gather(
     parameters = {parameter["name"]: parameter for parameter in family["parameters"]}
     optional = {name for name, of_it in parameters.items() if of_it["default"] is not None}
     generics = {generic["name"] for generic in family["generics"]}
-    converted = default_types(family["name"], generics, given)
+    converted = float_types(family, given) | default_types(family["name"], generics, given)
     for name, value in given.items():
         if value is None and (name in optional or name in generics):
             continue

@@ -130,6 +130,57 @@ def default_types(name: str, generics: set[str], given: dict[str, Any]) -> dict[
     }
 
 
+_PLACES = "{} Vec<{}> Bounds<{}> Option<{}> Option<Vec<{}>> Option<Bounds<{}>>".split()
+
+
+def float_types(family: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return the type arguments that floats among the arguments imply.
+
+    In JSON, a whole float such as ``10.0`` also fits an integer type. In Python, a float stays a
+    float. If a constructor has an input space, the space determines the types other than ``TO..``.
+    """
+    has_input = any(parameter["name"] == "input" for parameter in family["parameters"])
+    implied = {}
+    for parameter in family["parameters"]:
+        name = parameter["name"]
+        found = _float_of(given.get(name))
+        if found is None:
+            continue
+        fitting = [
+            generic
+            for generic in family["generics"]
+            if any(_fills(place, generic["types"], parameter["types"]) for place in _PLACES)
+            and (generic["name"].startswith("TO") or not has_input)
+        ]
+        if len(fitting) != 1 or given.get(fitting[0]["name"]) is not None:
+            continue
+        [generic] = fitting
+        types = [known for known in (found, "f64", "f32") if known in generic["types"]]
+        if not types:
+            from ._errors import of
+
+            reason = "expected whole numbers, texts or booleans, found a float; write 1, not 1.0"
+            raise of("Argument", f"argument `{name}`: {reason}")
+        implied[generic["name"]] = types[0]
+    return implied
+
+
+def _fills(place: str, generic: list[str], types: list[str]) -> bool:
+    return len(generic) > 1 and {place.format(name) for name in generic} == set(types)
+
+
+def _float_of(value: Any) -> str | None:
+    """Return the type of the first float in an argument, or None if it has no floats."""
+    items = value if isinstance(value, (list, tuple)) else [value]
+    for item in items:
+        dtype = str(getattr(item, "dtype", "")).lower()
+        if dtype.startswith("float"):
+            return "f32" if dtype in ("float32", "float16") else "f64"
+        if isinstance(item, float):
+            return _ATOMS[float]
+    return None
+
+
 NAMES = (
     "i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 String "
     "SymmetricDistance InsertDeleteDistance ChangeOneDistance HammingDistance DiscreteDistance "
