@@ -1,6 +1,6 @@
 //! Python values as arguments of constructors.
 
-use opendp_core::{Arg, Args, Constructed, Error, Result};
+use opendp_core::{Arg, Args, Constructed, Error, Result, TypeName};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -53,6 +53,20 @@ pub(crate) fn check_links(links: usize) -> Result<usize> {
     }
     let reason = format!("expected at most {MAX_LINKS} links, including links inside arguments");
     Err(Error::argument("chain", reason))
+}
+/// Return the type of the releases of a measurement among the arguments, if it is known.
+pub(crate) fn measurement(given: &Bound<'_, PyDict>, name: &str) -> Option<TypeName> {
+    let value = given.get_item(name).ok()??;
+    value.cast::<Measurement>().ok()?.get().release.clone()
+}
+/// Return the type of the results of an object whose function is an argument, if it is known. In
+/// its signature, this type is `AnyValue`.
+pub(crate) fn result(constructor: &str, given: &Bound<'_, PyDict>) -> Option<TypeName> {
+    if !["make_user_measurement", "new_function"].contains(&constructor) {
+        return None;
+    }
+    let value = given.get_item("function").ok()??;
+    value.cast::<Function>().ok()?.get().output.clone()
 }
 fn argument(value: &Bound<'_, PyAny>) -> Result<Read> {
     macro_rules! objects {

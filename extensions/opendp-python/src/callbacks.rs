@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use opendp_core::erased::{AnyDistance, AnyFunction, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{
-    Arg, Codec, Distance as _, Error, Function, Named, PrivacyMap, PrivacyProfile, Result,
-    StabilityMap, TypeName,
+    Arg, Codec, Distance as _, Domain as _, Error, Function, Named, PrivacyMap, PrivacyProfile,
+    Result, StabilityMap, TypeName,
 };
 use opendp_measurements::new_privacy_profile;
 use pyo3::exceptions::{PyKeyboardInterrupt, PySystemExit};
@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 
 use crate::errors::OrRaise;
 use crate::json;
-use crate::objects::{Function as PyFunction, Measure, Metric};
+use crate::objects::{Domain as PyDomain, Function as PyFunction, Measure, Metric, call_of, known};
 use crate::profile::Profile;
 use crate::values::{self, Cell as _};
 
@@ -186,7 +186,8 @@ pub(crate) fn function(
     output: Option<&str>,
 ) -> PyResult<PyFunction> {
     let output: TypeName = output.unwrap_or("ExtrinsicObject").parse().or_raise(py)?;
-    let callable = Callable(function);
+    values::check_type(&output).map_err(|error| error.at("argument `TO`")).or_raise(py)?;
+    let (callable, result) = (Callable(function), known(&output));
     let made: AnyFunction = Function::map(move |input: &AnyValue| -> Result<AnyValue> {
         callable.call(
             |py| Ok(values::to_python(py, input)?.unbind()),
@@ -196,5 +197,28 @@ pub(crate) fn function(
             },
         )
     });
-    Ok(PyFunction::new(made, 1, AnyValue::type_name()))
+    Ok(PyFunction::new(made, 1, AnyValue::type_name(), result))
+}
+/// Make a function from a Python callable whose outputs are members of a domain. Each output is
+/// checked, because the losses of later steps hold only for members.
+#[pyfunction]
+pub(crate) fn function_into(function: Py<PyAny>, output: &Bound<'_, PyDomain>) -> PyFunction {
+    let (callable, domain) = (Callable(function), output.get().made.clone());
+    let result = known(&domain.carrier());
+    let made: AnyFunction = Function::map(move |input: &AnyValue| -> Result<AnyValue> {
+        callable.call(
+            |py| Ok(values::to_python(py, input)?.unbind()),
+            |answer| {
+                let value = values::of_domain(answer, &domain).ok();
+                value.filter(|value| domain.member(value)).ok_or_else(|| {
+                    Error::FailedFunction(format!(
+                        "a Python function returned a value outside of its output domain {}; \
+                         return only members, or state a wider output domain",
+                        call_of(&domain.to_json())
+                    ))
+                })
+            },
+        )
+    });
+    PyFunction::new(made, 1, AnyValue::type_name(), result)
 }

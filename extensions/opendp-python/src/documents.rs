@@ -56,7 +56,7 @@ pub(crate) fn load(
         }
         Loaded::Made(made) => {
             let (output, recipe) = (output(document.json()), Recipe::read(document.json()));
-            objects::to_python(py, made, &output, LOADED_LINKS, recipe)
+            objects::to_python(py, made, &output, LOADED_LINKS, recipe, None)
         }
     }
 }

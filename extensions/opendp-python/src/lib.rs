@@ -8,13 +8,14 @@
 mod accuracy;
 mod arguments;
 mod callbacks;
+mod candidates;
 mod columns;
 mod documents;
 mod errors;
 mod extrinsic;
 mod forked;
-mod interactive;
 mod frames;
+mod interactive;
 mod json;
 mod listing;
 mod objects;
@@ -47,11 +48,14 @@ use recipe::Recipe;
 fn make(py: Python<'_>, name: &str, given: &Bound<'_, PyDict>) -> PyResult<Py<PyAny>> {
     let arguments::Given { args, links, inner } = arguments::read(given).or_raise(py)?;
     let registry = Registry::global();
-    let (made, output) = detached(py, || {
+    let release = arguments::measurement(given, "measurement");
+    let (made, entry) = detached(py, || {
         let entry = registry.resolve(name, &args)?;
-        Ok((entry.construct(&args)?, entry.output().clone()))
+        let prepared = candidates::prepared(entry.name(), &args, release.as_ref())?;
+        Ok((entry.construct(prepared.as_ref().unwrap_or(&args))?, entry))
     })?;
-    objects::to_python(py, made, &output, links, Recipe::call(name, args, inner))
+    let (output, result) = (entry.output().clone(), arguments::result(entry.name(), given));
+    objects::to_python(py, made, &output, links, Recipe::call(name, args, inner), result)
 }
 #[pymodule]
 mod _native {
@@ -63,7 +67,9 @@ mod _native {
             discrete_gaussian_scale_to_accuracy, discrete_laplacian_scale_to_accuracy,
             gaussian_scale_to_accuracy, laplacian_scale_to_accuracy,
         },
-        callbacks::{Callback, function, privacy_map, privacy_profile, stability_map},
+        callbacks::{
+            Callback, function, function_into, privacy_map, privacy_profile, stability_map,
+        },
         documents::{is_partial, load, write, write_partial},
         interactive::{OdometerQueryable, PyQueryable},
         listing::{describe, names},

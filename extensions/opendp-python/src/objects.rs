@@ -66,10 +66,27 @@ macro_rules! linked {
 linked! {
     /// A stable function from a data set to an aggregate or another data set.
     Transformation AnyTransformation;
-    /// A private function from a data set to a release.
-    Measurement AnyMeasurement;
     /// An interactive mechanism without a bound on its loss. The mechanism reports the loss so far.
     Odometer AnyOdometer;
+}
+/// A private function from a data set to a release.
+#[pyclass(frozen, module = "opendp_rs")]
+pub(crate) struct Measurement {
+    pub(crate) made: AnyMeasurement,
+    links: usize,
+    pub(crate) recipe: Recipe,
+    /// The type of the release, if it is known.
+    pub(crate) release: Option<TypeName>,
+}
+impl Measurement {
+    /// Return a bound on the number of constructors on each path through this object.
+    pub(crate) fn links(&self) -> usize {
+        self.links
+    }
+    /// Return how the object was made.
+    pub(crate) fn inner(&self) -> Inner {
+        Inner::One(self.recipe.clone())
+    }
 }
 /// A function of a release: post-processing.
 #[pyclass(frozen, module = "opendp_rs")]
@@ -79,11 +96,18 @@ pub(crate) struct Function {
     pub(crate) recipe: Recipe,
     /// The type of the function's input.
     input: TypeName,
+    /// The type of the function's output, if it is known.
+    pub(crate) output: Option<TypeName>,
 }
 impl Function {
     /// Make a function that has no document.
-    pub(crate) fn new(made: AnyFunction, links: usize, input: TypeName) -> Self {
-        Function { made, links, recipe: Recipe::Unknown, input }
+    pub(crate) fn new(
+        made: AnyFunction,
+        links: usize,
+        input: TypeName,
+        output: Option<TypeName>,
+    ) -> Self {
+        Function { made, links, recipe: Recipe::Unknown, input, output }
     }
     /// Return how the function was made.
     pub(crate) fn inner(&self) -> Inner {
@@ -102,14 +126,18 @@ pub(crate) struct PySpace {
 }
 
 /// Convert an object that a constructor made to a Python object. `output` is the type of the
-/// object. `recipe` states how the object was made.
+/// object. `recipe` states how the object was made. `result` is the type of a release or of the
+/// output of a function. Without `result`, this type is the one that `output` states.
 pub(crate) fn to_python(
     py: Python<'_>,
     made: Constructed,
     output: &TypeName,
     links: usize,
     recipe: Recipe,
+    result: Option<TypeName>,
 ) -> PyResult<Py<PyAny>> {
+    // The last type of `Measurement<DI, MI, MO, TO>` and of `Function<TI, TO>` is the result.
+    let result = result.or_else(|| known(output.args().last()?));
     Ok(match made {
         Constructed::Domain(made) => Py::new(py, Domain { made })?.into_any(),
         Constructed::Metric(made) => Py::new(py, Metric { made })?.into_any(),
@@ -118,11 +146,11 @@ pub(crate) fn to_python(
             Py::new(py, Transformation { made, links, recipe })?.into_any()
         }
         Constructed::Measurement(made) => {
-            Py::new(py, Measurement { made, links, recipe })?.into_any()
+            Py::new(py, Measurement { made, links, recipe, release: result })?.into_any()
         }
         Constructed::Function(made) => {
             let input = output.args().first().cloned().unwrap_or_else(AnyValue::type_name);
-            Py::new(py, Function { made, links, recipe, input })?.into_any()
+            Py::new(py, Function { made, links, recipe, input, output: result })?.into_any()
         }
         Constructed::Odometer(made) => Py::new(py, Odometer { made, links, recipe })?.into_any(),
         other => {
@@ -133,4 +161,9 @@ pub(crate) fn to_python(
             return Err(crate::errors::exception(py, &error));
         }
     })
+}
+/// Return a type if each of its parts is known before a value exists.
+pub(crate) fn known(name: &TypeName) -> Option<TypeName> {
+    let known = name.head() != "AnyValue" && name.args().iter().all(|part| known(part).is_some());
+    known.then(|| name.clone())
 }

@@ -10,9 +10,8 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
 
 use crate::extrinsic::Extrinsic;
 use crate::interactive::{self, AnySession};
-use crate::json;
-use crate::{frames, json};
 use crate::objects::call_of;
+use crate::{frames, json};
 
 /// A cell of a column, or a scalar.
 pub(crate) trait Cell: Sized {
@@ -174,6 +173,7 @@ static CODECS: LazyLock<HashMap<String, Codecs>> = LazyLock::new(|| {
         Codecs::of::<Vec<(f64, f64)>>(),
         Codecs::of::<Vec<Vec<String>>>(),
         Codecs::of::<Vec<AnyValue>>(),
+        Codecs::of::<Option<AnyValue>>(),
         Codecs::of::<(AnyValue, AnyValue)>(),
     ]);
     all
@@ -203,16 +203,33 @@ pub(crate) fn of_domain(value: &Bound<'_, PyAny>, domain: &AnyDomain) -> Result<
 /// # Errors
 /// `FailedCast` when the value is not of the type, or when the type is unknown.
 pub(crate) fn of_type(value: &Bound<'_, PyAny>, type_name: &TypeName) -> Result<AnyValue> {
-    if matches!(type_name.head(), "AnyValue" | "ExtrinsicObject") {
+    if is_object(type_name) {
         return Ok(Extrinsic::value(value));
     }
-    let unknown = || Error::TypeParse {
-        text: type_name.to_string(),
-        reason: "Python values cannot be converted to this type".into(),
-    };
-    let codecs = CODECS.get(&type_name.to_string()).ok_or_else(unknown)?;
+    let codecs = CODECS.get(&type_name.to_string()).ok_or_else(|| unreadable(type_name))?;
     (codecs.from)(value)
         .ok_or_else(|| Error::FailedCast(format!("expected a value of type {type_name}")))
+}
+/// Check that Python values can be converted to a type.
+///
+/// # Errors
+/// `TypeParse` when they cannot.
+pub(crate) fn check_type(type_name: &TypeName) -> Result<()> {
+    let found = is_object(type_name) || CODECS.contains_key(&type_name.to_string());
+    if found { Ok(()) } else { Err(unreadable(type_name)) }
+}
+fn is_object(type_name: &TypeName) -> bool {
+    matches!(type_name.head(), "AnyValue" | "ExtrinsicObject")
+}
+#[cold]
+fn unreadable(type_name: &TypeName) -> Error {
+    Error::TypeParse {
+        text: type_name.to_string(),
+        reason:
+            "Python values cannot be converted to this type; leave the type out, and the value \
+                 stays a Python object"
+                .into(),
+    }
 }
 /// Return the error for data that are not a member of the input domain. The error is the same for
 /// all such data.

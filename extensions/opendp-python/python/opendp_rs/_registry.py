@@ -146,10 +146,14 @@ def _argument(parameter: dict[str, Any] | None, value: Any, given: dict[str, Any
     space = as_space(value)
     if space is not None:
         return space
-    if parameter is None or not callable(value) or isinstance(value, _native.Function):
+    if parameter is None or not callable(value):
         return value
     expected = parameter["types"][0]
     output, measure = given.get("output"), given.get("output_measure")
+    if expected == "AnyFunction" and isinstance(output, _native.Space):
+        return _native.function_into(value, output.domain)
+    if isinstance(value, _native.Function):
+        return value
     if expected.startswith("StabilityMap"):
         if not isinstance(output, _native.Space):
             raise of("Argument", "argument `output_domain`: expected a domain and a metric")
@@ -159,8 +163,6 @@ def _argument(parameter: dict[str, Any] | None, value: Any, given: dict[str, Any
             raise of("Argument", "argument `output_measure`: expected a measure")
         return _native.privacy_map(value, measure)
     if expected == "AnyFunction":
-        if isinstance(output, _native.Space):
-            return _native.function(value, output.domain.carrier_type)
         if parameter["name"] == "member":
             return _native.function(value, "bool")
         if parameter["name"] == "transition":

@@ -1,10 +1,10 @@
 //! Properties that describe the input of an object, and functions that chain two objects.
 
-use opendp_core::Space;
 use opendp_core::erased::{AnyDomain, AnyMetric};
+use opendp_core::{Error, Result, Space, TypeName};
 use pyo3::prelude::*;
 
-use super::{Domain, Function, Measurement, Metric, Odometer, PySpace, Transformation};
+use super::{Domain, Function, Measurement, Metric, Odometer, PySpace, Transformation, known};
 use crate::arguments::check_links;
 use crate::errors::OrRaise;
 
@@ -71,22 +71,41 @@ pub(crate) fn then(
         let chained = Transformation { made, links, recipe };
         return Ok(Some(Py::new(py, chained)?.into_any()));
     }
-    let (made, links, recipe) = if let (Ok(first), Ok(next)) =
+    let (made, links, recipe, release) = if let (Ok(first), Ok(next)) =
         (first.cast::<Transformation>(), next.cast::<Measurement>())
     {
         let (first, next) = (first.get(), next.get());
         let by = ["make_chain_mt", "transformation0", "measurement1"];
         let recipe = first.recipe.then(&next.recipe, first.made.input(), by);
-        (first.made.then(|_| Ok(next.made.clone())), first.links + next.links, recipe)
+        let made = first.made.then(|_| Ok(next.made.clone()));
+        (made, first.links + next.links, recipe, next.release.clone())
     } else if let (Ok(first), Ok(next)) = (first.cast::<Measurement>(), next.cast::<Function>()) {
         let (first, next) = (first.get(), next.get());
+        fits(first.release.as_ref(), &next.input).or_raise(py)?;
         let by = ["make_chain_pm", "measurement0", "postprocess1"];
         let recipe = first.recipe.then(&next.recipe, first.made.input(), by);
-        (first.made.then(|| Ok(next.made.clone())), first.links + next.links, recipe)
+        let made = first.made.then(|| Ok(next.made.clone()));
+        (made, first.links + next.links, recipe, next.output.clone())
     } else {
         return Ok(None);
     };
     let made = made.or_raise(py)?;
     let links = check_links(links).or_raise(py)?;
-    Ok(Some(Py::new(py, Measurement { made, links, recipe })?.into_any()))
+    Ok(Some(Py::new(py, Measurement { made, links, recipe, release })?.into_any()))
+}
+/// Check that a function takes releases of a type. Without this check, the error would come at the
+/// first release, after its loss is charged. An unknown type is not checked.
+fn fits(release: Option<&TypeName>, input: &TypeName) -> Result<()> {
+    let (Some(release), Some(input)) = (release, known(input)) else { return Ok(()) };
+    if *release == input {
+        return Ok(());
+    }
+    let advice = if release.head() == "ExtrinsicObject" {
+        format!("state what the Python function before it returns, as in `TO=\"{input}\"`")
+    } else {
+        "change a type argument, such as `TOA` of the step before the noise or `TA` of the function"
+            .to_owned()
+    };
+    let reason = format!("the function takes {input}, and the release before it is {release}");
+    Err(Error::argument(">>", format!("{reason}; {advice}")))
 }

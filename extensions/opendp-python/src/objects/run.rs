@@ -3,12 +3,14 @@
 use std::ffi::CString;
 
 use opendp_core::erased::{AnyDistance, AnyDomain, AnyFunction, AnyMetric, AnyValue};
-use opendp_core::{Constructed, Domain as _, PrivacyProfile, Result, Space};
+use opendp_core::{Constructed, Domain as _, Error, PrivacyProfile, Result, Space, TypeName};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 
 use super::column::Column;
-use super::{Domain, Function, Measure, Measurement, Metric, Odometer, PySpace, Transformation};
+use super::{
+    Domain, Function, Measure, Measurement, Metric, Odometer, PySpace, Transformation, known,
+};
 use crate::errors::{OrRaise, detached};
 use crate::interactive::OdometerQueryable;
 use crate::profile::Profile;
@@ -55,7 +57,7 @@ macro_rules! runs {
             #[getter]
             fn function(&self) -> Function {
                 let input = self.made.input().domain().carrier();
-                Function::new(self.made.function().clone(), self.links, input)
+                Function::new(self.made.function().clone(), self.links, input, self.result())
             }
         }
     )*};
@@ -72,6 +74,16 @@ runs! {
         __call__;
         /// Bound the privacy loss, given the distance of data sets.
         map;
+    }
+}
+impl Transformation {
+    fn result(&self) -> Option<TypeName> {
+        known(&self.made.output().domain().carrier())
+    }
+}
+impl Measurement {
+    fn result(&self) -> Option<TypeName> {
+        self.release.clone()
     }
 }
 #[pymethods]

@@ -1,0 +1,71 @@
+//! Releases of Python functions that have a score, for `make_select_private_candidate`.
+
+use opendp_core::erased::{AnyMeasurement, AnyValue};
+use opendp_core::{Arg, Args, Constructed, Error, Function, Result, TypeName};
+use pyo3::prelude::*;
+
+use crate::extrinsic::Extrinsic;
+use crate::values::Cell as _;
+
+/// The constructor that needs releases with a score.
+const NAME: &str = "make_select_private_candidate";
+/// The argument of the constructor that releases pairs of a score and a value.
+const MEASUREMENT: &str = "measurement";
+
+/// Prepare the arguments of a constructor. If the constructor selects candidates, return arguments
+/// whose measurement reads pairs of Python. `release` is the type of the releases, if it is known.
+/// `None` means that the arguments stay as they are.
+///
+/// # Errors
+/// `Argument` when the type of the releases is known and has no score.
+pub(crate) fn prepared(
+    name: &str,
+    args: &Args,
+    release: Option<&TypeName>,
+) -> Result<Option<Args>> {
+    let measurement = match args.get(MEASUREMENT) {
+        Some(Arg::Made(Constructed::Measurement(measurement))) if name == NAME => measurement,
+        _ => return Ok(None),
+    };
+    if let Some(release) = release.filter(|release| !has_score(release)) {
+        let advice = "append a function that makes them, as in `>> (lambda x: (x, \"a name\"))`";
+        let expected = "expected a measurement that releases pairs of a score and a value";
+        return Err(Error::argument(
+            MEASUREMENT,
+            format!("{expected}, found releases of type {release}; {advice}"),
+        ));
+    }
+    let scored = Arg::Made(Constructed::Measurement(scored(measurement)));
+    Ok(Some(args.clone().with(MEASUREMENT, scored)))
+}
+fn has_score(release: &TypeName) -> bool {
+    let is_float = |part: &TypeName| part.head() == "f64";
+    release.head() == "ExtrinsicObject"
+        || release.head().is_empty() && release.args().first().is_some_and(is_float)
+}
+/// Make a measurement that converts each release of Python to a pair of a score and a value. The
+/// map is the same object as the map of the given measurement, because this is post-processing.
+fn scored(measurement: &AnyMeasurement) -> AnyMeasurement {
+    let inner = measurement.function().clone();
+    let function = Function::map(move |data: &AnyValue| -> Result<AnyValue> {
+        let release = inner.eval(data)?;
+        match release.downcast_ref::<Extrinsic>() {
+            Ok(object) => Python::attach(|py| pair(&object.get(py))).ok_or_else(no_pair),
+            Err(_) => Ok(release),
+        }
+    });
+    let (input, measure) = (measurement.input().clone(), measurement.measure().clone());
+    AnyMeasurement::new(input, measure, function, measurement.privacy_map())
+}
+fn pair(release: &Bound<'_, PyAny>) -> Option<AnyValue> {
+    let (score, value) = <(f64, AnyValue)>::from_python(release)?;
+    Some(AnyValue::new((AnyValue::new(score), value)))
+}
+#[cold]
+fn no_pair() -> Error {
+    Error::FailedFunction(
+        "the release of `measurement` is not a pair of a score and a value; return such a pair \
+         from its Python function, as in `return score, value`"
+            .into(),
+    )
+}

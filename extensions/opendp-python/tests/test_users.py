@@ -1,0 +1,136 @@
+"""Functions that a user writes, and the types of the steps around them."""
+
+import pytest
+
+import opendp_rs.prelude as dp
+
+ROWS = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
+NOISY = ROWS >> dp.t.then_clamp((0.0, 1.0)) >> dp.t.then_sum() >> dp.m.then_laplace(1.0)
+NUMBER = dp.atom_domain(bounds=(0.0, 10.0)), dp.absolute_distance(T=float)
+
+
+def scored(function):
+    return dp.m.make_user_measurement(
+        *ROWS, dp.max_divergence(), function, lambda d_in: 0.5 * d_in
+    )
+
+
+def select(measurement, threshold=1.0, stop_probability=0.0):
+    return dp.c.make_select_private_candidate(measurement, stop_probability, threshold)
+
+
+@pytest.mark.parametrize("score", [5.0, 5])
+def test_candidates_can_be_pairs_of_python(score):
+    value = object()
+    chosen = select(scored(lambda _: (score, value)))
+    assert chosen.map(1) == 1.0
+    found = chosen([1.0])
+    assert found == (5.0, value) and found[1] is value
+    numpy = pytest.importorskip("numpy")
+    assert select(scored(lambda _: (numpy.float64(5.0), "a")))([1.0]) == (5.0, "a")
+
+
+def test_a_score_below_the_threshold_is_not_selected():
+    scores = iter([0.5, float("nan"), 2.0, 3.0])
+    assert select(scored(lambda _: (next(scores), "a")))([1.0]) == (2.0, "a")
+    assert select(scored(lambda _: (0.0, "a")), stop_probability=1.0)([1.0]) is None
+
+
+def test_a_step_of_python_makes_candidates():
+    chosen = select(NOISY >> (lambda total: (total, "total")), threshold=-50.0)
+    score, name = chosen([1.0])
+    assert isinstance(score, float) and name == "total"
+    # The release of a composition is a list that begins with the score.
+    assert len(select(dp.c.make_composition([NOISY, NOISY]), threshold=-50.0)([1.0])) == 2
+
+
+def test_releases_without_a_score_are_refused_when_the_selection_is_made():
+    with pytest.raises(dp.ArgumentError, match="pairs of a score and a value, found .* type f64"):
+        select(NOISY)
+
+
+@pytest.mark.parametrize("release", [1.0, "ab", (1.0,), ("a", 1.0), (True, 1.0), None, (1, 2, 3)])
+def test_a_release_of_python_without_a_score_gives_one_error(release):
+    with pytest.raises(dp.FailedFunctionError, match="not a pair of a score and a value"):
+        select(scored(lambda _: release))([1.0])
+
+
+@pytest.mark.parametrize("wrap", [lambda function: function, dp.new_function])
+@pytest.mark.parametrize("value", [100.0, -0.5, float("nan"), "5", None, [1.0]])
+def test_an_output_outside_of_the_stated_domain_is_an_error(value, wrap):
+    made = dp.t.make_user_transformation(*ROWS, *NUMBER, wrap(lambda _: value), lambda d_in: 1.0)
+    with pytest.raises(dp.FailedFunctionError) as caught:
+        (made >> dp.m.then_laplace(1.0))([1.0])
+    expected = "a Python function returned a value outside of its output domain atom_domain("
+    assert caught.value.message.startswith(expected) and "100" not in caught.value.message
+
+
+def test_a_member_of_the_stated_domain_is_returned():
+    made = dp.t.make_user_transformation(*ROWS, *NUMBER, len, lambda d_in: float(d_in))
+    assert made([1.0, 2.0]) == 2.0
+    sized = dp.vector_domain(dp.atom_domain(T=float), size=2), dp.symmetric_distance()
+    pair = dp.t.make_user_transformation(*ROWS, *sized, lambda rows: rows, lambda d_in: d_in)
+    assert pair([1, 2]) == [1, 2]
+    with pytest.raises(dp.FailedFunctionError, match="outside of its output domain"):
+        pair([1, 2, 3])
+
+
+TEXTS = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
+COUNTS = TEXTS >> dp.t.then_count_by_categories(["a", "b"]) >> dp.m.then_laplace(1.0)
+
+
+def test_a_function_that_cannot_take_the_release_is_refused_when_it_is_appended():
+    with pytest.raises(dp.ArgumentError) as caught:
+        COUNTS >> dp.t.make_cdf()
+    expected = "the function takes Vec<f64>, and the release before it is Vec<i32>"
+    assert expected in caught.value.message and "TOA" in caught.value.message
+    with pytest.raises(dp.ArgumentError, match=r"TO=\"Vec<f64>\""):
+        COUNTS >> (lambda counts: counts) >> dp.t.make_cdf()
+
+
+def test_a_wrong_step_of_a_context_costs_nothing():
+    ours = dp.Context.compositor(
+        data=["a", "b"],
+        privacy_unit=dp.unit_of(contributions=1),
+        privacy_loss=dp.loss_of(epsilon=1.0),
+        split_evenly_over=1,
+    )
+    for noise in ({}, {"scale": 50.0}):
+        with pytest.raises(dp.ArgumentError, match="the function takes"):
+            query = ours.query().count_by_categories(["a", "b"]).laplace(**noise)
+            (query >> dp.t.make_cdf()).release()
+    assert ours.current_privacy_loss() == []
+
+
+def test_a_function_that_takes_the_release_is_appended():
+    counts = TEXTS >> dp.t.then_count_by_categories(["a", "b"], TOA=float)
+    assert len((counts >> dp.m.then_laplace(1.0) >> dp.t.make_cdf())(["a", "b"])) == 3
+    floats = dp.new_function(lambda counts: [float(count) for count in counts], TO="Vec<f64>")
+    assert len((COUNTS >> floats >> dp.t.make_cdf())(["a", "b"])) == 3
+    made = dp.m.make_user_measurement(
+        *TEXTS, dp.max_divergence(), lambda _: [1.0], lambda _: 1.0, TO="Vec<f64>"
+    )
+    assert (made >> dp.t.make_cdf())(["a"]) == [1.0]
+
+
+def test_a_float_stays_a_float_when_a_type_is_inferred():
+    quantiles = dp.t.make_quantiles_from_counts([0.0, 10.0, 20.0], [0.5])
+    assert quantiles([3, 6]) == [12.5]
+    numpy = pytest.importorskip("numpy")
+    for edges in (numpy.array([0.0, 10.0, 20.0]), list(numpy.array([0.0, 10.0, 20.0]))):
+        assert dp.t.make_quantiles_from_counts(edges, [0.5])([3, 6]) == [12.5]
+    assert dp.t.make_quantiles_from_counts([0, 10, 20], [0.5])([3, 6]) == [12]
+    assert dp.t.make_quantiles_from_counts([0.0, 10.0, 20.0], [0.5], TA=int)([3, 6]) == [12]
+    index = (dp.vector_domain(dp.atom_domain(T="usize")), dp.symmetric_distance())
+    assert (index >> dp.t.then_index([1.0, 2.0], 0.0)).output_domain.carrier_type == "Vec<f64>"
+
+
+def test_an_input_space_determines_the_type_of_bounds():
+    ints = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+    assert (ints >> dp.t.then_clamp((0.0, 10.0)))([20]) == [10]
+
+
+def test_categories_of_floats_are_refused_where_no_type_of_floats_fits():
+    with pytest.raises(dp.ArgumentError, match="`categories`: .* found a float; write 1, not 1.0"):
+        dp.m.make_randomized_response([1.0, 2.0], 0.75)
+    assert dp.m.make_randomized_response([1, 2], 0.75).input_carrier_type == "i32"
