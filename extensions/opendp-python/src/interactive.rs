@@ -70,7 +70,7 @@ impl OdometerQueryable {
         py: Python<'py>,
         d_in: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let d_in = json::from_python(d_in).or_raise(py)?;
+        let d_in = json::distance_from_python(d_in, "d_in").or_raise(py)?;
         let Some(metric) = &self.metric else {
             let error = Error::NotImplemented(
                 "the loss of this release was fixed beforehand: call the map of its measurement"

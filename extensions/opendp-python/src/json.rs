@@ -15,6 +15,27 @@ const MAX_DEPTH: usize = 64;
 pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> Result<Json> {
     convert(value, 0)
 }
+/// Convert a distance that is a Python value to JSON. `name` is the name of the argument.
+///
+/// # Errors
+/// `InvalidDistance` when the distance is NaN. In JSON, NaN is a text, and the error about a text
+/// would be misleading. Otherwise the errors of [`from_python`].
+pub(crate) fn distance_from_python(value: &Bound<'_, PyAny>, name: &str) -> Result<Json> {
+    let json = from_python(value)?;
+    if json == "NaN" && !value.is_instance_of::<PyString>() {
+        let reason = format!("{name}: expected a number of at least 0, found NaN");
+        return Err(Error::InvalidDistance(reason));
+    }
+    Ok(json)
+}
+/// Return a better error for an infinite distance that its type cannot hold.
+pub(crate) fn infinite(error: Error, value: &Json, name: &str) -> Error {
+    if error.kind() == "FailedCast" && value == "Infinity" {
+        let reason = format!("{name}: expected a finite number, found infinity");
+        return Error::InvalidDistance(reason);
+    }
+    error
+}
 fn convert(value: &Bound<'_, PyAny>, depth: usize) -> Result<Json> {
     if MAX_DEPTH < depth {
         return Err(Error::FailedCast(format!("nested more than {MAX_DEPTH} levels deep")));

@@ -20,6 +20,10 @@ class OpenDPError(Exception):
         """The kind of the error."""
         return self.kind
 
+    def __reduce__(self) -> tuple[object, tuple[str, str]]:
+        """Tell pickle how to make the error again, as in a pool of processes."""
+        return of, (self.kind, self.message)
+
     def __str__(self) -> str:
         return f"{self.kind}: {self.message}"
 

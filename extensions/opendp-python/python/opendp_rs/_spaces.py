@@ -115,6 +115,14 @@ def domains_of_data(data: Any, metric: Any) -> tuple[Any, str, str]:
             reason = f"cannot infer the domain of a value of type {type(data).__name__}"
         advice = "pass one column or list of one type, or state `domain`, as in"
         example = "`domain=dp.vector_domain(dp.atom_domain(T=float))`"
+        kind = type(data)
+        if hasattr(kind, "columns"):
+            example = "`domain=dp.dataframe_domain(names, element_domains)`"
+        elif kind.__module__.partition(".")[0] in ("pandas", "polars", "pyarrow"):
+            # The name of a type can end with the categories of the column. Leave these out.
+            cells = str(data.type if hasattr(kind, "type") else data.dtype).partition("(")[0]
+            reason = f"cannot infer the domain of a column of type {cells}"
+            advice = "convert dates and categories to numbers or text, or state `domain`, as in"
         raise of("TypeParse", f"argument `data`: {reason}; {advice} {example}") from None
     head, args = _parts(name)
     rows = head == "Vec" and metric.type in _ON_ROWS

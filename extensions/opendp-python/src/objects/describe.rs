@@ -125,28 +125,49 @@ impl PySpace {
 
 /// Write a description as a call: `vector_domain(atom_domain(T="i32"), size=10)`.
 pub(crate) fn call_of(json: &Json) -> String {
-    let registered = |name: &str| Registry::global().signatures(name).is_ok();
     match json {
         Json::String(name) if registered(name) => format!("{name}()"),
+        Json::Bool(true) => "True".to_owned(),
+        Json::Bool(false) => "False".to_owned(),
+        Json::Null => "None".to_owned(),
+        Json::Array(items) => {
+            format!("[{}]", items.iter().map(call_of).collect::<Vec<_>>().join(", "))
+        }
         Json::Object(object) if object.len() == 1 => {
             let (name, args) = match object.iter().next() {
                 Some((name, Json::Object(args))) => (name, args),
                 _ => return json.to_string(),
             };
             let args = args.iter().map(|(key, value)| match value {
-                // In documents, the key of an inner description is the name of its function.
-                Json::Object(_) if registered(key) => call_of(&json!({ key.as_str(): value })),
-                Json::Object(_) | Json::String(_) => format!("{key}={}", call_of(value)),
-                Json::Array(items) => {
-                    let items: Vec<String> = items.iter().map(call_of).collect();
-                    format!("{key}=({})", items.join(", "))
+                // In documents, the key of an inner description can be the name of its function.
+                // Then the value has the arguments. Otherwise the value is the whole description.
+                Json::Object(_) if registered(key) && !is_description(value) => {
+                    call_of(&json!({ key.as_str(): value }))
                 }
-                Json::Bool(true) => format!("{key}=True"),
-                Json::Bool(false) => format!("{key}=False"),
-                other => format!("{key}={other}"),
+                Json::Object(_) if registered(key) => call_of(value),
+                Json::Array(items) if key == "bounds" => format!("{key}=({})", literals(items)),
+                Json::Array(items) if !key.ends_with("domains") => {
+                    format!("{key}=[{}]", literals(items))
+                }
+                other => format!("{key}={}", call_of(other)),
             });
             format!("{name}({})", args.collect::<Vec<_>>().join(", "))
         }
         other => other.to_string(),
     }
+}
+/// Write numbers, texts and booleans. Here, a text that is the name of a constructor is a text.
+fn literals(items: &[Json]) -> String {
+    let literal = |item: &Json| if item.is_string() { item.to_string() } else { call_of(item) };
+    items.iter().map(literal).collect::<Vec<_>>().join(", ")
+}
+fn registered(name: &str) -> bool {
+    Registry::global().signatures(name).is_ok()
+}
+/// Return whether an object has the name of a constructor and its arguments.
+fn is_description(json: &Json) -> bool {
+    let entry = json.as_object().filter(|object| object.len() == 1);
+    entry
+        .and_then(|object| object.iter().next())
+        .is_some_and(|(name, args)| args.is_object() && registered(name))
 }

@@ -174,9 +174,10 @@ fn bound<'py>(
     map: impl Fn(&AnyDistance) -> Result<AnyDistance> + Sync,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = d_in.py();
-    let d_in = json::from_python(d_in).or_raise(py)?;
+    let d_in = json::distance_from_python(d_in, "d_in").or_raise(py)?;
     let (d_out, neighbours) = detached(py, || {
-        let d_in = space.metric().decode(&d_in).map_err(|error| error.at("d_in"))?;
+        let located = |error: Error| json::infinite(error.at("d_in"), &d_in, "d_in");
+        let d_in = space.metric().decode(&d_in).map_err(located)?;
         Ok((map(&d_in)?, space.check_neighbours(&d_in)))
     })?;
     warn(py, neighbours)?;
@@ -187,10 +188,12 @@ fn bound<'py>(
 }
 fn check(made: Constructed, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = d_in.py();
-    let d_in = json::from_python(d_in).or_raise(py)?;
-    let d_out = json::from_python(d_out).or_raise(py)?;
-    let (holds, neighbours) =
-        detached(py, move || Ok((made.check(&d_in, &d_out)?, made.check_neighbours(&d_in))))?;
+    let d_in = json::distance_from_python(d_in, "d_in").or_raise(py)?;
+    let d_out = json::distance_from_python(d_out, "d_out").or_raise(py)?;
+    let (holds, neighbours) = detached(py, move || {
+        let located = |error: Error| json::infinite(error, &d_in, "d_in");
+        Ok((made.check(&d_in, &d_out).map_err(located)?, made.check_neighbours(&d_in)))
+    })?;
     warn(py, neighbours)?;
     Ok(holds)
 }
@@ -218,8 +221,8 @@ pub(crate) fn check_distances(
     } else {
         return Ok(());
     };
-    let (d_in, d_out) =
-        (json::from_python(d_in).or_raise(py)?, json::from_python(d_out).or_raise(py)?);
+    let d_in = json::distance_from_python(d_in, "d_in").or_raise(py)?;
+    let d_out = json::distance_from_python(d_out, "d_out").or_raise(py)?;
     detached(py, move || {
         made.check_distances(&d_in, &d_out)?;
         made.check_neighbours(&d_in)

@@ -1,0 +1,96 @@
+"""Messages about distances, columns and types, and the texts of objects."""
+
+import datetime
+import pickle
+
+import pytest
+
+import opendp_rs.prelude as dp
+
+FLOATS = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
+TOTAL = FLOATS >> dp.t.then_clamp((0.0, 10.0)) >> dp.t.then_sum()
+UNIT, LOSS = dp.unit_of(contributions=1), dp.loss_of(epsilon=1.0)
+
+
+@pytest.mark.parametrize("convert", [float, "numpy"])
+def test_a_distance_that_is_not_a_number_is_named(convert):
+    if convert == "numpy":
+        convert = pytest.importorskip("numpy").float64
+    release = TOTAL >> dp.m.then_laplace(1.0)
+    nan, infinity = convert("nan"), convert("inf")
+    for name, ask in {
+        "d_in": lambda: release.map(nan),
+        "d_out": lambda: release.check(1, nan),
+    }.items():
+        with pytest.raises(dp.InvalidDistanceError, match=f"{name}: .* found NaN"):
+            ask()
+    for ask in (lambda: release.map(infinity), lambda: release.check(infinity, 1.0)):
+        with pytest.raises(dp.InvalidDistanceError, match="d_in: .* found infinity"):
+            ask()
+    assert release.check(1, infinity)
+
+
+def test_errors_travel_between_processes():
+    with pytest.raises(dp.OpenDPError) as caught:
+        TOTAL.map("a")
+    for error in (caught.value, dp.OpenDPError("text")):
+        copy = pickle.loads(pickle.dumps(error))
+        assert type(copy) is type(error) and str(copy) == str(error)
+        assert copy.message == error.message and copy.kind == error.kind
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars", "pyarrow"])
+def test_a_column_without_a_type_of_this_library_is_named_and_its_cells_are_not(package):
+    library = pytest.importorskip(package)
+    days = [datetime.date(2020, 1, 1)]
+    columns = [library.array(days) if package == "pyarrow" else library.Series(days)]
+    if package == "polars":
+        columns.append(library.Series(["secret"], dtype=library.Enum(["secret"])))
+    for column in columns:
+        with pytest.raises(dp.TypeParseError) as caught:
+            dp.Context.compositor(column, UNIT, LOSS)
+        message = caught.value.message
+        assert "cannot infer the domain of a column of type" in message
+        assert "convert dates and categories" in message
+        assert "secret" not in message and "2020" not in message
+
+
+def test_a_map_under_a_wrong_metric_is_told_of_noise_that_exists():
+    texts = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
+    counts = texts >> dp.t.then_count_by()
+    for noise in (dp.m.then_gaussian_threshold(1.0, 5), dp.m.then_laplace(1.0)):
+        with pytest.raises(dp.ArgumentError, match='need a threshold: "laplace_threshold"'):
+            counts >> noise
+    counts >> dp.m.then_laplace_threshold(1.0, 5)
+
+
+def test_a_type_that_python_cannot_read_is_refused_at_once():
+    with pytest.raises(dp.TypeParseError, match="argument `TO`.* leave the type out"):
+        dp.new_function(lambda x: x, TO="(f64, String)")
+
+
+_ATOMS = [
+    dp.atom_domain(T=int),
+    dp.atom_domain(bounds=(0.0, 10.0)),
+    dp.atom_domain(bounds=(False, True)),
+    dp.atom_domain(bounds=("atom_domain", "b")),
+]
+_NUMBER = dp.atom_domain(T=float, nan=False)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        *_ATOMS,
+        dp.vector_domain(dp.option_domain(_NUMBER), size=3),
+        dp.vector_domain(dp.pair_domain(_NUMBER, _NUMBER)),
+        dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T=int)),
+        dp.dataframe_domain(["a"], [dp.option_domain(dp.atom_domain(T=int))], size=2),
+        dp.approximate(dp.zero_concentrated_divergence()),
+        dp.l01inf_distance(dp.absolute_distance(T=int)),
+        dp.linf_distance(T=int, monotonic=True),
+    ],
+    ids=repr,
+)
+def test_a_description_is_shown_as_the_call_that_makes_it(made):
+    assert eval(repr(made), {name: getattr(dp, name) for name in dir(dp)}) == made
