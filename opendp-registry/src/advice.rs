@@ -88,12 +88,11 @@ pub(crate) fn of_space(name: &str, found: &Arg, expected: &[&TypeName]) -> Optio
     };
     let found = format!("`{domain}` under `{metric}`");
     let wanted: Vec<&str> = spaces.iter().map(|(_, metric)| metric.head()).collect();
-    let what = hint(name, &domain, metric.head(), &wanted, &spaces);
+    let what = hint(&domain, metric.head(), &wanted, &spaces);
     Some(format!("`{name}` takes {takes}; found {found}{what}"))
 }
 /// Return advice on how to get from the given space to a space that the constructor takes.
 fn hint(
-    name: &str,
     domain: &TypeName,
     metric: &str,
     wanted: &[&str],
@@ -102,7 +101,6 @@ fn hint(
     let (of_data, head) = (OF_DATA.contains(&metric), domain.head());
     let takes_data = wanted.iter().any(|metric| OF_DATA.contains(metric));
     let option = |domain: &TypeName| domain.to_string().contains("OptionDomain");
-    let short = name.trim_start_matches("make_");
     let text = match (of_data, takes_data) {
         (true, true) if option(domain) && !spaces.iter().any(|(domain, _)| option(domain)) => {
             "drop or replace missing values before this step: \"drop_null\" or \
@@ -119,10 +117,14 @@ fn hint(
              \"count\", \"sum\" or \"mean\""
                 .to_owned()
         }
-        (false, _) if head == "MapDomain" => format!(
-            "keys that are not public need a threshold: \"{short}_threshold\"; or count public keys \
-             by \"count_by_categories\""
-        ),
+        (false, _) if head == "MapDomain" => {
+            // Each mechanism with a threshold takes maps under one metric.
+            let noise = if metric == "L02InfDistance" { "gaussian" } else { "laplace" };
+            format!(
+                "keys that are not public need a threshold: \"{noise}_threshold\"; or count public \
+                 keys by \"count_by_categories\""
+            )
+        }
         (false, true) if head == "VectorDomain" && metric == "AbsoluteDistance" => {
             "data sets have another metric, such as \"symmetric_distance\"".to_owned()
         }
