@@ -178,3 +178,61 @@ def test_the_range_of_an_open_parameter_is_stated():
     with pytest.raises(dp.OpenDPError):
         query.param(bounds=(0.0, 1.0))
     query.release(bounds=(0.0, 100.0), T=float)
+
+
+BUDGETS = {
+    "epsilon is 1000, which is above 10": dp.loss_of(epsilon=1000.0),
+    "epsilon is 11, which is above 10": dp.loss_of(epsilon=11.0, delta=1e-9),
+    "rho is 100, which is above 10": dp.loss_of(rho=100.0),
+    "delta is 0.5, which is above 0.01": dp.loss_of(epsilon=1.0, delta=0.5),
+}
+
+
+@pytest.mark.parametrize("text", BUDGETS)
+@pytest.mark.parametrize("options", [{}, {"split_evenly_over": 2}])
+def test_a_large_budget_gives_one_warning_at_the_line_that_opens_it(text, options):
+    with pytest.warns(UserWarning, match=text) as warned:
+        context(BUDGETS[text], **options)
+    assert len(warned) == 1 and warned[0].filename == __file__
+
+
+def test_a_usual_budget_gives_no_warning(recwarn):
+    for loss in ({"epsilon": 10.0}, {"rho": 1.0}, {"epsilon": 1.0, "delta": 1e-3}):
+        context(dp.loss_of(**loss))
+    assert not recwarn.list
+
+
+def test_delta_is_compared_with_a_known_number_of_people():
+    sized = dp.vector_domain(dp.atom_domain(T=int), size=4)
+    options = {"privacy_unit": dp.unit_of(changes=1), "domain": sized, "data": [1, 2, 3, 4]}
+    with pytest.warns(UserWarning, match="delta is 0.3, which is above 1 in 4"):
+        dp.Context.compositor(**options, privacy_loss=dp.loss_of(epsilon=1.0, delta=0.3))
+
+
+def test_columns_of_floats_are_summed_as_the_readme_says():
+    ours = dp.Context.compositor(
+        data=[1.0, 2.5, 7.0],
+        privacy_unit=dp.unit_of(contributions=1),
+        privacy_loss=dp.loss_of(epsilon=1.0),
+        split_evenly_over=2,
+    )
+    query = ours.query().impute_constant(0.0).clamp((0.0, 10.0)).sum().laplace()
+    assert query.param() == pytest.approx(20.0)
+    [error] = query.accuracy(alpha=0.05)
+    assert error == pytest.approx(20.0 * 2.9957, rel=1e-3)
+    assert ours.current_privacy_loss() == []
+    assert isinstance(query.release(), float)
+
+
+def test_contexts_and_queries_show_their_state():
+    ours = context(dp.loss_of(epsilon=1.0), split_evenly_over=2)
+    ours.query().count().laplace().release()
+    shown = repr(ours)
+    assert "symmetric_distance() of 1; 1 queries asked" in shown
+    assert "remaining budget: [0.5] in max_divergence()" in shown
+    assert "1, 2, 3, 4" not in shown
+    query = ours.query().count()
+    assert "symmetric_distance() -> atom_domain(" in repr(query)
+    assert repr(query.laplace()).endswith(">> then_laplace(scale=?); not released)")
+    ours = context(dp.loss_of(epsilon=1.0))
+    assert "share 0.5" in repr(ours.query(epsilon=0.5)) and "budget: 1.0 in" in repr(ours)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from . import _native, _registry
+from ._cautions import warn
 from ._errors import OpenDPError, of
 from ._partial import chain
 from ._search import binary_search_param
@@ -66,6 +67,7 @@ class Context:
             space, start = _inferred(data, metric)
         else:
             space = start = _space(domain, metric)
+        warn(measure, loss, space.domain.size)
         splits = (split_evenly_over, split_by_weights, d_mids)
         made, d_mids = account(space, measure, d_in, loss, splits)
         return Context(made(data), space, d_in, measure, d_mids, start)
@@ -127,6 +129,11 @@ class Context:
         if self._d_mids is None:
             return self._session.remaining_budget()
         return self._d_mids[self._asked :]
+
+    def __repr__(self) -> str:
+        data = f"{self._space.domain}, {self._space.metric} of {self._d_in}"
+        left = f"{self.remaining_privacy_loss()} in {self._measure}"
+        return f"Context({data}; {self._asked} queries asked, remaining budget: {left})"
 
     def _share(self, stated: Any) -> Any:
         """Return the share of the next query. If shares are not fixed, it is the stated share."""
@@ -233,9 +240,16 @@ class Query:
         make: Callable[[Any], Any] | None = None,
         d_mid: Any = None,
         wrap: Callable[[Any], Any] | None = None,
+        shown: str = "",
     ) -> None:
         self._context, self._made, self._make, self._d_mid = context, made, make, d_mid
         self._wrap = wrap
+        # The last steps as a text, if a parameter is open. Then the object does not exist yet.
+        self._shown = shown
+
+    def __repr__(self) -> str:
+        share = "" if self._d_mid is None else f"; share {self._d_mid}"
+        return f"Query({self._shown or self._made}{share}; not released)"
 
     def __getattr__(self, name: str) -> Callable[..., Query]:
         if name.startswith("_"):
@@ -250,17 +264,20 @@ class Query:
             if open_at is None:
                 return self.__rshift__(then(*args, **kwargs))
             left = self._made
-            return self._with(lambda value: chain(left, then(*args, **{**kwargs, open_at: value})))
+            return self._with(
+                lambda value: chain(left, then(*args, **{**kwargs, open_at: value})),
+                f"{left} >> then_{name}({open_at}=?)",
+            )
 
         return append
 
-    def _with(self, make: Callable[[Any], Any]) -> Query:
-        return Query(self._context, None, make, self._d_mid)
+    def _with(self, make: Callable[[Any], Any], shown: str) -> Query:
+        return Query(self._context, None, make, self._d_mid, shown=shown)
 
     def __rshift__(self, other: Any) -> Query:
         if self._make is not None:
             inner = self._make
-            return self._with(lambda value: chain(inner(value), other))
+            return self._with(lambda value: chain(inner(value), other), f"{self._shown} >> ...")
         return Query(self._context, chain(self._left(other), other), None, self._d_mid)
 
     def _left(self, other: Any) -> Any:
@@ -355,6 +372,15 @@ class Query:
             raise of("Argument", "argument `param`: no parameter of this query is open")
         d_mid = self._context._share(self._d_mid)
         return _solve(self._candidate(d_mid), self._context._d_in, d_mid, bounds, T)
+
+    def accuracy(
+        self, alpha: float, bounds: tuple[Any, Any] | None = None, T: Any = None
+    ) -> list[float | None]:
+        """Bound the error of each number of the release, except with probability ``alpha``.
+
+        This method releases nothing and charges nothing. A bound is None if it is not known.
+        """
+        return list(self.resolve(bounds, T).accuracy(alpha))
 
     def release(self, bounds: tuple[Any, Any] | None = None, T: Any = None) -> Any:
         """Spend the query's share of the budget, and return the release."""
