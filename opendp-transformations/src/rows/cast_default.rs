@@ -20,7 +20,8 @@ use crate::rows::round_cast::{RoundCast, defaults};
 /// The output has one record for each record of the input, in the same order. The output record is
 /// the cast of the input record, as in [`RoundCast`]. If the cast has no result, the output record
 /// is the default value of `TOA`: zero, `false` or the empty text. A float in the output can be
-/// NaN. The size does not change.
+/// NaN. A text is cast to `true` if it is not empty, so the texts `false` and `0` are also cast to
+/// `true`. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
