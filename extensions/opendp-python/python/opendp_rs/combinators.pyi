@@ -53,7 +53,7 @@ def make_population_amplification(measurement: Measurement, population_size: int
     """Make a measurement that runs on a secret sample of a population. Its map states how much a"""
 
 def make_privacy_filter(odometer: Odometer, d_in: Any, d_out: Any) -> Measurement:
-    """Make a measurement that answers questions as long as their total loss is within a budget."""
+    """Make a measurement that answers questions while their total loss is within a budget."""
 
 def make_pureDP_to_zCDP(measurement: Measurement) -> Measurement:
     """Convert the pure loss of a measurement to a zero-concentrated loss."""
@@ -116,7 +116,7 @@ def then_population_amplification(measurement: Measurement, population_size: int
     """Make a measurement that runs on a secret sample of a population. Its map states how much a"""
 
 def then_privacy_filter(odometer: Odometer, d_in: Any, d_out: Any) -> Measurement:
-    """Make a measurement that answers questions as long as their total loss is within a budget."""
+    """Make a measurement that answers questions while their total loss is within a budget."""
 
 def then_pureDP_to_zCDP(measurement: Measurement) -> Measurement:
     """Convert the pure loss of a measurement to a zero-concentrated loss."""
