@@ -8,8 +8,8 @@ if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
 
 LARGE = 10.0
 """The largest epsilon or rho without a warning."""
-LARGE_DELTA = 0.01
-"""The largest delta without a warning, if the number of people is not known."""
+LARGE_DELTA = 1e-3
+"""The smallest delta that gives a warning, if the number of people is not known."""
 
 
 def warn(measure: Any, loss: Any, size: int | None) -> None:
@@ -36,15 +36,15 @@ def cautions(measure: Any, loss: Any, size: int | None) -> list[str]:
         )
     if not _is_number(delta):
         return texts
-    if size and delta * size > 1:
+    if size and delta * size >= 1:
         texts.append(
-            f"delta is {float(delta):.4g}, which is above 1 in {size}: the data of some of the "
+            f"delta is {float(delta):.4g}, which is not below 1 in {size}: the data of some of the "
             f"{size} people may be released unchanged"
         )
-    elif not size and delta > LARGE_DELTA:
+    elif not size and delta >= LARGE_DELTA:
         texts.append(
-            f"delta is {float(delta):.4g}, which is above {LARGE_DELTA:g}: the data of some people "
-            "may be released unchanged; choose a delta far below 1 / (number of people)"
+            f"delta is {float(delta):.4g}, which is large: the data of each person may be released "
+            "unchanged with this probability; choose a delta far below 1 / (number of people)"
         )
     return texts
 
