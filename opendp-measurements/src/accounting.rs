@@ -1,24 +1,26 @@
 //! Tight accounting of privacy loss.
 //!
 //! A mechanism states a [`DominatingPair`]. A dominating pair consists of two distributions. The
-//! delta of this pair at each epsilon is at least the delta of the mechanism's releases on any two
-//! neighbouring data sets. An [`Account`] composes any number of pairs. The account computes
-//! certified lower and upper bounds on delta at an epsilon, or on epsilon at a delta.
+//! loss of an output is the logarithm of the quotient of its two probabilities. The delta of this
+//! pair at each epsilon is at least the delta of the mechanism's releases on any two neighbouring
+//! data sets. An [`Account`] composes any number of pairs. The account computes certified lower and
+//! upper bounds on delta at an epsilon, or on epsilon at a delta.
 //!
 //! # How an account computes, and why the bounds hold
 //!
-//! 1. Each pair puts its outputs into buckets. Each bucket is for an interval of losses. The mass
-//!    of a bucket is its probability, computed with rounding errors. The pair states a bound on the
-//!    relative error of its masses. The comments of the functions that compute masses prove these
-//!    bounds.
+//! 1. Each pair puts its outputs into buckets. Each bucket is for an interval of losses. A bucket
+//!    has two masses: its probabilities under the two distributions, computed with rounding errors.
+//!    The pair states a bound on the relative error of its masses, and a bound on the error of its
+//!    losses. The comments of the functions that compute masses prove these bounds.
 //! 2. For an upper bound, the buckets become a measure on a grid ("connect the dots"). This measure
-//!    dominates the loss. The masses and losses of this measure are enlarged by the errors of
-//!    step 1. For a lower bound, the buckets become a measure that the loss dominates. The masses
-//!    and losses of this measure are reduced by the errors of step 1.
+//!    dominates the loss of the pair. The masses and losses of this measure are enlarged by the
+//!    bounds on the errors of step 1. For a lower bound, the buckets become a measure that the loss
+//!    of the pair dominates. The masses and losses of this measure are reduced by the bounds on the
+//!    errors of step 1.
 //! 3. The measures are tilted: the mass at each loss `x` is multiplied by `e^(t x)`, for a chosen
 //!    number `t`. The Fourier transform of each tilted measure is raised to a power, the number of
-//!    its releases. The product of all powers is transformed back. A bound on the error that the
-//!    transforms cause in each mass is computed from the actual numbers. The result covers an
+//!    its releases. The product of all powers is transformed back. The values of the transforms
+//!    give a bound on the error that the transforms cause in each mass. The result covers an
 //!    interval of losses, the window. Chernoff's inequality bounds the mass outside the window. For
 //!    an upper bound on delta, the bound on the error is added to each mass, and the bound on the
 //!    mass outside is added to delta. For a lower bound on delta, both bounds are subtracted.
@@ -28,10 +30,10 @@
 //!    that the choice was poor, the parameters are chosen again from this result.
 //!
 //! Some pairs have a known transform of their loss ([`DominatingPair::tilted`]). For such pairs,
-//! the steps above are not needed if the transform of the composition decays fast. Delta is then a
-//! sum over a few dozen frequencies. The sum over the omitted frequencies is bounded. If the
-//! transform does not decay, the grid is used. For example, the transform of one release with atoms
-//! (outputs of positive probability) does not decay.
+//! the steps above are not needed if the transform of the composition decays fast as the frequency
+//! grows. Delta is then a sum over a few dozen frequencies. The sum over the omitted frequencies is
+//! bounded. If the transform does not decay, the grid is used. For example, the transform of one
+//! release with atoms (outputs of positive probability) does not decay.
 //!
 //! One release with at most `2^17` outputs, such as discrete noise of a small scale, needs no grid
 //! either. Its delta is a sum over the outputs ([`Outputs`]).
@@ -45,10 +47,10 @@
 //! only then without it. The requested relative error of these accounts is at least the default,
 //! `10^-4`. These accounts have 64 or more different pairs, or they have 16 or more different pairs
 //! and at least one pair lists its losses. With 64 or more pairs, the added release has a larger
-//! loss than with fewer pairs, and increases epsilon by about 0.01 %. The parameters of the
-//! computation are chosen for a few pairs that represent all pairs. Pairs for noise on a Poisson
-//! sample, and pairs for profiles known only as curves, list their losses. One Fourier transform of
-//! such a list computes the transform of the loss at all frequencies.
+//! loss than with fewer pairs, and increases epsilon by about 0.01 %. With 64 or more pairs, the
+//! parameters of the computation are also chosen for a few pairs that represent all pairs. Pairs
+//! for noise on a Poisson sample, and pairs for profiles known only as curves, list their losses.
+//! One Fourier transform of such a list computes the transform of the loss at all frequencies.
 //!
 //! Before all steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
 //! that [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by
@@ -62,25 +64,26 @@
 //! noise replaces all discrete Gaussian noise of an account. The variance of the loss of the
 //! continuous noise exceeds the variance of the total loss of the replaced noise by a small share.
 //! The bound holds for vectors of integers at every distance. For `m` equal releases of scale `s`,
-//! the share is about `0.5 / (m s^2)`, and epsilon grows by at most this share. So the bound is
-//! within 0.1 % of the exact epsilon if `m s^2` is at least 500. If `m s^2` is below 500 and the
-//! distance is above the scale, there are two bounds: this bound, and the bound from the sum of all
-//! `rho`. The smaller of the two bounds is reported.
+//! the share is about `0.5 / (m s^2)`. Compare the bound with the epsilon of continuous noise
+//! without the added variance. The bound is larger by at most about this share. So it is larger by
+//! at most about 0.1 % if `m s^2` is at least 500. If `m s^2` is below 500, other bounds can be
+//! smaller than this bound. The smallest computed bound is reported.
 //!
 //! Some accounts contain only a few equal releases of vectors of integers with discrete Gaussian
-//! noise. For such accounts, delta is also computed by recursion. In the recursion, the shift of
-//! each release is the worst shift, given all earlier losses. The result exceeds the exact delta by
-//! at most 1 %. The exact delta can exceed the delta of continuous noise by more than 0.1 %. The
-//! reason is that the losses are on a lattice. The choice of shifts can make this lattice finer or
-//! coarser. For example, ten releases of scale 2 at distance 2 have an epsilon of 19.459 at a delta
-//! of 1e-6. Continuous noise has an epsilon of 19.424.
+//! noise. For such accounts, delta is also computed by recursion. A shift is the difference of the
+//! true vectors on two neighbouring data sets. In the recursion, the shift of each release is the
+//! worst shift, given all earlier losses. A factor for the errors of the recursion enlarges delta
+//! by at most about 1 %. The exact epsilon can exceed the epsilon of continuous noise of the same
+//! scale by more than 0.1 %. The reason is that the losses are on a lattice. The choice of shifts
+//! can make this lattice finer or coarser. For example, ten releases of scale 2 at distance 2 have
+//! an epsilon of 19.459 at a delta of 1e-6. Continuous noise of scale 2 has an epsilon of 19.424.
 //!
 //! The simplest bound is for equal releases of one integer with discrete Gaussian noise. The
 //! distribution of the total noise is then known, and delta is a sum over the values of the total
 //! noise. This bound is exact up to rounding.
 //!
-//! If only the profile of a pair is known, the profile is evaluated once, at 257 epsilons. Such a
-//! pair is composed on a grid.
+//! If only the profile of a pair is known, the profile is evaluated once, at 257 epsilons. The
+//! account then composes a pair whose losses are among these epsilons and their negatives.
 //!
 //! An [`AdaptiveAccount`] composes releases that are chosen after earlier answers are seen. A
 //! [`SharedAccount`] also composes such releases, but the share of the budget for each release is

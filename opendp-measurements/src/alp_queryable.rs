@@ -33,8 +33,8 @@ use crate::sparse_vector::rounded;
 ///   are less accurate
 /// * `value_limit` - the largest value that answers can represent. Larger values get answers of
 ///   about `value_limit`. The default is the upper bound of the domain of values
-/// * `size_factor` - if the sum of all values is `total_limit`, a certain number of bits is
-///   expected to be set. The table has at least `size_factor` times this number of bits
+/// * `size_factor` - let `n` be the expected number of bits that the keys set if the sum of all
+///   values is `total_limit`. The table has at least `size_factor n` bits
 /// * `alpha` - determines the unit of values, which is `alpha / scale`. A larger unit is coarser
 ///
 /// # Precondition

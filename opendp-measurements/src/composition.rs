@@ -55,14 +55,15 @@ pub use privacy_filter::make_privacy_filter;
 /// analyst can choose an epsilon or a delta later.
 ///
 /// # Proof
-/// Let `x`, `y` be `d_in`-close members of the common input domain. By the claim of member `i`, its
-/// releases on `x` and `y` are at most `map_i(d_in)` apart. The members draw independent
-/// randomness. For pure differential privacy, take the probability (or density) of a list of
-/// releases. This probability is the product of the probabilities of the releases. So the ratio for
-/// `x` and `y` is at most `prod_i exp(map_i(d_in)) = exp(sum_i map_i(d_in))` (Dwork, McSherry,
-/// Nissim, Smith 2006). For zero-concentrated differential privacy, Renyi divergences of product
-/// distributions add up (Bun, Steinke 2016, on composition). The documentation of each measure
-/// states the composition of losses, with a citation.
+/// Let `x`, `y` be `d_in`-close members of the common input domain. Let `map_i` be the map of
+/// member `i`. By the claim of this member, its releases on `x` and `y` are at most `map_i(d_in)`
+/// apart. The members draw independent randomness. For pure differential privacy, take the
+/// probability (or density) of a list of releases. This probability is the product of the
+/// probabilities of the releases. So the ratio for `x` and `y` is at most
+/// `prod_i exp(map_i(d_in)) = exp(sum_i map_i(d_in))` (Dwork, McSherry, Nissim, Smith 2006). For
+/// zero-concentrated differential privacy, Renyi divergences of product distributions add up (Bun,
+/// Steinke 2016, on composition). The documentation of each measure states the composition of
+/// losses, with a citation.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no members or the measure does not compose

@@ -71,8 +71,8 @@ pub use path::PathMetric;
 /// `P_0(S) <= e^(k epsilon) P_k(S) + delta (1 + ... + e^((k - 1) epsilon))`.
 ///
 /// *Profiles.* The same argument holds with a different epsilon for each step. The epsilon of a
-/// step can also be negative. For a step with the epsilon `-x`, where `x > 0`, apply the profile at
-/// `x` to the complement of `S`. This gives `P_0(S) <= e^-x P_1(S) + 1 - e^-x (1 - delta(x))`.
+/// step can also be negative. For a step with the epsilon `-h`, where `h > 0`, apply the profile at
+/// `h` to the complement of `S`. This gives `P_0(S) <= e^-h P_1(S) + 1 - e^-h (1 - delta(h))`.
 /// Every choice of epsilons with a sum of at most epsilon gives a bound. The search for a good
 /// choice of epsilons affects only how tight the bound is. (The smallest of these bounds comes from
 /// the trade-off curve `f` of a step: the function `1 - f` is applied `k` times. See Dong, Roth, Su
@@ -80,11 +80,11 @@ pub use path::PathMetric;
 ///
 /// *Renyi.* Let `s_i = k a (a - 1) / (k (a - 1) + i)`. These numbers decrease from `s_0 = a` to
 /// `s_k = a - 1`. Let `t_i = s_i - s_(i+1)`. All `t_i` add up to 1. Let `b_i = s_i / t_i`. Then
-/// `b_i = k (a - 1) + i + 1` and `t_i (b_i - 1) = s_(i+1)`. Let `p_i` be the density of `P_i`. Then
-/// `p_0^a p_k^(1 - a)` is the product over `i < k` of `p_i^(b_i t_i) p_(i+1)^((1 - b_i) t_i)`.
-/// Indeed, for `0 < i < k`, the power of `p_i` in this product is `s_i - s_i = 0`. Hölder's
-/// inequality for the weights `t_i` gives
-/// `(a - 1) D_a(P_0 | P_k) <= sum_i t_i (b_i - 1) D_(b_i)(P_i | P_(i+1))`. So
+/// `b_i = k (a - 1) + i + 1` and `t_i (b_i - 1) = s_(i+1)`. Let `p_i` be the density of `P_i`, and
+/// `D_a(P | Q)` the Renyi divergence of order `a` of `P` from `Q`. Then `p_0^a p_k^(1 - a)` is the
+/// product over `i < k` of `p_i^(b_i t_i) p_(i+1)^((1 - b_i) t_i)`. Indeed, for `0 < i < k`, the
+/// power of `p_i` in this product is `s_i - s_i = 0`. Hölder's inequality for the weights `t_i`
+/// gives `(a - 1) D_a(P_0 | P_k) <= sum_i t_i (b_i - 1) D_(b_i)(P_i | P_(i+1))`. So
 /// `D_a(P_0 | P_k) <= sum_i k a / (k (a - 1) + i + 1) r(b_i)`. The right side equals the sum in the
 /// table; the terms are in reverse order. Renyi divergence does not decrease if its order
 /// increases, so orders can be rounded up.

@@ -1,15 +1,16 @@
-//! The last results of slow functions of public numbers.
+//! Slow functions of public numbers: their last computed results.
 
 use std::cell::Cell;
 use std::thread::LocalKey;
 
 use opendp_core::Result;
 
-/// The last two arguments of a function, with their results.
+/// The last two arguments at which a function was computed, with the results. The newer entry is
+/// first.
 pub(crate) type Recent = Cell<[Option<(f64, f64)>; 2]>;
 
-/// Return `function(argument)`. If the argument is one of the last two in this thread, return the
-/// earlier result.
+/// Return `function(argument)`. If the argument is one of the last two at which this thread
+/// computed the function, return the earlier result.
 ///
 /// The function must be deterministic, and the argument must be public: the time of a call shows
 /// whether the argument occurred before.

@@ -36,8 +36,8 @@
 //! | Gaussian on floats, sigma 1 | 0.011 |
 //! | control: a Bernoulli trial for each unit, scale 10 | 0.98 |
 //!
-//! Take scales from `1e-278` to `1e304` and the default lattice. The time of noise on floats then
-//! does not depend on the magnitude of the private number: all numbers take the same instructions.
+//! For scales from `1e-278` to `1e304` and the default lattice, the time of noise on floats does
+//! not depend on the magnitude of the private number: all numbers take the same instructions.
 //! Several vectors were timed. All numbers of a vector were equal, and each vector had another
 //! number, from 0 to `1e200`. The time per number varied by less than 3 %. For another lattice, let
 //! `2^k` be the distance between neighbouring lattice points. The time can depend on the private

@@ -76,8 +76,9 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// `P(x) = integral p(z) prod_(i not in A) P[K_i < t + z - q_i(x)]`
 /// `prod_(i in A) P[K_i >= t + z - q_i(x)] dz`.
 ///
-/// Let `w` be the sensitivity, so `|q_i(x) - q_i(y)| <= w`. Compare the integrand of `x` at `z`
-/// with the integrand of `y` at `z + w`. First, `p(z) <= exp(w / s) p(z + w)`. Each query
+/// Let `w` be the sensitivity, so `|q_i(x) - q_i(y)| <= w`. Call the expression under the integral
+/// the integrand of `x`. The integrand of `y` has `y` in place of `x`. Compare the integrand of `x`
+/// at `z` with the integrand of `y` at `z + w`. First, `p(z) <= exp(w / s) p(z + w)`. Each query
 /// contributes one more factor to each integrand. For `i` not in `A`,
 /// `t + z - q_i(x) <= t + z + w - q_i(y)`. So the factor of `x` is at most the factor of `y`. For
 /// `i` in `A`, `t + z + w - q_i(y)` exceeds `t + z - q_i(x)` by at most `2 w`. Laplace noise `K` of

@@ -1,13 +1,13 @@
 //! Certified upper bounds on the tails of additive noise.
 //!
 //! Each of the four functions bounds `P[Z >= t]` for noise `Z`. Each bound is for one tail, which
-//! includes `Z = t`. For the continuous distributions, `P[Z > t]` equals `P[Z >= t]`. For the
-//! discrete distributions, `Z` is an integer, and `P[Z > t] = P[Z >= floor(t) + 1]`. A bound is a
-//! float that is never below the probability. If the probability is positive but below all positive
-//! floats, the bound is at least the least subnormal float. By symmetry, the bound also holds for
-//! `P[Z <= -t]`. `P[|Z| >= t]` is at most twice the bound. The functions for discrete noise first
-//! round `t` up to an integer. For `t < 0`, the bound is 1. At scale 0, `Z` is 0, so the bound is 0
-//! for `t > 0`.
+//! includes `Z = t`. For the continuous distributions and a scale above 0, `P[Z > t]` equals
+//! `P[Z >= t]`. For the discrete distributions, `Z` is an integer, and
+//! `P[Z > t] = P[Z >= floor(t) + 1]`. A bound is a float that is never below the probability. If
+//! the probability is positive but below all positive floats, the bound is at least the least
+//! subnormal float. By symmetry, the bound also holds for `P[Z <= -t]`. `P[|Z| >= t]` is at most
+//! twice the bound. The functions for discrete noise first round `t` up to an integer. For `t < 0`,
+//! the bound is 1. At scale 0, `Z` is 0, so the bound is 0 for `t > 0`.
 
 use dashu_int::ops::UnsignedAbs;
 use dashu_int::{IBig, UBig};
@@ -94,9 +94,9 @@ pub fn discrete_laplacian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// *For `x >= 4`*, let `h_n = integral_0^inf u^n / n! phi(x + u) du`, and `h_(-1) = phi(x)`.
 /// Integration by parts gives `h_(n-1) = x h_n + (n + 1) h_(n+1)`. So the ratios
 /// `g_n = h_(n-1) / h_n` satisfy `g_n = x + (n + 1) / g_(n+1)` and `g_n > x`. Also,
-/// `Q = h_0 = phi(x) / g_0`. The lower bound `x` of `g_N` gives an upper bound of `g_(N-1)`, then a
-/// lower bound of `g_(N-2)`, and so on. Each step is rounded in the direction of its bound. For
-/// even `N`, the last step bounds `g_0` from below.
+/// `Q = h_0 = phi(x) / g_0`. Begin at an index `N`. The lower bound `x` of `g_N` gives an upper
+/// bound of `g_(N-1)`, then a lower bound of `g_(N-2)`, and so on. Each step is rounded in the
+/// direction of its bound. For even `N`, the last step bounds `g_0` from below.
 ///
 /// For `x >= 40`, `Q <= exp(-x^2 / 2) <= exp(-800)` is below all positive floats.
 ///
@@ -115,8 +115,9 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
     let x = ratio(t, scale.value());
     let (below, above, k) = fixed::exp_scaled(&-(&x * &x), 2 * FRACTION + 1, BITS);
     if x < IBig::from(4) << FRACTION {
-        // Both terms of the difference are in units of 2^(k - 2 BITS - FRACTION). exp(-x^2 / 2) is
-        // at most 1, so k is not positive, and 1/2 is a whole number of units.
+        // `exp_scaled` returns exp(-x^2 / 2) in units of 2^(k - BITS). So both terms of the
+        // difference are in units of 2^(k - 2 BITS - FRACTION). exp(-x^2 / 2) is at most 1, so k is
+        // not positive, and 1/2 is a whole number of units.
         let exponent = k - (2 * BITS + FRACTION) as i64;
         let half = IBig::ONE << usize::try_from(-exponent - 1).unwrap_or(0);
         return Ok(to_f64_up(&(half - odd_series(&x) * below * IBig::from(DENSITY)), exponent));
@@ -142,13 +143,14 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// ratio. Each later ratio is the previous ratio times `exp(-1 / s^2)`. All weights and ratios are
 /// rounded up. The ratios decrease. So the sum of the weights after a weight `w` with ratio `r < 1`
 /// is at most `w r / (1 - r)`. For `s < 4`, the sum of the first weights, rounded down, is a lower
-/// bound of `W`. For `s >= 4`, `s sqrt(2 pi)` is a lower bound of `W`. The relative difference of
-/// this bound and `W` is less than `2^-400`.
+/// bound of `W`. For `s >= 4`, `s sqrt(2 pi)` is a lower bound of `W`. For these `s`, the relative
+/// difference of this bound and `W` is less than `2^-400`.
 ///
 /// *Above `s = 256`.* By the formula of Euler and Maclaurin, the sum of `w(z)` over `z >= m` is
 /// `integral_m^inf w + w(m) / 2 - w'(m) / 12 + R`. Let `B_3` be the third Bernoulli polynomial on
-/// `[0, 1]`, with `max |B_3| = sqrt(3) / 36`. Then `|R| <= (max |B_3| / 6) * integral_m^inf
-/// |w'''|`. With `x = m / s`, `-w'(m) = x w(m) / s`. The integral of `|w'''|` is the variation of
+/// `[0, 1]`, with `max |B_3| = sqrt(3) / 36`. Then
+/// `|R| <= (max |B_3| / 6) * integral_m^inf |w'''|`. With `x = m / s`, `-w'(m) = x w(m) / s`. The
+/// integral of `|w'''|` over `z >= m` is the variation over `z >= m` of
 /// `w''(z) = ((z / s)^2 - 1) w(z) / s^2`. The function `w''` increases from `-1 / s^2` at 0 to its
 /// maximum `2 exp(-3/2) / s^2` at `sqrt(3) s`, and then decreases to 0. So the variation over all
 /// `z >= 0` is `(1 + 4 exp(-3/2)) / s^2`. For `m >= sqrt(3) s`, the variation over all `z >= m` is
@@ -255,10 +257,10 @@ fn odd_series(x: &IBig) -> IBig {
     }
     sum
 }
-/// Compute `g_0` of the proof of the Gaussian tail, rounded down, in units of `2^-FRACTION`.
+/// Compute `g_0` of the proof at [`gaussian_tail`], rounded down, in units of `2^-FRACTION`.
 fn divisor(x: UBig) -> UBig {
-    // At x = 4, this number of steps gives a relative error of less than 2^-140. At larger x, the
-    // error is smaller.
+    // `x` is at least 4. At x = 4, this number of steps gives a relative error of less than 2^-140.
+    // At larger x, the error is smaller.
     const STEPS: u32 = 100;
     let mut ratio = x.clone();
     for n in (0..STEPS).rev() {
@@ -269,8 +271,8 @@ fn divisor(x: UBig) -> UBig {
     ratio
 }
 
-/// Compute a lower bound on `W`, the sum of the weights of all integers, in units of `2^-BITS`, for
-/// `s <= SUMMED`.
+/// Compute a lower bound on `W`, the sum of the weights `exp(-z^2 / (2 s^2))` of all integers `z`,
+/// in units of `2^-BITS`, for `s <= SUMMED`.
 fn all_weights(s: f64) -> UBig {
     if 4.0 <= s {
         // The lower bound on `W` is s sqrt(2 pi). DENSITY + 1 is above 2^BITS / sqrt(2 pi), so the

@@ -45,7 +45,7 @@ pub use variance::make_variance;
 /// multiple of a power of two. This power is about `2^-51 m`. These multiples are added exactly,
 /// and the total is rounded toward zero to an `f64`. If the size is unknown, the magnitude of the
 /// total is compared with a limit. This limit is at least `2^25 m` (33 million times `m`). If the
-/// magnitude exceeds the limit, the part above the limit is made smaller. The proof of the map
+/// magnitude exceeds the limit, the function reduces the part above the limit. The proof of the map
 /// requires this reduction. For bounds with few digits, such as 1 or 1000, the limit is above
 /// `10^13 m`.
 ///

@@ -209,7 +209,8 @@
 //! | epsilon, delta | Laplace, with a threshold for keys | delta, and epsilon or the square of `mu` | Kairouz, Oh, Viswanath 2015 |
 //! | epsilon, delta, [by kinds](Split::by_kinds) | all, each in its share | the distributions of all losses | Zhu, Dong, Wang 2022 |
 //!
-//! The proof for an epsilon and a delta is in
+//! In the table, `mu` is the loss of a release in Gaussian differential privacy; the release is
+//! then called `mu`-GDP. The proof for an epsilon and a delta is in
 //! [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount). The proof for shares by
 //! kinds is in [`SharedAccount`](opendp_measurements::accounting::SharedAccount). The kinds and the
 //! weights of these shares must not depend on answers. The questions themselves may depend on

@@ -30,9 +30,11 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 /// # Function
 /// Let `a / b` be the fraction that
 /// [`make_quantile_score_candidates`](opendp_transformations::make_quantile_score_candidates) uses
-/// for `alpha`. The score of a candidate `c` is `|(b - a) * #(x < c) - a * #(x > c)|`. The product
-/// `b * scale` is rounded up to a float. [`make_noisy_max`](opendp_measurements::make_noisy_max)
-/// adds noise of this scale to each score, and chooses the candidate with the lowest sum.
+/// for `alpha`. The score of a candidate `c` is `|(b - a) * #(x < c) - a * #(x > c)|`. Here
+/// `#(x < c)` is the number of records below `c`, and `#(x > c)` is the number of records above
+/// `c`. The product `b * scale` is rounded up to a float.
+/// [`make_noisy_max`](opendp_measurements::make_noisy_max) adds noise of this scale to each score,
+/// and chooses the candidate with the lowest sum.
 ///
 /// # Postcondition
 /// For any two members at distance at most `d_in`, the divergence of the releases, in the measure,

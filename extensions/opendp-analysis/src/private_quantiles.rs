@@ -95,13 +95,14 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// proof of [`make_noisy_max`](opendp_measurements::make_noisy_max), the loss of the choice is at
 /// most `W / scale`, or at most `(W / scale)^2 / 8`.
 ///
-/// *One level.* The first choice is level 1. The next two choices are level 2, and so on. Given the
-/// points that were chosen on all earlier levels, the choices on one level are independent, and are
-/// between disjoint pairs of adjacent points. So for each row, the sum of its `w` over the choices
-/// of a level is at most 1. So the sum of the `W` of these choices is at most `d`. Under the
-/// max-divergence, the sum of the losses is at most `d / scale`. The sum of the squares of the `W`
-/// is at most `d^2`. So under zero-concentrated divergence, the sum of the losses is at most
-/// `(d / scale)^2 / 8`.
+/// *One level.* The first choice is level 1. The next two choices are level 2, and so on. Take the
+/// points that were chosen on all earlier levels, and the first and the last point. Given these
+/// points, the choices on one level are independent. Each choice is between two neighbours among
+/// these points, and no two choices have the same two neighbours. So for each row, the sum of its
+/// `w` over the choices of a level is at most 1. So the sum of the `W` of these choices is at most
+/// `d`. Under the max-divergence, the sum of the losses is at most `d / scale`. The sum of the
+/// squares of the `W` is at most `d^2`. So under zero-concentrated divergence, the sum of the
+/// losses is at most `(d / scale)^2 / 8`.
 ///
 /// *All levels.* The levels are an adaptive composition, and the bound of a level holds for all
 /// outcomes of the earlier choices. So the losses of the `k` levels add up (Dwork, Roth 2014,
@@ -225,10 +226,10 @@ impl<MO: SelectionMeasure> Chooser<MO> {
 /// rounding of `r`, which moves the target of a choice by at most `2^-31` of the rows.
 ///
 /// Let `E` be the distance between a chosen point and its quantile. The target of a choice between
-/// `A` and `B` is a weighted mean of the positions of `A` and `B`. So the distance between the
-/// target and its quantile is at most the larger `E` of `A` and `B`. On each level, the noise
-/// increases this distance by at most `2 max(r, 1 - r) ln(m / alpha)`. Here `m` is the number of
-/// points times the number of quantiles (union bound over all points and all quantiles).
+/// two points `A` and `B` is a weighted mean of the positions of `A` and `B`. So the distance
+/// between the target and its quantile is at most the larger `E` of `A` and `B`. On each level, the
+/// noise increases this distance by at most `2 max(r, 1 - r) ln(m / alpha)`. Here `m` is the number
+/// of points times the number of quantiles (union bound over all points and all quantiles).
 pub(crate) fn rank_bound(candidates: usize, alphas: &[f64], alpha: f64) -> Result<f64> {
     let points = candidates.saturating_mul(MOST_STEPS + 1).saturating_mul(alphas.len());
     let logarithm = f64::inf_cast(points)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;

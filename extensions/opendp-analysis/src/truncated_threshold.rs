@@ -73,9 +73,10 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// # Proof
 /// The parts of a release about different keys are independent. Take two members at distance at
 /// most `d_in`. Let `P_i` and `Q_i` be the laws of the part of key `i` on these members. Let `d_i`
-/// be the change of its count, where an absent key has the count 0. Claim: `P_i = G_i + H_i` for
-/// two non-negative measures `G_i` and `H_i`, where `G_i <= exp(d_i / scale) Q_i` and `H_i` has a
-/// mass of at most `p`. `H_i` is 0 if the count does not change.
+/// be the magnitude of the change of its count, where an absent key has the count 0. Claim:
+/// `P_i = G_i + H_i` for two non-negative measures `G_i` and `H_i`, where
+/// `G_i <= exp(d_i / scale) Q_i` and `H_i` has a mass of at most `p`. `H_i` is 0 if the count does
+/// not change.
 ///
 /// It is enough to show the claim for a given `T`, with `p_k` in place of `p`. The law of `T` is
 /// the same for both members. Average the `G_i` and the `H_i` over `T`. These averages prove the
@@ -116,11 +117,12 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// # Accuracy
 /// The magnitude of `Z` is stochastically smaller than the magnitude of Laplace noise without
 /// truncation. So the error of the count of each key is bounded as for Laplace noise. This bound
-/// does not hold for the released keys alone, because keys with a large noise are released more
-/// often. Take a weighted sum of several counts, and the event that the error of this sum exceeds a
+/// does not hold for the released keys alone, because a key is released more often if its noise is
+/// large. Take a weighted sum of several counts, and the event that the error of this sum exceeds a
 /// given number. Let `P` be the probability of this event for Laplace noise without truncation. To
 /// bound the probability of the same event for the noise `Z`, divide `P` by
-/// `1 - 2 q^(k + 1) / (1 + q)`, once for each count.
+/// `1 - 2 q^(k + 1) / (1 + q)`, once for each count. Here `k` is `t - 1`, the smaller one of its
+/// values.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the threshold does not meet the precondition
@@ -259,9 +261,9 @@ impl Truncated {
         let Some(change) = i64::try_from(change).ok().filter(|change| *change <= k) else {
             return Ok(1.0);
         };
-        // The closure `above` returns `q^power`, rounded up. A `power` of at most 2^53 is exactly a
-        // float. The only larger `power` is 2^53 + 1. The conversion rounds it down to 2^53, which
-        // increases `q^power`.
+        // Let `q` be `exp(-1 / scale)`. The closure `above` returns `q^power`, rounded up. A
+        // `power` of at most 2^53 is exactly a float. The only larger `power` is 2^53 + 1. The
+        // conversion rounds it down to 2^53, which increases `q^power`.
         let exponent = |power: i64| (power as f64).neg_inf_div(self.scale).map(|ratio| -ratio);
         let above = |power: i64| exponent(power)?.inf_exp();
         let least = -(1.0.inf_div(self.scale)?);

@@ -97,9 +97,10 @@ macro_rules! integer_to_integer {
     };
 }
 
-// Every bound below is zero, a power of two or a negated power of two. So a float represents the
-// bound exactly. The upper bound is MAX + 1 and not MAX, because a float cannot always represent
-// MAX exactly. NaN fails the comparison.
+// The code compares the rounded float with two bounds: MIN, and MAX + 1. Each bound is zero, a
+// power of two or a negated power of two. So a float represents the bound exactly. The upper bound
+// is MAX + 1 and not MAX, because a float cannot always represent MAX exactly. NaN fails the
+// comparison.
 macro_rules! float_to_integer {
     ($value:ident, $round:ident => $to:ty) => {{
         let integral = f64::from($value).$round();
@@ -111,9 +112,9 @@ macro_rules! float_to_integer {
     }};
 }
 
-// Convert only the leading bits of the integer. This conversion is exact. If one of the dropped
-// bits is 1, the result is nearer to zero than the integer. In this case, if the rounding direction
-// is away from zero, move to the next float away from zero.
+// Convert only the leading bits of the integer's magnitude. This conversion is exact. If one of the
+// dropped bits is 1, the result is nearer to zero than the integer. In this case, if the rounding
+// direction is away from zero, move to the next float away from zero.
 macro_rules! integer_to_float {
     ($value:ident, $up:literal => $to:ident) => {{
         // This line uses `cmp`, because lints reject `$value < 0` for unsigned types.

@@ -11,10 +11,10 @@ use crate::{Error, Result};
 /// As in [`Directed`], `inf_*` returns an upper bound, `neg_inf_*` returns a lower bound, and a
 /// zero result is `+0.0`. If the exact result is a float, both bounds are equal to this float. All
 /// bounds are the tightest possible, with one exception. All functions except the square root
-/// compute an interval around the result. These functions refine the interval until the bound is
-/// certain, or until the precision is 32 times the initial precision. If the interval at this
-/// largest precision still contains a float, the bound can be one float too wide. No argument is
-/// known for which this happens.
+/// compute an interval around the result. These functions refine the interval until the tightest
+/// bound is certain, or until the precision of the computation is 32 times the initial precision.
+/// If the interval at this largest precision still contains a float, the returned bound can be the
+/// float next to the tightest bound. No argument is known for which this happens.
 ///
 /// # Errors
 /// `Overflow` when an argument is not finite, when an argument is outside of the domain of the
@@ -76,8 +76,8 @@ macro_rules! impl_elementary {
             let small = self < $safe;
             let radicand = if small { self * ($scale * $scale) } else { self };
             let nearest = radicand.sqrt();
-            // The residual is exact. The sign of the residual shows whether the exact root is above
-            // or below `nearest`.
+            // The residual is `radicand` minus the square of `nearest`. It is exact. The sign of
+            // the residual shows whether the exact root is above or below `nearest`.
             let residual = nearest.mul_add(-nearest, radicand);
             let root = if residual $side 0.0 { nearest.$next() } else { nearest };
             finite(if small { root / $scale } else { root }, || overflow("sqrt", self.into()))

@@ -139,10 +139,11 @@ impl Exact {
     /// Add a term to a running total. Memory and time do not grow with the number of terms.
     ///
     /// The odd part of a number is the number without its factors of 2. The odd part of a
-    /// denominator is 1 for floats and a power of 5 for decimals. The odd part of the common
-    /// denominator has at most 256 bits, and the common denominator has at most 1100 factors of 2.
-    /// Within these limits, the sum is exact. If the denominator of a sum would exceed these
-    /// limits, the term is first rounded up to a float. So the total is never too small.
+    /// denominator is 1 for floats and a power of 5 for decimals. Consider the common denominator
+    /// of the total and the term. There are two limits: its odd part has at most 256 bits, and it
+    /// has at most 1100 factors of 2. Within these limits, the sum is exact. If the common
+    /// denominator would exceed a limit, the term is first rounded up to a float. So the total is
+    /// never too small.
     ///
     /// Before the limits are checked, the numbers are reduced to lowest terms. The text of a number
     /// is in lowest terms, too. So writing a total or a term as text and reading it again does not

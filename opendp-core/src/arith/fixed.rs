@@ -29,9 +29,9 @@ pub fn ln(mantissa: &UBig, exponent: i64, bits: usize) -> (IBig, IBig) {
     };
     // The argument is f * 2^k with f in [1, 2).
     let mut k = exponent as i128 + top as i128;
-    // The guard bits absorb two errors: 2|k| units from k multiples of ln 2, and 4n + 7 units from
-    // all other truncations. Here w is the working precision in bits, and n <= w / 3 + 2 is the
-    // number of series terms.
+    // Let w be the working precision in bits. One unit is 2^-w. The guard bits absorb two errors:
+    // 2|k| units from k multiples of ln 2, and 4n + 9 units from all other truncations. Here n is
+    // the number of terms of the series of atanh, which is at most w / 3 + 2.
     let w = bits + 16 + int_bits(k.unsigned_abs()) + int_bits(bits as u128);
 
     // Write f in units of 2^-w. Because f >= 1, the dropped low bits change ln f by less than one
@@ -101,8 +101,8 @@ pub fn exp(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig, UBig) 
     let Some(floor) = small else {
         return exp(&IBig::from(EXP_MAX), 0, bits);
     };
-    // Let k be the binary exponent of exp(x). If x >= 0, then k is at most x / ln 2 <= 1.5 x. If x
-    // < 0, then k is at most x.
+    // Let k be the exponent that `exp_scaled` returns. Except for a tiny rounding error, k is at
+    // most x / ln 2. If x >= 0, then x / ln 2 <= 1.5 x. If x < 0, then x / ln 2 < x.
     let k_max = if floor >= 0 { floor + floor / 2 + 2 } else { floor + 1 };
     let relative_bits = usize::try_from(bits as i64 + k_max).unwrap_or(0);
     let (lo, hi, k) = exp_scaled(numerator, fraction_bits, relative_bits);
@@ -124,8 +124,9 @@ pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig,
     }
     let floor = numerator >> fraction_bits;
     debug_assert!(floor.bit_len() <= 40, "the argument of exp_scaled is out of range");
-    // The series has n <= w terms, and |k| <= 1.5 |x| + 2. So the guard bits absorb 4 (10 |k| + 2n
-    // + 18) units.
+    // Let w be the working precision in bits. One unit is 2^-w. The code below writes x as k ln 2 +
+    // r with |k| <= 1.5 |x| + 2, and sums n <= w terms of a series. The enclosure of the result is
+    // narrower than 4 (10 |k| + 2n + 18) units, and the guard bits absorb this width.
     let w = bits + 16 + floor.bit_len() + 2 + int_bits(bits as u128 + 64);
 
     // Write x in units of 2^-w. The truncated x is too small by less than one unit.
@@ -148,8 +149,8 @@ pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig,
     // Sum the Taylor series of exp(s) for 0 <= s < ln 2, with all truncations downward. All
     // numbers, including s, are stored in units of 2^-w. Let e[i] be the error of term i: the exact
     // term minus the computed term. Then e[0] = 0 and e[i] < e[i-1] ln 2 / i + 1 < 2. Take the
-    // first i >= 1 at which the computed term is 0. The exact term i is below 2 units. So the tail
-    // of the series is below 2 / (1 - ln 2) < 7 units.
+    // first i >= 1 at which the computed term is 0. The exact term i is below 2 units. So the sum
+    // of term i and all later terms is below 2 / (1 - ln 2) < 7 units.
     let mut sum = UBig::ONE << w;
     let mut term = sum.clone();
     let mut count = 0u64;
@@ -222,12 +223,14 @@ fn ln_centre(j: usize, w: usize) -> UBig {
 
 /// Return a lower bound on `2^w ln(1 + j / 128)`. The bound is too small by less than `1 + 2^-3`.
 ///
-/// Sum the series of `ln(1 + j/128) = 2 atanh(z)` with `z = j / (256 + j) <= 1/3`. Each power of
-/// `z` is the product of the previous power and the small fraction `z^2`. Let the computed power
-/// `i` be too small by `e[i]`. Then `e[0] < 1` and `e[i] < e[i-1] / 9 + 1 < 2`. So each of the `n
-/// <= w / 3 + 2` terms is too small by less than 2, and the tail is below 3. The sum is doubled, so
-/// its error is less than `2 (2n + 3)` units of `2^-(w + guard)`. So the error is less than `2^-3`
-/// units of `2^-w`. The last shift truncates by less than one unit of `2^-w`.
+/// Sum the series of `ln(1 + j/128) = 2 atanh(z)` with `z = j / (256 + j) <= 1/3`. Power `i` is
+/// `z^(2i + 1)`, which is the product of the previous power and the small fraction `z^2`. Let the
+/// computed power `i` be too small by `e[i]` units of `2^-(w + guard)`. Then `e[0] < 1` and
+/// `e[i] < e[i-1] / 9 + 1 < 2`. Term `i` is power `i` divided by `2i + 1`. So each of the
+/// `n <= w / 3 + 2` computed terms is too small by less than 2, and the remaining terms sum to less
+/// than 3. The sum is doubled, so its error is less than `2 (2n + 3)` units of `2^-(w + guard)`.
+/// Here `w >= CACHE_BITS`. So the error is less than `2^-3` units of `2^-w`. The last shift
+/// truncates by less than one unit of `2^-w`.
 fn compute(j: usize, w: usize) -> UBig {
     let guard = 4 + int_bits(2 * w as u128 + 64);
     let (j, denominator) = (j as u64, (2 * STEPS + j) as u64);
@@ -246,11 +249,12 @@ fn compute(j: usize, w: usize) -> UBig {
 /// Sum the series of `2^w atanh(z)` for `2^w z` in `[arg, arg + 1)` and `z <= 1 / 3`.
 ///
 /// Return `(sum, error)` such that the exact value is in `[sum, sum + error]`. All truncations are
-/// downward. Let `p[i]` be the computed value of `2^w z^(2i + 1)`, which is too small by `e[i]`.
-/// The computed square of `z` is too small by less than `2z + 1 <= 5/3`. So `e[0] < 1` and `e[i] <
-/// e[i-1] / 9 + (5/3) z^(2i - 1) + 1 < 2`. The term `p[i] / (2i + 1)` is too small by less than 1
-/// for `i = 0`, and by less than `2/3 + 1 < 2` for larger `i`. At the first `p[i]` that is 0, the
-/// exact power is below 2. The remaining terms then sum to less than `2 * 9/8 < 3`.
+/// downward. Let `p[i]` be the computed value of `2^w z^(2i + 1)`, and let `e[i]` be the difference
+/// between the exact and the computed value. The computed square of `z` is too small by less than
+/// `2z + 1 <= 5/3`. So `e[0] < 1` and `e[i] < e[i-1] / 9 + (5/3) z^(2i - 1) + 1 < 2`. The term
+/// `p[i] / (2i + 1)` is too small by less than 1 for `i = 0`, and by less than `2/3 + 1 < 2` for
+/// larger `i`. At the first `p[i]` that is 0, the exact power is below 2. The remaining terms then
+/// sum to less than `2 * 9/8 < 3`.
 fn atanh(arg: UBig, w: usize) -> (UBig, u64) {
     let square = (&arg * &arg) >> w;
     let mut sum = arg.clone();
@@ -265,7 +269,8 @@ fn atanh(arg: UBig, w: usize) -> (UBig, u64) {
         }
         sum += &power / odd;
     }
-    // Each of the (odd - 1) / 2 terms is too small by less than 2, and the tail is less than 3.
+    // Each of the (odd - 1) / 2 terms is too small by less than 2. The remaining terms sum to less
+    // than 3.
     (sum, odd + 2)
 }
 

@@ -2,9 +2,9 @@
 //! the exact rounding error.
 //!
 //! The code first computes the nearest float to the result, and then the exact error of this float.
-//! The sign of the error decides between this float and the next float. For operands near the
-//! limits of underflow and overflow, the computed error can be inexact. For these operands, the
-//! result is computed with exact integers.
+//! The sign of the error decides between this float and the next float in the rounding direction.
+//! For operands near the limits of underflow and overflow, the computed error can be inexact. For
+//! these operands, the result is computed with exact integers.
 
 use dashu_int::{IBig, UBig};
 
@@ -51,10 +51,12 @@ pub(super) fn exact_quotient(lhs: f64, rhs: f64, format: Format, rounding: Round
 }
 
 macro_rules! impl_float {
-    // If the magnitude of a product or a dividend is at least $safe, the computed error is exact.
-    // Let 2^m be the largest power of two that is at most this magnitude. For a mantissa of p bits,
-    // the error is a multiple of 2^(m - 2 p). If 2^(m - 2 p) is at least the smallest subnormal,
-    // the error is a float. $safe is chosen such that this condition holds.
+    // The error of a product is the product minus its nearest float. The error of a quotient is the
+    // remainder of the division by `rhs`. If the magnitude of the product or of the dividend is at
+    // least $safe, the computed error is exact. The proof is as follows. Let 2^m be the largest
+    // power of two that is at most this magnitude. For mantissas of p bits, the error is a multiple
+    // of 2^(m - 2 p), and has at most p bits. If 2^(m - 2 p) is at least the smallest subnormal,
+    // such a number is a float. $safe is chosen such that this condition holds.
     ($t:ident, $format:expr, $safe:expr) => {
         impl Directed for $t {
             impl_float!(@add $t, $format, inf_add, inf_sub, Up, >, next_up);
@@ -103,8 +105,8 @@ macro_rules! impl_float {
                 && nearest.abs() < $t::INFINITY
                 && self.abs() >= $safe;
             let quotient = if regular {
-                // The exact quotient is `nearest` plus the remainder divided by the divisor. So
-                // `error` has the sign of the exact quotient minus `nearest`.
+                // The exact quotient is `nearest` plus the remainder divided by `rhs`. So `error`
+                // has the sign of the exact quotient minus `nearest`.
                 let remainder = nearest.mul_add(-rhs, self);
                 let error = if rhs < 0.0 { -remainder } else { remainder };
                 if error $side 0.0 { nearest.$next() } else { nearest }
@@ -117,7 +119,8 @@ macro_rules! impl_float {
 }
 
 // For each format, the third argument is `$safe`. If a product or a dividend has a magnitude of at
-// least `$safe`, the error or the remainder is a multiple of 2^-1066 for f64 and of 2^-146 for f32.
+// least `$safe`, the error of the product or of the quotient is a multiple of 2^-1066 for f64 and
+// of 2^-146 for f32.
 impl_float!(f64, Format::F64, f64::from_bits((1023 - 960) << 52));
 impl_float!(f32, Format::F32, f32::from_bits((127 - 98) << 23));
 

@@ -114,13 +114,14 @@ pub(super) fn powi(x: f64, power: i32, format: Format, rounding: Rounding) -> f6
 
 /// If the magnitude of the argument is below this number, the value of `exp`, `exp_m1` or `ln_1p`
 /// is close to a known float. For `exp`, this float is 1. For `exp_m1` and `ln_1p`, this float is
-/// the argument. The difference is far smaller than the spacing of floats.
+/// the argument. The difference between the value and this float is far smaller than the spacing of
+/// floats near this float.
 const TINY: f64 = 1.0 / (1u64 << 60) as f64;
 
 fn ln_of(mantissa: &UBig, exponent: i32, format: Format, rounding: Rounding) -> f64 {
     // If the argument is a float next to 1, the magnitude of its logarithm is about the spacing of
-    // floats. The ends of the enclosure are multiples of `2^-bits`. So a full mantissa of this
-    // logarithm needs about twice as many bits as the precision of the format.
+    // floats near 1. The ends of the enclosure are multiples of `2^-bits`. So a full mantissa of
+    // this logarithm needs about twice as many bits as the precision of the format.
     converge(2 * format.precision_bits() + 24, format, rounding, |bits| {
         let (lo, hi) = fixed::ln(mantissa, exponent.into(), bits);
         (lo, hi, -(bits as i64))
@@ -149,9 +150,9 @@ fn enclose_power(base: u64, power: u32, bits: usize) -> (UBig, UBig, i64) {
     (lo, hi, scale)
 }
 
-/// Move a finite argument into `[-2000, 2000]`. If the move changes the argument, the exponentials
-/// of the old and of the new argument are both outside of the range of floats. Return NaN for an
-/// argument that is not finite.
+/// Move a finite argument of an exponential into `[-2000, 2000]`. If the move changes the argument,
+/// the exponentials of the old and of the new argument are both outside of the range of positive
+/// finite floats. Return NaN for an argument that is not finite.
 fn clamp(x: f64) -> f64 {
     if x.is_finite() { x.clamp(-2000.0, 2000.0) } else { f64::NAN }
 }

@@ -33,7 +33,8 @@ pub fn neg_inf_sum(values: &[f64]) -> Result<f64> {
     rounded_sum(values, to_f64_down)
 }
 
-/// The number of digits of the accumulator. Digit `i` is a number of units of `2^(32 i - 1074)`.
+/// The number of digits of the accumulator, which stores an exact sum in base `2^32`. Digit `i` is
+/// a number of units of `2^(32 i - 1074)`.
 ///
 /// Let `2^(p - 1074)` be the value of the bit at position `p`. The lowest bit of an odd mantissa is
 /// at position 2097 or below. This position is in digit 65 or below. The mantissa extends into at
@@ -41,7 +42,7 @@ pub fn neg_inf_sum(values: &[f64]) -> Result<f64> {
 const DIGITS: usize = 68;
 
 /// The number of additions between carries. Each addition changes a digit by less than 2^32. So the
-/// digits stay below 2^63.
+/// magnitude of a digit stays below 2^63.
 const CARRY_PERIOD: usize = 1 << 30;
 
 fn rounded_sum(values: &[f64], round: fn(&IBig, i64) -> f64) -> Result<f64> {

@@ -44,8 +44,9 @@ impl Binomial {
         Ok(low)
     }
     /// Return an upper bound on the probability of an event that occurred `count` times. If the
-    /// event occurred in every draw, the bound is 1. Otherwise, the bound is the smallest `p`,
-    /// rounded up, at which `count` or fewer occurrences have probability at most `wrong`.
+    /// event occurred in every draw, the bound is 1. Otherwise, the bound is the smallest `p` at
+    /// which `count` or fewer occurrences have probability at most `wrong`. This `p` is rounded up,
+    /// except that the last subtraction can round down by less than `2^-53`.
     pub(super) fn at_most(&self, count: u32) -> Result<f64> {
         Ok(1.0 - self.at_least(self.draws.saturating_sub(count))?)
     }

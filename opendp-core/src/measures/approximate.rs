@@ -8,7 +8,7 @@ use crate::arith::Directed;
 use crate::domain::descriptor;
 use crate::{Interaction, Measure, Result, TheMeasure, named};
 
-/// A bound on the loss in `M`. The bound can fail with probability delta.
+/// A bound on the loss in `M`. The bound can fail with probability at most delta.
 ///
 /// The loss is the pair `(d, delta)`. For each pair of neighbours, the release on each of the two
 /// data sets has an event of probability at least `1 - delta`. Conditioned on these two events, the
@@ -38,7 +38,7 @@ impl<M: Measure> Measure for Approximate<M> {
         let pure = (&self.0 as &dyn std::any::Any).is::<MaxDivergence>();
         if pure { Interaction::Concurrent } else { Interaction::Sequential }
     }
-    /// Return the number of parts of the inner measure, plus 1 for delta. For (epsilon,
+    /// Return the number of parts of the inner measure `M`, plus 1 for delta. For (epsilon,
     /// delta)-differential privacy, the sum of the epsilons and the sum of the deltas form a
     /// privacy filter (Rogers, Roth, Ullman, Vadhan 2016). The filter is valid even when the
     /// mechanisms are interactive and concurrent (Haney and others 2023). For zero-concentrated
@@ -69,7 +69,8 @@ impl<M: Measure> Measure for Approximate<M> {
 }
 named!(Approximate<M> as "Approximate");
 
-/// Measure loss as a pair `(loss, delta)`. The bound on the loss can fail with probability delta.
+/// Measure loss as a pair `(loss, delta)`. The bound on the loss can fail with probability at most
+/// delta.
 ///
 /// # Arguments
 /// * `measure` - the measure of the loss

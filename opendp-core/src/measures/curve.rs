@@ -11,19 +11,19 @@ use crate::{Codec, Distance, Error, Result, named};
 
 type Curve = Arc<dyn Fn(f64) -> Result<f64> + Send + Sync>;
 
-/// A privacy profile. For each epsilon, the profile has a delta such that the mechanism is
-/// (epsilon, delta)-DP.
+/// The privacy profile of a mechanism. For each epsilon, the profile has a delta such that the
+/// mechanism is (epsilon, delta)-DP.
 ///
 /// The mechanism is (epsilon, delta)-DP at all epsilons at once, and delta does not increase with
-/// epsilon. If profiles contain the whole distributions of their losses, the composition of these
-/// profiles is tight.
+/// epsilon. If profiles contain the whole distributions of the losses of their mechanisms, the
+/// composition of these profiles is tight.
 #[derive(Clone)]
 pub struct PrivacyProfile {
     delta: Curve,
     /// The inverse of the curve, if it is known.
     epsilon: Option<Curve>,
     loss: Option<Arc<dyn ComposableLoss>>,
-    /// Whether the curve was replaced by a tighter or faster curve.
+    /// Whether the curve of the loss was replaced by a curve that is tighter, or faster to compute.
     tighter: bool,
 }
 
@@ -58,7 +58,8 @@ pub trait ComposableLoss: Any + Send + Sync {
     fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile>;
 }
 
-/// A Renyi curve: for each order alpha > 1, a bound on the Renyi divergence of that order.
+/// The Renyi curve of a mechanism. For each order alpha > 1, the curve has a bound on the Renyi
+/// divergence of that order between the releases for two neighbours.
 #[derive(Clone)]
 pub struct RenyiCurve(Curve);
 
@@ -79,7 +80,8 @@ impl PrivacyProfile {
         let delta = Arc::new(move |epsilon| known.delta(epsilon));
         PrivacyProfile { delta, epsilon: None, loss: Some(loss), tighter: false }
     }
-    /// Replace the curve by a tighter or faster curve. Keep the known loss.
+    /// Replace the curve by a curve that is tighter, or faster to compute, than the old curve. Keep
+    /// the known loss.
     #[must_use]
     pub fn with_delta(self, delta: impl Fn(f64) -> Result<f64> + Send + Sync + 'static) -> Self {
         PrivacyProfile { delta: Arc::new(delta), epsilon: None, tighter: true, ..self }

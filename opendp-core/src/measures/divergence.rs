@@ -9,9 +9,10 @@ use crate::{Error, Interaction, Measure, Result, TheMeasure, named};
 
 /// Pure differential privacy.
 ///
-/// The loss is epsilon, a bound on the max-divergence in both directions. For neighbours `x` and
-/// `x'` and every event `S`, `Pr[M(x) in S] <= e^epsilon * Pr[M(x') in S]`. Losses compose by
-/// addition (Dwork, McSherry, Nissim, Smith 2006).
+/// The loss is epsilon, a bound on the max-divergence in both directions. Let `M(x)` be the release
+/// of the mechanism `M` for the data `x`. For neighbours `x` and `x'` and every event `S`,
+/// `Pr[M(x) in S] <= e^epsilon * Pr[M(x') in S]`. Losses compose by addition (Dwork, McSherry,
+/// Nissim, Smith 2006).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MaxDivergence;
 
@@ -25,18 +26,20 @@ pub struct SmoothedMaxDivergence;
 
 /// Zero-concentrated differential privacy.
 ///
-/// The loss is rho. For neighbours `x` and `x'` and every order `alpha > 1`, `D_alpha(M(x), M(x'))
-/// <= rho * alpha`. Here `D_alpha` is the Renyi divergence of order `alpha`. The bound also holds
-/// with `x` and `x'` exchanged. Losses compose by addition (Bun, Steinke 2016, on composition).
+/// The loss is rho. Let `M(x)` be the release of the mechanism `M` for the data `x`. For neighbours
+/// `x` and `x'` and every order `alpha > 1`, `D_alpha(M(x), M(x')) <= rho * alpha`. Here `D_alpha`
+/// is the Renyi divergence of order `alpha`. The bound also holds with `x` and `x'` exchanged.
+/// Losses compose by addition (Bun, Steinke 2016, on composition).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ZeroConcentratedDivergence;
 
 /// Renyi differential privacy at every order at once.
 ///
-/// The loss is a [`RenyiCurve`]. For neighbours `x` and `x'` and every order `alpha > 1`,
-/// `D_alpha(M(x), M(x')) <= epsilon(alpha)`. Here `D_alpha` is the Renyi divergence of order
-/// `alpha`. The bound also holds with `x` and `x'` exchanged. Curves compose by addition at each
-/// order (Mironov 2017, on composition).
+/// The loss is a [`RenyiCurve`]. Let `M(x)` be the release of the mechanism `M` for the data `x`,
+/// and let `epsilon(alpha)` be the value of the curve at the order `alpha`. For neighbours `x` and
+/// `x'` and every order `alpha > 1`, `D_alpha(M(x), M(x')) <= epsilon(alpha)`. Here `D_alpha` is
+/// the Renyi divergence of order `alpha`. The bound also holds with `x` and `x'` exchanged. Curves
+/// compose by addition at each order (Mironov 2017, on composition).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RenyiDivergence;
 
@@ -126,7 +129,7 @@ impl Measure for RenyiDivergence {
     fn interaction(&self) -> Interaction {
         Interaction::Concurrent
     }
-    /// Return the number of orders at which losses are added up. The parts of a loss are the
+    /// Return the number of orders at which an account adds up losses. The parts of a loss are the
     /// divergences at these orders. At each of these orders, a limit on the sum of the divergences
     /// is a privacy filter (Feldman, Zrnic 2021; Lecuyer 2021). The filter is valid even when the
     /// mechanisms are interactive and concurrent (Haney and others 2023).
@@ -153,8 +156,8 @@ named! {
     RenyiDivergence as "RenyiDivergence",
 }
 
-/// The orders at which losses in Renyi divergence are added up over the queries. Each order gives
-/// one part of a loss.
+/// The orders at which an account adds up the losses of its queries in Renyi divergence. Each order
+/// gives one part of a loss.
 const PART_ORDERS: [f64; 20] = [
     1.125, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 24.0, 32.0,
     48.0, 64.0, 128.0,

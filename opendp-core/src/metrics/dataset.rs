@@ -9,29 +9,31 @@ use serde_json::{Number, Value as Json};
 
 /// The number of records added or removed, in any order.
 ///
-/// `d(x, x')` is the size of the symmetric difference of the two multisets of records:
-/// `sum over values v of |#(v in x) - #(v in x')|`.
+/// The distance `d(x, x')` of two data sets is the size of the symmetric difference of their
+/// multisets of records: `sum over values v of |#(v in x) - #(v in x')|`. Here `#(v in x)` is the
+/// number of records of `x` that equal `v`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SymmetricDistance;
 
 /// The number of records inserted or deleted, in order.
 ///
 /// `d(x, x')` is the smallest number of insertions and deletions that turn the sequence `x` into
-/// `x'`: `|x| + |x'| - 2 * (length of a longest common subsequence)`.
+/// `x'`: `|x| + |x'| - 2 c`. Here `|x|` is the number of records of `x`, and `c` is the length of a
+/// longest common subsequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct InsertDeleteDistance;
 
 /// The number of records replaced, in any order. The size of the data sets must be known.
 ///
-/// `d(x, x')` is half of the symmetric distance between `x` and `x'`. The distance between data
-/// sets of different sizes is infinite.
+/// The distance `d(x, x')` is half of the symmetric distance between the data sets `x` and `x'`.
+/// The distance between data sets of different sizes is infinite.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ChangeOneDistance;
 
 /// The number of positions with different records. The size of the data sets must be known.
 ///
-/// The distance is `d(x, x') = #{i : x_i != x'_i}`. The distance between data sets of different
-/// sizes is infinite.
+/// The distance is `d(x, x') = #{i : x_i != x'_i}`, where `x_i` is the record of `x` at position
+/// `i`. The distance between data sets of different sizes is infinite.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HammingDistance;
 

@@ -13,7 +13,8 @@ use crate::{
     named,
 };
 
-/// The largest change of any score as a number of type `Q`: `d(x, x') = max_i |x_i - x'_i|`.
+/// The largest change of any score between two vectors `x` and `x'`, as a number of type `Q`:
+/// `d(x, x') = max_i |x_i - x'_i|`.
 ///
 /// If `monotonic` is `true`, the user promises that all scores change in the same direction between
 /// neighbours. Under this promise, the privacy loss of a selection from the scores is half of the
@@ -24,8 +25,8 @@ pub struct LInfDistance<Q> {
     distance: PhantomData<fn() -> Q>,
 }
 
-/// The range of the changes of the scores: `d(x, x') = max_ij |(x_i - x'_i) - (x_j - x'_j)|`. This
-/// range is a number of type `Q`.
+/// The range of the changes of the scores between two vectors `x` and `x'`:
+/// `d(x, x') = max_ij |(x_i - x'_i) - (x_j - x'_j)|`. This range is a number of type `Q`.
 ///
 /// This distance does not change if the same number is added to all scores of a vector. The
 /// distance is at most twice [`LInfDistance`]. If all scores change in the same direction, the

@@ -13,17 +13,18 @@ use crate::{
     Named, Result, TheMetric, TypeName, VectorDomain, named,
 };
 
-/// The absolute difference of two numbers, stated as a number of type `Q`: `d(x, x') = |x - x'|`.
+/// The absolute difference of two numbers `x` and `x'`, stated as a number of type `Q`:
+/// `d(x, x') = |x - x'|`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AbsoluteDistance<Q>(PhantomData<fn() -> Q>);
 
-/// The `P`-norm of the difference of two vectors, stated as a number of type `Q`: `(sum |x_i -
-/// x'_i|^P)^(1/P)`. In the difference of two maps, the value of a missing key is zero.
+/// The `P`-norm of the difference of two vectors `x` and `x'`, stated as a number of type `Q`:
+/// `(sum |x_i - x'_i|^P)^(1/P)`. In the difference of two maps, the value of a missing key is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LpDistance<const P: usize, Q>(PhantomData<fn() -> Q>);
-/// The sum of the absolute differences, `sum |x_i - x'_i|`.
+/// The sum of the absolute differences of two vectors `x` and `x'`: `sum |x_i - x'_i|`.
 pub type L1Distance<Q> = LpDistance<1, Q>;
-/// The Euclidean length of the difference, `sqrt(sum |x_i - x'_i|^2)`.
+/// The Euclidean length of the difference of two vectors `x` and `x'`: `sqrt(sum |x_i - x'_i|^2)`.
 pub type L2Distance<Q> = LpDistance<2, Q>;
 
 impl<Q> AbsoluteDistance<Q> {

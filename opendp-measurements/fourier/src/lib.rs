@@ -7,7 +7,7 @@
 //! ```
 //! use opendp_fourier::Transform;
 //!
-//! // A cyclic convolution is a product of spectra.
+//! // The spectrum of a cyclic convolution is a product of spectra.
 //! let four = Transform::of_length(4);
 //! let (mut x, mut spectrum) = (vec![0.0, 0.5, 0.0, 0.5], four.spectrum());
 //! four.forward(&mut x, &mut spectrum)?;
@@ -33,8 +33,8 @@ pub type Complex = realfft::num_complex::Complex<f64>;
 /// The transform of one length `n`, and its inverse up to a factor `n`.
 ///
 /// The spectrum of `x_0, .., x_(n-1)` is `z_k = sum_j x_j e^(-2 pi i j k / n)`. A spectrum is
-/// stored as the list of `z_k` for `k` from 0 to `n / 2`. The other `z_k` are not stored, because
-/// `z_(n-k)` is the conjugate of `z_k`.
+/// stored as the list of `z_k` for `k` from 0 to `n / 2`, rounded down. The other `z_k` are not
+/// stored, because `z_(n-k)` is the conjugate of `z_k`.
 #[derive(Clone)]
 pub struct Transform {
     forward: Arc<dyn RealToComplex<f64>>,
@@ -53,7 +53,8 @@ impl Transform {
         let mut planner = planner.lock().unwrap_or_else(PoisonError::into_inner);
         Transform { forward: planner.plan_fft_forward(n), backward: planner.plan_fft_inverse(n) }
     }
-    /// Return a list of zeros with the length of the spectrum: `n / 2 + 1`.
+    /// Return a list of zeros with the length of a stored spectrum. For a transform of length `n`,
+    /// this length is `n / 2 + 1`, where `n / 2` is rounded down.
     pub fn spectrum(&self) -> Vec<Complex> {
         self.forward.make_output_vec()
     }
@@ -64,12 +65,13 @@ impl Transform {
     pub fn forward(&self, values: &mut [f64], spectrum: &mut [Complex]) -> Result<(), Failed> {
         self.forward.process(values, spectrum).map_err(|_| Failed)
     }
-    /// Compute the `n` real numbers that have the given spectrum. Write each number, multiplied by
-    /// `n`, to `values`. The function also overwrites `spectrum`.
+    /// Let `n` be the length of the transform. Compute the `n` real numbers that have the given
+    /// spectrum. Write each number, multiplied by `n`, to `values`. The function also overwrites
+    /// `spectrum`.
     ///
     /// # Errors
-    /// [`Failed`] when a list has the wrong length, or when `z_0` is not real. For an even length,
-    /// also when `z_(n/2)` is not real.
+    /// [`Failed`] when a list has the wrong length, or when the first number of the spectrum is not
+    /// real. If `n` is even, also when the last number of the spectrum is not real.
     pub fn backward(&self, spectrum: &mut [Complex], values: &mut [f64]) -> Result<(), Failed> {
         self.backward.process(spectrum, values).map_err(|_| Failed)
     }

@@ -124,24 +124,28 @@ impl Default for Room {
 /// [`concentrated_rho`](super::concentrated_rho) of the budget's epsilon and the filter's delta.
 /// The order `a` is the order at which the conversion to delta gives the smallest delta for a
 /// normal shift whose `rho` is `c`. The divergence of this shift is `a c`. Up to rounding, `r` is
-/// this divergence. The divergence of every release with a `rho` is at most `a rho`. So this filter
-/// admits, up to rounding, each interaction that a zero-concentrated filter of the same delta
-/// admits. One order is enough. A filter with several orders could refuse a release if the limit of
-/// any order is exceeded. Then it would admit less than a filter with one order. Or it could refuse
-/// a release only if all limits are exceeded. Then each order would need a part of delta.
+/// this divergence. The divergence of every release with a `rho` is at most `a rho`. Consider a
+/// zero-concentrated filter of the same delta: it admits releases while the sum of their `rho` is
+/// at most `c`. Up to rounding, the Renyi filter admits each interaction that the zero-concentrated
+/// filter admits. One order is enough. A filter with several orders could refuse a release if the
+/// limit of any order is exceeded. Then it would admit less than a filter with one order. Or it
+/// could refuse a release only if all limits are exceeded. Then each order would need a part of
+/// delta.
 ///
 /// *Deltas.* An `(e, d)`-DP release is post-processing of a release that reveals all data with
 /// probability `d` and is `e`-DP otherwise (Kairouz, Oh, Viswanath 2015). So the probability that
 /// some release reveals all data is at most the sum of the `d`. The account admits releases only
-/// while this sum is at most `D`, a part of delta. The delta of a release with a `mu^2` counts only
-/// for the simple filter.
+/// while the sum of these `d` is at most `D`, a part of delta. The delta of a release with a `mu^2`
+/// counts only for the simple filter.
 ///
-/// *Several filters.* Let `E` be a set of transcripts. Let `E_j` be the subset in which filter `j`
-/// has admitted all releases, and no filter with a lower number has admitted all releases. Let `P`
-/// and `Q` be the distributions of the transcript on two neighbours. Consider the interaction that
-/// stops before filter `j` is exceeded. For transcripts in `E_j`, this interaction is the whole
-/// interaction. Let `H_j` be the delta of filter `j` at the budget's epsilon. Without releases that
-/// reveal all data, `P(E_j) - e^epsilon Q(E_j)` is at most `H_j`. So
+/// *Several filters.* Let `E` be a set of transcripts of the interaction. Let `E_j` be the subset
+/// in which filter `j` has admitted all releases, and no filter with a lower number has admitted
+/// all releases. Let `P` and `Q` be the distributions of the transcript on two neighbours. Consider
+/// the interaction that stops before filter `j` is exceeded. For transcripts in `E_j`, this
+/// interaction is the whole interaction. Let `H_j` be the delta of filter `j`: the largest delta,
+/// at the budget's epsilon, of an interaction that this filter admits. Without releases that reveal
+/// all data, `P(E_j) - e^epsilon Q(E_j)` is at most `H_j`. Each transcript in `E` is in exactly one
+/// `E_j`, because some filter has admitted all its releases. So
 /// `P(E) - e^epsilon Q(E) <= D + sum_j H_j`, which is at most the budget's delta.
 ///
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends

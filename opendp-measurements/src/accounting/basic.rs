@@ -56,8 +56,8 @@ impl Basic {
         }
         let even = epsilon.neg_inf_div(self.count())?;
         let mut best = inf_sum(&self.deltas(|_| even))?;
-        // Points are chosen such that `epsilon + price * delta` is least. So the price is the
-        // weight of delta. A higher price gives a smaller delta and a larger epsilon.
+        // For each member, the point with the least `epsilon + price * delta` is chosen. So the
+        // price is the weight of delta. A higher price gives a smaller delta and a larger epsilon.
         let fits = |total: EpsilonDelta| total.0 <= epsilon;
         if let Some(total) = self.at_points(fits, true)? {
             best = best.min(total.1);

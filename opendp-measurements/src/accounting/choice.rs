@@ -8,10 +8,10 @@ use opendp_core::arith::Exact;
 /// zero-concentrated loss of the choices. The bound is `mu^2 = pi rho`, rounded up.
 ///
 /// # Precondition
-/// The release is one choice, or an adaptive composition of choices. A choice has the range `r` if
-/// the losses of all its outputs lie in an interval of length `r`. The `rho` of one choice is
-/// `r^2 / 8` (Cesar, Rogers 2021). The argument is the sum of the `rho` of all choices.
-/// [`SelectionMeasure`](crate::SelectionMeasure) states the `rho` of choices.
+/// The release is one choice (a selection by Gumbel noise), or an adaptive composition of choices.
+/// A choice has the range `r` if the losses of all its outputs lie in an interval of length `r`.
+/// The `rho` of one choice is `r^2 / 8` (Cesar, Rogers 2021). The argument is the sum of the `rho`
+/// of all choices. [`SelectionMeasure`](crate::SelectionMeasure) states the `rho` of choices.
 ///
 /// # Postcondition
 /// The release is `mu`-GDP.
@@ -19,8 +19,9 @@ use opendp_core::arith::Exact;
 /// # Proof
 /// *One choice.* Let `P` and `Q` be the laws of the output of a choice on two neighbours, and let
 /// the losses `ln(P / Q)` be in `[t - r, t]`. Let `A` be an event, `p = P(A)` and `q = Q(A)`. Then
-/// `p <= e^t q` and `1 - p >= e^(t - r) (1 - q)`. So `logit(p) - logit(q) <= r`. The same holds for
-/// an event that also depends on independent randomness.
+/// `p <= e^t q` and `1 - p >= e^(t - r) (1 - q)`. So `logit(p) - logit(q) <= r`, where
+/// `logit(p) = ln(p / (1 - p))`. The same holds for an event that also depends on independent
+/// randomness.
 ///
 /// Let `N` be the normal distribution function and `n` its density. At `z = N^-1(p)`, the
 /// derivative of `N^-1(p)` with respect to `logit(p)` is `N(z) (1 - N(z)) / n(z)`. This derivative
@@ -28,7 +29,7 @@ use opendp_core::arith::Exact;
 /// `[-z, z]^2` with probability `(2 N(z) - 1)^2`. The square contains the disc of radius `z`, which
 /// has the probability `1 - e^(-z^2 / 2)`. So
 /// `4 N(z) (1 - N(z)) = 1 - (2 N(z) - 1)^2 <= e^(-z^2 / 2)`, and the derivative is at most
-/// `sqrt(2 pi) / 4`. So `N^-1(p) - N^-1(q) <= r sqrt(2 pi) / 4`, for each event. This is the
+/// `sqrt(2 pi) / 4`. So `N^-1(p) - N^-1(q) <= r sqrt(2 pi) / 4`, for each event `A`. This is the
 /// definition of `mu`-GDP with `mu = r sqrt(2 pi) / 4` (Dong, Roth, Su 2022), and
 /// `mu^2 = pi r^2 / 8`.
 ///

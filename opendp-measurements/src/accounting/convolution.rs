@@ -1,10 +1,11 @@
 //! Convolution powers of losses by Fourier transform, with bounds on all errors.
 //!
 //! Plain convolution by Fourier transform has an *absolute* error of about `10^-16`, which hides a
-//! small delta. Here each measure is first tilted: the mass at `x` is multiplied by `e^(t x)` and
-//! the result is normalised. Usually, `t` is chosen so that the mean of the tilted sum of losses is
-//! the requested epsilon. The tilt commutes with convolution. Near this epsilon, the tilted masses
-//! are large, so their relative errors are small. Removing the tilt keeps these relative errors.
+//! small delta. Here the measure of each loss is first tilted: for a number `t`, the mass at `x` is
+//! multiplied by `e^(t x)`, and the result is normalised. In this file, `u` is the unit roundoff.
+//! Usually, `t` is chosen so that the mean of the tilted sum of losses is the requested epsilon.
+//! The tilt commutes with convolution. Near this epsilon, the tilted masses are large, so their
+//! relative errors are small. Removing the tilt keeps these relative errors.
 
 use opendp_core::{Error, Result};
 use opendp_fourier::{Complex, Failed, Transform};
@@ -35,9 +36,9 @@ pub(crate) struct Convolution {
     infinite: f64,
     /// A shift of all losses. A bound from above adds it, and a bound from below subtracts it.
     shift: f64,
-    /// For each index `j`, two sums over the losses `x >= x_j`. The terms of the first sum are the
-    /// tilted masses times `e^(-t (x - x_j))`. The terms of the second sum are the tilted masses
-    /// times `e^(-(t + 1) (x - x_j))`.
+    /// Let `x_j` be the loss at index `j`, and `t` the tilt. For each `j`, two sums of the tilted
+    /// masses at the losses `x >= x_j`. In the first sum, each mass is multiplied by
+    /// `e^(-t (x - x_j))`. In the second sum, by `e^(-(t + 1) (x - x_j))`.
     suffixes: Vec<(f64, f64)>,
 }
 
@@ -48,12 +49,12 @@ fn failed(_: Failed) -> Error {
 /// For a transform of length `n = 2^m`, return an upper bound on the error of each output. The
 /// bound is relative to the sum of the moduli of the inputs.
 ///
-/// Each output is a sum over the inputs. Each input passes `m` additions and `m` multiplications by
-/// roots of unity. Let `u` be the unit roundoff. An addition errs by `u`, and a complex product by
-/// `sqrt(5) u` (Brent, Percival, Zimmermann 2007). A tabulated root errs by less than `2 u`. So
-/// each level errs by less than `6 u`. A real transform is computed as a complex transform of half
-/// the length. This computation adds a level and doubles the error of the previous levels (compare
-/// Higham 2002, Theorem 24.2; Brisebarre, Joldes, Muller, Nanes, Picot 2020).
+/// Each output is a sum over the inputs. Each input passes `m` levels: an addition and a
+/// multiplication by a root of unity. An addition errs by `u`, and a complex product by `sqrt(5) u`
+/// (Brent, Percival, Zimmermann 2007). A tabulated root errs by less than `2 u`. So each level errs
+/// by less than `6 u`. A real transform is computed as a complex transform of half the length. This
+/// computation adds a level and doubles the error of the previous levels, so the error is below
+/// `12 m u` (compare Higham 2002, Theorem 24.2; Brisebarre, Joldes, Muller, Nanes, Picot 2020).
 pub(super) fn transform_error(n: usize) -> f64 {
     16.0 * (f64::from(n.ilog2()) + 2.0) * U
 }
@@ -88,8 +89,8 @@ impl TiltedMasses {
 ///
 /// For each factor, let `m` be a bound on the modulus of the transform, `e` a bound on the error of
 /// the transform, and `k` the power. At each frequency, the error of the product is at most
-/// `prod m^k * sum k e / m` (mean value theorem). The mean of these errors over all frequencies
-/// bounds the error of every mass.
+/// `prod m^k * sum k e / m` over all factors (mean value theorem). The mean of these errors over
+/// all frequencies bounds the error of every mass.
 struct Spectra {
     transform: Transform,
     spectrum: Vec<Complex>,
@@ -132,7 +133,7 @@ impl Spectra {
         for ((z, result), (sum, bound)) in results.zip(self.errors.iter_mut().zip(&mut self.bounds))
         {
             let square = z.norm_sqr();
-            // |z|^k <= e^(-k (1 - |z|^2) / 2) < e^-100, so z^k is negligible.
+            // For k = count, |z|^k <= e^(-k (1 - |z|^2) / 2) < e^-100, so z^k is negligible.
             if *bound == 0.0 || power * (1.0 - square) > 200.0 {
                 *bound = 0.0;
                 continue;
@@ -191,8 +192,8 @@ impl Convolution {
             scale += power * tilted.log;
             scale_error += 4.0 * parts.len() as f64 * U * (power * tilted.log).abs();
             shift += power * part.shift;
-            // Let F be the finite mass, I the infinite mass, and k the power. The infinite mass of
-            // the power is (F + I)^k - F^k = F^k ((1 + I / F)^k - 1).
+            // Let F be the finite mass, I the infinite mass, and k the count. The infinite mass of
+            // the k-th power is (F + I)^k - F^k = F^k ((1 + I / F)^k - 1).
             let finite = sum(&part.mass);
             finite_log += power * (ln(finite) + 64.0 * U);
             lost += power * ln_1p(part.infinite / finite);
@@ -241,13 +242,12 @@ impl Convolution {
         list.reverse();
         list
     }
-    /// Return three values for the losses `x_j = epsilon + d_j` above epsilon. The first value is
-    /// the sum `sum_j mass_j e^(-t d_j) (1 - e^(-d_j))`. The second value bounds the rounding error
-    /// of the first value. The third value bounds the sum of the same terms without the
-    /// factors `mass_j`.
+    /// Return three values for the losses `x_j = epsilon + d_j` above epsilon. Let `mass_j` be the
+    /// tilted mass at `x_j`, and `t` the tilt. The first value is the sum
+    /// `sum_j mass_j e^(-t d_j) (1 - e^(-d_j))`. The second value bounds the rounding error of the
+    /// first value. The third value bounds the sum of the same terms without the factors `mass_j`.
     fn sums(&self, epsilon: f64) -> (f64, f64, f64) {
-        // The variable `place` is a float, because `epsilon / step` can be too large for every
-        // integer type if the step is very small.
+        // `place` is a float, because `epsilon / step` can be too large for an integer.
         let place = (epsilon / self.step).floor() + 1.0 - self.first as f64;
         if place >= self.mass.len() as f64 {
             return (0.0, 0.0, 0.0);
@@ -293,7 +293,7 @@ impl Convolution {
             inside = tail * (1.0 + U * (32.0 + 16.0 * horizon));
             inside += self.error * (weights * 1.000_001 + 1.0);
         }
-        // For a loss x + d above x and outside the window, e^(-t d) is at most 1.
+        // For a loss x + d above x and outside the window, e^(-t d) <= 1. Here t is the tilt.
         let tail = self.factor(x, 1.0) * (inside + self.outside) + self.infinite;
         let below_window = x < self.first as f64 * self.step;
         if below_window || !(tail < 1.0) { 1.0 } else { tail * (1.0 + 8.0 * U) }
@@ -312,7 +312,8 @@ impl Convolution {
         let epsilon = epsilon - self.shift * (1.0 + 1e-9);
         let (sum, rounding, weights) = self.sums(epsilon);
         let inside = sum + rounding + self.error * weights;
-        // A loss epsilon + d has the weight e^(-t d) (1 - e^-d) <= 1 if d > 0, and otherwise 0.
+        // With the tilt t, a loss epsilon + d has the weight e^(-t d) (1 - e^-d) <= 1, or 0 if d <
+        // 0.
         let delta = self.factor(epsilon, 1.0) * (inside + self.outside) + self.infinite;
         let below_window = epsilon < self.first as f64 * self.step;
         if below_window || !(delta < 1.0) { 1.0 } else { delta * (1.0 + 8.0 * U) }
@@ -325,8 +326,7 @@ impl Convolution {
         let inside = sum - rounding - self.error * weights - self.outside;
         (self.factor(epsilon, -1.0) * inside).clamp(0.0, 1.0) * (1.0 - 8.0 * U)
     }
-    /// The bounds on delta allow for the errors of rounding, of transforms and of the window.
-    /// Return an upper bound on the sum of these errors at an epsilon.
+    /// Return a bound on the error of delta that is due to rounding, transforms and the window.
     pub(crate) fn error(&self, epsilon: f64) -> f64 {
         let (_, rounding, weights) = self.sums(epsilon);
         self.factor(epsilon, 1.0) * (rounding + self.error * weights + self.outside)
@@ -338,8 +338,8 @@ impl Convolution {
     }
 }
 
-/// Raise a complex number to a power by repeated squaring. The relative error grows by `sqrt(5) u`
-/// for each factor.
+/// Raise a complex number to a power by repeated squaring. The relative error is at most about
+/// `sqrt(5) u` times the power.
 pub(super) fn raise(base: Complex, mut power: u64) -> Complex {
     let (mut result, mut square) = (Complex::new(1.0, 0.0), base);
     loop {
@@ -379,7 +379,7 @@ fn outside(parts: &[(DiscreteLoss, u64)], tilt: f64, (low, high): (f64, f64), li
         let mut best = 1.0f64;
         let guess = (-2.0 * ln(limit) / variance.max(1e-300)).sqrt();
         let shares = [1.0, 0.6, 1.5, 0.3, 0.1, 0.05].map(|share| share * guess);
-        // Below the window, two more tilts are tried: 0, and half the tilt. The bounds at these
+        // Below the window, two more tilts are tried: 0, and half of `tilt`. The bounds at these
         // tilts can be smaller than the bounds from `shares`.
         let to_zero = [tilt, 0.5 * tilt].into_iter().filter(|by| sign < 0.0 && 0.0 < *by);
         for by in shares.into_iter().chain(to_zero) {

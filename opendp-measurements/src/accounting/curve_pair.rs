@@ -13,13 +13,15 @@ use super::transform::Tilted;
 ///
 /// The true profile is a convex function of `r = e^epsilon`. The true profile is at most the given
 /// profile at every epsilon. Take the lower convex hull of the values of the given profile at some
-/// epsilons. The true profile is at most this hull. The hull is the profile of a distribution
-/// of the loss that takes only these epsilons as values. For negative epsilon, use
+/// positive and negative epsilons. The true profile is at most this hull. The hull is the profile
+/// of a distribution of the loss that takes only these epsilons, or infinity, as values. For
+/// `epsilon > 0`, the value at `-epsilon` is
 /// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. On the right side of this equation,
 /// `delta(epsilon)` is the delta at `epsilon` in the opposite direction. The given profile also
 /// bounds the opposite direction.
 ///
-/// The profile is evaluated once, at 257 epsilons. Every composition uses these values.
+/// The profile is evaluated once, at 0 and at 256 positive epsilons. Every composition uses these
+/// values.
 #[derive(Clone)]
 pub struct CurvePair {
     curve: Arc<dyn Fn(f64) -> f64 + Send + Sync>,
@@ -31,9 +33,9 @@ pub struct CurvePair {
 /// The number of epsilons above 0 at which a profile is evaluated.
 const PLACES: u32 = 256;
 
-/// The measure whose profile is a convex hull.
+/// The measure of losses whose profile is the convex hull at [`CurvePair`].
 struct Hull {
-    /// The losses. Each loss has a mass under `P` and a mass under `Q`.
+    /// The finite losses. Each loss has a mass under `P` and a mass under `Q`.
     atoms: Vec<(f64, f64, f64)>,
     /// The mass of `P` with an infinite loss.
     infinite: f64,
@@ -73,8 +75,8 @@ impl Hull {
         let place = |i: u32| reach * (f64::from(i) / f64::from(PLACES));
         let deltas: Vec<(f64, f64)> =
             (0..=PLACES).map(|i| (place(i), curve(place(i)).clamp(0.0, 1.0))).collect();
-        // Each point consists of a loss `x`, the ratio `e^x`, and the profile at `x`. The first
-        // loss is minus infinity.
+        // Each point consists of an epsilon `x`, the ratio `e^x`, and the value of the profile at
+        // `x`. The first epsilon is minus infinity.
         let mut points = vec![(f64::NEG_INFINITY, 0.0, 1.0)];
         let mirrored = deltas.iter().skip(1).rev();
         points.extend(mirrored.map(|(x, delta)| (-x, -exp_m1(-x) + exp(-x) * delta)).map(point_of));

@@ -12,9 +12,10 @@ use super::pair::{Buckets, Grid};
 /// moved up. A measure also becomes larger if mass is spread over more losses. In this case, two
 /// sums over all losses must stay the same: the sum of the masses, and the sum of the masses times
 /// `e^-x`. For convolutions, `A <= A'` and `B <= B'` imply `A * B <= A' * B'`. The reason is that
-/// the profile of `A * B` is `B(inf) + integral A(epsilon - x) dB(x)`. Here `A(epsilon)` is the
-/// profile of `A`, and `B(inf)` is the infinite mass of `B`. The profile of `A * B` is monotone in
-/// `A` and, by symmetry, in `B`.
+/// the profile of `A * B` at `epsilon` is `B(inf) A(-inf) + integral A(epsilon - x) dB(x)`. Here
+/// `A(epsilon)` is the profile of `A`, `A(-inf)` is its limit at minus infinity (the total mass of
+/// `A`), and `B(inf)` is the infinite mass of `B`. The integral is over the finite losses of `B`.
+/// So the profile of `A * B` is monotone in `A` and, by symmetry, in `B`.
 #[derive(Clone, Debug)]
 pub(crate) struct DiscreteLoss {
     pub(crate) step: f64,
@@ -39,9 +40,9 @@ impl DiscreteLoss {
     /// edge gets `b = (p - q e^x) / (1 - e^-h)`. At the edges, the profile of the measure is exact.
     /// Between the edges, this profile is linear in `e^epsilon`. The true profile is convex in
     /// `e^epsilon`, so the true profile is at most this linear function. Bounds on the rounding
-    /// errors and on the errors of `p` and `q` are added, so that `b` and the total become larger.
-    /// Outputs above the grid get an infinite loss. Outputs below the grid get the lowest loss of
-    /// the grid.
+    /// errors and on the errors of `p` and `q` are added, so that `b` and the total mass become
+    /// larger. Outputs above the grid get an infinite loss. Outputs below the grid get the lowest
+    /// loss of the grid.
     pub(crate) fn above(buckets: &Buckets, grid: &Grid) -> Self {
         let mut mass = vec![0.0; grid.count + 1];
         let widen = 1.0 + 2.0 * buckets.relative + ROUNDING;
@@ -73,14 +74,15 @@ impl DiscreteLoss {
     }
     /// Make a measure that bounds a loss from below.
     ///
-    /// All outputs of a bucket are replaced by one output; this is post-processing. Then the bucket
-    /// has one loss, `z = ln(p / q)`. At each edge, a share of the bucket below and a share of the
-    /// bucket above are joined into one output. Let `x` be the loss of this output. Then `e^-x` is
-    /// the mean of the `e^-z` of both shares, weighted by their masses under `P`. The shares are
-    /// chosen so that `x` is at or above the edge. The joined output is moved down to the edge. A
-    /// share without a partner moves down to the lower edge of its bucket. Outputs below the grid
-    /// are dropped. The masses in `buckets.doubtful` are dropped too, because these masses are only
-    /// upper bounds. Outputs above the grid get the last edge as their loss.
+    /// Let `p` and `q` be the masses of a bucket under the two distributions. All outputs of a
+    /// bucket are replaced by one output; this is post-processing. Then the bucket has one loss,
+    /// `z = ln(p / q)`. At each edge, a share of the bucket below and a share of the bucket above
+    /// are joined into one output. Let `x` be the loss of this output. Then `e^-x` is the mean of
+    /// the `e^-z` of both shares, weighted by their masses under `P`. The shares are chosen so that
+    /// `x` is at or above the edge. The joined output is moved down to the edge. A share without a
+    /// partner moves down to the lower edge of its bucket. Outputs below the grid are dropped. The
+    /// masses in `buckets.doubtful` are dropped too, because these masses are only upper bounds.
+    /// Outputs above the grid get the last edge as their loss.
     pub(crate) fn below(buckets: &Buckets, grid: &Grid) -> Self {
         let mut down = vec![1.0; grid.count];
         // Let `x` be the edge between the previous bucket and this bucket, and `z` the loss of the
@@ -126,8 +128,8 @@ impl DiscreteLoss {
         }
         mass[grid.count] += buckets.surely_above;
         let reach = grid.edge(0).abs().max(grid.edge(grid.count).abs());
-        // The relative errors of p and q cause an error of the computed z. The edges have rounding
-        // errors.
+        // The relative errors of p and q cause an error of each computed loss z. The edges have
+        // rounding errors.
         let error = 4.0 * buckets.relative + 4.0 * ROUNDING + 8.0 * U * reach;
         DiscreteLoss {
             step: grid.step,

@@ -3,8 +3,8 @@
 //! The directed functions of `arith` have the smallest possible error, but each call takes
 //! microseconds. A loss distribution needs millions of values. A relative error of a few units in
 //! the last place is acceptable if a bound on this error is *known*. This bound is added to delta.
-//! All floating-point arithmetic of these functions is `+ - * /` on IEEE doubles. So the results of
-//! the functions are the same on every platform. `u = 2^-53` is the unit roundoff.
+//! All floating-point arithmetic of the functions in this file is `+ - * /` on IEEE doubles. So the
+//! results of the functions are the same on every platform. `u = 2^-53` is the unit roundoff.
 
 /// A bound on the relative error of [`exp`] for arguments in `[-700, 700]`.
 #[cfg(test)]
@@ -88,9 +88,10 @@ fn tail(r: f64) -> f64 {
     even + r * odd
 }
 
-/// Round to the nearest integer, for numbers of a magnitude below `2^51`. The sum `x +
-/// NO_FRACTIONS` has no bits for fractions, so the addition rounds to an integer. The subtraction
-/// of `NO_FRACTIONS` is exact. Older processors have no instruction that rounds to an integer.
+/// Round to the nearest integer, for numbers of a magnitude below `2^51`. The sum
+/// `x + NO_FRACTIONS` has no bits for fractions, so the addition rounds to an integer. The
+/// subtraction of `NO_FRACTIONS` is exact. Older processors have no instruction that rounds to an
+/// integer.
 #[inline]
 fn nearest(x: f64) -> f64 {
     const NO_FRACTIONS: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
@@ -134,7 +135,8 @@ pub(crate) fn ln(x: f64) -> f64 {
 /// Compute `ln(1 + x)` for `x > -1`.
 #[inline]
 pub(crate) fn ln_1p(x: f64) -> f64 {
-    // For larger |x|, the sum 1 + x rounds by u, and the logarithm exceeds 0.3 in magnitude. For x
+    // If |x| is at least 0.35, the sum 1 + x rounds by u, and the logarithm exceeds 0.3 in
+    // magnitude. So the rounding changes the logarithm by a relative error of less than 4 u. For x
     // below -1/2, the sum is exact.
     if x.abs() < 0.35 { two_atanh(x / (2.0 + x)) } else { ln(1.0 + x) }
 }
@@ -166,8 +168,11 @@ pub(crate) const CIS_LIMIT: f64 = 1_000_000.0;
 /// Compute the cosine and the sine of `x`, for `|x|` up to [`CIS_LIMIT`].
 ///
 /// Write `x = k pi / 2 + r` with `|r| < 0.79`. The product `k * HALF_PI_HIGH` and its difference
-/// from `x` are exact, so `r` is off by `2 u |r|`. The polynomials omit `r^18 / 18! < 2^-58` and
-/// `r^19 / 19!`. The last steps round by `2 u`. For the sine, this error is relative to `r`.
+/// from `x` are exact. The product `k * HALF_PI_LOW` is below `2^-14`, so `r` is off by at most
+/// `u |r| + 2^-66`. If `k` is 0, `r` is exact. The polynomials omit `r^18 / 18! < 2^-58` and
+/// `r^19 / 19!`. The last steps round by `2 u`. For the sine of `r`, this error is relative to `r`.
+/// If `k` is not 0, `|x|` is above 0.78. So the errors relative to `|x|` are at most 1.3 times as
+/// large.
 #[inline]
 pub(crate) fn cis(x: f64) -> (f64, f64) {
     let k = nearest(x * std::f64::consts::FRAC_2_PI);

@@ -25,9 +25,9 @@ use super::{GaussianPair, SampledPair};
 ///   let `C` and `D` be the products of these distributions, and let `F <= 1/3` be the sum of all
 ///   `f`. Let `delta` be the delta of `(C, D)`: the largest `C - e^epsilon D` of any event. Take an
 ///   event with this value. Write `C` and `D` also for the two probabilities of this event. Let the
-///   function act on the output of the composition. The probability that its result is in the event
-///   is at least `(1 - F) C` under the first distribution, and at most `D / (1 - F)` under the
-///   second. So the delta of the composition is at least
+///   functions of all releases act on the output of the composition. The probability that their
+///   result is in the event is at least `(1 - F) C` under the first distribution, and at most
+///   `D / (1 - F)` under the second. So the delta of the composition is at least
 ///   `delta - F C - (1 / (1 - F) - 1) e^epsilon D`. This value is at least `delta - 3 F`, because
 ///   `e^epsilon D <= C <= 1`.
 #[derive(Clone)]
@@ -66,17 +66,18 @@ pub(super) fn roughness(variance: f64) -> f64 {
     4.1 * exp((-2.0 * PI * PI * variance * (1.0 - 1e-9)).max(-690.0))
 }
 
-/// Return the difference between the variance of the noise and the variance of each enclosing pair.
-/// The scale must be at least 20.
+/// Return the difference between the variance of the given noise and the variance of the noise of
+/// each enclosing pair. The scale must be at least 20.
 ///
-/// A larger difference makes the failure smaller. At a difference of 40, the failure is negligible.
+/// A larger difference makes the failure smaller, but the bounds less tight. At a difference of 40,
+/// the failure is negligible.
 pub(super) fn smoothing(scale: f64) -> f64 {
     (scale * 1e-6 * scale).clamp(3.0, 40.0)
 }
-/// Return two pairs of normal noise that enclose given noise. The variance of the first pair is the
-/// variance of the given noise, reduced by the share `part`. The variance of the second pair is
-/// increased by this share. `more` and `less` are the distance divided by the standard deviation of
-/// the given noise: `more` is rounded up, and `less` is rounded down.
+/// Return two pairs of normal noise that enclose given noise. The noise of the first pair has the
+/// variance of the given noise, reduced by the share `part`. For the second pair, the variance is
+/// increased by this share. Give the distance in units of the standard deviation of the given
+/// noise, as `more` and `less`: `more` is rounded up, and `less` is rounded down.
 pub(super) fn continuous(more: f64, less: f64, part: f64) -> Result<(GaussianPair, GaussianPair)> {
     let above = more.inf_div(1f64.neg_inf_sub(part)?.neg_inf_sqrt()?)?;
     let below = less.neg_inf_div(1f64.inf_add(part)?.inf_sqrt()?)?;
@@ -131,10 +132,10 @@ impl EnclosedPair {
     /// `[1 - h, 1 + h]`, and `W / sqrt(2 pi s^2)` is at least 1. So the density of the sum is at
     /// least `1 - f` times and at most `1 / (1 - f)` times the first factor.
     ///
-    /// The probabilities of failures of independent numbers add up. Without failures, the noise is
-    /// normal noise, and the vector of all differences has a length of at most the distance. The
-    /// loss of this noise equals the loss of noise on one number at this distance (Dong, Roth, Su
-    /// 2022).
+    /// The probabilities of the failures of all numbers that differ add up to at most `square`
+    /// times `f`. Without failures, the noise is normal noise, and the vector of all differences
+    /// has a length of at most the distance. So the loss is at most the loss of normal noise on one
+    /// number at this distance (Dong, Roth, Su 2022).
     ///
     /// # Errors
     /// `Overflow` when a quotient is not finite.
@@ -196,8 +197,8 @@ impl DominatingPair for EnclosedPair {
     fn integer_gaussian(&self) -> Option<(f64, f64)> {
         self.integers
     }
-    /// On a sample, one distribution of the pair is a mixture of `P` and `Q`. The distributions of
-    /// the enclosing pairs are mixed in the same way.
+    /// On a Poisson sample, one distribution of the pair is a mixture of the `P` and `Q` of this
+    /// pair. The distributions of the enclosing pairs are mixed in the same way.
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
         self.and_then(|pair| Some(SampledPair::of(pair.clone(), rate, removed)))
     }

@@ -17,7 +17,8 @@ use super::outputs::Outputs;
 use super::pair::{Buckets, DominatingPair, Grid, Inner, LogConcaveNoise};
 use super::transform::Tilted;
 
-/// The method `tilted` returns a transform only if the losses of the atoms are below this bound.
+/// The method `tilted` of a pair returns a transform only if the largest loss of the pair is below
+/// this bound.
 const MOST_TILTED: f64 = 300.0;
 
 /// Put outputs into buckets. Each output is a loss with its two probabilities.
@@ -71,8 +72,9 @@ impl FinitePair {
         }
         Ok(FinitePair { p: p.into(), q: q.into() })
     }
-    /// A bound on the error of a loss. A loss is the difference of two logarithms. The logarithms
-    /// of positive floats are at most 745 in magnitude.
+    /// A bound on the error of a loss. A loss is the difference of the logarithms of two positive
+    /// floats that are at most about 1. Such a logarithm is from -745 to about 0. So the errors of
+    /// both logarithms and of their difference add up to at most `2 * 745 * LN_ERROR`.
     const SHIFT: f64 = 1500.0 * LN_ERROR;
 
     fn list(&self) -> impl Iterator<Item = (f64, f64, f64)> {
@@ -209,8 +211,8 @@ impl DominatingPair for ThresholdedPair {
     fn range(&self, tail: f64) -> (f64, f64) {
         self.noise.range(tail)
     }
-    /// The event has probability at most delta under `P`. Without the event, the measure of the
-    /// losses is at most the measure for `noise`.
+    /// The added event has a probability of at most `delta` under `P`. Without the event, the
+    /// measure of the losses is at most the measure for `noise`.
     fn buckets(&self, grid: &Grid) -> Buckets {
         let mut buckets = self.noise.buckets(grid);
         buckets.above += self.delta;
@@ -235,10 +237,10 @@ impl DominatingPair for ThresholdedPair {
 ///
 /// The noise is log-concave. So this pair also dominates noise on vectors under the L1 distance.
 /// The proof is at [`LaplacePair`](super::LaplacePair). The proof also holds for integers. Then
-/// each best test compares the output with an integer, and chooses at random if they are equal. Let
-/// `T_a` be the trade-off function of the shift by `a`. Each of these tests is a best test for the
-/// shift by `a`, for the further shift by `b`, and for the shift by `a + b`. So the trade-off
-/// function of the shift by `a + b` is again `T_b(1 - T_a)`.
+/// each best test (of least second error) compares the output with an integer, and chooses at
+/// random if they are equal. Let `T_a` be the trade-off function of the shift by `a`. Each of these
+/// tests is a best test for the shift by `a`, for the further shift by `b`, and for the shift by
+/// `a + b`. So the trade-off function of the shift by `a + b` is again `T_b(1 - T_a)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiscreteLaplacePair {
     /// The sensitivity: the largest difference of the true numbers on two neighbours.
@@ -330,8 +332,9 @@ impl DiscreteGaussianPair {
     /// From this magnitude on, each weight is at most `e^(-37.4 / s)` times the weight before it,
     /// where `s` is the scale. So the weights from this magnitude on, of both signs, add up to at
     /// most `2 w (1 + s / 37.4)`. The total of all weights is at least 1 and at least `2 s`. So the
-    /// probability of all these outputs is below `4 w < 10^-303`. The function `exp` treats weights
-    /// below `e^-700` as 0. The bound also covers these weights.
+    /// probability of all these outputs is below `4 w < 10^-303`. These steps also hold for each
+    /// smaller magnitude of at least `37.4 s`. So the bound also covers the weights below `e^-700`,
+    /// which the function `exp` treats as 0.
     fn reach(&self) -> i64 {
         (37.4 * self.scale.min(Self::MAX_SCALE)).ceil() as i64 + 1
     }

@@ -17,22 +17,23 @@ use super::transform::Listed;
 /// places. At the frequency `s = n h`, the function `e^(i s x)` has the period `G g` in `x`. So
 /// places are counted modulo `G`. Take [`POINTS`] adjacent places such that an atom `x` lies
 /// between the two middle places. Take the polynomial through the values of `e^(i s x)` at these
-/// places. The value of the polynomial at `x` is a weighted sum of these values. The weights are
-/// real and depend only on `x`. The polynomial is off by at most `|w'| s^p / p!`. Here `p` is the
-/// number of these places, and `w'` is the product of their distances from `x`. The reason is that
-/// the divided difference of order `p` is a mean of the derivative of order `p`. This fact also
-/// holds for complex values. In units of `g`, the product is largest in the middle, where it is
-/// `(1/2 3/2 5/2 ..)^2`. Each atom is spread to the grid with the weights of the polynomial. The
-/// moduli of the weights add up to less than [`WEIGHTS`]. One transform of the grid then gives all
-/// waves. A wave is off by at most `((s g)^p / p!) (1/2 3/2 ..)^2`, and by rounding. For `s g` up
-/// to `pi / 2`, the first of these two errors is at most 0.023. The first error is far smaller at
-/// the low frequencies, which contribute most.
+/// places. The value of the polynomial at `x` is a weighted sum of the values at the places. The
+/// weights are real and depend only on `x`. The polynomial is off by at most `|w'| s^p / p!`. Here
+/// `p` is the number of these places, and `w'` is the product of their distances from `x`. The
+/// reason is that the divided difference of order `p` is a mean of the derivative of order `p`,
+/// divided by `p!`. This fact also holds for complex values. In units of `g`, the product `|w'|` is
+/// largest in the middle, where it is `(1/2 3/2 5/2 ..)^2`. Each atom is spread to the grid with
+/// the weights of the polynomial. The moduli of the weights add up to less than [`WEIGHTS`]. One
+/// transform of the grid then gives all waves. The masses of the atoms add up to 1. So a wave is
+/// off by at most `((s g)^p / p!) (1/2 3/2 ..)^2`, and by rounding. The grid has at least [`FINE`]
+/// places for each frequency, so `s g` is at most `pi / 2`. Then the first of these two errors is
+/// at most 0.023. The first error is far smaller at the low frequencies, which contribute most.
 pub(super) struct Gather {
     spacing: f64,
     transform: Transform,
     places: Vec<f64>,
     spectrum: Vec<Complex>,
-    /// A bound on the error of the polynomial at each frequency.
+    /// For each frequency, a bound on the error of the polynomial.
     errors: Vec<f64>,
 }
 
@@ -125,12 +126,13 @@ impl Gather {
             }
         }
         self.transform.forward(&mut self.places, &mut self.spectrum).ok()?;
-        // Each weight errs by 64 u. The additions to one place err by u for each atom.
+        // Let u be the unit roundoff. Each weight errs by 64 u. The additions to one place err by u
+        // for each atom.
         let rounding = (listed.atoms.len() as f64 + 64.0) * U + transform_error(length);
         let error = listed.error + WEIGHTS * rounding;
         let spacing = self.spacing;
-        // The place of an atom has a relative error of 4 u. An error of the place changes the phase
-        // of the wave by `2 pi n / G` times this error.
+        // The place of an atom has a relative error of 4 u. For a grid of `G` places, an error of
+        // the place changes the phase of wave `n` by `2 pi n / G` times this error.
         let turn = 8.0 * U * furthest * TAU / length as f64;
         let blur = if furthest < 1e12 { turn + spacing * listed.blur } else { f64::INFINITY };
         let entry = move |(n, (wave, off)): (usize, (&Complex, &f64))| {

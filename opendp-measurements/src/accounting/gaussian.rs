@@ -42,11 +42,12 @@ pub fn normal_tail(x: f64) -> Result<Certified> {
 /// Enclose delta at an epsilon for Gaussian noise. The standard deviation is the sensitivity
 /// divided by `mu`.
 ///
-/// Let `a = epsilon / mu - mu / 2` and `b = a + mu`, and let `T` be the normal tail. Then delta is
-/// `T(a) - e^epsilon T(b)` (Balle, Wang 2018, Theorem 8). Let `phi` be the normal density, and `m`
-/// Mills' ratio. Because `e^epsilon phi(b) = phi(a)`, delta is `phi(a) (m(a) - m(b))`. This form
-/// has no exponential that can overflow. Except for extreme arguments, both ends of the result are
-/// within one or two ulps of the exact value.
+/// Let `a = epsilon / mu - mu / 2` and `b = a + mu`, and let `T(x)` be the probability that a
+/// standard normal variable is at least `x`. Then delta is `T(a) - e^epsilon T(b)` (Balle, Wang
+/// 2018, Theorem 8). Let `phi` be the normal density, and `m = T / phi` Mills' ratio. Because
+/// `e^epsilon phi(b) = phi(a)`, delta is `phi(a) (m(a) - m(b))`. This form has no exponential that
+/// can overflow. Except for extreme arguments, both ends of the result are within one or two ulps
+/// of the exact value.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon or `mu` is negative or NaN.
@@ -67,10 +68,11 @@ pub fn gaussian_delta(mu: f64, epsilon: f64) -> Result<Certified> {
     }
     let about = epsilon / mu - mu / 2.0;
     if !(about < FAR) {
-        // If `epsilon / mu` is at most `2 mu`, the rounding error of `about` is at most four units
-        // in the last place of `mu`. Otherwise, the relative error of `about` is negligible, so the
-        // exact argument is above 38.5. The tail at 38.5 is already below the smallest positive
-        // float.
+        // Let `a` be the exact value of `about`. If `epsilon / mu` is at most `2 mu`, the rounding
+        // error of `about` is at most `error`, which is four units in the last place of `mu`.
+        // Otherwise, the relative error of `about` is negligible. So if the result is `certain`,
+        // `a` is above 38.5. The normal tail at 38.5 is already below the smallest positive float,
+        // and delta is at most this tail.
         let error = 4.0 * f64::EPSILON * mu;
         let certain = error < 0.25 || FAR + error <= about;
         return Ok(Certified { lower: 0.0, upper: if certain { 5e-324 } else { 1.0 } });
@@ -141,7 +143,8 @@ fn float(x: &Enclosure, bits: usize) -> Certified {
     }
 }
 
-/// Enclose the smallest epsilon at which Gaussian noise has at most this delta.
+/// Enclose the smallest epsilon at which Gaussian noise has at most this delta. The standard
+/// deviation of the noise is the sensitivity divided by `mu`.
 ///
 /// # Errors
 /// `InvalidDistance` when `mu` is negative or NaN, or delta is not from 0 to 1.
@@ -194,8 +197,8 @@ pub fn gaussian_tradeoff(mu: f64, alpha: f64) -> Result<Certified> {
     if alpha == 0.0 || alpha == 1.0 {
         return Ok(Certified { lower: 1.0 - alpha, upper: 1.0 - alpha });
     }
-    // Find t with T(t) = alpha, where T is the normal tail. Then the probability of a type II error
-    // is T(mu - t), which decreases as alpha increases.
+    // Find t with T(t) = alpha, where T is the normal tail. Then the smallest probability of a type
+    // II error is T(mu - t), which decreases as alpha increases.
     let (mut low, mut high) = (-FAR, FAR);
     while low < high.next_down() && high - low > 1e-300 {
         let middle = low + (high - low) / 2.0;

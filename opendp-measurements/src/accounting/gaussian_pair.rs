@@ -40,8 +40,8 @@ impl DominatingPair for GaussianPair {
         let p = (0..grid.count).map(|i| mass(centre(i) - mu / 2.0, width)).collect();
         let q = (0..grid.count).map(|i| mass(centre(i) + mu / 2.0, width)).collect();
         let (low, high) = (grid.edge(0) / mu - mu / 2.0, grid.edge(grid.count) / mu - mu / 2.0);
-        // The centre c of a bucket is off by 4 u (|c| + mu). The relative change of a mass is |c|
-        // times this error.
+        // Let u be the unit roundoff. The centre c of a bucket is off by 4 u (|c| + mu). The
+        // relative change of a mass is about |c| times this error.
         let furthest = low.abs().max(high.abs()).min(LIMIT) + mu;
         let relative = MASS_ERROR + 8.0 * U * furthest * (furthest + mu);
         Buckets {
@@ -72,9 +72,10 @@ impl DominatingPair for GaussianPair {
 
 /// Gaussian noise on a Poisson sample, with one record removed or added.
 ///
-/// Let `q` be the rate. The removal of a record changes `(1 - q) N(0, 1) + q N(mu, 1)` into
-/// `N(0, 1)`. The addition of a record does the reverse. Here `mu` is the `mu` of the mechanism
-/// without sampling (Zhu, Dong, Wang 2022, Theorem 11).
+/// Let `q` be the rate. Take outputs in units of the standard deviation of the noise. The removal
+/// of a record changes the law `(1 - q) N(0, 1) + q N(mu, 1)` of the output into `N(0, 1)`. The
+/// addition of a record does the reverse. Here `mu` is the `mu` of the mechanism without sampling
+/// (Zhu, Dong, Wang 2022, Theorem 11).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampledGaussianPair {
     /// The sensitivity divided by the standard deviation of the noise.
@@ -140,9 +141,10 @@ impl DominatingPair for SampledGaussianPair {
             below = upper_tail(high);
             above = upper_tail(-low);
         }
-        // An edge y is a float, and the same edge is used for P and Q. The centre of a bucket is
-        // off by 4 u (|y| + mu). The loss at y differs from the loss at the edge of the grid by the
-        // errors of exp_m1, ln and the products.
+        // An edge y is a float, and the same edge is used for P and Q. Let u be the unit roundoff.
+        // The centre of a bucket is off by 4 u (|y| + mu). The loss at y differs from the loss at
+        // the edge of the grid by the errors of exp_m1, ln and the products. `shift` bounds this
+        // difference.
         let relative = MASS_ERROR + 16.0 * U * limit * (limit + mu);
         let reach = grid.edge(0).abs().max(grid.edge(grid.count).abs());
         let shift = 256.0 * U * (1.0 + reach + mu * (mu + limit.min(reach / mu + 40.0)));

@@ -5,36 +5,38 @@ use super::elementary::{U, exp, exp_m1, ln_1p, sum};
 use super::enclosed_pair::roughness;
 use super::gaussian_pair::deviations;
 
-/// The delta of `count` releases of vectors of integers, listed for all total losses that can
-/// occur. The noise is discrete Gaussian of scale `s`. `D` is the square of the L2 distance between
-/// neighbours.
+/// An upper bound on the delta of `count` releases of vectors of integers, listed at the total
+/// losses in a window. The noise is discrete Gaussian of scale `s`. `D` is the square of the L2
+/// distance between neighbours.
 ///
 /// # Theorem
 /// By the theorem at [`IntegerVectorPair::enclosed`](super::IntegerVectorPair), the loss of one
-/// release is `(D + 2 u) / (2 s^2)` for an integer `u`. Let `g` be the greatest common divisor of
-/// the shifts of all numbers. Then `g^2` divides `D`. Let `f` be the `f` of that theorem. The
-/// probability of each `u` is at most `1 / (1 - f)` times its probability under the discrete
-/// Gaussian law of scale `s sqrt(D)` on the multiples of `g`.
+/// release is `(D + 2 u) / (2 s^2)` for an integer `u`. The shift of a release is the difference of
+/// its true vectors on two neighbours. Let `g` be the greatest common divisor of the numbers in the
+/// shift. Then `g^2` divides `D`. Let `f` be the `f` of that theorem. The probability of each `u`
+/// is at most `1 / (1 - f)` times its probability under the discrete Gaussian law of scale
+/// `s sqrt(D)` on the multiples of `g`.
 ///
-/// The shifts of a release can depend on all losses so far. Let `x` be the total loss minus
-/// epsilon, and let `V_0(x)` be `max(0, 1 - e^-x)`. Let
-/// `V_(k+1)(x) = max_g E V_k(x + (D + 2 u) / (2 s^2))`, where `u` has this discrete Gaussian law
-/// for the step `g`. Use induction from the last release to the first. The values are not negative,
-/// so for `m` releases, the delta of the best choices is at most `V_m(-epsilon) / (1 - f)^m`. If
-/// all laws of `u` were exactly discrete Gaussian, `V_m(-epsilon)` would be the exact delta of the
-/// best choices. The reason is that a shift exists for each step `g`: `D / g^2` numbers of the
-/// shift are `g`, and all others are 0.
+/// The shift of a release can depend on all losses so far. Let `x` be the total loss minus epsilon,
+/// and let `V_0(x)` be `max(0, 1 - e^-x)`. Let `V_(k+1)(x) = max_g E V_k(x + (D + 2 u) / (2 s^2))`.
+/// Here `E` is the mean over `u`, which has this discrete Gaussian law for the step `g`. Use
+/// induction from the last release to the first. The values are not negative, so for `m` releases,
+/// the delta of the best choices of the adversary is at most `V_m(-epsilon) / (1 - f)^m`. If all
+/// laws of `u` were exactly discrete Gaussian, `V_m(-epsilon)` would be the exact delta of the best
+/// choices. The reason is that a shift exists for each step `g`: if the vectors have enough
+/// numbers, `D / g^2` numbers of the shift can be `g`, and all others 0.
 ///
 /// # Proof of the computation
 /// Every total loss of `m` releases is `(m D + 2 j) / (2 s^2)` for an integer `j`. Delta is
 /// computed at these total losses. So each `V_k` is needed only at numbers `x` that are `1 / s^2`
-/// apart. These values are listed for all `x` in a window. They are at most 1, and increase with
-/// `x`. So values above the window are replaced by 1. Values below the window are replaced by the
-/// first value of the window. For outputs `u` beyond a reach (a largest `|u|`), the value 1 is
-/// used. For each release, only positive numbers are added, and the result is enlarged by a bound
-/// on its relative error. Let `y` be the total loss. Delta is a maximum of means of
-/// `max(0, 1 - e^epsilon e^-y)`. So delta is convex in `e^epsilon`. Between two total losses, delta
-/// is therefore at most its linear interpolation in `e^epsilon`.
+/// apart. The values `V_k(x)` are listed for all such `x` in a window. They are at most 1, and
+/// increase with `x`. So values above the window are replaced by 1. Values below the window are
+/// replaced by the first value of the window. For integers `u` beyond a reach (a largest `|u|`),
+/// the value 1 is used. For each release, only numbers that are not negative are added. So the
+/// relative error of each sum is small, and each sum is enlarged by a bound on this error. Let `y`
+/// be the total loss. Delta is a maximum of means of `max(0, 1 - e^epsilon e^-y)`. So delta is
+/// convex in `e^epsilon`. Between two total losses, delta is therefore at most its linear
+/// interpolation in `e^epsilon`.
 #[derive(Clone, Debug)]
 pub(super) struct IntegerGame {
     /// `1 / s^2`, the distance between adjacent total losses.
@@ -51,10 +53,11 @@ pub(super) struct IntegerGame {
 /// outputs.
 const MOST_WORK: f64 = 1e7;
 /// If the number of releases times the square of the scale is at least this value, the recursion is
-/// not used. In this case, the bound of `Smoothing` is equally tight.
+/// not used. In this case, the bound of `Smoothing` is about as tight as the bound of the
+/// recursion.
 const MOST_NOISE: f64 = 4000.0;
-/// The largest allowed `m f`, for `m` releases with the failure `f`. Delta is enlarged by a share
-/// of about `m f`.
+/// The largest allowed `m f`, for `m` releases and the `f` of the theorem at [`IntegerGame`]. Delta
+/// is enlarged by a share of about `m f`.
 const MOST_EXCESS: f64 = 0.01;
 /// The reach is chosen for a bound on the mass of the outputs beyond the reach. This constant is
 /// the bound for all releases together, divided by the least needed delta.
@@ -77,8 +80,8 @@ impl IntegerGame {
         if MOST_EXCESS < times * excess {
             return None;
         }
-        // The standard deviations of the `u` of one release, and of the sum of the `u` of all
-        // releases.
+        // The standard deviation of the `u` of one release, and then that of the sum of the `u` of
+        // all releases. The theorem defines `u`.
         let deviation = scale * distance.sqrt();
         let all = deviation * times.sqrt();
         let far = deviations(least);
@@ -158,7 +161,7 @@ impl IntegerGame {
     }
 }
 
-/// The law of `u` for one step.
+/// The discrete Gaussian law of `u` for one step `g`: see [`IntegerGame`].
 struct Law {
     step: usize,
     /// The probability of `u = 0`, and of each multiple of the step up to the reach.
@@ -168,7 +171,8 @@ struct Law {
 }
 
 impl Law {
-    /// Compute the law for a step, a scale, and a reach. The reach is the largest listed `|u|`.
+    /// Compute the law for a step, a scale, and a reach. The scale is the scale of `u`, which is
+    /// the scale of the noise times the distance. The reach is the largest listed `|u|`.
     fn new(step: usize, scale: f64, reach: usize) -> Law {
         let weight = |k: usize| {
             let place = (k * step) as f64 / scale;
@@ -182,7 +186,7 @@ impl Law {
         let beyond = (2.0 * sum(&rest) / total) * (1.0 + 1e-9) + 1e-290;
         Law { step, masses: listed.iter().map(|weight| weight / total).collect(), beyond }
     }
-    /// Return an upper bound on the mean of the value at `place + u`, where `u` has this law.
+    /// Return an upper bound on the mean of `values[place + u]`, where `u` has this law.
     fn mean(&self, values: &[f64], place: usize) -> f64 {
         let (lowest, highest) = (values.first().copied().unwrap_or(1.0), 1.0);
         let own = values.get(place).copied().unwrap_or(highest);
@@ -198,7 +202,8 @@ impl Law {
     }
 }
 
-/// Add one release: return the values `V_(k+1)`, computed from the values `V_k`.
+/// Add one release: return the values `V_(k+1)`, computed from the values `V_k`. The theorem at
+/// [`IntegerGame`] defines `V_k`.
 fn next(values: &[f64], laws: &[Law]) -> Vec<f64> {
     let terms = laws.iter().map(|law| law.masses.len()).max().unwrap_or(0);
     // Each mass errs by less than 4096 u. Each sum errs by u for each of its terms. Here u is the

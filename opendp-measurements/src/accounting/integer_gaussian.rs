@@ -54,18 +54,20 @@ impl DominatingPair for IntegerGaussianPair {
 /// releases is at most `factor` times the delta of one release with continuous Gaussian noise.
 ///
 /// # Theorem
-/// Let the releases be vectors of integers. Release `i` has a shift of L2 norm at most `sqrt(D_i)`
-/// and discrete Gaussian noise of scale `s_i`. The releases can be chosen adaptively. Other
-/// mechanisms can be used between these releases. For each `i`, choose a number `v_i`. Let `t^2` be
-/// at least `D_i v_i / s_i^4` for each `i`. Replace all these releases by one normal loss with
-/// `mu^2 = t^2 + sum D_i / s_i^2`. The result is a new composition. The delta of the original
-/// composition is at most the delta of the new composition times the product of all `1 + r_i`. Here
-/// `1 + r_i` is the bound `e^R` for release `i`, which the proof below derives.
+/// Let the releases be vectors of integers. The shift of a release is the difference of its true
+/// vectors on two neighbours. Release `i` has a shift of L2 norm at most `sqrt(D_i)` and discrete
+/// Gaussian noise of scale `s_i`. The releases can be chosen adaptively. Other mechanisms can be
+/// used between these releases. For each `i`, choose a number `v_i`. Let `t^2` be at least
+/// `D_i v_i / s_i^4` for each `i`. Replace all these releases by one normal loss of variance `mu^2`
+/// and mean `mu^2 / 2`, where `mu^2 = t^2 + sum D_i / s_i^2`. The result is a new composition. The
+/// delta of the original composition is at most the delta of the new composition times the product
+/// of all `1 + r_i`. Here `1 + r_i` is the bound `e^R` for release `i`, which the proof below
+/// derives.
 ///
 /// # Proof
-/// Numbers with the shift 0 reveal nothing. If some of these numbers get the shift 1 instead, the
-/// loss does not become smaller. So assume that the squares of the shifts of release `i` add up to
-/// exactly `D_i`.
+/// Numbers with the shift 0 reveal nothing, so assume that each release has enough of them. If some
+/// of these numbers get the shift 1 instead, the loss does not become smaller. So assume that the
+/// squares of the shifts of release `i` add up to exactly `D_i`.
 ///
 /// *Smooth once.* Let `f(x) = max(0, 1 - e^(epsilon - x))`. Then delta is the mean of `f` at the
 /// total loss. Let `n` be normal with variance `t^2` and mean `t^2 / 2`. The mean of `e^-n` is 1,
@@ -73,24 +75,27 @@ impl DominatingPair for IntegerGaussianPair {
 /// inequality.
 ///
 /// *Replace a number.* Go backward, from the last number of the last release. Let `x` be the loss
-/// up to the current number, including this number. Let `g` be normal with the variance of the loss
-/// of all numbers that are already replaced. Let `b` be the loss of the other mechanisms that come
-/// after the current number. Suppose that, given `x`, the mean of `f` at the total loss has this
-/// bound: a constant times the mean of `f(x + n + g + b)`. A number with the shift `k` has the loss
+/// up to the current number, including this number. Let `g` be the sum of the normal losses of all
+/// numbers that are already replaced. Let `b` be the loss of the other mechanisms that come after
+/// the current number. Suppose that, given `x`, the mean of `f` at the total loss has this bound: a
+/// constant times the mean of `f(x + n + g + b)`. A number with the shift `k` has the loss
 /// `(k^2 + 2 k y) / (2 s^2)`, where `y` is its noise. In units of `k / s^2`, the sum of `k y / s^2`
 /// and `n + g` is `y + z`. Here `z` is normal, with a variance `w` of at least `t^2 s^4 / k^2`. Let
-/// `c = s^2 w / (s^2 + w)`. The density of `y + z` at `u` has three factors. The first factor is
-/// the density of a normal variable of variance `s^2 + w`. The second factor is
+/// `c = s^2 w / (s^2 + w)`. The density of `y + z` at each point has three factors. The first
+/// factor is the density of a normal variable of variance `s^2 + w`. The second factor is
 /// `sum_y e^(-(y - y0)^2 / (2 c)) / sqrt(2 pi c)` with some `y0`. The third factor is the inverse
 /// of `sum_y e^(-y^2 / (2 s^2)) / sqrt(2 pi s^2)`. Let `h(c) = sum e^(-2 pi^2 c j^2)` over all
 /// integers `j` except 0. By Poisson's summation the second factor is at most `1 + h(c)`, and the
 /// sum in the third factor is at least 1. Replace `y` by normal noise of variance `s^2`. Then the
 /// loss is the loss of a normal pair. Because `f` is not negative, the mean of `f` before the
 /// replacement is at most `1 + h(c)` times the mean of `f` after the replacement. The bound holds
-/// for each shift that can be chosen for this number. Another mechanism can be replaced by its
-/// dominating pair, because the mean of `f(x + ...)` is a profile.
+/// for each shift that can be chosen for this number. Let `l` be the loss of another mechanism, and
+/// `x'` the loss before it. The mean of `f(x' + l + n + g + b)` is the profile of the loss
+/// `l + n + g + b` at `epsilon - x'`. So this mechanism can be replaced by its dominating pair: the
+/// profile does not become smaller.
 ///
-/// *All numbers of a release.* Let `k^2 = D / u`. Then `u` is from 1 to `D`, and `w >= v u`. The
+/// *All numbers of a release.* Write `D`, `s` and `v` for the `D_i`, `s_i` and `v_i` of the
+/// release. For each number, let `u = D / k^2`. Then `u` is from 1 to `D`, and `w >= v u`. The
 /// product of the factors `1 + h(c)` of a release is at most `e^R`, where `R` is the sum of the
 /// `h(c)` of all its numbers. The squares `k^2` add up to `D`, so the numbers `1 / u` add up to 1.
 /// So `R` is the mean of the values `u h(c)` with the weights `1 / u`. This mean is at most the
@@ -98,15 +103,15 @@ impl DominatingPair for IntegerGaussianPair {
 /// is at least 1/4. Then each `c` is at least 1/4, and `h(c) <= 2.02 e^(-2 pi^2 c)`. So `R` is at
 /// most the largest value of the function `2.02 u e^(-2 pi^2 s^2 v u / (s^2 + v u))` over these
 /// `u`. The logarithm of this function has the derivative `1 / u - 2 pi^2 s^4 v / (s^2 + v u)^2`.
-/// For `v u >= 1/4`, this derivative changes its sign only once, from minus to plus. So the
+/// For `v u >= 1/4`, this derivative changes its sign at most once, from minus to plus. So the
 /// function is largest at `u = 1` or at `u = D`. Consider `m` equal releases, counted from the last
 /// release. When release `l + 1` is replaced, `g` already contains `l` other releases. These
 /// releases add `l s^2` to the `v` of release `l + 1`.
 ///
 /// # How tight
-/// For the factor `1.0002`, `v` is about 0.5. So for one release, `t^2` is the share `0.5 / s^2` of
-/// the exact variance of the loss. For `m` releases, `t^2` is the share `0.5 / (m s^2)` of the
-/// exact variance of the total loss.
+/// For the factor `1.0002`, `v` is about 0.5. So for one release, `t^2` is about the share
+/// `0.5 / s^2` of `D / s^2`, the variance of the loss of continuous noise. For `m` equal releases,
+/// `t^2` is about the share `0.5 / (m s^2)` of `m D / s^2`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Smoothing {
     /// The `mu^2` of the one normal loss, including `t^2`, rounded up.
@@ -120,10 +125,10 @@ pub(super) struct Smoothing {
 /// One kind of release: the square of the distance, the scale, and the number of releases.
 pub(super) type IntegerNoise = (f64, f64, u64);
 
-/// Targets for `factor - 1`. The actual value of `factor - 1` can be about twice the target. The
-/// targets are tried in this order until the share of `t^2` in `mu^2` is small.
+/// Targets for `factor - 1` of a [`Smoothing`]. The actual value of `factor - 1` can be about twice
+/// the target. The targets are tried in this order until the share of `t^2` in `mu^2` is small.
 const EXCESS: [f64; 3] = [1e-9, 1e-6, 2e-4];
-/// A share of `t^2` in `mu^2` is small if it is below this value.
+/// The share of `t^2` in `mu^2` is small if it is below this value.
 const SMALL: f64 = 2e-5;
 
 impl Smoothing {
@@ -156,9 +161,9 @@ impl Smoothing {
             smooth = smooth.max(share.inf_mul(variance)?.inf_div(scale)?.inf_div(scale)?);
             log = roughness_of_all(square, scale, variance, count)?.inf_add(log)?;
         }
-        // The function `variance` considers one release. The terms of the other equal releases can
-        // add up to more than the term of this release, if the scale is small. So check `log`, the
-        // sum of all terms.
+        // The function `variance` considers one release. Each release adds a term to `log`. If the
+        // scale is small, the terms of the other equal releases can add up to more than the term of
+        // this release. So check `log`.
         if kinds.is_empty() || !(log <= 2.0 * excess) {
             return Ok(None);
         }
@@ -167,16 +172,19 @@ impl Smoothing {
     }
 }
 
-/// Return `2.02 u e^(-2 pi^2 s^2 v u / (s^2 + v u))`, rounded up.
+/// Return `2.02 u e^(-2 pi^2 s^2 v u / (s^2 + v u))`, rounded up. Here `s` is the scale, and `v` is
+/// the variance.
 fn roughness(u: f64, scale: f64, variance: f64) -> f64 {
     let (first, second) = (scale * scale, variance * u);
     let joined = first * (second / (first + second));
     2.021 * u * exp((-2.0 * PI * PI * joined * (1.0 - 1e-9)).max(-690.0))
 }
-/// Return the `v` at which one release adds about `excess` to the factor, if such a `v` exists.
+/// Return the `v` at which one release adds about `excess` to the factor of delta, if such a `v`
+/// exists. The theorem at [`Smoothing`] defines `v`.
 fn variance(square: f64, scale: f64, excess: f64) -> Option<f64> {
     let own = scale * scale;
-    // Solve for `s^2 v u / (s^2 + v u)`.
+    // For the scale `s`, first find the smallest allowed `s^2 v u / (s^2 + v u)`. From it, compute
+    // `v`.
     let variance_at = |u: f64| {
         let needed = (ln(2.02 * u / excess) / (2.0 * PI * PI)).max(0.25);
         (needed < 0.9 * own).then(|| needed / (1.0 - needed / own) / u)
@@ -185,11 +193,12 @@ fn variance(square: f64, scale: f64, excess: f64) -> Option<f64> {
     let joined = own * (found / (own + found));
     (found.is_finite() && 0.25 <= joined * (1.0 - 1e-9)).then_some(found)
 }
-/// For `count` equal releases, return an upper bound on the sum of all `h`. The proof at
-/// [`Smoothing`] defines `h`.
+/// For `count` equal releases, return an upper bound on the sum of all `h(c)`. The proof at
+/// [`Smoothing`] defines `h` and `c`.
 fn roughness_of_all(square: f64, scale: f64, variance: f64, count: u64) -> Result<f64> {
-    // As in the proof, releases are counted from the last release. A term decreases with the number
-    // of its release. So the term of release `ONE_BY_ONE` bounds the terms of all further releases.
+    // As in the proof, releases are counted from the last release. The term of a release is its
+    // part of the sum. Each release has a smaller term than the release before it. So the term of
+    // release `ONE_BY_ONE` bounds the terms of all further releases.
     const ONE_BY_ONE: u64 = 32;
     let term = |before: u64| {
         let variance = variance + before as f64 * (scale * scale) * (1.0 - 1e-12);

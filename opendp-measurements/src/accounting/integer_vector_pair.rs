@@ -16,12 +16,13 @@ use super::pair::{Buckets, DominatingPair, Grid};
 /// for all shifts (differences between neighbours). The bound holds except for an event of small
 /// probability, the failure: see `enclosed`.
 ///
-/// Let `D` be the square of the L2 distance. For a step `g`, let `U` have `P[u]` proportional to
-/// `e^(-u^2 / (2 s^2 D))` on the multiples of `g`. The pair of the laws of `U + D` and `U` has the
-/// loss `(D + 2 u) / (2 s^2)` at the output `u + D`. So the losses of all steps are on one lattice.
-/// Between the points of the lattice, each profile is linear in `e^epsilon`. The maximum of the
-/// profiles at the points is convex. The linear interpolation of this maximum is the profile of a
-/// measure on the lattice. This profile is at least the profile of each step.
+/// Let `D` be the square of the L2 distance. For a step `g`, let `U` be a random multiple of `g`.
+/// Each multiple `u` has a probability proportional to `e^(-u^2 / (2 s^2 D))`. The pair of the laws
+/// of `U + D` and `U` has the loss `(D + 2 u) / (2 s^2)` at the output `u + D`. So the losses of
+/// all steps are on one lattice. Between the points of the lattice, each profile is linear in
+/// `e^epsilon`. The maximum of the profiles at the points is convex. Between the points,
+/// interpolate this maximum linearly in `e^epsilon`. The result is the profile of a measure on the
+/// lattice. This profile is at least the profile of each step.
 #[derive(Clone)]
 pub struct IntegerVectorPair {
     /// `D`, the square of the L2 distance.
@@ -54,8 +55,8 @@ impl fmt::Debug for IntegerVectorPair {
 const REACH: f64 = 37.4;
 
 impl IntegerVectorPair {
-    /// The largest allowed probability of a failure (the `f` of the theorem). This probability is
-    /// added to delta.
+    /// The largest allowed probability of a failure (the `f` of the theorem at
+    /// [`enclosed`](IntegerVectorPair::enclosed)). This probability is added to delta.
     const MOST_FAILURE: f64 = 1e-7;
     /// The largest allowed number of listed losses, added up over all steps.
     const MOST_LOSSES: f64 = 2e6;
@@ -68,38 +69,43 @@ impl IntegerVectorPair {
     /// the scale, or if too many losses must be listed.
     ///
     /// # Theorem
-    /// Let `x` and `x + s` be two vectors of integers. Numbers that are equal in both vectors
-    /// reveal nothing. If some of these numbers differ by 1 instead, the loss does not become
-    /// smaller. So let `m` numbers differ, and let the squares of the numbers in `s` add up to
-    /// `D = square`. Then `m <= D`. Let `g` be the greatest common divisor of the numbers in `s`,
-    /// so `g^2` divides `D`. Let `P` be the law of the release on `x + s`, and `Q` the law of the
-    /// release on `x`. At the output `x + y`, the loss is `(2 s . y - D) / (2 scale^2)`. This loss
-    /// depends on `s . y` alone.
+    /// Let `x` and `x + s` be the true vectors of integers on two neighbours. Numbers that are
+    /// equal in both vectors reveal nothing, so assume that there are enough of them. If some of
+    /// these numbers differ by 1 instead, the loss does not become smaller. So let `m` numbers
+    /// differ, and let the squares of the numbers in `s` add up to `D = square`. Then `m <= D`. Let
+    /// `g` be the greatest common divisor of the numbers in `s`, so `g^2` divides `D`. Let `P` be
+    /// the law of the release on `x + s`, and `Q` the law of the release on `x`. At the output
+    /// `x + y`, the loss is `(2 s . y - D) / (2 scale^2)`. Here `s . y` is the sum of all
+    /// `s_i y_i`. So the loss depends on `s . y` alone.
     ///
-    /// *The law of `s . Y`.* Let `Y` be the noise. Claim: `s . Y` has the law of `U` at the step
-    /// `g`, up to a factor between `1 - f` and its inverse. The numbers of `s` are added one after
-    /// the other. Take the numbers of `s` that are already added. Let `A` be the sum of their
-    /// squares, `h` their greatest common divisor, and `T` the sum of `s_i Y_i / h` over these
-    /// numbers. Suppose that `T` is discrete Gaussian of scale `scale sqrt(A) / h`. Let `k` be the
-    /// next number, and `h'` the greatest common divisor of `h` and `k`. The pairs of integers
-    /// `(t, y)` with `(h t + k y) / h' = u` lie on a line. Number these pairs by all integers `i`.
-    /// Up to a constant, the logarithm of the probability of a pair is
+    /// *The law of `s . Y`.* Let `Y` be the noise. [`IntegerVectorPair`] defines the law of `U` at
+    /// the step `g`. Claim: `s . Y` has this law, up to a factor between `1 - f` and its inverse.
+    /// The proof below defines `f`. The numbers of `s` are added one after the other. Take the
+    /// numbers of `s` that are already added. Let `A` be the sum of their squares, `h` their
+    /// greatest common divisor, and `T` the sum of `s_i Y_i / h` over these numbers. Suppose that
+    /// `T` is discrete Gaussian of scale `scale sqrt(A) / h`. Let `k` be the next number, and `h'`
+    /// the greatest common divisor of `h` and `k`. For an integer `u`, the pairs of integers
+    /// `(t, y)` with `(h t + k y) / h' = u` lie on a line. Here `t` is a value of `T`, and `y` is a
+    /// value of the next noise. Number these pairs by all integers `i`. Up to a constant, the
+    /// logarithm of the probability of a pair is
     /// `-u^2 h'^2 / (2 scale^2 (A + k^2)) - (i - c)^2 / (2 w)`. Here `c` is some real number, and
     /// `w = scale^2 h'^2 A / (h^2 (A + k^2))`. Let `r` be the sum of `e^(-2 pi^2 w i^2)` over all
     /// integers `i` except 0. By Poisson's summation, the sum of the probabilities is the integral
-    /// over real `i`, times a factor in `[1 - r, 1 + r]`. So the sum with the next number is
-    /// discrete Gaussian of scale `scale sqrt(A + k^2) / h'`, up to a factor between
-    /// `(1 - r) / (1 + r)` and its inverse. The factors of all numbers are multiplied. Begin with
-    /// the largest number. Then `k^2 <= A`. So if `h' = h`, then `w` is at least `scale^2 / 2`. If
-    /// `h' < h`, then `w` is at least `scale^2 / D`, because `A >= h^2` and `A + k^2 <= D`. The
-    /// first `h` is at most `sqrt(D)`, and each addition with `h' < h` divides `h` by at least 2.
-    /// So there are at most `log2(sqrt(D))` such additions.
+    /// over real `i`, times a factor in `[1 - r, 1 + r]`. So the sum that includes the next number,
+    /// divided by `h'`, is discrete Gaussian of scale `scale sqrt(A + k^2) / h'`, up to a factor
+    /// between `(1 - r) / (1 + r)` and its inverse. Let `f` be the sum of `1 - (1 - r) / (1 + r)`
+    /// over all additions. The product of all `(1 - r) / (1 + r)` is at least `1 - f`. The
+    /// following bounds on `w` give a bound on `f`. There are `m - 1` additions. Begin with the
+    /// largest number. Then `k^2 <= A`. So if `h' = h`, then `w` is at least `scale^2 / 2`. If
+    /// `h' < h`, then `w` is at least `scale^2 / D`, because `h' >= 1`, `A >= h^2` and
+    /// `A + k^2 <= D`. The first `h` is at most `sqrt(D)`, and each addition with `h' < h` divides
+    /// `h` by at least 2. So there are at most `log2(sqrt(D))` such additions.
     ///
     /// So the law of `s . y` under `P` is `1 - f` times the law of `U + D`, plus `f` times some
     /// other law. The law of `s . y` under `Q` is `1 - f` times the law of `U`, plus `f` times some
     /// other law. The steps `g` are the numbers whose squares divide `D`. At each epsilon, the
-    /// largest of the profiles of all steps is used. If the vectors are short, there is no vector
-    /// `s` for some `g`. The bound can then be a little too large.
+    /// largest of the profiles of all steps is used. If the vectors have too few numbers, there is
+    /// no vector `s` for some `g`. The bound can then be a little too large.
     ///
     /// # Errors
     /// `Overflow` when a quotient is not finite.
@@ -128,18 +134,20 @@ impl IntegerVectorPair {
     fn new(square: u64, scale: f64, steps: Vec<u64>) -> Self {
         IntegerVectorPair { square, scale, steps, outputs: OnceLock::new() }
     }
-    /// Return `s^2 D` as a float.
+    /// Return `s^2 D` as a float, where `s` is the scale and `D` is the square of the distance.
     fn variance(&self) -> f64 {
         self.scale * self.scale * self.square as f64
     }
     fn last(&self) -> i64 {
         (REACH * self.variance().sqrt()).ceil() as i64 + 1
     }
-    /// Return the loss `(D + 2 u) / (2 s^2)` at the output `u + D`.
+    /// Return the loss `(D + 2 u) / (2 s^2)` at the output `u + D`. Here `s` is the scale, and `D`
+    /// is the square of the distance.
     fn loss(&self, u: i64) -> f64 {
         (self.square as f64 + 2.0 * u as f64) / (2.0 * self.scale * self.scale)
     }
-    /// For one step, return the masses of `P` and `Q` at the losses of all `u`.
+    /// For one step, return two masses at the loss of each `u`. The mass of `P` is the probability
+    /// of `U = u`. The mass of `Q` is the probability of `U = u + D`.
     fn masses(&self, step: u64) -> Vec<(f64, f64)> {
         let (last, variance, step) = (self.last(), self.variance(), step as i64);
         let weight = |u: i64| exp(-((u as f64) * (u as f64) / variance) / 2.0);
@@ -196,7 +204,7 @@ struct Lattice {
 }
 
 /// The values of a profile at the points of a lattice: delta, and the difference `rest`, which is
-/// `delta - (1 - r)`.
+/// `delta - (1 - r)`. Here `r` is `e^loss` at the point.
 ///
 /// At high losses delta is small, and at low losses `rest` is small. Computing with the smaller
 /// number avoids cancellation.
@@ -213,10 +221,11 @@ impl Lattice {
             middle: losses.partition_point(|loss| *loss < 0.0),
         }
     }
-    /// Return the profile of the masses of `Q` at each point. Every term of the sums is positive.
-    /// From a point to the previous point, delta grows by the difference of their `r` times the
-    /// mass of `Q` above the lower point. From a point to the next point, `rest` grows by the
-    /// difference of their `r` times the mass of `Q` below the higher point.
+    /// Return the profile at each point. The arguments are the masses of `Q` at the points. Let `r`
+    /// be `e^loss` at a point. Every term of the sums is positive. From a point to the previous
+    /// point, delta grows by the difference of their `r` times the mass of `Q` above the lower
+    /// point. From a point to the next point, `rest` grows by the difference of their `r` times the
+    /// mass of `Q` below the higher point.
     fn profile(&self, masses: &[f64]) -> Profile {
         let (mut delta, mut above, mut rest, mut below) = (0.0, 0.0, 0.0, 0.0);
         let points = self.ratios.iter().zip(masses);
@@ -241,8 +250,9 @@ impl Lattice {
     /// slightly larger profile.
     fn masses(&self, profile: &Profile) -> Vec<f64> {
         let entry = |list: &[f64], i: usize| list.get(i).copied().unwrap_or(0.0);
-        // The mass of Q below a point is the slope of `rest` before this point. The mass of Q above
-        // a point is the negative slope of delta after this point.
+        // The profile is a function of `r = e^loss`. The mass of Q below a point is the slope of
+        // `rest` in `r` before this point. The mass of Q above a point is the negative slope of
+        // delta in `r` after this point.
         let width = |i: usize| entry(&self.ratios, i) * self.growth;
         let below = |i: usize| match i {
             0 => 0.0,
@@ -284,14 +294,15 @@ impl Profile {
 /// at one step `g`. [`IntegerVectorPair`] defines `U` and `g`.
 ///
 /// # Theorem
-/// The loss of `n` releases depends only on the sum of their outputs. Add the outputs one after the
-/// other, in the same way as the theorem at [`enclosed`](IntegerVectorPair::enclosed) adds numbers.
-/// Let `s` be the scale, and `D` the square of the L2 distance between neighbours. In units of `g`,
-/// the noise has the scale `s sqrt(D) / g`. After `i` releases are joined, the `w` of that theorem
-/// is `s^2 D i / (g^2 (i + 1))`. This value is at least half of `s^2 D / g^2`. So the sum of the
-/// noise is discrete Gaussian, except for a failure. The sum of the outputs differs by `n D`
-/// between neighbours. The result is one release with the square `n D`. If the scale of this
-/// release is large, continuous noise encloses the release, by the theorem at
+/// Let `n` be `count`. The loss of the `n` releases depends only on the sum of their outputs. Add
+/// the outputs one after the other, in the same way as the theorem at
+/// [`enclosed`](IntegerVectorPair::enclosed) adds numbers. Let `s` be the scale, and `D` the square
+/// of the L2 distance between neighbours. In units of `g`, the noise has the scale `s sqrt(D) / g`.
+/// After `i` releases are joined, the `w` of that theorem is `s^2 D i / (g^2 (i + 1))`. This value
+/// is at least half of `s^2 D / g^2`. So the sum of the noise is discrete Gaussian, up to the
+/// factors of that theorem. [`Between`] describes the failure that covers these factors. The true
+/// sum differs by `n D` between neighbours. The result is one release with the square `n D`. If the
+/// scale of this release is large, continuous noise encloses the release, by the theorem at
 /// [`EnclosedPair::gaussian`] for one number.
 pub(super) fn joined(square: u64, scale: f64, step: u64, count: u64) -> Result<Option<Between>> {
     let (steps, number) = (f64::inf_cast(step)?, f64::inf_cast(count)?);

@@ -28,24 +28,26 @@ pub(super) enum Target {
 /// The delta of a composition, as a sum over a few frequencies.
 ///
 /// # Proof
-/// Raise the transform of each loss to a power: the number of releases with this loss. Let `M` be
-/// the product of the results, and let `t > 0`. The function `D(x) = e^(t x) delta(x)` has the
-/// Fourier transform `G(s) = M(t + i s) / ((t + i s) (t + 1 + i s))`. The reason is that
+/// The transform of a loss `y` at a complex number `z` is the mean of `e^(z y)`. Raise the
+/// transform of each loss to a power: the number of releases with this loss. Let `M` be the product
+/// of the results, and let `t > 0`. Let `delta(x)` be delta at the epsilon `x`, and let `(a)_+` be
+/// `max(a, 0)`. The function `D(x) = e^(t x) delta(x)` has the Fourier transform
+/// `G(s) = M(t + i s) / ((t + i s) (t + 1 + i s))`. The reason is that
 /// `integral (1 - e^-d)_+ e^(-z d) dd = 1 / (z (z + 1))` for `Re z > 0`. `D` is continuous and
 /// falls exponentially on both sides. `|G|` is at most `M(t) / s^2`. Let `h` be the spacing of the
 /// frequencies, and let `L = 2 pi / h`. By Poisson's summation, two sums are equal. The first sum
 /// is `h / (2 pi)` times the sum of `G(n h) e^(-i n h x)` over all integers `n`. The second sum is
-/// the sum of `D(x + m L)` over all integers `m`. All terms `D(x + m L)` are positive.
-/// - So the second sum bounds `D` from above.
+/// the sum of `D(x + m L)` over all integers `m`. No term `D(x + m L)` is negative.
+/// - So the second sum bounds `D(x)`, its term for `m = 0`, from above.
 /// - The terms with `m` not 0 are the repetitions. Divide a term by `e^(t x)`. For `m > 0`, the
 ///   result is `e^(t L m) delta(x + m L) <= M(t') e^(-t' x - (t' - t) m L)` for each `t' > t`. For
 ///   `m < 0`, the same inequality holds for each `t'` from 0 to `t`. The reason is that
 ///   `(1 - e^-d)_+ <= e^(t' d)`. So two geometric series bound all repetitions.
 ///
-/// The envelope at a frequency bounds `|M| / M(t)` at this frequency and at all larger frequencies.
-/// The omitted frequencies add at most `M(t)` times the envelope at the last used frequency, times
-/// the sum of `1 / (n h)^2` over the omitted frequencies. The computed sum errs by the errors of
-/// the waves (values of the transform).
+/// The envelope at a frequency bounds `|M(t + i s)| / M(t)` at this frequency `s` and at all larger
+/// frequencies. In the sum of all `G(n h) e^(-i n h x)`, the omitted frequencies add at most `M(t)`
+/// times the envelope at the last used frequency, times the sum of `1 / (n h)^2` over the omitted
+/// frequencies. The computed sum errs by the errors of the waves (values of the transform).
 #[derive(Debug)]
 pub(super) struct Inversion {
     tilt: f64,
@@ -75,7 +77,7 @@ pub(super) struct Inversion {
     pub(super) expected: f64,
 }
 
-/// The target error of a sum of waves, relative to the tolerance.
+/// The target for the relative error of a sum of waves, divided by the tolerance.
 const SHARE: f64 = 1e-3;
 /// The maximum number of frequencies of a sum without smoothing.
 pub(super) const MOST: usize = 2048;
@@ -99,7 +101,7 @@ const GROUPS: (usize, usize) = (12, 3);
 pub(super) const PARALLEL: usize = 8;
 
 /// Sort parts by the width of the interval of their losses. The widest interval comes first. Then a
-/// product of waves becomes negligible after fewer factors.
+/// product of waves becomes negligible after fewer factors than in another order.
 fn by_width(parts: &[PairCount]) -> Vec<PairCount> {
     let width = |pair: &Arc<dyn DominatingPair>| {
         let (low, high) = pair.range(1e-6);
@@ -109,9 +111,11 @@ fn by_width(parts: &[PairCount]) -> Vec<PairCount> {
     sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
     sorted.into_iter().map(|(_, part)| part.clone()).collect()
 }
-/// Return a few parts that represent all parts. The parts must be sorted by width. In a group of
-/// adjacent parts, the middle part replaces the whole group. The result is used only for plans. A
-/// plan affects how tight a bound is. The bound holds for every plan.
+/// Return a few parts that represent all parts. If there are fewer than [`SKETCHED`] parts, return
+/// all parts. The parts must be sorted by width. The widest parts stay in the result. The other
+/// parts form groups. In a group of adjacent parts, the middle part replaces the whole group. The
+/// result is used only for plans. A plan affects how tight a bound is. The bound holds for every
+/// plan.
 fn sketch(sorted: &[PairCount]) -> Vec<PairCount> {
     if sorted.len() < SKETCHED {
         return sorted.to_vec();
@@ -143,7 +147,8 @@ impl Tilt {
     fn total(&self, value: impl Fn(&dyn Tilted) -> f64) -> f64 {
         self.0.iter().map(|(part, count)| *count as f64 * value(&**part)).sum()
     }
-    /// Return `ln M`, and a bound on the error of `ln M`.
+    /// Return `ln M(t)` at the tilt `t`, and a bound on the error of this logarithm. The proof at
+    /// [`Inversion`] defines `M`.
     fn log(&self) -> (f64, f64) {
         let parts = self.0.len() as f64;
         let rounding = self.total(|part| part.log().0.abs()) * U * (parts + 2.0);
@@ -178,7 +183,8 @@ impl Tilt {
 }
 
 /// Bound the sum of all waves after the `n`-th wave, at positive and negative frequencies. The
-/// envelope at the `n`-th frequency bounds each product of transforms in this sum.
+/// envelope at the `n`-th frequency bounds each product of transforms in this sum. Let `h` be the
+/// spacing. The sum of `1 / (k h)^2` over all `k > n` is at most `1 / (n h^2)`.
 fn omitted(all: &Tilt, n: usize, spacing: f64) -> f64 {
     let place = n as f64 * spacing;
     2.0 * all.envelope(place) / (spacing * place) * (1.0 + 1e-9)
@@ -200,12 +206,13 @@ impl Inversion {
     /// above. Use this function for many different losses with atoms, because the transforms of
     /// atoms do not decay.
     ///
-    /// The variance of the additional loss is the share [`SMOOTHING`] of the variance of the total
-    /// loss. So the standard deviation of the total loss increases by a factor of about 1 plus half
-    /// of this share. Epsilon increases by about the same factor. The additional release makes all
-    /// high frequencies negligible. Consider the lower frequencies. If the losses differ, the
-    /// product of the transforms of a few parts is already negligible at most of these frequencies.
-    /// Where this product is negligible, the transforms of the remaining parts are not computed.
+    /// The variance of the additional loss is a share of the variance of the total loss.
+    /// [`SMOOTHING`] contains this share. So the standard deviation of the total loss increases by
+    /// a factor of about 1 plus half of this share. Epsilon increases by about the same factor. The
+    /// additional release makes all high frequencies negligible. Consider the lower frequencies. If
+    /// the losses differ, the product of the transforms of a few parts is already negligible at
+    /// most of these frequencies. Where this product is negligible, the transforms of the remaining
+    /// parts are not computed.
     pub(super) fn smoothed(
         parts: &[PairCount],
         target: Target,
@@ -284,8 +291,9 @@ impl Inversion {
         self.size.1 += size * frequency;
         self.waves.push(wave);
     }
-    /// Return `M(t) e^(-t epsilon) / L`, where `L` is `2 pi` divided by the spacing of the
-    /// frequencies. If `sign` is 1, round up. If `sign` is -1, round down.
+    /// Return `M(t) e^(-t epsilon) / L`. The proof at [`Inversion`] defines `M`, `t` is the tilt,
+    /// and `L` is `2 pi` divided by the spacing of the frequencies. If `sign` is 1, round up. If
+    /// `sign` is -1, round down.
     fn factor(&self, epsilon: f64, sign: f64) -> f64 {
         let exponent = self.log.0 - self.tilt * epsilon;
         let error = self.log.1 + 8.0 * U * (self.log.0.abs() + (self.tilt * epsilon).abs());
@@ -296,7 +304,8 @@ impl Inversion {
         let factor = exp(exponent.max(-690.0));
         factor * self.spacing / std::f64::consts::TAU * (1.0 + sign * 32.0 * U)
     }
-    /// Return the sum of the waves at an epsilon, and a bound on the error of this sum.
+    /// Return the sum of the waves at an epsilon, and a bound on the error of this sum. The sum
+    /// includes the waves at the frequency 0 and at negative frequencies.
     fn sum(&self, epsilon: f64) -> (f64, f64) {
         let turn = self.spacing * (self.centre.0 - epsilon);
         if !(turn.abs() * (self.waves.len() as f64) < CIS_LIMIT) {

@@ -1,10 +1,13 @@
 //! Certified bounds for pure losses, and for pure losses composed with Gaussian noise. The noise is
 //! described by the `mu` of Gaussian differential privacy. A pure loss can be converted to a `mu`.
 //!
-//! Consider tests between the laws of a release on two neighbours. Compare these tests with the
-//! best tests between `N(0, 1)` and `N(mu, 1)`. If no test between the laws of the release is
-//! better, the release is `mu`-GDP: Gaussian differentially private (Dong, Roth, Su 2022). Let `T`
-//! be the normal tail.
+//! A test decides from an output which of two laws the output has. For each of the two laws, the
+//! test errs with some probability. The trade-off function of the two laws gives, for each value of
+//! the first error probability, the least second error probability of all tests. The normal shift
+//! by `mu` is the pair of the laws `N(0, 1)` and `N(mu, 1)`. Take the laws of a release on two
+//! neighbours. If their trade-off function is nowhere below the trade-off function of the normal
+//! shift, the release is `mu`-GDP: Gaussian differentially private (Dong, Roth, Su 2022). Let
+//! `T(x)` be the probability that a standard normal number is at least `x`.
 
 use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::{Error, Result};
@@ -31,10 +34,11 @@ const FAR: f64 = 700.0;
 /// # Proof
 /// The worst `epsilon`-DP mechanism is randomized response (Kairouz, Oh, Viswanath 2015). The
 /// trade-off function of randomized response joins `(0, 1)`, `(v, v)` and `(1, 0)` by lines, with
-/// `v = 1 / (1 + e^epsilon)` (Wasserman, Zhou 2010). The trade-off function `G` of the normal shift
-/// is convex, with `G(0) = 1` and `G(1) = 0`. So `G` is below these lines everywhere if
-/// `G(v) <= v`. `G` decreases, and its fixed point is `T(mu / 2)`. So `G(v) <= v` holds if and only
-/// if `T(mu / 2) <= v`.
+/// `v = 1 / (1 + e^epsilon)` (Wasserman, Zhou 2010). Let `G` be the trade-off function of the
+/// normal shift by `mu`. All `epsilon`-DP mechanisms are `mu`-GDP if and only if `G` is nowhere
+/// above these lines. `G` is convex, with `G(0) = 1` and `G(1) = 0`. So `G` is nowhere above the
+/// lines if and only if `G(v) <= v`. `G` decreases, and its fixed point is `T(mu / 2)`. So
+/// `G(v) <= v` holds if and only if `T(mu / 2) <= v`.
 ///
 /// ```
 /// # use opendp_measurements::accounting::{mu_of_pure, normal_tail};
@@ -54,8 +58,8 @@ pub fn mu_of_pure(epsilon: f64) -> Result<f64> {
         return Ok(f64::INFINITY);
     }
     let least = response(epsilon)?;
-    // Newton's method starts at 0. The tail is convex for positive arguments, so `x` approaches the
-    // root from below.
+    // Newton's method solves `T(x) = least`, and starts at 0. `T` is convex for positive arguments,
+    // so `x` approaches the root from below.
     let mut x = 0.0_f64;
     for _ in 0..200 {
         let density = INVERSE_SQRT_TWO_PI * (-x * x / 2.0).neg_inf_exp()?;
@@ -65,8 +69,8 @@ pub fn mu_of_pure(epsilon: f64) -> Result<f64> {
         }
         x += step;
     }
-    // Then increase `x` until its tail is at most `least`. So the result is a bound even if `x` is
-    // not close to the root.
+    // Then increase `x` until `T(x)` is at most `least`. So the result `2 x` is a bound even if
+    // Newton's method stops far from the root.
     let mut by = f64::EPSILON;
     while least < tail_above(x, epsilon)? {
         x *= 1.0 + by;
@@ -82,7 +86,7 @@ pub fn mu_of_pure(epsilon: f64) -> Result<f64> {
 /// # Errors
 /// `InvalidDistance` when `mu` is not finite.
 pub fn pure_of_mu(mu: f64) -> Result<f64> {
-    // Questions with equal shares of a budget ask for the same `mu`.
+    // Questions with equal shares of a budget ask for the same `mu`, so keep the last results.
     thread_local! {
         static LAST: Recent = const { Recent::new([None; 2]) };
     }
@@ -118,8 +122,8 @@ fn response(epsilon: f64) -> Result<f64> {
     1.0.neg_inf_div(1.0.inf_add(epsilon.inf_exp()?)?)
 }
 
-/// Return an upper bound on delta of Gaussian noise. Compute in floats if the relative error is
-/// below a millionth. Otherwise call [`gaussian_delta`].
+/// Return an upper bound on the delta of Gaussian noise at an epsilon. Compute in floats if the
+/// relative error of this delta is below a millionth. Otherwise call [`gaussian_delta`].
 ///
 /// Delta is `T(a) - e^epsilon T(b)` with `a = epsilon / mu - mu / 2` and `b = a + mu`. Here `a` and
 /// the second term are rounded down; `b` and the first term are rounded up.
@@ -145,11 +149,11 @@ fn gaussian_delta_above(mu: f64, epsilon: f64) -> Result<f64> {
 /// Return an upper bound on delta at an epsilon, for a `pure`-DP mechanism composed with Gaussian
 /// noise of `mu`. If epsilon is below `pure`, the result is 1.
 ///
-/// Let `p = 1 / (1 + e^-pure)`, and let `D` be [`gaussian_delta`]. Delta is
-/// `p D(epsilon - pure) + (1 - p) D(epsilon + pure)`. The reason: the worst `pure`-DP mechanism is
-/// randomized response. Under the first of its two laws, randomized response has the loss `pure`
-/// with probability `p`. Otherwise, the loss is `-pure`. Delta is the mean of `D` at epsilon minus
-/// this loss.
+/// Let `p = 1 / (1 + e^-pure)`, and let `D(x)` be the delta of the Gaussian noise alone at the
+/// epsilon `x`: see [`gaussian_delta`]. Delta is `p D(epsilon - pure) + (1 - p) D(epsilon + pure)`.
+/// The reason: the worst `pure`-DP mechanism is randomized response. Under the first of its two
+/// laws, randomized response has the loss `pure` with probability `p`. Otherwise, the loss is
+/// `-pure`. Delta is the mean of `D(epsilon - loss)` over this loss.
 ///
 /// # Errors
 /// `InvalidDistance` when `pure` or epsilon is negative or NaN. `InvalidDistance` also when epsilon
@@ -173,8 +177,10 @@ pub fn joined_delta(pure: f64, mu: f64, epsilon: f64) -> Result<f64> {
     Ok(likely.inf_mul(near)?.inf_add(unlikely.inf_mul(far)?)?.min(1.0))
 }
 
-/// Find a `mu` for which a `pure`-DP mechanism composed with Gaussian noise of `mu` is `(epsilon,
-/// delta)`-DP. The result is within a millionth of the largest such `mu`.
+/// Find a `mu` for which a `pure`-DP mechanism composed with Gaussian noise of `mu` is
+/// `(epsilon, delta)`-DP. If `pure` is above epsilon, or if no such `mu` is found, the result is 0.
+/// Otherwise, the result differs from the largest such `mu` by at most about a millionth of this
+/// `mu`.
 ///
 /// # Errors
 /// The errors of [`joined_delta`].
@@ -251,8 +257,8 @@ mod tests {
                 let normal = gaussian_tradeoff(mu, alpha).unwrap().lower;
                 assert!(normal <= response(alpha) + 1e-12, "{epsilon} {alpha}");
             }
-            // The control: for a slightly smaller `mu`, the trade-off function is above the vertex
-            // `(v, v)`.
+            // The control: for a slightly smaller `mu`, the trade-off function of the normal shift
+            // is above the point `(v, v)` of randomized response.
             let v = 1.0 / (1.0 + e);
             assert!(v < normal_tail(mu / 2.0 * (1.0 - 1e-6)).unwrap().lower, "{epsilon}");
             let back = pure_of_mu(mu).unwrap();

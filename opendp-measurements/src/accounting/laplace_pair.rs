@@ -15,13 +15,17 @@ pub(super) const ERROR: f64 = 256.0 * U;
 
 /// Laplace noise of scale `sensitivity / epsilon`.
 ///
-/// The pair for one number also dominates noise on vectors under the L1 distance. Let `T_a` be the
-/// trade-off function of a shift by `a`. For a log-concave density, the trade-off function of the
-/// shift by `a + b` is `T_b(1 - T_a)` (Dong, Roth, Su 2022, on log-concave noise). For shifts by
-/// `a` and `b` in two coordinates, the same expression is a lower bound on the trade-off function.
-/// To prove this, first shift only the first coordinate, and then only the second coordinate. The
-/// trade-off functions of these two steps are `T_a` and `T_b`. The bound for both steps together is
-/// the bound of group privacy (the same article, on group privacy).
+/// The pair for one number also dominates noise on vectors under the L1 distance. The trade-off
+/// function of two laws gives, for each first error probability, the least second error probability
+/// of a test between the laws. A larger trade-off function means a smaller loss. Let `T_a` be the
+/// trade-off function of the noise and the noise shifted by `a`. For a log-concave density, the
+/// trade-off function of the shift by `a + b` is `T_b(1 - T_a)` (Dong, Roth, Su 2022, on
+/// log-concave noise). Now shift one coordinate of a vector by `a`, and another coordinate by `b`.
+/// The trade-off function of both shifts together is at least `T_b(1 - T_a)`. To prove this, first
+/// shift only the first coordinate, and then only the second coordinate. The trade-off functions of
+/// these two steps are `T_a` and `T_b`. Group privacy gives the bound for both steps together (the
+/// same article, on group privacy). So both shifts together lose at most as much as the shift of
+/// one number by `a + b`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaplacePair {
     /// The sensitivity divided by the scale of the noise.
@@ -34,8 +38,10 @@ const MOST_TILTED: f64 = 50.0;
 /// The logarithm of the largest allowed relative error of a quadrature.
 const SMALL: f64 = -27.0;
 
-/// Return the masses of an interval of losses `x` under `P` and `Q`. The density of `P` is
-/// `e^((x - end) / 2) / 4`. The density of `Q` is `e^-x` times the density of `P`.
+/// Return two masses of the losses from `low` to `high`: the mass under `P`, and the mass under
+/// `Q`. At a loss `x`, the density under `P` is `e^((x - end) / 2) / 4`, and the density under `Q`
+/// is `e^-x` times the density under `P`. Laplace noise with the largest loss `end` has these
+/// densities at the losses between `-end` and `end`.
 pub(super) fn exponential(end: f64, low: f64, high: f64) -> (f64, f64) {
     if !(low < high) {
         return (0.0, 0.0);
@@ -66,9 +72,10 @@ impl DominatingPair for LaplacePair {
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
         Some(Arc::new(SampledLaplacePair { epsilon: self.epsilon, rate, removed }))
     }
-    /// The centres of the two distributions are called the ends. Outputs beyond one end have the
-    /// loss `epsilon`, and the probability `1/2` under `P`. Outputs beyond the other end have the
-    /// loss `-epsilon`, and the probability `e^-epsilon / 2` under `P`. Between the ends, the loss
+    /// Let `p` and `q` be the centres of `P` and `Q`. The outputs at `p` and on its side away from
+    /// `q` have the loss `epsilon`. Together, these outputs have the probability `1/2` under `P`.
+    /// The outputs at `q` and on its side away from `p` have the loss `-epsilon`. Together, these
+    /// outputs have the probability `e^-epsilon / 2` under `P`. Between the centres, the loss `x`
     /// has the density `e^((x - epsilon) / 2) / 4` under `P`.
     fn buckets(&self, grid: &Grid) -> Buckets {
         let end = self.epsilon;
@@ -89,12 +96,12 @@ impl DominatingPair for LaplacePair {
 /// The exponential mechanism, and every other mechanism whose losses lie in an interval of length
 /// `epsilon` (bounded range).
 ///
-/// Let `a = e^(epsilon / 2)` and `r = e^x`. The profile at `x` is at most
-/// `(a - sqrt(r))^2 / (a^2 - 1)`. The worst mechanisms of this range have only two losses, `t` and
-/// `t - epsilon`. The loss `t` has the probability `p = (a^2 - e^t) / (a^2 - 1)`. The bound is the
-/// largest value of `p (1 - r e^-t)` over all `t` (Dong, Durfee, Rogers 2020). This bound is also
-/// the profile of a loss with the density `a e^(x / 2) / (2 (a^2 - 1))` from `-epsilon` to
-/// `epsilon`.
+/// Let `x` be from `-epsilon` to `epsilon`, `a = e^(epsilon / 2)` and `r = e^x`. The profile of
+/// each such mechanism at `x` is at most `(a - sqrt(r))^2 / (a^2 - 1)`. The worst mechanisms of
+/// this range have only two losses, `t` and `t - epsilon`, for a `t` from 0 to `epsilon`. The loss
+/// `t` has the probability `p = (a^2 - e^t) / (a^2 - 1)`. The bound is the largest value of
+/// `p (1 - r e^-t)` over all `t` (Dong, Durfee, Rogers 2020). This bound is also the profile of a
+/// loss with the density `a e^(x / 2) / (2 (a^2 - 1))` from `-epsilon` to `epsilon`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoundedRangePair {
     /// The range of the loss: the length of the interval of losses.
@@ -155,12 +162,15 @@ impl SampledLaplacePair {
     fn sampled(&self, x: f64) -> f64 {
         mixed(x, self.rate)
     }
-    /// Return the loss without sampling. The argument is the loss of a removed record on a sample.
+    /// Return the loss without sampling. The argument is the loss of a removed record on a sample,
+    /// at the same output.
     fn unsampled(&self, loss: f64) -> f64 {
         let ratio = unmixed(loss, self.rate);
         if ratio > 0.0 { ln(ratio).clamp(-self.epsilon, self.epsilon) } else { -self.epsilon }
     }
-    /// Return the losses as atoms: the two ends, and the nodes of a quadrature rule.
+    /// Return the losses of the pair as atoms (losses of positive probability). Two atoms are the
+    /// smallest and the largest loss. The other atoms are the nodes of a quadrature rule, which
+    /// replace the continuous part of the losses.
     fn atoms(&self, rule: &Rule) -> Atoms {
         let end = self.epsilon;
         let inner = rule.nodes.iter().map(|(place, weight)| {
@@ -181,15 +191,17 @@ impl SampledLaplacePair {
     /// error of a rule with `n` nodes. The bounds are for the transform at a tilt, and for all
     /// frequencies up to `highest`.
     ///
-    /// The transform is an integral over `z` from -1 to 1. Let `end` be epsilon, `x = end z` the
-    /// loss without sampling, and `w = 1 - q + q e^x` with the rate `q`. Let
-    /// `t` be the tilt, `s` the frequency, and `v` the power of `w` in the transform: `t + 1` for a
-    /// removed record, and `-t` for an added record. Take the ellipse of `z` whose half-axes have
-    /// the sum `r`. On this ellipse, the real part of `x` is at most `a = end (r + 1/r) / 2`. The
-    /// imaginary part is at most `b = end (r - 1/r) / 2`, which is below 1.5. So `|w|` is at most
-    /// `w(a)` and at least `cos(b) w(-a)`. Also, `|arg w|` is at most
-    /// `q e^a sin(b) / (1 - q + q e^a cos(b))`. So the magnitude of the integrand is at most
-    /// `|w|^v e^(s |arg w|) end e^((a - end) / 2) / 4`.
+    /// The continuous part of the transform is an integral over `z` from -1 to 1. Let `end` be
+    /// epsilon, `x = end z` the loss without sampling, and `w = 1 - q + q e^x` with the rate `q`.
+    /// Let `t` be the tilt, `s` the frequency, and `v` the power of `w` in the transform: `t + 1`
+    /// for a removed record, and `-t` for an added record. Take the ellipse of `z` with the foci -1
+    /// and 1 whose half-axes have the sum `r`. On this ellipse, the magnitude of the real part of
+    /// `x` is at most `a = end (r + 1/r) / 2`. The magnitude of the imaginary part is at most
+    /// `b = end (r - 1/r) / 2`, which is below 1.5. So `|w|` is at most `w(a)` and at least
+    /// `cos(b) w(-a)`. Also, `|arg w|` is at most `q e^a sin(b) / (1 - q + q e^a cos(b))`. So the
+    /// magnitude of the integrand is at most `|w|^v e^(s |arg w|) end e^((a - end) / 2) / 4`. Let
+    /// `M` be this bound, with the bounds on `|w|` and `|arg w|`. The error of a rule with `n`
+    /// nodes is at most `8 M r^(1 - n) / (r - 1)`: see [`Rule`].
     fn rule_errors(&self, tilt: f64, highest: f64) -> [(f64, f64); 8] {
         let (end, rate) = (self.epsilon, self.rate);
         [1.4, 1.0, 0.7, 0.5, 0.3, 0.15, 0.05, 0.01].map(|b| {
@@ -257,8 +269,8 @@ impl DominatingPair for SampledLaplacePair {
     fn most(&self) -> f64 {
         // By the convexity of the exponential, the largest loss of a removed record is at least the
         // largest loss of an added record. The function `sampled` replaces every argument above 700
-        // by 700. So for a larger epsilon, return epsilon itself: the loss on a sample is at most
-        // the loss on the data.
+        // by 700. So if `epsilon` is above 700, return `epsilon`, the largest loss without
+        // sampling. No loss on a sample is larger.
         if self.epsilon <= 700.0 {
             self.sampled(self.epsilon) * (1.0 + 256.0 * U)
         } else {

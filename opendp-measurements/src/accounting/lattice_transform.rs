@@ -6,13 +6,14 @@ use super::elementary::{CIS_ERROR, CIS_LIMIT, U, cis, exp, exp_m1, ln, ln_1p};
 use super::transform::{Tilted, Wave};
 
 /// The tilted loss of discrete Laplace noise of scale `1 / a` on integers that differ by `d`.
-/// Randomized response is the case `d = 1`.
 ///
-/// Let `M(z)` be the transform at `z`, `c = d a` and `w = z + 1/2`. The ends are the two centres of
-/// the noise. Outputs at or beyond the ends have the losses `c` and `-c`. The weight of such a loss
-/// `x` is `e^(w x)`. The weight of a loss `x` between the ends is `(1 - e^-a) e^(w x)`. Divide all
-/// weights by `e^(w c)`. The weights of the two ends then add up to `1 + e^(-2 w c)`. All outputs
-/// between the ends together have the weight
+/// Let `M(z)` be the transform at `z`: the mean of `e^(z x)` over the losses `x` under `P`. Let
+/// `c = d a` and `w = z + 1/2`. The ends are the two centres of the noise. Outputs at or beyond the
+/// ends have the losses `c` and `-c`. The weight of a loss `x` is its probability times `e^(z x)`,
+/// up to a factor that is the same for all losses. Choose this factor so that the weight of a loss
+/// `c` or `-c` is `e^(w x)`. Then the weight of a loss `x` between the ends is
+/// `(1 - e^-a) e^(w x)`. Divide all weights by `e^(w c)`. The weights of the two ends then add up
+/// to `1 + e^(-2 w c)`. Together, all outputs between the ends have the weight
 /// `(1 - e^-a) e^(-2 w a) (1 - e^(-2 w (d - 1) a)) / (1 - e^(-2 w a))`. The sum of both weights is
 /// `M(z) (1 + e^-a) e^(-z c)`. The case `d = 1` is randomized response with the loss `a`.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +65,7 @@ impl TiltedLattice {
         }
     }
     /// Return an upper bound on the error of a computed `e^(i s x)`. Here `s` is the frequency, and
-    /// `x` is at most the largest loss.
+    /// `x` is the centre, or a number between 0 and the largest loss.
     fn turn(&self, frequency: f64) -> f64 {
         let far = frequency * (self.end + self.centre().abs());
         if far < CIS_LIMIT { CIS_ERROR + 4.0 * U * far } else { f64::INFINITY }
@@ -92,7 +93,7 @@ impl Tilted for TiltedLattice {
     }
     fn wave(&self, frequency: f64) -> Wave {
         let (place, turn) = (self.place(), self.turn(frequency));
-        // Compute `e^(i s x) + sign e^(-2 w x) e^(-i s x)`.
+        // Compute `e^(i s x) + sign e^(-2 w x) e^(-i s x)`, with the frequency `s` and `w = place`.
         let both = |x: f64, sign: f64| {
             let ((c, d), less) = (cis(frequency * x), sign * exp(-2.0 * place * x));
             Complex::new(c * (1.0 + less), d * (1.0 - less))
@@ -102,8 +103,8 @@ impl Tilted for TiltedLattice {
         if 0.0 < self.inner {
             let (above, below) = (both(self.inner, -1.0), both(self.rate, -1.0));
             let factor = -exp_m1(-self.rate) * exp(-2.0 * place * self.rate);
-            // Bound the errors of the quotient. The modulus of the divisor is at least
-            // `1 - e^(-2 w a)`.
+            // Bound the errors of the quotient `above / below`. The modulus of the divisor is at
+            // least `1 - e^(-2 w a)`, where `a` is the rate.
             let off = 2.0 * turn + 64.0 * U * (1.0 + place * self.end);
             let size = below.norm_sqr().sqrt() - off;
             let least = size.max(-exp_m1(-2.0 * place * self.rate) * (1.0 - 256.0 * U));

@@ -6,13 +6,15 @@ use super::transform::{Listed, Tilted, Wave};
 /// A tilted loss whose atoms are listed.
 ///
 /// # Error
-/// Let `u` be the unit roundoff. Let `c` be a bound on the relative error of the masses, and `b` a
-/// bound on the error of the losses. A tilted mass `m e^(t x)` has a relative error of at most
-/// `c + 1.01 t b`. The exponential and its argument add a relative error of `(24 + 4 t |x|) u`. Let
-/// `e` be the largest total relative error of a mass, plus the relative rounding error of the sum
-/// of the masses. All masses are positive, so the relative error of their sum is at most `e`. So
-/// the errors of all normalised masses add up to at most `2 e`. A wave (the transform at a
-/// frequency `s`) errs by at most the sum of the errors of all normalised masses, plus `s b`.
+/// Let `u` be the unit roundoff, and `t` the tilt. Let `c` be a bound on the relative error of the
+/// masses, and `b` a bound on the error of the losses. Take an atom with the loss `x` and the mass
+/// `m`. The tilted mass `m e^(t x)` has a relative error of at most `c + 1.01 t b`. The rounding of
+/// the exponential and of its argument adds a relative error of at most `(24 + 4 t |x|) u`. Let `e`
+/// be the largest total relative error of a tilted mass, plus the relative rounding error of the
+/// sum of these masses. All masses are positive, so the relative error of their sum is at most `e`.
+/// Each normalised mass is a tilted mass divided by this sum. So the errors of all normalised
+/// masses add up to at most `2.02 e`. A wave (the transform at a frequency `s`) errs by at most the
+/// sum of the errors of all normalised masses, plus `s b`.
 #[derive(Clone, Debug)]
 pub(super) struct TiltedList {
     log: f64,
@@ -24,6 +26,7 @@ pub(super) struct TiltedList {
     error: f64,
     /// A bound on the error of each loss.
     blur: f64,
+    /// The mass with an infinite loss, and the whole mass of `P`.
     infinite: (f64, f64),
 }
 

@@ -136,10 +136,10 @@ pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<Priv
 /// ([`IntegerVectorPair`](super::IntegerVectorPair)). Otherwise, the enclosure by continuous noise
 /// is used for scales of at least 20. For scales below 20, `rho` (the zero-concentrated loss) is
 /// used. In each case, an account of several releases has two more bounds. For the first bound, all
-/// releases with discrete Gaussian noise are composed as one release with continuous noise. This
-/// bound is tight for many releases. For the second bound, a few equal releases are composed, with
-/// the worst choice of their shifts. This bound is tight if the sensitivity is at most 1.3 times
-/// the scale.
+/// releases with discrete Gaussian noise are composed as one release with continuous noise. The
+/// first bound is tight for many releases. For the second bound, a few equal releases are composed,
+/// with the worst choice of their shifts. The second bound is tight if the sensitivity is at most
+/// 1.3 times the scale.
 ///
 /// # Errors
 /// The errors of [`profile_of_laplace`].
@@ -206,7 +206,8 @@ mod tests {
             let vector = shifts.iter().fold(Account::new(), |all, shift| {
                 all.with(Arc::new(LaplacePair { epsilon: f64::from(*shift) / scale }), 1)
             });
-            // The control: the profiles of a smaller distance are no bounds.
+            // The control: the profiles for a distance that is smaller by 1 are not bounds at every
+            // epsilon.
             let less = profile_of_discrete_laplace(distance - 1.0, scale).unwrap();
             let real = profile_of_laplace(distance - 1.0, scale).unwrap();
             let (mut above, mut real_above) = (false, false);

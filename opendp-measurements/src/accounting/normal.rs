@@ -1,8 +1,9 @@
 //! Certified enclosures of the tail of the normal distribution, at any precision.
 //!
-//! The tail `T(x) = P[N >= x]` is computed from Mills' ratio `m(x) = T(x) / phi(x)`, where `phi` is
-//! the density. Fixed-point numbers count units of `2^-bits`. An enclosure is a pair of such
-//! numbers. Each operation rounds the two ends outward.
+//! Let `N` be a standard normal number with the density `phi`. The tail `T(x) = P[N >= x]` is
+//! computed from Mills' ratio `m(x) = T(x) / phi(x)`. Fixed-point numbers count units of `2^-bits`.
+//! An enclosure of a value is a pair of such numbers: one at most the value, and one at least the
+//! value. Each operation rounds the two ends outward.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -46,7 +47,8 @@ impl Enclosure {
 fn pi(bits: usize) -> Enclosure {
     let guard = 16;
     let w = bits + guard;
-    // The alternating series has fewer than w terms, and each term is off by less than 2 units.
+    // Each of the two alternating series has fewer than w terms. Each term is off by less than 2
+    // units of 2^-w.
     let atan = |inverse: u32| {
         let mut power = (IBig::ONE << w) / inverse;
         let mut sum = power.clone();
@@ -94,7 +96,7 @@ pub(crate) fn gauss(x: &Enclosure, bits: usize) -> Enclosure {
 
 /// Enclose Mills' ratio for a narrow enclosure of `x >= 0`.
 ///
-/// Mills' ratio decreases with the slope `x m(x) - 1`, which is above -1. So both ends of the
+/// Mills' ratio `m` decreases. Its slope is `x m(x) - 1`, which is above -1. So both ends of the
 /// result follow from the value at the lower end of `x` and the width of the enclosure of `x`.
 pub(crate) fn mills(x: &Enclosure, bits: usize) -> Enclosure {
     let ratio = mills_at(&x.lo, bits);
@@ -105,17 +107,21 @@ fn mills_at(x: &IBig, bits: usize) -> Enclosure {
     if *x < IBig::from(4) << bits { mills_series(x, bits) } else { mills_fraction(x, bits) }
 }
 
-/// Compute `m(x) = sqrt(pi / 2) e^(x^2/2) - sum_n x^(2n+1) / (2n+1)!!` (Abramowitz, Stegun
-/// 26.2.11).
+/// Enclose Mills' ratio by the series `m(x) = sqrt(pi / 2) e^(x^2/2) - sum_j x^(2j+1) / (2j+1)!!`,
+/// with `j` from 0 on (Abramowitz, Stegun 26.2.11). [`mills_at`] uses this series for `x` from 0 to
+/// 4.
 fn mills_series(x: &IBig, bits: usize) -> Enclosure {
     let w = bits + 64;
     let x = x << 64usize;
-    // `square` and every term are rounded down. Count errors in units of `2^-w`. Let `t` be the
-    // previous term, and `d` its error. The error of a term is at most `(d x^2 + t) / n + 1`. For
-    // `x < 4`, `t / n` is below 34, and the product of any consecutive factors `x^2 / n` is below
-    // 133. So the error of the `k`-th term is at most `35 * 133 * k`. At the end, there are at most
-    // `n / 2` such terms. So the error of the sum is at most `35 * 133 * n^2 / 8`, which is below
-    // `8192 n^2`.
+    // `square` and every term are rounded down. Count errors in units of `2^-w`. A term is the
+    // previous term times `x^2 / n`, with an odd number `n`. Let `t` be the previous term, and `d`
+    // its error. The error of a term is at most `(d x^2 + t) / n + 1`. For `x < 4`, `t / n` is
+    // below 34, and the product of any consecutive factors `x^2 / n` is below 133. So the error of
+    // the `k`-th term after the first is at most `35 * 133 * k`. At the end, there are
+    // `(n - 1) / 2` such terms. So their errors add up to at most `35 * 133 * n^2 / 8`. The last
+    // computed term is 0, so the exact last term is at most its error. Each omitted term is less
+    // than half of the term before it. So the omitted terms add up to at most `35 * 133 * n / 2`.
+    // Together, both sums are below `8192 n^2`.
     let square = (&x * &x) >> w;
     let mut term = x.clone();
     let mut sum = x.clone();
@@ -133,10 +139,12 @@ fn mills_series(x: &IBig, bits: usize) -> Enclosure {
     Enclosure { lo: lo >> 64usize, hi: fixed::ceil_shift(&hi, 64) }
 }
 
-/// Compute Laplace's continued fraction `m = 1 / t_1`, `t_k = x + k / t_{k+1}`.
+/// Enclose Mills' ratio by Laplace's continued fraction `m(x) = 1 / t_1`, with
+/// `t_k = x + k / t_{k+1}`.
 ///
-/// All `t_k` exceed `x`, so `x < t_{n+1} < x + (n + 1) / x`. Start from this enclosure. Each step
-/// backward makes the enclosure narrower.
+/// All `t_k` exceed `x`. So for the depth `n`, `x < t_{n+1} < x + (n + 1) / x`. Start from this
+/// enclosure, and compute an enclosure of `t_n`, then of `t_{n-1}`, down to `t_1`. If the result is
+/// too wide, double the depth.
 fn mills_fraction(x: &IBig, bits: usize) -> Enclosure {
     let unit = IBig::ONE << (2 * bits);
     let mut depth = 32u32;

@@ -1,4 +1,5 @@
-//! Masses of intervals under the normal distribution, in plain floats with a proven error.
+//! Masses of intervals under the standard normal distribution, in plain floats with a proven error.
+//! `N` is a standard normal number, and `u = 2^-53` is the unit roundoff.
 
 use std::sync::OnceLock;
 
@@ -21,7 +22,8 @@ const INVERSE_SQRT_TWO_PI: f64 = 0.398_942_280_401_432_7;
 const NODES: usize = 152;
 const TERMS: usize = 16;
 
-/// Compute the normal density with a relative error below `24 u`.
+/// Compute the standard normal density at `x` with a relative error below `24 u`, where `u` is the
+/// unit roundoff.
 ///
 /// `x^2 / 2` is split into two parts: `high^2 / 2` and `rest`. Here `high` is the leading part of
 /// `x`, which has 26 bits. So the square of `high` is exact.
@@ -30,15 +32,17 @@ fn density(x: f64) -> f64 {
     let high = f64::from_bits(x.to_bits() & !0x7ff_ffff);
     let low = x - high;
     let rest = low * (x + high) / 2.0;
-    // |rest| < 2^-25 x^2 < 2^-14. So the omitted terms of e^-rest are below 2^-60.
+    // `x` is below 38, so |rest| < 2^-25 x^2 < 2^-14. So the omitted terms of e^-rest are below
+    // 2^-60.
     INVERSE_SQRT_TWO_PI * exp(-high * high / 2.0) * (1.0 - rest * (1.0 - rest * (0.5 - rest / 6.0)))
 }
 
 /// Return the Taylor coefficients of Mills' ratio at the point `node / 4`, rounded to nearest.
 ///
-/// The equation `m' = x m - 1` implies `(n + 1) a[n+1] = x a[n] + a[n-1]` for `n >= 1`. The
-/// recurrence multiplies errors by less than `x^16 / 16! < 2^44`. This factor is negligible at 320
-/// bits.
+/// Let `m` be Mills' ratio, `x` the point, and `a[n]` the coefficient of the power `n`. The
+/// equation `m' = x m - 1` implies `(n + 1) a[n+1] = x a[n] + a[n-1]` for `n >= 1`. The recurrence
+/// multiplies errors by less than `x^16 / 16! < 2^44`. This factor is negligible, because the
+/// recurrence is computed with 320 bits after the binary point.
 fn coefficients(node: usize) -> &'static [f64; TERMS] {
     static TABLE: [OnceLock<[f64; TERMS]>; NODES] = [const { OnceLock::new() }; NODES];
     TABLE[node.min(NODES - 1)].get_or_init(|| {
@@ -59,10 +63,11 @@ fn coefficients(node: usize) -> &'static [f64; TERMS] {
 
 /// Compute `P[N >= x]` for `x >= 0`.
 ///
-/// The tail is the density times Mills' ratio `m(x)`. The coefficients of `m` alternate in sign.
-/// The omitted terms are far below `u m(x)`: at `x = 0`, the first omitted term is about `1e-7 u
-/// m(0)`, and the terms fall faster if `x` is larger. So rounding in Horner's rule and the omitted
-/// terms change the computed `m(x)` by less than `8 u m(x)`.
+/// The tail is the density times Mills' ratio `m(x)`. Mills' ratio is computed as a Taylor
+/// polynomial at the nearest node. Its coefficients alternate in sign. The omitted terms are far
+/// below `u m(x)`, where `u` is the unit roundoff: at the node 0, the first omitted term is at most
+/// `4e-6 u m(x)`, and the terms fall faster at larger nodes. So rounding in Horner's rule and the
+/// omitted terms change the computed `m(x)` by less than `8 u m(x)`.
 #[inline]
 pub(crate) fn tail(x: f64) -> f64 {
     if !(x < LIMIT) {
@@ -79,17 +84,20 @@ pub(crate) fn tail(x: f64) -> f64 {
 
 /// Compute `P[centre - width / 2 <= N <= centre + width / 2]`.
 ///
-/// Let `c` be the centre, `w` the width, `phi` the density and `He` the Hermite polynomials. For
-/// narrow intervals, the mass is `phi(c) w sum_m He_2m(c) (w / 2)^2m / (2m + 1)!`. With
-/// `max(1, |c|) w <= 1 / 8`, the terms after the fifth term are below `2 u`. For other intervals,
-/// the mass is the difference of two tails. The ratio `r` of the tails is at most `e^(-1/11)`. So
-/// the relative error of the difference is at most `(1 + r) / (1 - r) < 23` times the relative
-/// error of the tails.
+/// Let `c` be the centre, `w` the width, `phi` the density and `He_n` the Hermite polynomial of
+/// degree `n`. The mass is `phi(c) w sum_m He_2m(c) (w / 2)^2m / (2m + 1)!`. If
+/// `max(1, |c|) w <= 1 / 8`, the interval is narrow, and the series is used. Then the terms after
+/// the fifth term add up to less than `2 u` of the mass, where `u` is the unit roundoff. For a
+/// wider interval without the number 0, the mass is the difference of two tails. The ratio `r` of
+/// the smaller tail and the larger tail is at most `e^(-1/11)`. So the relative error of the
+/// difference is at most `(1 + r) / (1 - r) < 23` times the relative error of the tails.
 ///
 /// Suppose that the series is not used for an interval that contains 0. Then the interval is wider
 /// than 1/8: otherwise, `|c|` would be at most 1/16, and the series would be used. So the mass of
 /// the interval is above 0.049. The mass is computed as 1 minus two tails, whose sum is below 1. So
-/// the relative error of the mass is again below 23 times the relative error of the tails.
+/// the error of the mass is at most the relative error of the tails. Divide this error by a mass
+/// above 0.049. The relative error of the mass is again below 23 times the relative error of the
+/// tails.
 #[inline]
 pub(crate) fn mass(centre: f64, width: f64) -> f64 {
     let c = centre.abs();
@@ -106,7 +114,8 @@ pub(crate) fn mass(centre: f64, width: f64) -> f64 {
     interval(c - width / 2.0, c + width / 2.0)
 }
 
-/// Compute `P[low <= N <= high]` for a wide interval.
+/// Compute `P[low <= N <= high]` from two tails. [`mass`] explains the error for an interval that
+/// is not narrow.
 pub(crate) fn interval(low: f64, high: f64) -> f64 {
     if low >= 0.0 {
         tail(low) - tail(high)

@@ -7,11 +7,12 @@ use super::elementary::{U, exp_m1};
 /// The outputs of a pair. Each output has a loss, and a probability under `P` and under `Q`.
 ///
 /// # Theorem
-/// The delta of one release at an epsilon of at least 0 is the sum of `p max(0, 1 - e^(epsilon -
-/// x))` over all outputs. Here `p` is the probability of an output under `P`, and `x` is its loss.
-/// All terms are positive. So if each probability has a relative error of at most `c`, the sum has
-/// a relative error of at most `c`. The terms increase with the losses. So each loss is rounded in
-/// the direction of the bound.
+/// The delta of one release at an epsilon of at least 0 is the sum, over all outputs, of
+/// `p max(0, 1 - e^(epsilon - x))`. Here `p` is the probability of an output under `P`, and `x` is
+/// its loss. All terms are positive. So if each probability has a relative error of at most `c`,
+/// the sum has a relative error of at most `c`. The terms increase with the losses. So for an upper
+/// bound on delta, the bound on the error of a loss is added to each loss. For a lower bound on
+/// delta, this bound is subtracted.
 ///
 /// A pair with many outputs does not list them. See [`Outputs::of`].
 #[derive(Clone, Debug)]
@@ -27,7 +28,8 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// The largest number of listed outputs. For more outputs, a grid takes less time.
+    /// The largest number of listed outputs. For more outputs, a grid takes less time than a sum
+    /// over the outputs.
     pub const MOST: usize = 1 << 17;
 
     /// Make a list of outputs. Each output has a loss, a mass under `P` and a mass under `Q`.
@@ -73,8 +75,8 @@ impl Outputs {
     pub(crate) fn epsilon(&self, delta: f64) -> Certified {
         let upper = self.smallest(|epsilon| self.delta(epsilon).upper <= delta);
         let lower = self.smallest(|epsilon| self.delta(epsilon).lower <= delta);
-        // At the upper end, the upper bound on delta is at most `delta`. The lower end is the
-        // largest float at which the lower bound on delta is above `delta`, or 0.
+        // At the epsilon `upper`, the upper bound on delta is at most `delta`. The lower end of the
+        // result is the largest epsilon at which the lower bound on delta is above `delta`, or 0.
         Certified { lower: lower.next_down().max(0.0).min(upper), upper }
     }
     /// Find by bisection the smallest epsilon that satisfies a condition. All larger epsilons must

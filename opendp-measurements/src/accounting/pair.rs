@@ -47,7 +47,7 @@ impl Grid {
         let near = (place - nearest).abs() <= Self::SNAP * (1.0 + place.abs());
         (near && 0.0 <= index && index <= self.count as f64).then_some(index as usize)
     }
-    /// Return the index of the bucket that contains a loss.
+    /// If a loss is inside the grid, return the index of the bucket that contains the loss.
     fn bucket(&self, loss: f64) -> Option<usize> {
         let index = (loss / self.step).floor() - self.first as f64;
         (0.0 <= index && index < self.count as f64).then_some(index as usize)
@@ -121,14 +121,16 @@ impl fmt::Debug for Inner<'_> {
 
 /// A pair of distributions `(P, Q)` that dominates a mechanism in one direction.
 ///
-/// Let `M` be the mechanism. For all neighbours `x`, `y` in this direction and all `epsilon` of any
-/// sign, `sup_S M(x)(S) - e^epsilon M(y)(S) <= sup_S P(S) - e^epsilon Q(S)`. So the product of the
-/// pairs dominates an adaptive composition (Zhu, Dong, Wang 2022, Theorem 10).
+/// Let `M(x)` be the law of the release on the data set `x`. For all neighbours `x`, `y` in this
+/// direction and all `epsilon` of any sign,
+/// `sup_S M(x)(S) - e^epsilon M(y)(S) <= sup_S P(S) - e^epsilon Q(S)`, for the largest values over
+/// all events `S`. Now compose several mechanisms adaptively, each with its own pair. The product
+/// of these pairs dominates the composition (Zhu, Dong, Wang 2022, Theorem 10).
 ///
 /// Two pairs with the same `Debug` text are treated as equal, unless the text is empty.
 pub trait DominatingPair: Debug + Send + Sync {
-    /// Return an interval of losses. On each side of the interval, `P` has a mass of at most about
-    /// `tail`.
+    /// Return an interval of losses. The losses below the interval have a mass of at most about
+    /// `tail` under `P`, and the losses above the interval also.
     ///
     /// The computation is finer in this interval than outside. Bounds are valid for every interval.
     fn range(&self, tail: f64) -> (f64, f64);
@@ -179,8 +181,9 @@ pub trait DominatingPair: Debug + Send + Sync {
         None
     }
     /// Return the transform of the loss, if the transform is known. The first argument is the tilt,
-    /// which is at least 0. The second argument is the highest frequency. Compositions of such
-    /// pairs need no grid.
+    /// which is at least 0. The second argument is the highest frequency at which the transform is
+    /// needed. A composition needs no grid if the transforms of all its pairs are known and decay
+    /// fast.
     ///
     /// The transform must be exact for this pair. The transform of a bound is not allowed.
     fn tilted(&self, _tilt: f64, _highest: f64) -> Option<Box<dyn Tilted>> {
@@ -198,17 +201,17 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// Return the noise and the distance of the shifts, if `P` and `Q` are two shifts of the same
     /// noise.
     ///
-    /// Take two such pairs of the same noise. The first pair is for an added record, and the second
-    /// pair is for a replaced record. On a Poisson sample, a [`ReplacedPair`](super::ReplacedPair)
-    /// can be made from these two pairs.
+    /// For example, take two pairs of shifts of the same noise: one for an added record, and one
+    /// for a replaced record. A [`ReplacedPair`](super::ReplacedPair) can be made from them. It is
+    /// the pair of the mechanism on a Poisson sample, for a replaced record.
     fn shift(&self) -> Option<(LogConcaveNoise, f64)> {
         None
     }
     /// Return a pair for the same mechanism in the other direction, or `None` if the two pairs are
     /// equal.
     ///
-    /// If the mechanism is symmetric, a pair `(P, Q)` and its reverse `(Q, P)` have the same
-    /// losses.
+    /// If the mechanism is symmetric, the loss of the pair `(P, Q)` under `P` and the loss of the
+    /// reverse `(Q, P)` under `Q` have the same law.
     fn reverse(&self) -> Option<std::sync::Arc<dyn DominatingPair>> {
         None
     }

@@ -107,8 +107,8 @@ struct Plan {
 ///
 /// The first property is the slope of `-ln delta`. The second property is the growth of `ln delta`
 /// for an added loss, divided by the variance of this loss. This quotient is
-/// `(delta'' - delta') / (2 delta)`. Derivatives are computed as differences over a distance at
-/// which delta falls noticeably.
+/// `(delta'' - delta') / (2 delta)`, with derivatives with respect to epsilon. Derivatives are
+/// computed as differences over a distance at which delta falls noticeably.
 fn shape(delta: impl Fn(f64) -> f64, epsilon: f64, least: f64) -> (f64, f64) {
     let first = delta(epsilon);
     let slope = ((first - delta(epsilon + least)) / (least * first)).max(0.0);
@@ -189,9 +189,10 @@ impl Plan {
         let count = releases(parts);
         // With a step h, the method "connect the dots" (see `DiscreteLoss::above`) increases the
         // variance of each loss by at most about h^2 / 4. The increase is about h^2 / 6 if the
-        // losses are spread evenly over the buckets. The logarithm of delta grows by half the added
-        // variance times t (t + 1), where t is the tilt. If t is small, the factor is 1 / variance
-        // instead of t (t + 1).
+        // losses are spread evenly over the buckets. The logarithm of delta grows by half the
+        // variance that all losses gain together, times t (t + 1), where t is the tilt. If t is
+        // small, the factor is 1 / variance instead of t (t + 1). Here `variance` is the variance
+        // of the tilted sum of losses.
         let variance = found.variance.max(1e-300);
         let estimated = (found.tilt * (found.tilt + 1.0) / 2.0).max(0.5 / variance);
         let sharpness = estimated.max(sharpness);
@@ -200,8 +201,9 @@ impl Plan {
         let width = window.high - window.low + 16.0 * fine;
         let length = (width / fine).clamp(SHORTEST as f64, LONGEST as f64) as usize;
         let length = length.next_power_of_two();
-        // The step has two lower limits. A step far below `fine` has no advantage. With a step
-        // below `least`, the losses of the single releases need too many buckets.
+        // The step has two lower limits. The grid error of the step `fine` is as large as the
+        // tolerance, so a step far below `fine` has no advantage. With a step below `least`, the
+        // losses of the single releases need too many buckets.
         let reaches = || coarse.ranges.iter().map(|range| reach(*range));
         let least = reaches().fold(0.0, f64::max) / LONGEST as f64;
         let least = least.max(reaches().sum::<f64>() / MOST_BUCKETS);
@@ -292,8 +294,9 @@ struct Window {
 impl Window {
     /// Choose the tilt with the narrowest window.
     ///
-    /// With the tilt of the saddle point, all errors are relative to delta. But this tilt can make
-    /// the window of a sum with rare large losses very wide. If delta is large, a smaller tilt
+    /// At the saddle point, the mean of the tilted sum of losses is the expected epsilon. With the
+    /// tilt of the saddle point, all errors are relative to delta. But this tilt can make the
+    /// window of a sum with rare large losses very wide. If delta is large, a smaller tilt
     /// multiplies the errors only by a small factor. So a smaller tilt can then be used.
     fn at(losses: &Coarse, found: &Estimate, count: f64, tolerance: f64) -> Window {
         let base = ln(found.delta.max(1e-300));
@@ -301,8 +304,8 @@ impl Window {
         let farthest = 600.0 / losses.step();
         let window_at = |tilt: f64| {
             let now = losses.cumulants(tilt);
-            // The tilt multiplies the errors by a factor. `excess` is the logarithm of the quotient
-            // of the factor and delta, or 0 if this logarithm is negative.
+            // The tilt multiplies the errors by a factor. Divide this factor by delta. `excess` is
+            // the logarithm of the quotient, or 0 if this logarithm is negative.
             let excess = (now.0 - tilt * found.centre - base).max(0.0);
             let outside = 0.05 * tolerance * exp(-excess);
             let needed = -ln(outside);

@@ -31,8 +31,9 @@ impl ComposableLoss for Account {
         Account::delta_below(self, epsilon)
     }
     /// Join the accounts of some profiles. A profile without an account contributes only its curve.
-    /// Curves lose precision on a grid. So if there are curves, the result is the smaller of two
-    /// bounds: the bound of the joined account, and the bound of basic composition.
+    /// A profile that is known only as a curve loses precision on a grid. So if there are such
+    /// profiles, the result is the smaller of two bounds: the bound of the joined account, and the
+    /// bound of basic composition.
     fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile> {
         // `known` joins the accounts in which no pair is given only by a curve, and `exact`
         // contains the profiles of these accounts. `curves` joins all other accounts and curves,
@@ -219,7 +220,7 @@ pub(super) fn is_nothing(profile: &PrivacyProfile) -> bool {
 
 /// Return the profile of an account, but replace its curve and the inverse of its curve. The new
 /// curve is the curve on a sample: `q delta(ln(1 + (e^epsilon - 1) / q))`, rounded up. Here `q` is
-/// the rate, and `delta` is the curve without sampling.
+/// the rate, and `delta` is the curve of `profile`, which is without sampling.
 fn diluted(account: Account, profile: &PrivacyProfile, rate: f64) -> PrivacyProfile {
     let (whole, inverse) = (profile.clone(), profile.clone());
     let delta = move |epsilon: f64| {
@@ -246,9 +247,10 @@ fn diluted(account: Account, profile: &PrivacyProfile, rate: f64) -> PrivacyProf
 
 /// Return the profile of a mechanism on a Poisson sample, for one record removed or added.
 ///
-/// `profile` is the profile without sampling, at the same distance. `rate` is the probability `q`
-/// that a record is in the sample, above 0 and at most 1. One release has `delta'(epsilon) = q
-/// delta(ln(1 + (e^epsilon - 1) / q))` (Balle, Barthe, Gaboardi 2018, Theorem 8). If the profile
+/// `profile` is the profile of the mechanism without sampling, also for one record removed or
+/// added. `rate` is the probability `q` that a record is in the sample, above 0 and at most 1. Let
+/// `delta` be the curve of `profile`. One release on the sample has the curve
+/// `q delta(ln(1 + (e^epsilon - 1) / q))` (Balle, Barthe, Gaboardi 2018, Theorem 8). If the profile
 /// has one symmetric pair, a removal and an addition have separate pairs (see [`SampledPair`]), and
 /// each direction is composed separately. Otherwise both directions are composed as in
 /// [`profile_of_mixture`].
@@ -269,8 +271,10 @@ pub fn profile_of_poisson_sample(profile: &PrivacyProfile, rate: f64) -> Result<
 ///
 /// For one release, the result has the same curve as the profile on a Poisson sample. This curve is
 /// a bound by advanced joint convexity (Balle, Barthe, Gaboardi 2018, Theorem 2). The curve holds
-/// in both directions, because `profile` holds in both directions. At a negative epsilon, the bound
-/// in one direction follows from the bound in the opposite direction.
+/// in both directions, because `profile` holds in both directions. So the two directions have the
+/// same bound `d(epsilon)` at each `epsilon >= 0`. At `-epsilon`, the bound is
+/// `1 - e^-epsilon + e^-epsilon d(epsilon)`. It follows from the bound at `epsilon` in the opposite
+/// direction.
 ///
 /// # Errors
 /// Currently there are no errors.

@@ -5,15 +5,16 @@ use std::sync::OnceLock;
 
 use super::elementary::{CIS_ERROR, U, cis, ln};
 
-/// Fejér's first rule on the interval from -1 to 1. The nodes are `cos((k + 1/2) pi / n)`.
+/// Fejér's first rule on the interval from -1 to 1. The `n` nodes are `cos((k + 1/2) pi / n)`, for
+/// `k` from 0 to `n - 1`.
 ///
 /// The rule is exact for polynomials of degree up to `n - 1`. The weights are positive, and the sum
-/// of the weights is 2. Take the ellipse with the foci -1 and 1 whose half-axes add up to `r`. On
-/// this ellipse, let `f` be analytic with a modulus of at most `M`. A polynomial of degree `n - 1`
-/// is within `2 M r^(1 - n) / (r - 1)` of `f` on the interval (Trefethen 2013, Theorem 8.2). The
-/// integrals of `f` and of the polynomial differ by at most twice this bound. The results of the
-/// rule for `f` and for the polynomial also differ by at most twice this bound. So the rule errs by
-/// at most `8 M r^(1 - n) / (r - 1)`.
+/// of the weights is 2. Take the ellipse with the foci -1 and 1 whose half-axes add up to `r`. Let
+/// `f` be a function that is analytic inside this ellipse, with a modulus of at most `M` there. A
+/// polynomial of degree `n - 1` is within `2 M r^(1 - n) / (r - 1)` of `f` on the interval
+/// (Trefethen 2013, Theorem 8.2). The integrals of `f` and of the polynomial differ by at most
+/// twice this bound. The results of the rule for `f` and for the polynomial also differ by at most
+/// twice this bound. So the rule errs by at most `8 M r^(1 - n) / (r - 1)`.
 pub(super) struct Rule {
     /// The nodes of the rule, each with its weight.
     pub(super) nodes: Vec<(f64, f64)>,
@@ -36,13 +37,13 @@ pub(super) fn rule(index: usize) -> Option<&'static Rule> {
 }
 
 impl Rule {
-    /// Compute the nodes and weights. Let `a` be the angle of a node. The weight of the node is `(2
-    /// / n) (1 - 2 sum_j cos(2 j a) / (4 j^2 - 1))` for `j` from 1 to `n / 2`. Let `u` be the unit
-    /// roundoff. An angle `2 j a` has a relative error of at most `4 u`. So its absolute error is
-    /// at most `8 pi u j`, because `a <= pi`. This error, divided by `4 j^2 - 1`, bounds the change
-    /// of the term `j`. The sum of all `4 j / (4 j^2 - 1)` is less than `2 + ln n`. This fact
-    /// bounds the sum of these changes. The moduli of the terms add up to at most 1, so the sum of
-    /// the terms has a rounding error of at most `n u`.
+    /// Compute the nodes and weights. Let `a` be the angle of a node. The weight of the node is
+    /// `(2 / n) (1 - 2 sum_j cos(2 j a) / (4 j^2 - 1))` for `j` from 1 to `n / 2`. Let `u` be the
+    /// unit roundoff. An angle `2 j a` has a relative error of at most `4 u`. So its absolute error
+    /// is at most `8 pi u j`, because `a <= pi`. So the term `j` changes by at most
+    /// `8 pi u j / (4 j^2 - 1)`. The sum of all `4 j / (4 j^2 - 1)` is less than `2 + ln n`. So
+    /// these changes add up to at most `2 pi u (2 + ln n)`. The moduli of the terms add up to at
+    /// most 1, so the sum of the terms has a rounding error of at most `n u`.
     fn new(n: usize) -> Rule {
         let size = n as f64;
         let mut least = f64::INFINITY;

@@ -57,9 +57,10 @@ pub fn renyi_epsilon(curve: impl Fn(f64) -> Result<f64>, delta: f64) -> Result<f
 /// Compute an upper bound on delta at an epsilon, under `rho`-zero-concentrated differential
 /// privacy.
 ///
-/// Take the logarithm of the bound of [`renyi_delta`] as a function of the order `a`. The
-/// derivative of this function has the sign of `(2a - 1) rho - epsilon + ln(1 - 1/a)`, which
-/// increases with `a`. So the bound is smallest at the root of this expression.
+/// The divergence of order `a` is at most `a rho`. Put `r = a rho` into the bound of
+/// [`renyi_delta`], and take the logarithm as a function of `a`. The derivative of this function is
+/// `(2a - 1) rho - epsilon + ln(1 - 1/a)`, which increases with `a`. So the bound is smallest at
+/// the root of this derivative.
 ///
 /// # Errors
 /// `InvalidDistance` when an argument is negative or NaN.
@@ -79,9 +80,10 @@ pub fn concentrated_delta(rho: f64, epsilon: f64) -> Result<f64> {
 /// Compute an upper bound on epsilon at a delta, under `rho`-zero-concentrated differential
 /// privacy.
 ///
-/// Take the bound of [`renyi_epsilon`] as a function of the order `a`. The derivative of this
-/// function has the sign of `rho (a - 1)^2 + ln delta + ln a`, which increases with `a`. So the
-/// bound is smallest at the root of this expression.
+/// The divergence of order `a` is at most `a rho`. Put `r = a rho` into the bound of
+/// [`renyi_epsilon`]. The derivative of this bound with respect to `a` has the sign of
+/// `rho (a - 1)^2 + ln delta + ln a`, which increases with `a`. So the bound is smallest at the
+/// root of this expression.
 ///
 /// # Errors
 /// `InvalidDistance` when `rho` is negative or NaN, or when delta is 0, negative, above 1 or NaN.
@@ -110,9 +112,10 @@ pub fn concentrated_epsilon(rho: f64, delta: f64) -> Result<f64> {
 /// `ln cosh(sqrt(s) epsilon)`. The derivative `epsilon tanh(sqrt(s) epsilon) / (2 sqrt(s))`
 /// decreases with `s`. So `g` is concave in `s` and lies below its tangent at `s = 1/4`, which is
 /// at `a = 1`. So `g(a) - g(1) <= ((a - 1/2)^2 - 1/4) epsilon tanh(epsilon / 2)`. The first factor
-/// of this bound is `a (a - 1)`. So the divergence is at most `a epsilon tanh(epsilon / 2)`. If `a`
-/// goes to 1, the divergence goes to `epsilon tanh(epsilon / 2)`, and `a rho` goes to `rho`. So a
-/// smaller `rho` is impossible.
+/// of this bound is `a (a - 1)`. So the divergence is at most `a epsilon tanh(epsilon / 2)`. A
+/// `rho` is valid if the divergence of every order `a > 1` is at most `a rho`. So
+/// `epsilon tanh(epsilon / 2)` is a valid `rho`. If `a` goes to 1, the divergence goes to
+/// `epsilon tanh(epsilon / 2)`, and `a rho` goes to `rho`. So a smaller `rho` is impossible.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or NaN.
@@ -182,7 +185,7 @@ pub(super) fn divergence_of_pure(order: f64, epsilon: f64) -> Result<f64> {
 /// Find an order and a limit for the Renyi divergence of this order. Every mechanism whose
 /// divergence is at most the limit is `(epsilon, delta)`-private, by the formula of
 /// [`renyi_delta`]. Up to rounding, the limit is the order times [`concentrated_rho`]. This product
-/// is the divergence of a normal shift with this `rho`. Return `None` if no such order is found.
+/// is the divergence of Gaussian noise with this `rho`. Return `None` if no such order is found.
 ///
 /// # Errors
 /// The errors of [`concentrated_rho`].

@@ -27,25 +27,27 @@ mod noises;
 /// Let `M1` be the mechanism on `T` and the record, and `M2` the mechanism on `T` and the replacing
 /// record. On each of the two neighbours, the release is a mixture over all `T`. For each `T`, the
 /// part of the mixture is `P = (1-q) M0 + q M1` for the first neighbour, and `Q = (1-q) M0 + q M2`
-/// for the second neighbour. The hockey-stick divergence of two such mixtures is at most the
-/// largest divergence of `P` from `Q` over all `T`. Let `alpha >= 1` and `c = (alpha - 1)(1 - q)`.
-/// The divergence of `P` from `Q` is the integral of `(q M1 - c M0 - alpha q M2)+`. Split
-/// `q = k + l`. Then the divergence is at most the integral of `(k M1 - c M0)+` plus the integral
-/// of `(l M1 - alpha q M2)+`. Up to factors, these integrals are divergences of `M1` from `M0` and
-/// of `M1` from `M2`. Let `p` be the density of the noise. The two divergences are at most the
-/// divergences of the shifts of `p` by `added` and by `replaced`.
+/// for the second neighbour. The hockey-stick divergence `H_alpha(P, Q)` is the integral of
+/// `(P - alpha Q)+`, where `z+` is the larger of `z` and 0. The divergence of the two mixtures is
+/// at most the largest `H_alpha(P, Q)` over all `T`. Let `alpha >= 1` and `c = (alpha - 1)(1 - q)`.
+/// Then `H_alpha(P, Q)` is the integral of `(q M1 - c M0 - alpha q M2)+`. Split `q = k + l`. Then
+/// `H_alpha(P, Q)` is at most the integral of `(k M1 - c M0)+` plus the integral of
+/// `(l M1 - alpha q M2)+`. Up to factors, these integrals are divergences of `M1` from `M0` and of
+/// `M1` from `M2`. Let `p` be the density of the noise. The first divergence is at most the
+/// divergence for a shift of `p` by `added`. The second is at most the divergence for a shift of
+/// `p` by `replaced`.
 ///
 /// Put the centre of the noise at 0 for `M1`, at `-added` for `M0` and at `-replaced` for `M2`.
 /// Because `p` is log-concave, `p(y + added) / p(y)` and `p(y + replaced) / p(y)` do not increase
 /// with `y`. So there are a split and a number with the following property: each of the three
-/// integrands is positive exactly at the outputs `y` above this number. So the sum of the two
-/// integrals of the split is the divergence of `P` from `Q` for these centres. Write `H_alpha` for
-/// the divergence. For `alpha < 1`, exchange the two records:
-/// `H_alpha(P, Q) = 1 - alpha + alpha H_(1 / alpha)(Q, P)`. So this pair consists of three parts.
-/// The first part is the positive losses of the two mixtures. The second part is the mirror image
-/// of the first part: the opposite losses, with `P` and `Q` exchanged. The third part is the
-/// remaining mass, at the loss 0. For real noise, this remaining mass is `1 - q` times the
-/// probability that the magnitude of the noise is at most `added - replaced / 2`.
+/// expressions in `( )+` above is positive exactly at the outputs `y` above this number. So for
+/// these centres, the sum of the two integrals of the split is `H_alpha(P, Q)`. For `alpha < 1`,
+/// exchange the two records: `H_alpha(P, Q) = 1 - alpha + alpha H_(1 / alpha)(Q, P)`. So this pair
+/// consists of three parts. The first part is the positive losses of `P` and `Q`, for the centres
+/// above. The second part is the mirror image of the first part: the opposite losses, with `P` and
+/// `Q` exchanged. The third part is the remaining mass, at the loss 0. For real noise, this
+/// remaining mass is `1 - q` times the probability that the magnitude of the noise is at most
+/// `added - replaced / 2`.
 ///
 /// For one release of one number, this pair gives the smallest possible bound. If `replaced` is
 /// twice `added`, this pair is the pair of the two mixtures `P` and `Q`. Then this pair also gives
@@ -165,7 +167,8 @@ impl ReplacedPair {
     pub(super) fn is_real(&self) -> bool {
         matches!(self.noise, Gaussian | Laplace)
     }
-    /// Return `1 - q + q e^x`. Here `e^x` is the likelihood ratio of the two parts of the mixture.
+    /// Return `1 - q + q e^x`. Here `q` is the rate, and `e^x` is the likelihood with the record,
+    /// divided by the likelihood without a record.
     fn mixed(&self, x: f64) -> f64 {
         (1.0 - self.rate) + self.rate * exp(x.min(700.0))
     }
@@ -201,8 +204,8 @@ impl ReplacedPair {
         }
     }
 
-    /// Split the rate into the parts `k` and `l` of the theorem. Return `k`. The result is
-    /// approximate. Epsilon must be at least 0.
+    /// Split the rate into the parts `k` and `l` of the theorem at [`ReplacedPair`]. Return `k`.
+    /// The result is approximate. Epsilon must be at least 0.
     pub(super) fn split(&self, epsilon: f64) -> f64 {
         // Search from the output of loss 0 upward. If losses are bounded, the search ends at the
         // output of the largest loss. Otherwise, the search ends at an output beyond which the mass

@@ -22,15 +22,18 @@ use super::{
 /// below is composed.
 ///
 /// # Theorem
-/// The theorem at [`ReplacedPair`] defines the rate `q`, the mechanisms `M0`, `M1` and `M2`, and
-/// the divergence `H_alpha`. Let `alpha = e^epsilon >= 1` and `c = (alpha - 1)(1 - q)`. For every
-/// split `q = k + l`, the divergence is at most `k H_(c / k)(M1, M0) + l H_(alpha q / l)(M1, M2)`.
-/// If `k > c`, then `k H_(c / k)(M1, M0) = k - c + c H_(k / c)(M0, M1)`. So for every
-/// split, the bound needs only divergences of orders of at least 1, which the two profiles bound.
-/// For noise, the split is chosen to give nearly the smallest bound. For all other
-/// profiles, the split is `k = c / alpha'` with `alpha' = 1 + (alpha - 1) / q`. Then both orders,
-/// `c / k` and `alpha q / l`, are `alpha'` (advanced joint convexity; Balle, Barthe, Gaboardi 2018,
-/// Theorem 2).
+/// Let `q` be the rate, and fix the other records of the sample. Let `M0` be the law of the release
+/// without the record, `M1` the law with the record, and `M2` the law with the replacing record.
+/// Let `H_alpha(M, N)` be the largest `M(S) - alpha N(S)` of any event `S`. Let
+/// `alpha = e^epsilon >= 1` and `c = (alpha - 1)(1 - q)`. For every split `q = k + l`, the delta of
+/// the release on the sample is at most `k H_(c / k)(M1, M0) + l H_(alpha q / l)(M1, M2)`: see the
+/// theorem at [`ReplacedPair`]. If `k > c`, then
+/// `k H_(c / k)(M1, M0) = k - c + c H_(k / c)(M0, M1)`. So for every split, the bound needs only
+/// `H` of orders of at least 1. The profile `added` bounds `H` of `M0` and `M1` in both directions,
+/// and the profile `replaced` bounds `H` of `M1` and `M2`. For noise, the split is chosen to give
+/// nearly the smallest bound. For all other profiles, the split is `k = c / alpha'` with
+/// `alpha' = 1 + (alpha - 1) / q`. Then both orders, `c / k` and `alpha q / l`, are `alpha'`
+/// (advanced joint convexity; Balle, Barthe, Gaboardi 2018, Theorem 2).
 ///
 /// # Errors
 /// Currently there are no errors.
@@ -103,7 +106,8 @@ fn of_curves(
     Ok(profile_of(pair).with_delta(delta))
 }
 
-/// Return the bound of the theorem at a split of the rate. `share` is the part `k` of the rate.
+/// Return the bound of the theorem at [`profile_of_replaced_sample`], for a split of the rate.
+/// `share` is the part `k` of the rate.
 fn at_split(
     added: &PrivacyProfile,
     replaced: &PrivacyProfile,
@@ -111,11 +115,13 @@ fn at_split(
     epsilon: f64,
     share: f64,
 ) -> Result<f64> {
-    // In the theorem, the bound does not increase with `c` and with `alpha q`, so `without` and
-    // `whole` are rounded down. The bound does not decrease with `l`, so `rest` is rounded up. The
-    // order of each divergence is rounded down, because a divergence does not increase with its
-    // order. An order is a quotient of at least 1. The quotient stays at least 1 after rounding,
-    // because the denominator stays at most the numerator.
+    // The symbols are from the theorem at `profile_of_replaced_sample`: `share` is `k`, `rest` is
+    // `l`, `without` is `c`, and `whole` is `alpha q`. The bound does not increase with `c` and
+    // with `alpha q`, so `without` and `whole` are rounded down. The bound does not decrease with
+    // `l`, so `rest` is rounded up. The order of each divergence is rounded down, because a
+    // divergence does not increase with its order. An order is a quotient of at least 1. The
+    // quotient stays at least 1 after rounding, because the denominator stays at most the
+    // numerator.
     let without = epsilon.neg_inf_exp_m1()?.max(0.0).neg_inf_mul(1f64.neg_inf_sub(rate)?)?;
     let gathered = if without == 0.0 {
         share

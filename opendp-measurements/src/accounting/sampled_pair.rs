@@ -28,12 +28,14 @@ pub(super) fn mixed_of(x: f64, ratio: f64, rate: f64) -> f64 {
 
 /// Return the likelihood ratio without sampling, `(e^loss - 1 + q) / q`, from the loss on a sample.
 ///
-/// The exact loss on a sample for the returned ratio is within `64 u` of the given loss. An error
-/// `d` of the ratio changes the loss by `q d / e^loss`. If the ratio is below 1, it is computed as
-/// a difference of two parts, and `d` is about `u` times the larger part. If the rate is above 1/2,
-/// the larger part is `e^loss / q`, so the loss changes by about `u`. Otherwise the larger part is
-/// `1`, which is at most `2 e^loss`, because `e^loss` is at least `1 - q`. So the loss changes by
-/// at most about `2 q u`.
+/// Here `q` is the rate, and `u` is the unit roundoff. The exact loss on a sample for the returned
+/// ratio is within `64 u` of the given loss. An error `d` of the ratio changes the loss by about
+/// `q d / e^loss`. If the ratio is at least 1, its relative error is a few `u`, and `q` times the
+/// ratio is at most `e^loss`. So the loss changes by a few `u`. If the ratio is below 1, it is
+/// computed as a difference of two parts, and `d` is about `u` times the larger part. If the rate
+/// is above 1/2, the larger part is `e^loss / q`, so the loss changes by about `u`. If the rate is
+/// at most 1/2, the larger part is 1, which is at most `2 e^loss`, because `e^loss` is at least
+/// `1 - q`. So the loss changes by at most about `2 q u`.
 pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
     if loss < 0.0 && 0.5 < rate {
         (exp(loss) - (1.0 - rate)) / rate
@@ -48,14 +50,14 @@ pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
 /// with probability `q`. Then `((1 - q) Q + q P, Q)` dominates the removal of a record. The pair
 /// `(P, (1 - q) P + q Q)` dominates the addition of a record (Zhu, Dong, Wang 2022, Theorem 11).
 ///
-/// Let `f` be the profile of `(P, Q)` as a function of `r = e^epsilon`. For `r` of at least
-/// `1 - q`, the profile of a removal is `q f((r - 1 + q) / q)`. For `r` of at most `1 / (1 - q)`,
-/// the profile of an addition is `(1 - r + q r) f(q r / (1 - r + q r))`. Both profiles grow with
-/// `f`. So the pair can first be replaced by a measure on a grid, if the measure dominates the
-/// losses of the pair. For a removal, a loss `x` of mass `m` becomes a loss `ln(1 - q + q e^x)` of
-/// mass `m (q + (1 - q) e^-x)`. Under `Q`, the masses `m e^-x` can add up to less than 1. The
-/// rest of the mass of `Q` gets the loss `ln(1 - q)`. For an addition, the loss becomes
-/// `-ln(1 - q + q e^-x)`, and its mass stays `m`.
+/// Let `f(r)` be the profile of `(P, Q)` at epsilon `ln r`. For `r` of at least `1 - q`, the
+/// profile of a removal is `q f((r - 1 + q) / q)`. For `r` of at most `1 / (1 - q)`, the profile of
+/// an addition is `(1 - r + q r) f(q r / (1 - r + q r))`. If a larger profile replaces `f`, both
+/// profiles become larger. So the pair can first be replaced by a measure of losses on a grid, if
+/// the measure dominates the losses of the pair. For a removal, a loss `x` of mass `m` becomes a
+/// loss `ln(1 - q + q e^x)` of mass `m (q + (1 - q) e^-x)`. Under `Q`, the masses `m e^-x` can add
+/// up to less than 1. The rest of the mass of `Q` gets the loss `ln(1 - q)`. For an addition, the
+/// loss becomes `-ln(1 - q + q e^-x)`, and its mass stays `m`.
 ///
 /// If all losses are atoms on multiples of one step, a grid of this step contains the losses
 /// exactly. Discrete noise has such losses. Any other grid gives only a bound from above.

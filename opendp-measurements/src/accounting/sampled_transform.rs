@@ -18,21 +18,23 @@ use super::transform::{Listed, Tilted, Wave};
 /// # Proof
 /// *The sum.* Take the strip `|Im y| <= a` of the complex plane, with `mu a < pi / 2`. On this
 /// strip, `|arg w| <= mu a`, `|w(y)| <= w(Re y)` and `|w(y)| >= cos(mu a) w(Re y)`. On the strip,
-/// the normal density grows by a factor of at most `e^(a^2 / 2)`. Integrate the modulus of the
-/// integrand on a horizontal line of the strip. The result is at most
-/// `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`. Now add up the integrand at all multiples
-/// of `h`, and multiply this sum by `h`. The product approximates the transform. The error of the
-/// product is at most twice the bound above, divided by `e^(2 pi a / h) - 1` (Trefethen, Weideman
-/// 2014, on the real line). Let `p = 1 - (1 - q) / w`. Take an output `y` that is far enough from
-/// 0: for each output `x` beyond `y`, `|x|` must be above the value of `|v| mu p` at `x`. Then the
-/// terms beyond `y` fall geometrically.
+/// the normal density grows by a factor of at most `e^(a^2 / 2)`. The integrand is the normal
+/// density times `w(y)^(v + i s)` for a removed record, or times `w(y)^(v - i s)` for an added
+/// record. Integrate the modulus of the integrand on a horizontal line of the strip. The result is
+/// at most `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`. Now add up the integrand at all
+/// multiples of `h`, and multiply this sum by `h`. The product approximates the transform. The
+/// error of the product is at most twice the bound above, divided by `e^(2 pi a / h) - 1`
+/// (Trefethen, Weideman 2014, on the real line). Let `p = 1 - (1 - q) / w`. Take an output `y` that
+/// is far enough from 0: for each output `x` beyond `y`, `|x|` must be above the value of
+/// `|v| mu p` at `x`. Then the terms beyond `y` fall geometrically.
 ///
 /// *The envelope.* Let `d(y)` be the density of the loss, evaluated at the loss of the output `y`.
-/// This density is `w^v dN(y) / |loss'(y)|`. The second derivative of `ln d` is
-/// `-1 + (v + 1) mu^2 p (1 - p)`. Interpolate `ln d` linearly between multiples of `h`. The error
-/// is at most `(1 + |v + 1| mu^2 / 4) h^2 / 8`. The first derivative of `ln d` is
-/// `-y - mu + (v + 1) mu p`. This derivative has at most three zeros, because `p` is first convex
-/// and then concave. There is only one zero if the second derivative of `ln d` has one sign.
+/// Up to a constant factor, this density is `w^v` times the normal density at `y`, divided by
+/// `|loss'(y)| = mu p`. The second derivative of `ln d` is `-1 + (v + 1) mu^2 p (1 - p)`.
+/// Interpolate `ln d` linearly between multiples of `h`. The error is at most
+/// `(1 + |v + 1| mu^2 / 4) h^2 / 8`. The first derivative of `ln d` is `-y - mu + (v + 1) mu p`.
+/// This derivative has at most three zeros, because `p` is first convex and then concave. There is
+/// only one zero if the second derivative of `ln d` has one sign.
 /// - By integration by parts, the modulus of a wave is at most the variation of `d` divided by `s`.
 ///   The variation is 2 times the maximum of `d` if the derivative of `ln d` has one zero, and at
 ///   most 4 times this maximum otherwise.
@@ -89,6 +91,7 @@ struct Term {
 struct Law {
     mu: f64,
     rate: f64,
+    /// The real number `v` of the proof at [`TiltedSample`].
     power: f64,
 }
 impl Law {
@@ -287,8 +290,9 @@ fn uniform(u: f64) -> f64 {
     if square < 5.8 {
         return 1.0 - square * (1.0 / 6.0 - square / 120.0);
     }
-    // From `u = 0` to `u^2 = 5.8`, the polynomial above falls as `u` grows. At `u^2 = 5.8`, it is
-    // 0.3137.
+    // Up to `u^2 = 5.8`, the polynomial above is at least `sin(u) / u`, because the series of the
+    // sine alternates. The polynomial falls as `u` grows, and is 0.3137 at `u^2 = 5.8`. For all
+    // larger `u`, `|sin(u) / u|` is below 0.314.
     (1.0 / u).min(0.314)
 }
 

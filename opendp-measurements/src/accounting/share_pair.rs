@@ -155,11 +155,12 @@ impl SharePair {
     /// A release with a pure loss has the `rho` of [`concentrated_rho_of_pure`]. Shares for choices
     /// and for Gaussian noise also admit releases with a pure loss. A `mu`-GDP release is
     /// post-processing of a normal shift (Dong, Roth, Su 2022), so its `rho` is `mu^2 / 2`. A
-    /// choice of range `r` has the `rho` `r^2 / 8` (Cesar, Rogers 2021). A share of choices of
-    /// range `r` also admits a pure loss of up to `r / 2`, whose `rho` is at most `r^2 / 8`. The
-    /// dominating pair of the choices has a `rho` above `r^2 / 8`, because this pair dominates all
-    /// mechanisms of the range at once. So the `rho` of the releases is used. The `rho` of discrete
-    /// Gaussian noise is `square / (2 scale^2)` (Canonne, Kamath, Steinke 2020, Theorem 4).
+    /// choice whose losses are in an interval of length `r` (its range) has the `rho` `r^2 / 8`
+    /// (Cesar, Rogers 2021). A share of choices of range `r` also admits a pure loss of up to
+    /// `r / 2`, whose `rho` is at most `r^2 / 8`. The dominating pair of the choices has a `rho`
+    /// above `r^2 / 8`, because this pair dominates all mechanisms of the range at once. So the
+    /// `rho` of the releases is used. The `rho` of discrete Gaussian noise is
+    /// `square / (2 scale^2)` (Canonne, Kamath, Steinke 2020, Theorem 4).
     pub(super) fn rho(&self) -> Option<f64> {
         let largest = self.most();
         let rho = match *self {
@@ -209,14 +210,14 @@ impl SharePair {
     /// because the discrete noise is also log-concave. This pair also dominates shifts by the same
     /// distance at a larger scale. For the proof, let `a` be `e^(-1 / scale)` for the smaller
     /// scale, and `b` the same expression for the larger scale. So `a < b`. The generating function
-    /// of the noise of the smaller scale is `(1 - a)^2 / ((1 - a z) (1 - a / z))`. For the
-    /// larger scale, `b` replaces `a`. Divide the function of the larger scale by the function of
-    /// the smaller scale. Up to a constant factor, the result is `(1 - a z) / (1 - b z)` times
-    /// the same expression with `1 / z` in place of `z`. Now
-    /// `(1 - a z) / (1 - b z) = a / b + (1 - a / b) / (1 - b z)`. Up to a constant factor, this
-    /// quotient is the generating function of a mixture of 0 and a geometric number. The same holds
-    /// if `1 / z` replaces `z`. So noise of the larger scale is noise of the smaller scale plus
-    /// independent noise.
+    /// of the noise of the smaller scale is `(1 - a)^2 / ((1 - a z) (1 - a / z))`. For the larger
+    /// scale, `b` replaces `a`. Divide the function of the larger scale by the function of the
+    /// smaller scale. Up to a constant factor, the result is `(1 - a z) / (1 - b z)` times the same
+    /// expression with `1 / z` in place of `z`. Now
+    /// `(1 - a z) / (1 - b z) = a / b + (1 - a / b) / (1 - b z)`. Up to a constant factor,
+    /// `(1 - a z) / (1 - b z)` is the generating function of a mixture of 0 and a geometric number.
+    /// The same holds if `1 / z` replaces `z`. So noise of the larger scale is noise of the smaller
+    /// scale plus independent noise.
     ///
     /// *Discrete Gaussian.* Vectors within a smaller L2 distance are also within the distance of
     /// the share. The scale must be the same: at another scale the losses have other values, and
@@ -228,19 +229,21 @@ impl SharePair {
     /// square of the `mu` of choices. Gaussian noise on a Poisson sample is also dominated. This
     /// follows from the next paragraph, because the rate 1 means that there is no sampling.
     ///
-    /// *Sampled Gaussian.* Let `P = (1 - q) N(0, 1) + q N(m, 1)` and `Q = N(0, 1)`. At a smaller
-    /// rate `l q`, the mixture `l P + (1 - l) Q` replaces `P`. The divergence
-    /// `sup_S P(S) - e^x Q(S)` is convex in the two distributions together. The divergence is least
-    /// if the two distributions are equal. So if the mixture with `Q` replaces `P`, the divergence
-    /// does not increase. The same holds if `P` and `Q` are exchanged. So this pair dominates the
-    /// pair of a smaller rate, in both directions. For a smaller shift, multiply an output by a
-    /// number below 1 and add independent noise, so that the variance is 1 again. This is
-    /// post-processing of both distributions.
+    /// *Sampled Gaussian.* Let `q` be the rate of this pair, and `m` its `mu`. Let
+    /// `P = (1 - q) N(0, 1) + q N(m, 1)` and `Q = N(0, 1)`. Let `l` be from 0 to 1. At the smaller
+    /// rate `l q`, the mixture `l P + (1 - l) Q` replaces `P`. The divergence at an epsilon `x` is
+    /// the largest `P(S) - e^x Q(S)` of any event `S`. It is convex in the two distributions
+    /// together. The divergence is least if the two distributions are equal. So if the mixture with
+    /// `Q` replaces `P`, the divergence does not increase. The same holds if `P` and `Q` are
+    /// exchanged. So this pair dominates the pair of a smaller rate, in both directions. For a
+    /// smaller shift, multiply an output by a number below 1 and add independent noise, so that the
+    /// variance is 1 again. This is post-processing of both distributions.
     ///
-    /// *Choices.* A shorter interval of losses is contained in a longer interval. If a release has
-    /// fewer choices than the pair, add constants. A constant is a choice whose range is 0. The
-    /// losses of an `e`-DP release are from `-e` to `e`, so their range is `2 e`.
-    /// [`BoundedRangePair`] dominates every release of its range.
+    /// *Choices.* Losses in a shorter interval are also in a longer interval. So a choice of a
+    /// smaller range has also the larger range. If a release has fewer choices than the pair, add
+    /// constants. A constant is a choice whose range is 0. The losses of an `e`-DP release are from
+    /// `-e` to `e`, so their range is `2 e`. [`BoundedRangePair`] dominates every release of its
+    /// range.
     pub fn dominates(&self, other: &SharePair) -> bool {
         if other.most() == 0.0 {
             return true;

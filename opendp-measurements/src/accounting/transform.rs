@@ -58,7 +58,8 @@ pub struct Listed {
     pub blur: f64,
 }
 
-/// A normal loss of variance `mu^2` and mean `mu^2 / 2`. So `M(t) = e^(t (t + 1) mu^2 / 2)`.
+/// A normal loss `x` of variance `mu^2` and mean `mu^2 / 2`. The mean of `e^(t x)` is
+/// `M(t) = e^(t (t + 1) mu^2 / 2)`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TiltedGaussian {
     pub(super) mu: f64,
@@ -79,8 +80,8 @@ impl Tilted for TiltedGaussian {
     fn wave(&self, frequency: f64) -> Wave {
         let turn = frequency * self.mu;
         let re = exp(-turn * turn / 2.0);
-        // The relative errors are 8 u for exp, 3 u for the argument of exp and 4 u for the centre.
-        // Here u is the unit roundoff.
+        // Here u is the unit roundoff. The relative errors are at most 8 u for exp, 3 u for the
+        // argument of exp and 4 u for the centre.
         let error = re * U * (8.0 + 2.0 * turn * turn + 4.0 * frequency * self.centre());
         Wave { re, im: 0.0, error: error + 1e-300 }
     }
@@ -94,10 +95,10 @@ impl Tilted for TiltedGaussian {
 /// ends.
 ///
 /// In the formulas, `e` is the end, but `e^` is the exponential function. Let `z` be a complex
-/// number, and `w = z + 1/2`. For Laplace noise, both ends are atoms, and
-/// `M(z) e^(e / 2) = cosh(w e) + sinh(w e) / (2 w)`. The first term comes from the two ends. The
-/// second term comes from the interval between the ends. Without the atoms at the ends, the loss is
-/// the loss of the exponential mechanism. For this mechanism,
+/// number, `w = z + 1/2`, and `M(z)` the mean of `e^(z x)` over the losses `x`. For Laplace noise,
+/// both ends are atoms, and `M(z) e^(e / 2) = cosh(w e) + sinh(w e) / (2 w)`. The first term comes
+/// from the two ends. The second term comes from the interval between the ends. Without the atoms
+/// at the ends, the loss is the loss of the exponential mechanism. For this mechanism,
 /// `M(z) 2 sinh(e / 2) = sinh(w e) / w`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TiltedEnds {

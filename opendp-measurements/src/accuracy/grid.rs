@@ -12,8 +12,8 @@ use super::noise::Kind;
 const WIDEN: f64 = 1.0 + 1e-11;
 /// A bound on the mass that is lost if a function returns 0 instead of a tiny mass.
 const LOST: f64 = 1e-300;
-/// If the scale of integer noise is above this number, real noise plus 1 is used as a bound on the
-/// integer noise.
+/// If the scale of integer noise is above this number, real noise of the same scale, plus 1, is
+/// used as a bound on the integer noise.
 pub(super) const COARSE: f64 = 16_384.0;
 /// The largest allowed number of grid points for one noise.
 pub(super) const MOST: f64 = 2_097_152.0;
@@ -41,14 +41,15 @@ pub(super) struct Placed {
     pub(super) weight: f64,
 }
 
-/// Return the reach of `Z`: the largest distance from 0 that the grid must cover. The probability
-/// of a larger distance is about `e^-log`.
+/// Return the reach of the noise: the largest distance from 0 that the grid must cover. The
+/// probability that the noise is farther from 0 is about `e^-log`.
 fn reach(kind: Kind, scale: f64, log: f64) -> f64 {
     scale * if kind.is_laplace() { log } else { (2.0 * log).sqrt() }
 }
 
 impl Placed {
-    /// Return whether real noise plus 1 is used as a bound on this integer noise.
+    /// Return whether real noise of the same scale, plus 1, is used as a bound on this integer
+    /// noise.
     pub(super) fn is_bounded_by_reals(&self) -> bool {
         self.kind.is_discrete() && COARSE < self.scale
     }
@@ -59,11 +60,11 @@ impl Placed {
         let more = if self.kind.is_discrete() { 2.0 } else { 0.0 };
         2.0 * (reach(self.kind, self.scale, log) + more) * self.weight / step
     }
-    /// Round `weight * Z` to the multiples of a step. Return masses on the grid and at infinity.
-    /// For every number `x`, the sum of the masses above `x` is at least the probability that the
-    /// rounded `weight * Z` is above `x`. Each mass is enlarged by more than its error. Mass of
-    /// values above the grid is moved to infinity. Mass of values below the grid is moved up to the
-    /// lowest point of the grid.
+    /// Round `weight * Z` to the multiples of a step, where `Z` is the noise. Return masses on the
+    /// grid and at infinity. For every number `x`, the sum of the masses above `x` is at least the
+    /// probability that the rounded `weight * Z` is above `x`. Each mass is enlarged by more than
+    /// its error. Mass of values above the grid is moved to infinity. Mass of values below the grid
+    /// is moved up to the lowest point of the grid.
     ///
     /// [`Rounding::Exact`] requires that the weight of integer noise is a multiple of the step. If
     /// the scale of integer noise is large, real noise replaces the integer noise. For each noise
@@ -79,7 +80,7 @@ impl Placed {
     ///   `P[Z >= 1 - m] >= P[R >= 1 - m]`. For `j >= 1`, `sum_(k >= j) w(k)` is at least the
     ///   integral of `w` from `j` to infinity, because `w` decreases. By Poisson's summation, the
     ///   sum of all weights is `scale sqrt(2 pi)` times a factor. This factor is at most
-    ///   `1 + 3 exp(-2 (pi scale)^2)`, and causes the relative error.
+    ///   `1 + 3 exp(-2 (pi scale)^2)`. It is the only cause of the relative error.
     ///
     /// If the noise is cut off, negative values are replaced by 0.
     pub(super) fn on_grid(&self, step: f64, log: f64, rounding: Rounding) -> DiscreteLoss {
@@ -150,7 +151,8 @@ impl Placed {
             let weight = |k: i64| exp(-(k as f64 * ratio) * (k as f64 * ratio) / 2.0);
             let weights: Vec<f64> = (0..=last).map(weight).collect();
             let total = weights[0] + 2.0 * sum(&weights[1..]);
-            // Use `P[Z >= m] <= P[scale N >= m - 1]` for a standard normal `N`.
+            // The noise `Z` is beyond the grid if it is at least `m = last + 1`. Use
+            // `P[Z >= m] <= P[scale N >= m - 1]` for a standard normal `N`.
             (weights.iter().map(|w| w / total).collect(), tail(last as f64 * ratio))
         };
         let place = |k: i64| -> i64 {

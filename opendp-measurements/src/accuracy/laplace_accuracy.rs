@@ -21,9 +21,9 @@ pub(crate) fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result
 /// Return an upper bound on the error of a released float. The bound is
 /// `scale ln(1 / alpha) + 2^k / 2`, rounded up.
 ///
-/// A standard Laplace variable `L` has `P[scale |L| >= t] = exp(-t / scale)`. The release is
-/// rounded to the nearest point of the lattice, which is at most half a step away. `alpha` must be
-/// in `(0, 1]`.
+/// A standard Laplace variable `L` has `P[scale |L| >= t] = exp(-t / scale)`. At
+/// `t = scale ln(1 / alpha)`, this probability is `alpha`. The release is rounded to the nearest
+/// point of the lattice, which is at most half a step away. `alpha` must be in `(0, 1]`.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
@@ -41,7 +41,7 @@ pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f6
 }
 
 /// Return an upper bound on the error of a released integer. Up to rounding, the bound is the least
-/// integer `a >= 0` with `P[|Z| > a] <= alpha`.
+/// integer `a >= 0` with `P[|Z| > a] <= alpha`. Here `Z` is discrete Laplace noise of this scale.
 ///
 /// Let `q = exp(-1 / scale)`. For every integer `m >= 1`, `P[|Z| >= m] = 2 q^m / (1 + q)`. At
 /// `m = a + 1`, this probability is at most `alpha` if and only if

@@ -64,12 +64,13 @@ impl Noise {
     /// must be within the bounds.
     ///
     /// With this replacement, the error of the release is between 0 and the noise. For one release,
-    /// the quantiles of the error are at most the quantiles of the noise. In a sum, all errors can
-    /// have the same sign. For example, if all true numbers are at the lower bound, no error is
-    /// negative. In this example, the means of the errors do not cancel, but add up. A sum of
-    /// errors is at most the sum of the positive parts of the noises. By symmetry, the distribution
-    /// of the sum of positive parts also bounds the negative of the sum of errors. Both bounds hold
-    /// for all true numbers.
+    /// the magnitude of the error is at most the magnitude of the noise, so its quantiles are also
+    /// at most as large. In a sum, all errors can have the same sign. For example, if all true
+    /// numbers are at the lower bound, no error is negative. In this example, the means of the
+    /// errors do not cancel, but add up. A sum of errors is at most the sum of the positive parts
+    /// of the noises. The negative of the sum of errors is at most the sum of the negative parts.
+    /// By symmetry, the sum of the negative parts has the same distribution as the sum of the
+    /// positive parts. Both bounds hold for all true numbers.
     #[must_use]
     pub fn cut_off(mut self) -> Self {
         self.cut = true;

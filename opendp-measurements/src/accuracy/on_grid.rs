@@ -74,8 +74,8 @@ impl OnGrid {
         }
         Ok(Some(OnGrid { placed, unit, exact: false }))
     }
-    /// Return the number that must be added to the bound on the sum, in units of the grid. Some
-    /// integer noises are bounded by real noises plus 1 (see `is_bounded_by_reals`). The result is
+    /// Some integer noises are bounded by real noises plus 1 (see `is_bounded_by_reals`). So the
+    /// caller must add a number to the bound on the sum. Return this number, in units of the grid:
     /// the sum of the weights of these integer noises, rounded up.
     pub(super) fn shift(&self) -> Result<f64> {
         self.placed.iter().filter(|(placed, _)| placed.is_bounded_by_reals()).try_fold(
@@ -114,9 +114,9 @@ impl OnGrid {
         })
         .sum()
     }
-    /// Find the parameter at which Chernoff's bound on the quantile of the sum is smallest. Return
-    /// this parameter and this bound. The two numbers are approximate, and are computed for
-    /// continuous noise.
+    /// Find the tilt `t` at which Chernoff's bound on the quantile of the sum `S` is smallest. The
+    /// bound is `(ln(2 / alpha) + ln E[e^(t S)]) / t`. Return this tilt and its bound. The two
+    /// numbers are approximate, and are computed for continuous noise.
     pub(super) fn chernoff(&self, alpha: f64) -> (f64, f64) {
         let scales: Vec<_> = self
             .placed

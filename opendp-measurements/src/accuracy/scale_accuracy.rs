@@ -51,10 +51,11 @@ pub fn accuracy_to_laplacian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
 
 /// Find an accuracy of discrete Laplace noise: `scale ln(2 / (alpha (1 + exp(-1 / scale))))`.
 ///
-/// Let `q = exp(-1 / scale)`. For every integer `m >= 1`, `P[|Z| >= m] = 2 q^m / (1 + q)`. The
-/// accuracy is the real number `a` for which the right side at `m = a` equals `alpha`. If `a` is
-/// not an integer, the actual `P[|Z| >= a]` is the right side at the next larger integer. This
-/// probability is smaller than `alpha`. At scale 0, the accuracy is the limit 0.
+/// Let `q = exp(-1 / scale)`. For every integer `m >= 1`, the noise `Z` has
+/// `P[|Z| >= m] = 2 q^m / (1 + q)`. The accuracy is the real number `a` with
+/// `2 q^a / (1 + q) = alpha`. If `a` is not an integer, `P[|Z| >= a]` is `2 q^m / (1 + q)` at the
+/// next larger integer `m`. This probability is smaller than `alpha`. At scale 0, the accuracy is
+/// the limit 0.
 ///
 /// # Errors
 /// `InvalidDistance` when the scale is negative or not finite, or `alpha` is not in `(0, 1]`;
@@ -95,9 +96,9 @@ pub fn discrete_laplacian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f6
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub fn accuracy_to_discrete_laplacian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
-    // At every scale, the accuracy of discrete noise is at least the accuracy of continuous noise,
-    // because 1 + q <= 2. So the scale of continuous noise with the given accuracy is an upper
-    // bound on the result.
+    // At every scale, the accuracy of discrete Laplace noise is at least the accuracy of continuous
+    // Laplace noise, `-scale ln(alpha)`, because 1 + q <= 2. So the scale of continuous noise with
+    // the given accuracy is an upper bound on the result.
     let upper = accuracy_to_laplacian_scale(accuracy, alpha)?;
     largest(upper, |scale| Ok(discrete_laplacian_scale_to_accuracy(scale, alpha)? <= accuracy))
 }

@@ -48,11 +48,12 @@ impl Term {
 /// rounding. In the first case, all noises are integers, their scales are small, and their weights
 /// have a small common denominator. In the second case, all noises are Gaussian noise on real
 /// numbers. For other terms, the result can exceed the least `t`. The excess is about 0.03 % for up
-/// to thirty terms, and 0.1 % for a thousand terms. The excess is about 0.4 % for ten thousand
-/// terms, and 3 % for a million terms. For noise that is [cut off](Noise::cut_off), the result is
-/// the one-sided bound at `alpha / 2` for the positive parts. This result is valid for all true
-/// numbers, even if all true numbers are at the lower bounds, or all at the upper bounds. In all
-/// cases, the result is at most the weighted sum of the quantiles of the `n` noises at `alpha / n`.
+/// to thirty noises, and 0.1 % for a thousand noises. The excess is about 0.4 % for ten thousand
+/// noises, and 3 % for a million noises. For noise that is [cut off](Noise::cut_off), let `S` be
+/// the sum of the positive parts. The result is then a `t` with `P[S > t] <= alpha / 2`. This
+/// result is valid for all true numbers, even if all true numbers are at the lower bounds, or all
+/// at the upper bounds. In all cases, the result is at most the weighted sum of the quantiles of
+/// the `n` noises at `alpha / n`.
 ///
 /// # Errors
 /// `InvalidDistance` when `alpha` is not in `(0, 1]`, or is too small for the number of terms;
@@ -166,7 +167,8 @@ fn share(noises: &[Term], alpha: f64) -> Result<f64> {
 /// with its weight `w`.
 ///
 /// The result is close to the least such `t`. The noises are independent. So the probability that
-/// all `|w Z|` are at most `t` is the product of the probabilities for the single noises.
+/// all `|w Z|` are at most `t` is the product, over the noises, of the probability that `|w Z|` is
+/// at most `t`.
 ///
 /// # Errors
 /// The errors of [`sum_of`].

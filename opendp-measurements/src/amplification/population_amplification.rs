@@ -154,9 +154,9 @@ impl AmplifiableMeasure for MaxDivergence {
         }
         let loss = || {
             let with = share.inf_mul(added.inf_exp_m1()?)?.inf_ln_1p()?;
-            // In the worst case, one of the two records of a replacement multiplies the likelihood
-            // of an outcome by `e^added`. The other record multiplies this likelihood by
-            // `e^(added - replaced)`.
+            // A replacement adds one of two records to the same sample. In the worst case, one of
+            // these records multiplies the likelihood of an outcome by `e^added`. The other record
+            // multiplies this likelihood by `e^(added - replaced)`.
             let less = -added.neg_inf_sub(replaced)?.neg_inf_exp_m1()?;
             with.inf_sub((-share.inf_mul(less)?).neg_inf_ln_1p()?)
         };
@@ -291,8 +291,8 @@ where
 /// any two of `A`, `B` and `C` is at most the loss at `d_in`. Advanced joint convexity then gives
 /// the claim (Balle, Barthe, Gaboardi 2018). For `k = 1`, the claim is the bound of this article
 /// for samples without replacement. The bound grows with the weight `p`, so `q` can replace `p`.
-/// The other bound, `k` times the pure loss at one replaced record, is group privacy for
-/// populations.
+/// The bound without a delta, `k` times the amplified loss at one replaced record, is group privacy
+/// for populations.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the members of the domain do not consist of a fixed number of records

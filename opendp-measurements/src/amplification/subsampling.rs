@@ -18,9 +18,9 @@ use crate::samplers::BernoulliLanes;
 ///
 /// An implementation makes two claims for two data sets at distance `d`. First, the total number of
 /// records that are in only one of the data sets is at most `changed(d)`. All other records are
-/// shared. Second, take a subset of each data set. Let both subsets contain the same shared
-/// records. Each subset can also contain any records of its data set that are not shared. Then the
-/// two subsets are at most `d` apart.
+/// shared. Second, two subsets, one of each data set, are at most `d` apart if both contain the
+/// same shared records. Each subset can also contain any records of its data set that are not
+/// shared.
 pub trait AddRemoveMetric: PopulationMetric {
     /// Return an upper bound on the number of records that are in only one of two data sets at
     /// distance `d_in`.
@@ -139,11 +139,11 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// both. So there are `k` random choices instead of `2 k`. If one record is replaced, the data of
 /// `B` and of `C` differ by this record, and each has one record more than the data of `A`.
 /// [`profile_of_replaced_sample`](crate::accounting::profile_of_replaced_sample) gives the profile.
-/// A theorem in the documentation of this function also gives the loss as a single pair of epsilon
-/// and delta. As in the theorem, let `c = (alpha - 1)(1 - rate)`. Use the theorem at the order
-/// `alpha` for which `c e^-a + alpha rate e^-r = rate`, and split `rate` into these two terms. This
-/// `alpha` is `e` to the power of the epsilon that the map states. For this `alpha` and this split,
-/// the first order of the theorem is `e^a`, and the second order is `e^r`.
+/// The theorem in its documentation also gives the loss as a single pair of epsilon and delta. Let
+/// `c = (alpha - 1)(1 - rate)`. Use the theorem at the order `alpha` for which
+/// `c e^-a + alpha rate e^-r = rate`, and split `rate` into these two terms. This `alpha` is `e` to
+/// the power of the epsilon that the map states. The two orders in the theorem are then
+/// `c / (c e^-a) = e^a` and `alpha rate / (alpha rate e^-r) = e^r`.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the rate is 0, negative, above 1 or NaN

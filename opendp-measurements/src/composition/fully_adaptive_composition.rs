@@ -35,12 +35,13 @@ use crate::composition::interactive::register_interactive;
 ///
 /// # Proof
 /// Let the questions be `M_1, M_2, ...`. Each question is chosen after the answers to the earlier
-/// questions. Let `L_t` be the session's sum of the bounds `map_i(d_in)`, `i <= t`. `L_t` is never
-/// less than the exact sum (see [`Ledger`](opendp_core::Ledger)). An odometer makes one claim for
-/// each loss `b`: if the analyst stops before `L_t` exceeds `b`, the total loss is at most `b`. A
-/// privacy filter with the budget `b` makes the same claim. The proof is at
-/// [`make_privacy_filter`](crate::make_privacy_filter). The claim holds for all `b` at the same
-/// time, because the odometer's bound `L_t` depends only on the questions.
+/// questions. Let `map_i` be the map of `M_i`. Let `L_t` be the session's sum of the bounds
+/// `map_i(d_in)` for all `i <= t`. `L_t` is never less than the exact sum (see
+/// [`Ledger`](opendp_core::Ledger)). An odometer makes one claim for each loss `b`: if the analyst
+/// stops before `L_t` exceeds `b`, the total loss is at most `b`. A privacy filter with the budget
+/// `b` makes the same claim. The proof is at [`make_privacy_filter`](crate::make_privacy_filter).
+/// The claim holds for all `b` at the same time, because the odometer's bound `L_t` depends only on
+/// the questions.
 ///
 /// # Errors
 /// * `MakeMeasurement` when no odometer is known for the measure

@@ -42,9 +42,10 @@ pub use parts::Parts;
 /// list also contains a release for each part without rows.
 ///
 /// # Map
-/// Let `k` be the number of parts. For `d_in = 1`, the loss is the largest of the losses
-/// `map_i(1)`. In general, split `d_in` into `d_1 + ... + d_k`, and compose the losses `map_i(d_i)`
-/// of the parts with `d_i > 0`. The loss is the largest such composition over all splits.
+/// Let `k` be the number of parts, and `map_i` the map of the measurement for part `i`. For
+/// `d_in = 1`, the loss is the largest of the losses `map_i(1)`. In general, split `d_in` into
+/// `d_1 + ... + d_k`, and compose the losses `map_i(d_i)` of the parts with `d_i > 0`. The loss is
+/// the largest such composition over all splits.
 ///
 /// The search for the largest composition takes about `k d_in^2 / 2` compositions. If the
 /// measurements are copies of one measurement and `d_in <= k`, the search takes about `d_in^2 / 2`
@@ -62,20 +63,21 @@ pub use parts::Parts;
 /// copies.
 ///
 /// # Proof
-/// Let `x`, `y` be `d_in`-close, and let `x_i`, `y_i` be their parts. Under the symmetric distance,
-/// `d(x, y) = sum over rows v of |#(v in x) - #(v in y)|`. Each `v` belongs to at most one part, so
-/// `sum_i d(x_i, y_i) <= d(x, y)`. Under the insert-delete distance, take the edits that turn `x`
-/// into `y`. The edits of rows of part `i` turn `x_i` into `y_i`, and each edit changes one row. In
-/// both cases, the distances `d_i = d(x_i, y_i)` add up to at most `d_in`. A part with `d_i = 0`
-/// has the same multiset (or sequence) of rows in `x` and in `y`. The loss of this part is
-/// `map_i(0) = 0`. The constructor checks this loss. The check is needed for releases that depend
-/// on the order of rows. Under the symmetric distance, such releases have a loss in every part,
-/// even in parts with `d_i = 0`. At most `min(k, d_in)` parts have `d_i > 0`. The loss of the
-/// release of each such part is at most `map_i(d_i)`. The releases draw independent randomness. So
-/// their total loss is at most the composition of these losses in the measure. For each part, the
-/// code uses the largest of `map_i(1), ..., map_i(d_i)`. So the bound also covers splits whose sum
-/// is below `d_in`. (McSherry 2009, on parallel composition, for pure differential privacy and
-/// `d_in = 1`.)
+/// Let `x`, `y` be `d_in`-close, and let `x_i`, `y_i` be their parts. Let `d(x, y)` be the distance
+/// of `x` and `y`. Under the symmetric distance, `d(x, y)` is the sum of `|#(v in x) - #(v in y)|`
+/// over all rows `v`. Here `#(v in x)` is the number of rows of `x` that equal `v`. Each `v`
+/// belongs to at most one part, so `sum_i d(x_i, y_i) <= d(x, y)`. Under the insert-delete
+/// distance, take the edits that turn `x` into `y`. The edits of rows of part `i` turn `x_i` into
+/// `y_i`, and each edit changes one row. In both cases, the distances `d_i = d(x_i, y_i)` add up to
+/// at most `d_in`. A part with `d_i = 0` has the same multiset (or sequence) of rows in `x` and in
+/// `y`. The loss of this part is `map_i(0) = 0`. The constructor checks this loss. The check is
+/// needed for releases that depend on the order of rows. Under the symmetric distance, such
+/// releases have a loss in every part, even in parts with `d_i = 0`. At most `min(k, d_in)` parts
+/// have `d_i > 0`. The loss of the release of each such part is at most `map_i(d_i)`. The releases
+/// draw independent randomness. So their total loss is at most the composition of these losses in
+/// the measure. For each part, the code uses the largest of `map_i(1), ..., map_i(d_i)`. So the
+/// bound also covers splits whose sum is below `d_in`. (McSherry 2009, on parallel composition, for
+/// pure differential privacy and `d_in = 1`.)
 ///
 /// The maximum over splits is computed part by part. For the first `i` parts and `d` changed rows,
 /// the worst loss is a maximum over `j`. Here `j` is the number of changed rows in part `i`. For

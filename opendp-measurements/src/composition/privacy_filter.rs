@@ -46,9 +46,9 @@ use crate::composition::interactive::register_interactive;
 /// distance gives an error.
 ///
 /// # Proof
-/// Let `b_1, b_2, ...` be the exact bounds `map_i(d_in)` of the answered questions. These bounds
-/// are functions of the questions. The charge for question `i` is at least `b_i` in each part. The
-/// sum of the charges never exceeds the budget `B` ([`Ledger`](opendp_core::Ledger)). So
+/// Let `b_i = map_i(d_in)` be the exact bound on the loss of the answered question `i`. These
+/// bounds are functions of the questions. The charge for question `i` is at least `b_i` in each
+/// part. The sum of the charges never exceeds the budget `B` ([`Ledger`](opendp_core::Ledger)). So
 /// `sum_i b_i <= B` for every transcript. Charges are made one at a time, and each charge is made
 /// before the answer to its question is drawn. So this bound also holds if threads interleave in
 /// any way, or if an answer fails.
@@ -61,8 +61,8 @@ use crate::composition::interactive::register_interactive;
 ///
 /// *Approximate.* See Rogers, Roth, Ullman and Vadhan (2016), for sums of epsilon and of delta.
 /// *Renyi divergence of order alpha.* See Feldman and Zrnic (2021). Zero-concentrated divergence is
-/// a special case, because the loss at every order is `alpha rho`. *Zero-concentrated divergence
-/// with a delta.* See Whitehouse, Ramdas, Rogers and Wu (2023).
+/// a special case, because a loss `rho` is the loss `alpha rho` at every order `alpha`.
+/// *Zero-concentrated divergence with a delta.* See Whitehouse, Ramdas, Rogers and Wu (2023).
 ///
 /// *Interactive questions.* A question can open a conversation (an interactive release). When the
 /// conversation begins, the whole bound that the question's map states is charged. For (epsilon,

@@ -33,11 +33,11 @@ impl FixedMeasure for Approximate<MaxDivergence> {}
 ///
 /// # Proof
 /// Take any pair of distributions that is `(epsilon, delta)`-close in both directions. Consider a
-/// mechanism with four outcomes. With probability delta, the outcome reveals everything. Otherwise,
-/// the outcome is a randomized response with the loss epsilon. A randomized function of the outcome
-/// has this pair of distributions (Kairouz, Oh, Viswanath 2015, the dominating mechanism of their
-/// composition theorem). The profile above is the profile of this mechanism. A function of an
-/// outcome cannot increase the profile.
+/// mechanism with four outcomes on two data sets. With probability delta, the outcome reveals which
+/// of the two data sets is used. Otherwise, the outcome is a randomized response with the loss
+/// epsilon. A randomized function of the outcome has this pair of distributions (Kairouz, Oh,
+/// Viswanath 2015, the dominating mechanism of their composition theorem). The profile above is the
+/// profile of this mechanism. A function of an outcome cannot increase the profile.
 ///
 /// # Errors
 /// From the map: the errors of the measurement's map.

@@ -26,13 +26,13 @@ use crate::accounting::concentrated_rho_of_pure;
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. The releases on `x` and `y` are `epsilon`-close in max-divergence,
-/// in both directions. So one randomized function can compute both releases from one bit. For each
-/// of `x` and `y`, this bit is the answer of a randomized response. The answer is truthful with
-/// probability `e^epsilon / (1 + e^epsilon)` (Kairouz, Oh, Viswanath 2015, on the dominating
-/// mechanism). Renyi divergence does not grow under such a function. The divergence of randomized
-/// response is at most `a epsilon tanh(epsilon / 2)` at each order `a`: see
-/// [`concentrated_rho_of_pure`]. If the release is interactive, this bound holds for the transcript
-/// of its conversation with every analyst.
+/// in both directions. So one randomized function can compute both releases from one bit. This bit
+/// is the answer of a randomized response to the question whether the data set is `x` or `y`. The
+/// answer is truthful with probability `e^epsilon / (1 + e^epsilon)` (Kairouz, Oh, Viswanath 2015,
+/// on the dominating mechanism). Renyi divergence does not grow under such a function. The
+/// divergence of randomized response is at most `a epsilon tanh(epsilon / 2)` at each order `a`:
+/// see [`concentrated_rho_of_pure`]. If the release is interactive, this bound holds for the
+/// transcript of its conversation with every analyst.
 ///
 /// # Errors
 /// From the map: the errors of the measurement's map.

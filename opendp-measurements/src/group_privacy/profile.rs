@@ -162,7 +162,8 @@ impl Table {
         })
     }
     /// Return the sum over `i` of `e^(epsilon_1 + ... + epsilon_(i - 1)) delta(epsilon_i)`, rounded
-    /// up.
+    /// up. `epsilon_i` is the epsilon that the way gives to step `i`, and `delta` is the profile of
+    /// a step.
     fn add_up(&self, way: &Way, epsilon: f64, profile: &PrivacyProfile) -> Result<f64> {
         let (mut total, mut ratio, mut spent) = (0.0_f64, 1.0_f64, 0.0_f64);
         for point in way.iter().filter_map(|place| self.points.get(*place)) {

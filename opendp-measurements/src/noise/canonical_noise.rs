@@ -45,12 +45,14 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// `s d_in` with `0 <= s <= 1`. After a division by `d_in`, it is enough to compare `N` and
 /// `N + s`. `N` is symmetric, so the bound is the same if the two members are exchanged.
 ///
-/// Let `g` be the density of `N`. The letters `b`, `c`, `D`, `k`, `t` and `theta` have the same
-/// meaning as in [`CanonicalNoise`]. Where `|y| < t`, `g(y)` is `D e^(-epsilon m)`. Here `m` is the
-/// integer nearest to `|y|`. Elsewhere, `g` is 0. Suppose that `|y| < t` and `|y - s| < t`. Then
-/// `|y|` and `|y - s|` round to integers that differ by at most 1, so `g(y) <= e^epsilon g(y - s)`.
-/// Otherwise, `g(y) > 0` only if `|y| < t` and `y - s <= -t`. These `y` satisfy `-t < y <= s - t`.
-/// So for each event `S`, `P[N in S] - e^epsilon P[N + s in S] <= P[N <= s - t] <= P[N <= 1 - t]`.
+/// Let `g` be the density of `N`. As in [`CanonicalNoise`], let `b = e^-epsilon`,
+/// `c = (1 - delta) b / (1 + b)`, `D = 1 - 2c` and `t = k - 1/2 + theta`, with an integer `k` and a
+/// `theta` from 0 to 1. At delta 0, `t` is infinite. Where `|y| < t`, `g(y)` is `D b^m`. Here `m`
+/// is the integer nearest to `|y|`. Elsewhere, `g` is 0. Suppose that `|y| < t` and `|y - s| < t`.
+/// Then `|y|` and `|y - s|` round to integers that differ by at most 1, so
+/// `g(y) <= e^epsilon g(y - s)`. Otherwise, `g(y) > 0` only if `|y| < t` and `y - s <= -t`. These
+/// `y` satisfy `-t < y <= s - t`. So for each event `S`,
+/// `P[N in S] - e^epsilon P[N + s in S] <= P[N <= s - t] <= P[N <= 1 - t]`.
 ///
 /// *The outermost interval.* This paragraph shows that the outermost interval of length 1, from
 /// `-t` to `1 - t`, has probability delta. Here, step `j` is the interval of the numbers that round
@@ -64,8 +66,8 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// `D b^(k-1) - c_(k-1) / b + c_(k-1)`. Now
 /// `c_(k-1) / b = c_(k-2) - delta = D b^(k-1) + c_(k-1) - delta`. So the sum is delta. If `k = 1`,
 /// the sum equals `D - c / b + c = (1 - c) - c / b`. Because `c (1 + 1 / b) = 1 - delta`, this sum
-/// is also delta. If the noise is not bounded, then `P[N <= 1 - t]` in the first part of the proof
-/// is 0, and delta is 0.
+/// is also delta. If `t` is infinite, then `P[N <= 1 - t]` in the first part of the proof is 0, and
+/// delta is 0.
 ///
 /// *`d_in` 0.* The release is the number itself, so equal data give equal releases.
 ///
@@ -166,8 +168,9 @@ mod tests {
     #[test]
     fn releases_at_the_largest_distance_obey_the_guarantee_and_no_smaller_one() {
         // The proof of `make_canonical_noise` bounds the delta of each event by `P[N <= s - t]`.
-        // The event that the noise is at most `s - t` reaches this bound. So it is enough to test
-        // half lines.
+        // Here the noise `N` is between `-t` and `t`, and the two data differ by `s d_in`. The
+        // event that the noise is at most `s - t` reaches this bound. So it is enough to test half
+        // lines.
         let (epsilon, delta) = (0.7_f64, 0.05);
         let release = make_canonical_noise(space(), 3.0, (epsilon, delta)).unwrap();
         let draws = 50_000;

@@ -12,10 +12,11 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 ///
 /// On floats, [`make_gaussian`](crate::make_gaussian) makes the same measurement. On integers,
 /// `make_gaussian` adds noise of the *discrete* Gaussian distribution. Both kinds of noise have the
-/// same loss in zero-concentrated privacy, but the discrete noise has a larger delta at some
-/// epsilons. For normal noise, the loss of all numbers of a release together equals the loss of one
-/// normal number that is shifted by `d_in`. A composition of such releases also has the loss of one
-/// shifted normal number. So the loss of a composition is also known exactly.
+/// same loss in zero-concentrated privacy, but at some epsilons the discrete noise has a larger
+/// delta than the normal noise. For normal noise, the loss of all numbers of a release together
+/// equals the loss of one normal number that is shifted by `d_in`. A composition of such releases
+/// also has the loss of one shifted normal number. So the loss of a composition is also known
+/// exactly.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L2 distance
@@ -40,23 +41,24 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 ///
 /// # Proof
 /// Let `s` be the scale, and `x`, `y` the numbers of two members, with
-/// `sum_i (x_i - y_i)^2 <= d_in^2`. A rotation does not change the law of `N`. After a suitable
-/// rotation, `x` and `y` differ in only one coordinate. So the real vectors `x + s N` and `y + s N`
-/// are `mu`-GDP (Dong, Roth, Su 2022, on the Gaussian mechanism). The release of a member is a
-/// function of the real vector of this member. A function of the vector does not improve any test
-/// (Dong, Roth, Su 2022, on post-processing). For floats, the proof of
-/// [`make_gaussian`](crate::make_gaussian) gives this function. For integers, [`rounded_gaussian`]
-/// draws `r = floor(s N + 1/2)` exactly. `x_i` is an integer, so `x_i + r` is
-/// `floor(x_i + s N + 1/2)`. Saturation is a function that is applied to `x_i + r`, so saturation
-/// also does not improve any test. The Renyi divergence of the releases is at most the divergence
-/// of the real vectors (Bun, Steinke 2016, Proposition 1.6 and Lemma 2.2).
+/// `sum_i (x_i - y_i)^2 <= d_in^2`. Let `N` be a vector of independent standard normal variables
+/// `N_i`. A rotation does not change the law of `N`. After a suitable rotation, `x` and `y` differ
+/// in only one coordinate. So the real vectors `x + s N` and `y + s N` are `mu`-GDP (Dong, Roth, Su
+/// 2022, on the Gaussian mechanism). The release of a member is a function of the real vector of
+/// this member. A function of the vector does not improve any test (Dong, Roth, Su 2022, on
+/// post-processing). For floats, the proof of [`make_gaussian`](crate::make_gaussian) gives this
+/// function. For integers, [`rounded_gaussian`] draws `r = floor(s N_i + 1/2)` exactly. `x_i` is an
+/// integer, so `x_i + r` is `floor(x_i + s N_i + 1/2)`. Saturation is a function that is applied to
+/// `x_i + r`, so saturation also does not improve any test. The Renyi divergence of the releases is
+/// at most the divergence of the real vectors (Bun, Steinke 2016, Proposition 1.6 and Lemma 2.2).
 ///
 /// [`rounded_gaussian`]: crate::samplers::rounded_gaussian
 ///
 /// # Accuracy
 /// With probability at least `1 - alpha`, the error of a release is at most `scale t + 2^k / 2`.
-/// Here, `t` is slightly above the least value with `P[|N| > t] <= alpha`. For integers, `k` is 0.
-/// For floats, this bound does not include the error of the last step, which rounds to a float.
+/// Here, `t` is slightly above the least value with `P[|N| > t] <= alpha` for a standard normal
+/// variable `N`. For integers, `k` is 0. For floats, this bound does not include the error of the
+/// last step, which rounds to a float.
 ///
 /// # Errors
 /// The errors of [`make_gaussian`](crate::make_gaussian).

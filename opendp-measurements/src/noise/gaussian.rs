@@ -57,7 +57,8 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 ///
 /// *Integers.* Let `W(c) = sum_r exp(-(r - c)^2 / (2 s^2))` over all integers `r`. `x_i` is an
 /// integer, so `W(x_i) = W(0)`. Without saturation, the release of number `i` is `r` with
-/// probability `exp(-(r - x_i)^2 / (2 s^2)) / W(0)`. For every `r`, with `c = a x_i + (1 - a) y_i`,
+/// probability `exp(-(r - x_i)^2 / (2 s^2)) / W(0)`. Let `P[r]` be this probability, and `Q[r]` the
+/// probability with `y_i` in place of `x_i`. For every `r`, with `c = a x_i + (1 - a) y_i`,
 ///
 /// `a (r - x_i)^2 + (1 - a) (r - y_i)^2 = (r - c)^2 - a (a - 1) (x_i - y_i)^2`.
 ///
@@ -72,17 +73,17 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// with exactly these probabilities, for the exact rational value of `scale`. For small scales, an
 /// [`IntegerTable`] draws from the same distribution. [`add_noise`] saturates the exact sum.
 ///
-/// *Floats.* The replacement of infinities does not increase any distance between members. If the
-/// real vector `x + s N` were released, the loss would be at most `d_in^2 / (2 s^2)` (Bun, Steinke
-/// 2016, Proposition 1.6). The computation is the same as for integers, with densities in place of
-/// probabilities. The integral in place of `W(c)` does not depend on `c`. The actual release is a
-/// function of the real vector `x + s N`. First, [`gaussian`] returns the lattice point nearest to
-/// the *exact* real sum. [`gaussian`] rounds only after the addition, and uses as many digits of
-/// `N` as the rounding needs. Then the result is converted to the nearest float. Both steps depend
-/// only on the sum, so again the divergence does not grow, for every `k`. The data are never
-/// rounded before the noise is added, so no rounding increases the distance `d_in`. Each release is
-/// a point of a fixed lattice, so the bits of a release reveal only this point (compare Mironov
-/// 2012).
+/// *Floats.* The replacement of infinities does not increase any distance between members. Let `N`
+/// be a vector of independent standard normal variables. If the real vector `x + s N` were
+/// released, the loss would be at most `d_in^2 / (2 s^2)` (Bun, Steinke 2016, Proposition 1.6). The
+/// computation is the same as for integers, with densities in place of probabilities. The integral
+/// in place of `W(c)` does not depend on `c`. The actual release is a function of the real vector
+/// `x + s N`. First, [`gaussian`] returns the lattice point nearest to the *exact* real sum.
+/// [`gaussian`] rounds only after the addition, and uses as many digits of `N` as the rounding
+/// needs. Then the result is converted to the nearest float. Both steps depend only on the sum, so
+/// again the divergence does not grow, for every `k`. The data are never rounded before the noise
+/// is added, so no rounding increases the distance `d_in`. Each release is a point of a fixed
+/// lattice, so the bits of a release reveal only this point (compare Mironov 2012).
 ///
 /// *Scale 0.* The release is a function of the data, so equal data give equal releases.
 ///
@@ -97,10 +98,11 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// # Accuracy
 /// With probability at least `1 - alpha`, the error of a release is at most the following bound.
 /// For floats, the bound is `scale t + 2^k / 2`, where `t` is slightly above the least value with
-/// `P[|N| > t] <= alpha`. This bound does not include the error of the last step, which rounds to a
-/// float. For integers, the bound is the least integer `a` for which `P[|Z| > a] <= alpha` is
-/// certain. The accuracy of a vector is a list with one bound for each number. If the length of a
-/// vector is unknown or very large, the list contains this bound only once.
+/// `P[|N| > t] <= alpha` for a standard normal variable `N`. This bound does not include the error
+/// of the last step, which rounds to a float. For integers, the bound is the least integer `a` for
+/// which `P[|Z| > a] <= alpha` is certain. The accuracy of a vector is a list with one bound for
+/// each number. If the length of a vector is unknown or very large, the list contains this bound
+/// only once.
 ///
 /// # Errors
 /// * `MakeMeasurement` when `k` is given for integers and is not 0

@@ -57,16 +57,17 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 /// rational value of `scale`. For small scales, an [`IntegerTable`] draws from the same
 /// distribution. [`add_noise`] saturates the exact sum.
 ///
-/// *Floats.* The replacement of infinities does not increase any distance between members. If the
-/// real vector `x + scale L` were released, the loss would be at most `d_in / scale`. The proof is
-/// the same as for integers, with densities in place of probabilities (Dwork, Roth 2014, Theorem
-/// 3.6). The actual release is a function of this vector. First, [`laplace`] returns the lattice
-/// point nearest to the *exact* real sum. [`laplace`] rounds only after the addition, and uses as
-/// many digits of `L` as the rounding needs. Then the result is converted to the nearest float.
-/// Both steps depend only on the sum. So again the loss does not grow, for every `k` (Dwork, Roth
-/// 2014, Proposition 2.1). The data are never rounded before the noise is added, so no rounding
-/// increases the distance `d_in`. Each release is a point of a fixed lattice, so the bits of a
-/// release reveal only this point (compare Mironov 2012).
+/// *Floats.* The replacement of infinities does not increase any distance between members. Let `L`
+/// be a vector of independent Laplace variables of scale 1. If the real vector `x + scale L` were
+/// released, the loss would be at most `d_in / scale`. The proof is the same as for integers, with
+/// densities in place of probabilities (Dwork, Roth 2014, Theorem 3.6). The actual release is a
+/// function of this vector. First, [`laplace`] returns the lattice point nearest to the *exact*
+/// real sum. [`laplace`] rounds only after the addition, and uses as many digits of `L` as the
+/// rounding needs. Then the result is converted to the nearest float. Both steps depend only on the
+/// sum. So again the loss does not grow, for every `k` (Dwork, Roth 2014, Proposition 2.1). The
+/// data are never rounded before the noise is added, so no rounding increases the distance `d_in`.
+/// Each release is a point of a fixed lattice, so the bits of a release reveal only this point
+/// (compare Mironov 2012).
 ///
 /// *Scale 0.* The release is a function of the data, so equal data give equal releases.
 ///

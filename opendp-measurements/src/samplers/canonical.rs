@@ -206,7 +206,8 @@ impl CanonicalNoise {
             place.refine(source)?;
         }
     }
-    /// Enclose `theta` in units of `2^-bits`. The enclosure is at most 4 units wide.
+    /// Enclose `theta` (see [`CanonicalNoise`]) in units of `2^-bits`. The enclosure is at most 4
+    /// units wide.
     fn last_part(&self, end: &End, bits: usize) -> Enclosure {
         let (epsilon, delta) = (&self.epsilon, &end.delta);
         let full = IBig::from(&end.step - UBig::ONE);
@@ -236,14 +237,14 @@ impl CanonicalNoise {
     }
 }
 
-/// Find `j`, the number of whole steps on each side of the middle step.
+/// Find `j` of [`CanonicalNoise`], the number of whole steps on each side of the middle step.
 fn last_full_step(epsilon: &Positive, delta: &Positive) -> UBig {
     let mut w = 128 + delta.places() + epsilon.places();
     loop {
         let unit = IBig::ONE << w;
         let (b, d) = (decay(epsilon, &IBig::ONE, w), delta.units(w));
-        // Compute a lower and an upper bound on A = b + (1 - delta) b / (delta odds), where odds =
-        // (1 + b) / (1 - b).
+        // Compute a lower and an upper bound on A = b + (1 - delta) b / (delta odds), where b =
+        // e^-epsilon and odds = (1 + b) / (1 - b).
         let odds = odds(&b, &unit);
         let gain = (&unit - &d) << (2 * w);
         let hi = &b.1 + ceiling(&gain * &b.1, &((&d * odds.0) << w));

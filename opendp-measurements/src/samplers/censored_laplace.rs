@@ -207,14 +207,14 @@ enum Face {
     Nonzero,
     /// The coin shows a digit of the magnitude minus 1. The coin has the probability `r / (1 + r)`.
     Digit,
-    /// The coin shows whether the magnitude minus 1 is at least `2^n`. The probability is `r`.
+    /// The coin shows whether the magnitude minus 1 is at least `2^power`. The probability is `r`.
     Beyond,
 }
 impl Probability {
     /// Return a lower and an upper bound of the probability, in units of `2^-bits`.
     ///
     /// All three probabilities increase with `r`, and `r` decreases as its exponent
-    /// `2^power / scale` increases. The bounds of the exponent are integers in a finer unit.
+    /// `2^power / scale` increases. The bounds of the exponent are in units of `2^-(bits + 8)`.
     fn enclose(&self, bits: usize) -> (UBig, UBig) {
         let guard = 8;
         let unit = bits + guard;

@@ -18,12 +18,14 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// For `1 <= sigma < 2^50`, the sampler uses `Strips`, an envelope of `e^(-x^2 / 2)` that is
 /// constant on intervals (the strips). A point `x` is drawn from the envelope, uniform in its
-/// strip. Let `r = floor(sigma x + 1/2)`. The point is accepted if a uniform `V` is below the
-/// quotient of `e^(-r^2 / (2 sigma^2))` and the envelope at `x`. So the density of accepted points
-/// does not depend on the envelope. All points with the same `r` form an interval. All intervals
-/// with `r > 0` have the same length. The interval with `r = 0` has half of this length. A random
-/// sign then gives every integer the stated probability. The distance between `r / sigma` and `x`
-/// is at most `1 / (2 sigma)`. The envelope allows for this distance, so the quotient is at most 1.
+/// strip. Let `r = floor(sigma x + 1/2)`. The point is accepted if a uniform `V` from 0 to 1 is
+/// below the quotient of `e^(-r^2 / (2 sigma^2))` and the envelope at `x`. So the density of
+/// accepted points is proportional to `e^(-r^2 / (2 sigma^2))`. All points with the same `r` form
+/// an interval. All intervals with `r > 0` have the same length. The interval with `r = 0` has half
+/// of this length. A random sign halves the probability of each `r > 0`, so every integer has the
+/// stated probability. The distance between `r / sigma` and `x` is at most `1 / (2 sigma)`. The
+/// envelope at `x` is at least `e^(-y^2 / 2)` for every `y >= 0` within this distance of `x`. So
+/// the quotient is at most 1.
 ///
 /// For `sigma < 1` and for `sigma >= 2^50`, a candidate `y` is drawn from the discrete Laplace
 /// distribution of scale `t`. The candidate is accepted with probability
@@ -33,17 +35,20 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// the accepted integers have the stated distribution, for every `t > 0` (Canonne, Kamath, Steinke
 /// 2020, "The discrete Gaussian for differential privacy", arXiv:2004.00010, algorithm 3). Here `t`
-/// is the larger of `sigma` and 1. The article uses `t = floor(sigma) + 1`. With the `t` of the
-/// article, candidates are accepted less often than with the larger of `sigma` and 1.
+/// is the larger of `sigma` and 1. The article uses `t = floor(sigma) + 1`. For `sigma < 1`, this
+/// `t` is also 1. For `sigma >= 1`, this `t` is larger than `sigma`, and candidates are accepted
+/// less often than with `t = sigma`.
 ///
 /// # Exactness
 ///
 /// `sigma` is the rational number that the float represents. The probabilities are exact for every
 /// `sigma` from `5e-324` to `f64::MAX`. A candidate has exactly its discrete Laplace distribution.
 /// A candidate is accepted if a standard exponential variable `E` exceeds the rational number
-/// `(|y| - sigma^2 / t)^2 / (2 sigma^2)`, because `P[E > x] = e^-x`. This rational number is called
-/// the exponent. If float bounds of `E` and of the exponent do not overlap, the floats decide.
-/// Otherwise more digits of `E` are drawn until exact integers decide.
+/// `(|y| - sigma^2 / t)^2 / (2 sigma^2)`, because `P[E > h] = e^-h` for every `h >= 0`. This
+/// rational number is called the exponent. If float bounds of `E` and of the exponent do not
+/// overlap, the floats decide. Otherwise more digits of `E` are drawn until exact integers decide.
+/// In the sampler with strips, if floats do not decide, more digits of `x` and of `V` are drawn
+/// until exact integers decide.
 ///
 /// Sigma 0 gives 0 and draws nothing. A negative sigma counts as its magnitude. Infinity or NaN
 /// counts as some number above `f64::MAX`, so such a mistake adds too much noise.
@@ -91,17 +96,18 @@ const FAST_LIMIT: f64 = (1_u64 << 50) as f64;
 
 /// Draw the noise for a sigma from 1 to [`FAST_LIMIT`], by rounding a point that [`Strips`] draws.
 ///
-/// The rounding moves a point by at most `1 / (2 sigma)`. The envelope allows for this distance.
+/// The rounding moves a point `x` to `r / sigma`, with `r = floor(sigma x + 1/2)`. So a point moves
+/// by at most `1 / (2 sigma)`. The caller chooses an envelope that allows for this distance.
 ///
 /// # Bound
 ///
-/// Let `n <= 2^61 x <= n + 1`. The products of the mantissa of sigma with `n` and with `n + 1` are
-/// exact. So `2 sigma x` is between the two shifted products. If both shifted products have the
-/// same floor, this floor is also the floor of `2 sigma x`. Then
-/// `floor(sigma x + 1/2) = floor((floor(2 sigma x) + 1) / 2)`. In the exponent `(r / sigma)^2 / 2`,
-/// both `r` and `sigma` are exact floats. The computation of the exponent rounds the quotient and
-/// then the square. The square doubles the relative error of the quotient. So the relative error of
-/// the exponent is at most `3.1v`, with `v = 2^-53`.
+/// Let `sigma = m 2^e` with an integer `m`, and let `n` be the integer with `n <= 2^61 x <= n + 1`.
+/// The products `m n` and `m (n + 1)` are exact. So `2 sigma x` is between `m n 2^(e - 60)` and
+/// `m (n + 1) 2^(e - 60)`. If both bounds have the same floor, this floor is also the floor of
+/// `2 sigma x`. Then `floor(sigma x + 1/2) = floor((floor(2 sigma x) + 1) / 2)`. In the exponent
+/// `(r / sigma)^2 / 2`, both `r` and `sigma` are exact floats. The computation of the exponent
+/// rounds the quotient and then the square. The square doubles the relative error of the quotient.
+/// So the relative error of the exponent is at most `3.1v`, with `v = 2^-53`.
 #[inline]
 fn rounded<S: RandomSource>(
     sigma: f64,
@@ -155,8 +161,9 @@ fn exactly_rounded<S: RandomSource>(
     let square = |x: &UBig| x * x;
     let (numerator, denominator) = (square(&magnitude), square(&UBig::from(parts.mantissa)));
     let exponent = |_: &mut LazyPoint, precision: usize, _: &mut S| {
-        // Compute a lower and an upper bound on 2^precision r^2 / (2 sigma^2). The unit in the last
-        // place of sigma is at most 1/8, so the exponent of sigma is negative.
+        // Compute a lower and an upper bound on 2^precision r^2 / (2 sigma^2), where r is the
+        // magnitude. The unit in the last place of sigma is at most 1/8, so the exponent of sigma
+        // is negative.
         let places = precision - 1 + 2 * parts.exponent.unsigned_abs() as usize;
         let lower = (&numerator << places) / &denominator;
         let upper = &lower + 1_u8;
@@ -227,11 +234,12 @@ fn accept_candidate<S: RandomSource>(
     exact_accept(sigma, magnitude, LazyExponential::from_first(digit, S::BITS), source)
 }
 
-/// Enclose `(y - sigma^2 / t)^2 / (2 sigma^2)` for an integer `y < 2^53` and `t = max(sigma, 1)`.
+/// Enclose the exponent `(y - sigma^2 / t)^2 / (2 sigma^2)` for an integer `y < 2^53` and
+/// `t = max(sigma, 1)`. The caller compares the exponential variable `E` with the exponent.
 ///
 /// # Bound
 ///
-/// The exponent is `d^2 / 2` with `d` as below. Let `v = 2^-53`.
+/// The exponent is `d^2 / 2` with `d = (y - sigma^2 / t) / sigma`. Let `v = 2^-53`.
 ///
 /// * `sigma >= 1`: `y` and `sigma` are exact, so the computation of `d = (y - sigma) / sigma`
 ///   rounds only twice.
@@ -240,12 +248,12 @@ fn accept_candidate<S: RandomSource>(
 ///   `y - 1` is exact. So the relative error of the numerator is at most `4.1v`, and the relative
 ///   error of `d` is at most `5.2v`.
 ///
-/// So the relative error of `d^2 / 2` is at most `11.5v`. The bounds are `d^2 / 2` times the
-/// factors `1 ± 16v`, widened by the smallest normal float. These factors also cover the rounding
-/// of the two products. If a value underflows, its error is less than the smallest normal float. If
-/// a value overflows, the true value is above `2^1000`. Every finite upper bound of `E` is below
-/// `2^1000`. An infinite upper bound of `E` is not below an infinite value, so floats do not
-/// decide.
+/// So the relative error of the computed `d^2 / 2` is at most `11.5v`. The bounds are this computed
+/// value times the factors `1 ± 16v`, widened by the smallest normal float. These factors also
+/// cover the rounding of the two products. If a value underflows, its error is less than the
+/// smallest normal float. If a value overflows, the true value is above `2^1000`. Every finite
+/// upper bound of `E` is below `2^1000`. An infinite upper bound of `E` is not below an infinite
+/// value, so floats do not decide.
 #[inline]
 fn exponent_bounds(sigma: f64, y: f64) -> (f64, f64) {
     let d = if sigma >= 1.0 {
@@ -263,8 +271,8 @@ fn exponent_bounds(sigma: f64, y: f64) -> (f64, f64) {
 /// Sixteen times the unit roundoff `2^-53`.
 const SLACK: f64 = 8.0 * f64::EPSILON;
 
-/// Decide in integers whether to accept a candidate magnitude. Draw digits of the exponential
-/// variable `E` until they decide.
+/// Decide in integers whether to accept a candidate magnitude: whether the exponential variable `E`
+/// exceeds the exponent of [`exponent_ratio`]. Draw digits of `E` until they decide.
 ///
 /// This function terminates with probability 1, because the enclosure of `E` shrinks to a point,
 /// and `E` equals the exponent with probability 0.
@@ -291,8 +299,8 @@ fn exact_accept<S: RandomSource>(
     }
 }
 
-/// Return the exact numerator and denominator of the exponent `(|y| - sigma^2 / t)^2 / (2
-/// sigma^2)`.
+/// Return the exact numerator and denominator of the exponent
+/// `(|y| - sigma^2 / t)^2 / (2 sigma^2)`. Here `|y|` is the magnitude and `t = max(sigma, 1)`.
 fn exponent_ratio(sigma: f64, magnitude: &UBig) -> (UBig, UBig) {
     let parts = Dyadic::new(sigma);
     let (mantissa, y) = (UBig::from(parts.mantissa), magnitude.clone());

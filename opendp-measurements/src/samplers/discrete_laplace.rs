@@ -22,10 +22,10 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// * Scales of at least 16: a fair sign is drawn, and a zero with a negative sign is rejected. Then
 ///   `P[k]` is proportional to `q^|k| / 2` for every integer `k` (Canonne, Kamath, Steinke 2020,
 ///   "The discrete Gaussian for differential privacy", algorithm 2).
-/// * Smaller scales: the method above would often reject. So the noise is the difference of two
-///   independent magnitudes `floor(scale E)`. `P[k] = sum_g (1 - q) q^g (1 - q) q^(g + |k|)` is
-///   `q^|k| (1 - q) / (1 + q)` (Inusah, Kozubowski 2006, "A discrete analogue of the Laplace
-///   distribution", proposition 2.3).
+/// * Smaller scales: the method for large scales would often reject a zero. So the noise is the
+///   difference of two independent magnitudes `floor(scale E)`. Let `g` be the smaller magnitude.
+///   Then `P[k] = sum_g (1 - q) q^g (1 - q) q^(g + |k|)` is `q^|k| (1 - q) / (1 + q)` (Inusah,
+///   Kozubowski 2006, "A discrete analogue of the Laplace distribution", proposition 2.3).
 ///
 /// # Exactness
 ///
@@ -120,16 +120,17 @@ fn floor_of_product<S: RandomSource>(
     Ok(u128::try_from(floor).unwrap_or(u128::MAX))
 }
 
-/// Return `floor(scale E)` if float bounds show that all `U` with the given first digit have the
-/// same floor. Otherwise return `None`.
+/// Return `floor(scale E)`, with `E = -ln U`, if float bounds show that all `U` with the given
+/// first digit have the same floor. Otherwise return `None`.
 ///
 /// # Bound of the fast path
 ///
 /// Let `lo` be the float that bounds `E` from below, and `v = 2^-53`. The two roundings of
 /// `scale * lo * (1 - 4v)` raise the product by at most the factor `(1 + v)^2`, and
-/// `(1 + v)^2 (1 - 4v) < 1`. So the result is below `scale E`. In the same way, the upper end is
-/// above `scale E`, because `(1 - v)^2 (1 + 4v) > 1`. A subnormal product has a larger relative
-/// error. But then both this product and the exact product are below 1/2, and their floor is 0.
+/// `(1 + v)^2 (1 - 4v) < 1`. So the result is below `scale E`. In the same way, the float upper
+/// bound is above `scale E`, because `(1 - v)^2 (1 + 4v) > 1`. A subnormal product has a larger
+/// relative error. But then both this product and the exact product are below 1/2, and their floor
+/// is 0.
 #[inline]
 fn fast_floor(scale: f64, digit: u64, bits: u32) -> Option<u64> {
     let (lo, hi) = neg_ln(digit, bits);
@@ -188,7 +189,8 @@ pub(super) fn big_parts<S: RandomSource>(
 /// cast from `f64` to `i64` gives the floor, and a cast from `i64` to `f64` is exact.
 const FAST_LIMIT: f64 = (1_u64 << 53) as f64;
 
-/// Find `floor(scale E)` in integers. Draw digits of `U` until they decide the floor.
+/// Find `floor(scale E)` in integers, where `E` is the given lazy number. Draw digits of `E` until
+/// they decide the floor.
 ///
 /// If the result has more bits than the limit, return only a lower bound on the result. This bound
 /// also has more bits than the limit.

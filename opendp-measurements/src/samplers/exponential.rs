@@ -66,11 +66,13 @@ impl LazyExponential {
     /// The result `(lo, hi)` satisfies `lo <= 2^precision E <= hi`. If all digits are 0, `hi` is
     /// `None`, which means infinity.
     ///
-    /// `U` is in `[n, n + 1] / 2^b`, where `n` is the integer that the `b` drawn bits represent.
-    /// `hi` is an upper bound on `-ln(n / 2^b)`. `lo` follows from `ln((n + 1) / n) <= 1 / n`. The
-    /// difference `hi - lo` is at most `2^precision / n` plus 4 for rounding. So the enclosure of
-    /// `E` is at most `1 / n + 4 / 2^precision` wide. This width becomes arbitrarily small as `n`
-    /// and `precision` grow.
+    /// `U` is in `[n, n + 1] / 2^b`, where `n` is the integer that the `b` drawn bits represent. In
+    /// units of `2^-precision`, `hi` is an upper bound on `-ln(n / 2^b)`, and `lo` is a lower bound
+    /// on `-ln(n / 2^b) - 1 / n`. `E` is at least `-ln((n + 1) / 2^b)`, and
+    /// `ln((n + 1) / n) <= 1 / n`. So `lo` is also a lower bound on `E`. The difference `hi - lo`
+    /// is at most `2^precision / n` plus 4 for rounding. So the enclosure of `E` is at most
+    /// `1 / n + 4 / 2^precision` wide. This width becomes arbitrarily small as `n` and `precision`
+    /// grow.
     ///
     /// Cost: one big-integer logarithm, about 2 microseconds at 128 bits.
     pub fn enclose(&self, precision: usize) -> (UBig, Option<UBig>) {

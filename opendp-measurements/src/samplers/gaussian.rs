@@ -9,11 +9,12 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// to `m 2^k`, with `m = floor(x / 2^k + 1/2 + (sigma / 2^k) N)`. So `m 2^k` is the lattice point
 /// nearest to the real number `x + sigma N`, ties upward.
 ///
-/// `|N|` has a density proportional to `e^(-x^2 / 2)`. `|N|` is drawn by rejection from an envelope
-/// that is constant on intervals (the strips). A point is drawn uniformly in a strip. The point is
-/// accepted if a uniform `V` is below the quotient of the density and the envelope at the point.
-/// For 96 % of the points, the strip and `V` alone decide whether the point is accepted. For this
-/// decision, the place of the point in the strip is then not needed.
+/// `|N|` has a density proportional to `e^(-t^2 / 2)` at `t >= 0`. `|N|` is drawn by rejection from
+/// an envelope of this density that is constant on intervals (the strips). A point is drawn
+/// uniformly in a strip. The point is accepted if a uniform `V` from 0 to 1 is below the quotient
+/// of the density and the envelope at the point. For 96 % of the points, the strip and `V` alone
+/// decide whether the point is accepted. For this decision, the place of the point in the strip is
+/// then not needed.
 ///
 /// # Exactness
 ///
@@ -21,19 +22,20 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// decide whether the point is accepted. Then more digits of the point are drawn until they decide
 /// the rounding. This method is due to Karney 2016 ("Sampling exactly from the normal
 /// distribution", arXiv:1303.6257). So every decision is a function of the real numbers, and the
-/// result has the distribution of the formula above. In this formula, `x` and `sigma` are the
-/// rational numbers that the floats represent. The sum is rounded once, after the addition. So, for
-/// every lattice, the release is a function of what the ideal Gaussian mechanism releases.
+/// result has exactly the distribution that the formula for `m` gives. In this formula, `x` and
+/// `sigma` are the rational numbers that the floats represent. The sum is rounded once, after the
+/// addition. So, for every lattice, the release is a function of `x + sigma N`, which the ideal
+/// Gaussian mechanism releases.
 ///
 /// A sum beyond the finite floats is clamped to `±f64::MAX`. A result of zero is always `+0`. `k`
 /// is clamped to `[-1074, 1023]`. The value `x` must be finite. Sigma 0 adds nothing and draws
-/// nothing. A negative sigma counts as its magnitude. An infinite or NaN value counts as
-/// some number of magnitude `f64::MAX` or more.
+/// nothing. A negative sigma counts as its magnitude. If `x` or `sigma` is infinite or NaN, this
+/// argument counts as some number of magnitude `f64::MAX` or more.
 ///
 /// Cost: about 35 ns and two words if `k` is from -966 to 970 and `sigma / 2^k < 2^50`, for every
 /// `x`. This cost also applies if `sigma / 2^k` is from `2^50` to `2^57` and `|x / 2^k| < 2^62`. In
-/// other cases, a call takes about a microsecond. Integers decide the rounding with a probability
-/// of about `2^-51 + 2^-61 sigma / 2^k`.
+/// other cases, a call takes about a microsecond. Big integers decide the rounding with a
+/// probability of about `2^-51 + 2^-61 sigma / 2^k`.
 ///
 /// # Errors
 ///

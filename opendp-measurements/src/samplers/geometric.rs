@@ -103,13 +103,15 @@ impl Geometric {
     ///
     /// # Bound of the fast path
     ///
-    /// Let `lo` be a lower bound of `E`, `x_hi` an upper bound of the rate `x`, and `v = 2^-53`.
-    /// The two roundings of `lo / x_hi * (1 - 4v)` raise the result by at most the factor
-    /// `(1 + v)^2`, and `(1 + v)^2 (1 - 4v) < 1`. So the result is below `E / x`. In the same way,
-    /// the upper end is above `E / x`. A subnormal quotient has a larger relative error. But then
-    /// both this quotient and the exact quotient are below 1/2, and their floor is 0. If the rate
-    /// is below all positive floats, the lower bound of the rate is 0. Then the upper bound of the
-    /// quotient is not below `2^53`, and integers decide.
+    /// The result is `floor(E / x)` for a standard exponential variable `E` and the rate `x`. Let
+    /// `lo` be a float lower bound of `E`, `x_hi` a float upper bound of `x`, and `v = 2^-53`. The
+    /// two roundings of `lo / x_hi * (1 - 4v)` raise the result by at most the factor `(1 + v)^2`,
+    /// and `(1 + v)^2 (1 - 4v) < 1`. So the result is below `E / x`. In the same way, the float
+    /// upper bound of the quotient is above `E / x`, because `(1 - v)^2 (1 + 4v) > 1`. A subnormal
+    /// quotient has a larger relative error. But then both this quotient and the exact quotient are
+    /// below 1/2, and their floor is 0. If the rate is below all positive floats, the lower bound
+    /// of the rate is 0. Then the upper bound of the quotient is not below `2^53`, and integers
+    /// decide.
     #[inline]
     pub fn draw<S: RandomSource>(&self, source: &mut S) -> Result<u128, NoEntropy> {
         match self.fast(source)? {
@@ -134,7 +136,8 @@ impl Geometric {
         }
     }
 
-    /// Find `floor(E / x)` from floats. If floats do not decide, return the drawn digits of `E`.
+    /// Find `floor(E / x)` from floats, for an exponential variable `E` and the rate `x`. If floats
+    /// do not decide, return the drawn digits of `E`.
     #[inline]
     fn fast<S: RandomSource>(
         &self,
@@ -158,7 +161,8 @@ impl Geometric {
         Ok(Err(LazyExponential::from_first(digit, S::BITS)))
     }
 
-    /// Find `floor(E / x)` in integers. Draw digits of `E` until they decide the floor.
+    /// Find `floor(E / x)` in integers, for the exponential variable `E` and the rate `x`. Draw
+    /// digits of `E` until they decide the floor.
     ///
     /// If the result has more bits than the limit, return only a lower bound on the result. This
     /// bound also has more bits than the limit.
@@ -190,8 +194,9 @@ impl Geometric {
     }
 }
 
-/// If `E / x` is at least this number, its floor is computed in integers. Below this number, a cast
-/// from `f64` to `i64` gives the floor, and a cast from `i64` to `f64` is exact.
+/// If the quotient `E / x` of [`Geometric`] is at least this number, its floor is computed in
+/// integers. Below this number, a cast from `f64` to `i64` gives the floor, and a cast from `i64`
+/// to `f64` is exact.
 const FAST_LIMIT: f64 = (1_u64 << 53) as f64;
 
 impl Rate {

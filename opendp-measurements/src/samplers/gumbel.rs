@@ -24,20 +24,22 @@ pub enum Optimize {
 /// The sign is `+` for [`Optimize::Max`] and `-` for [`Optimize::Min`]. An empty list gives `None`.
 /// A single score is chosen without a draw.
 ///
-/// The chosen index maximises `±s_i / temperature + G_i`. The `G_i = -ln(E_i)` are independent
-/// standard Gumbel variables, and the `E_i` are standard exponential variables. The index has
-/// softmax probabilities, by the Gumbel-max trick (Maddison, Tarlow, Minka 2014, "A* Sampling",
-/// section 2). Medina and Gillenwater (2020, "Duff") use this trick for privacy. The choice is the
-/// exponential mechanism of McSherry and Talwar (2007) with
+/// The chosen index `i` maximises `±s_i / temperature + G_i`, with `s_i = scores[i]`. The
+/// `G_i = -ln(E_i)` are independent standard Gumbel variables, and the `E_i` are standard
+/// exponential variables. The index has softmax probabilities, by the Gumbel-max trick (Maddison,
+/// Tarlow, Minka 2014, "A* Sampling", section 2). Medina and Gillenwater (2020, "Duff") use this
+/// trick for privacy. The choice is the exponential mechanism of McSherry and Talwar (2007) with
 /// `temperature = 2 sensitivity / epsilon`.
 ///
 /// # Exactness
 ///
 /// Exact comparisons of the noisy scores decide the choice. So the probabilities are exactly
-/// softmax, for scores of all magnitudes. Let `E = -ln U`, and let `z` be the number of zero bits
-/// at the start of the binary expansion of `1 - U`. Because `E >= 1 - U`, the noise satisfies
-/// `G <= -ln(1 - U) <= (z + 1) ln 2`. For a small `z`, this bound is small and excludes most of the
-/// candidates. The candidates with a large `z` are found without a draw for each candidate.
+/// softmax, for scores of all magnitudes. Let `G = -ln E` be the noise of one score. Here
+/// `E = -ln U` for a uniform variable `U` on (0, 1). Let `z` be the number of zero bits at the
+/// start of the binary expansion of `1 - U`. Because `E >= 1 - U >= 2^-(z + 1)`, the noise
+/// satisfies `G <= -ln(1 - U) <= (z + 1) ln 2`. For a small `z`, this bound is small and excludes
+/// most of the candidates. The candidates with a large `z` are found without a draw for each
+/// candidate.
 ///
 /// Scores must be finite, and the temperature must be finite and above 0. Other values do not cause
 /// an error. A temperature of 0 counts as `5e-324`, a negative temperature counts as its magnitude,
@@ -64,12 +66,13 @@ pub fn gumbel_argmax<T: Score, S: RandomSource>(
 ///
 /// The result has exactly the distribution of `k` choices by [`gumbel_argmax`]. Each choice is made
 /// with fresh noise among the remaining candidates (Durfee, Rogers 2019, Lemma 4.2). This
-/// distribution is called the Plackett-Luce distribution. A decreasing function maps the sums to
-/// independent exponential variables of rates `w_i = exp(±s_i / temperature)`. With probability
-/// `w_i / sum w`, variable `i` is the least variable. The index of the least variable is
-/// independent of the value of this variable. Exponential variables are memoryless. So if the least
-/// value is subtracted from each of the other variables, the differences are again independent and
-/// exponential, with the same rates.
+/// distribution is called the Plackett-Luce distribution. The decreasing function `e^-y` maps the
+/// sums to independent exponential variables of rates `w_i = exp(±s_i / temperature)`, with
+/// `s_i = scores[i]`. So the largest sum belongs to the least variable. Variable `i` is the least
+/// variable with probability `w_i`, divided by the sum of all rates. The index of the least
+/// variable is independent of the value of this variable. Exponential variables are memoryless. So
+/// if the least value is subtracted from each of the other variables, the differences are again
+/// independent and exponential, with the same rates.
 ///
 /// Cost: about twice the cost of one choice, if `k` is small.
 ///

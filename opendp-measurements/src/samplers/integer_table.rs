@@ -37,7 +37,8 @@ use weights::{SHORTFALL, Weights, high_product};
 ///   Then `j` is accepted with probability `2 A w_j / (t 2^-(i + 1 + b))`. This probability is at
 ///   most 1 for two reasons. First, `w_(j + 2^b) <= w_j / 2` for every `j > K`. Indeed,
 ///   `x_(j + 2^b) - x_j` is at least `0.7 > ln 2` at `j = K + 1` and does not decrease as `j`
-///   increases. So `w_j <= 2^-i w_(K + 1)` in block `i`. Second, `2^(b + 2) A w_(K + 1) <= t`.
+///   increases. So `w_j <= 2^-i w_(K + 1)` in block `i`. Second, `2^(b + 2) A w_(K + 1) <= t`. So
+///   `2 A w_j <= 2^(1 - i) A w_(K + 1) <= t 2^-(i + 1 + b)`.
 /// * The remaining units among the `s` units are rejected. A rejected trial is followed by another
 ///   trial.
 ///
@@ -115,8 +116,8 @@ impl IntegerTable {
         let mut below = weights.below(first as usize);
         // `beyond` is at least 2^128 w_first.
         let beyond = below.pop()? + SHORTFALL;
-        // Compute an upper bound on the sum of w_|k| over the table, plus 2^(b + 2) w_first, in
-        // units of 2^-112. Each term is rounded up.
+        // Compute an upper bound on the sum of w_|k| over all k with |k| < first, plus 2^(b + 2)
+        // w_first, in units of 2^-112. Here b is `block`. Each term is rounded up.
         let up = |bound: u128| (bound >> 16) + 1;
         let window: u128 = below.iter().map(|bound| up(*bound) + (SHORTFALL >> 16)).sum();
         let all = (1 << 112) + 2 * window + (up(beyond) << (block + 2));

@@ -95,7 +95,7 @@ struct Fixed {
     /// The number of low bits that [`Sum::fast_fixed`] drops from the product of its argument `n`
     /// and the mantissa of the scale.
     shift: u32,
-    /// The width of the enclosure of `(scale / 2^k) E` in [`Sum::fast_fixed`].
+    /// The width of the enclosure of `(scale / 2^k) E` in [`Sum::fast_fixed`], in units of `2^-56`.
     width: i64,
     /// The power `2^(k + 52)`.
     far: f64,
@@ -172,9 +172,9 @@ impl Sum<'_> {
     /// rounded down to `noise`. For `n + 1`, the product is larger by the mantissa. `width` exceeds
     /// this increase plus the rounding error. So `(scale / 2^k) E` is between `noise` and
     /// `noise + width`. `rest` is rounded to a multiple of `2^-51`, which is 32 units. So the error
-    /// of `rest` is at most 16 units. Apart from the integer part of the noise, all possible sums
-    /// are between `low` and `high`. The integer part of the noise is below `2^61`, so `|m|` is
-    /// below `2^62`.
+    /// of `rest` is at most 16 units. Apart from the integer part of the noise, all possible values
+    /// of `1/2 + rest ± (scale / 2^k) E` are between `low` and `high`. The integer part of the
+    /// noise is below `2^61`, so `|m|` is below `2^62`.
     #[inline]
     pub(super) fn fast_fixed<P: Landing>(&self, n: u64) -> Option<P> {
         let fixed = self.lattice.fixed.as_ref()?;
@@ -198,8 +198,9 @@ impl Sum<'_> {
     /// Find the rounded sum in integers. Draw digits of `E` until they decide the rounded sum.
     ///
     /// The result does not decrease as the sum increases. So the result is known when the lower and
-    /// the upper bound of the sum give the same result. If the lattice is much finer than floats,
-    /// few digits of `E` are enough for a result that is a float.
+    /// the upper bound of the sum give the same result. If the distance between lattice points is
+    /// much less than the distance between floats near the sum, few digits of `E` are enough for a
+    /// result that is a float.
     #[cold]
     #[inline(never)]
     pub(super) fn exact<P: Landing, S: RandomSource>(

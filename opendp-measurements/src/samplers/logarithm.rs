@@ -13,12 +13,13 @@
 ///
 /// * Upper end: let `u` be the left end of the interval of `2^64 U`. Then
 ///   `-ln U <= -ln(u / 2^64) <= y / (1 - 8v) <= y (1 + 8.1v)`. The rounding of `y * (1 + 12v)`
-///   lowers this product by a relative error of less than `1.1v`.
+///   lowers this product by a relative error of less than `1.1v`. So the rounded product `hi` is
+///   above `y (1 + 8.1v)`.
 /// * Lower end, for at least 32 bits: let `u` be the left end and `w = 2^(64 - bits)` the width of
 ///   the interval. Let `z` be the number of leading zeros of `u`. Then
 ///   `ln((u + w) / u) <= w/u <= w 2^(z - 63)`, so `-ln U >= y (1 - 8v) - w 2^(z - 63)`. The product
 ///   `y * (1 - 12v)` is rounded to at most `y (1 - 10.9v)`. The rounding of the difference adds at
-///   most `v y`.
+///   most `v y`. So `lo` is at most `y (1 - 9.9v) - w 2^(z - 63)`, which is below `-ln U`.
 /// * For digit 0, the lower end is evaluated at `u = w`, which is the right end of the interval.
 /// * Lower end, for fewer than 32 bits: let `u` be the right end of the interval. If `u` is `2^64`,
 ///   the bound is 0. Otherwise, the bound is `y (1 - 12v)`.
@@ -95,9 +96,10 @@ fn neg_ln_point(u: u64, zeros: u32) -> f64 {
 ///
 /// # Proof
 ///
-/// Write the argument as `m 2^k`, with `m = 1 + d / unit` between `sqrt(1/2)` and `sqrt(2)`. If the
-/// significand is below `2^63 sqrt(2)`, `unit` is `2^63`, and otherwise `2^64`. `d` is an exact
-/// integer of magnitude at most `2^63`. With `s = (m - 1) / (m + 1) = d / (2 unit + d)`,
+/// Let `result` be the exact logarithm. Write its argument as `m 2^k`, with `m = 1 + d / unit`
+/// between `sqrt(1/2)` and `sqrt(2)`. If the significand is below `2^63 sqrt(2)`, `unit` is `2^63`,
+/// and otherwise `2^64`. `d` is an exact integer of magnitude at most `2^63`. With
+/// `s = (m - 1) / (m + 1) = d / (2 unit + d)`,
 ///
 /// `ln m = 2 atanh(s) = 2 s (1 + z (1/3 + z/5 + z^2/7 + ...))`, `z = s^2`
 ///
@@ -117,12 +119,12 @@ fn neg_ln_point(u: u64, zeros: u32) -> f64 {
 ///    fraction `z * 0.344 < 0.0102` of `ln m`, so its error adds `0.15 v`. The last addition adds
 ///    `v`. Together with the errors of items 1 and 2, the relative error of `ln m` is less than
 ///    `4.8 v`.
-/// 4. *Recombination.* For `k = 0` the products with `k` and both additions are exact. Otherwise
-///    `|ln m| <= ln(2) / 2 <= |result|`, so the error of `ln m` is at most `4.8 v |result|`.
-///    `k LN2_HI` is exact. Each of the two additions has a relative error of `v`. The first sum,
-///    `k LN2_HI + ln m`, differs from the result by at most `2^-30 |result|`. The error of
-///    `k LN2_LO` is less than `|k| (2^-93 + 2^-40 v) < 2^-20 v |result|`. The total error is less
-///    than `7 v |result|`.
+/// 4. *Recombination.* For `k = 0` the products with `k` and both additions are exact. Otherwise,
+///    `result = k ln 2 + ln m` and `|ln m| <= ln(2) / 2 <= |result|`, so the error of `ln m` is at
+///    most `4.8 v |result|`. `k LN2_HI` is exact. Each of the two additions has a relative error of
+///    `v`. The first sum, `k LN2_HI + ln m`, differs from the result by at most `2^-30 |result|`.
+///    The error of `k LN2_LO` is less than `|k| (2^-93 + 2^-40 v) < 2^-20 v |result|`. The total
+///    error is less than `7 v |result|`.
 ///
 /// `SQRT_2` is `2^63 sqrt(2)`, rounded to an integer. So `m` can be outside of the interval from
 /// `sqrt(1/2)` to `sqrt(2)`, by a relative distance of at most `2^-63`. This distance does not

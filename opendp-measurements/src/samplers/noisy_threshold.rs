@@ -206,7 +206,8 @@ mod tests {
     use crate::samplers::tests::chi_square::chi_square;
     use opendp_core::random::{Failing, Seeded};
 
-    /// Compute the probability that `gap + r K >= s L`, for scales `r` and `s` that differ.
+    /// Compute the probability that `gap + r K >= s L`, for scales `r` and `s` that differ. `K` and
+    /// `L` are independent Laplace variables of scale 1.
     fn above(gap: f64, s: f64, r: f64) -> f64 {
         // Compute P[r K - s L >= z] for z >= 0.
         let tail = |z: f64| {

@@ -13,9 +13,9 @@ pub trait SaturatingNoise: Copy {
 ///
 /// The result equals the exact sum clamped to the type, even if the magnitude was saturated at
 /// `u128::MAX`. *Proof.* Let the type have the range `[a, b]`. Then
-/// `b - a <= 2^128 - 1 = u128::MAX`. If the true magnitude is `M >= u128::MAX`, then
-/// `x + M >= a + (b - a) = b` and `x - M <= a`. So the clamped sum is an end of the range. With
-/// `u128::MAX` in place of `M`, the clamped sum is the same end.
+/// `b - a <= 2^128 - 1 = u128::MAX`. Let `M` be the magnitude before its saturation. If
+/// `M >= u128::MAX`, then `x + M >= a + (b - a) = b` and `x - M <= a`. So the clamped sum is an end
+/// of the range. With `u128::MAX` in place of `M`, the clamped sum is the same end.
 ///
 /// Clamping is post-processing, so it adds no loss.
 #[inline]

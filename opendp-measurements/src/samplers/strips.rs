@@ -153,7 +153,8 @@ impl Strips {
         Ok(Pick { entry, negative, v, bits, surely })
     }
 
-    /// Return a lower and an upper bound on `z`, for `x` from `2^-61 n` to `2^-61 (n + 1)`.
+    /// Return a lower and an upper bound on the exponent `z` of the density `e^-z`, for `x` from
+    /// `2^-61 n` to `2^-61 (n + 1)`.
     ///
     /// The ends of the interval of `x` are rounded outward to at most 53 bits. The square and the
     /// last product each have a relative rounding error of `2^-53`. The factors `1 ± 2^-50` are

@@ -85,7 +85,8 @@ pub trait ScoreMetric: Metric {
 /// scores of any magnitude.
 ///
 /// *The loss.* Let `v` be the vector of a neighbour, negated for "min" like `u`. Let
-/// `h = max_j (v_j - u_j)`. `v` has the same length as `u` because `d_in` is finite. For each `k`,
+/// `h = max_j (v_j - u_j)`. `v` has the same length as `u` because `d_in` is finite. Let `P_u[i]`
+/// and `P_v[i]` be the probabilities of index `i` for `u` and for `v`. For each `k`,
 /// `exp(v_k / t) <= exp(u_k / t) exp(h / t)`. So `sum_k exp(v_k / t)` is at most
 /// `exp(h / t) sum_k exp(u_k / t)`. For every index `i`,
 ///

@@ -46,7 +46,8 @@ use crate::{Scale, SelectionMeasure};
 /// # Proof
 /// Let `s` be the scale. Let `u` and `v` be the scores of neighbours. If `negate` is true, `u` and
 /// `v` are the negated scores. Negation changes no distance. The vectors have the same length
-/// because `d_in` is finite. Any two of the changes `u_i - v_i` differ by at most `range`, by the
+/// because `d_in` is finite. Let `P_u[i]` and `P_v[i]` be the probabilities of the release `i` for
+/// the scores `u` and `v`. Any two of the changes `u_i - v_i` differ by at most `range`, by the
 /// proof of [`make_gumbel_max`](crate::make_gumbel_max). The replacement of infinities does not
 /// increase any distance between members.
 ///
@@ -64,14 +65,14 @@ use crate::{Scale, SelectionMeasure};
 /// with probability exactly proportional to `exp(u_i / s)`. So `L_i = ln(P_u[i] / P_v[i])` is
 /// `(u_i - v_i) / s` plus a constant. All `L_i` are in an interval of length `r`. Let
 /// `K(t) = ln sum_i P_v[i] exp(t L_i)`. Then `K(0) = K(1) = 0`, because `P_u` and `P_v` are
-/// distributions. `K''(t)` is the variance of `L` under weights proportional to
+/// distributions. `K''(t)` is the variance of the numbers `L_i` under weights proportional to
 /// `P_v[i] exp(t L_i)`. In an interval of length `r`, a variance is at most `r^2 / 4`. So
 /// `r^2 t (t - 1) / 8 - K(t)` is convex with zeros 0 and 1, and at least 0 for `t > 1`. The Renyi
 /// divergence of order `a` is `K(a) / (a - 1) <= a r^2 / 8`. By symmetry this bound holds in both
 /// directions, so the loss is `r^2 / 8` (Cesar, Rogers 2021; for the range, Durfee, Rogers 2019).
-/// Permute-and-flip of loss `r` does not satisfy this bound, because the range of its `L_i` is up
-/// to `2 r`. A test finds a loss of permute-and-flip that exceeds `r^2 / 8`. So the noise is
-/// different for the two measures.
+/// Permute-and-flip of loss `r` does not satisfy this bound, because its numbers `L_i` can be in an
+/// interval of length up to `2 r`. A test finds a loss of permute-and-flip that exceeds `r^2 / 8`.
+/// So the noise is different for the two measures.
 ///
 /// *Scale 0.* At distance 0, all scores change by the same number. So the last of the best scores
 /// has the same index for both neighbours, and the releases are equal.
@@ -79,8 +80,8 @@ use crate::{Scale, SelectionMeasure};
 /// # Accuracy
 /// Let `n` be the number of scores. Except with probability `alpha`, the chosen score differs from
 /// the best score by at most `scale ln(n / alpha)`, rounded up. For exponential noise, this
-/// difference is at most the scale times the largest of the `E_j`. The largest of the `E_j` exceeds
-/// `ln(n / alpha)` with probability at most `alpha`. For Gumbel noise, see
+/// difference is at most the scale times the largest of the noise variables `E_j`. The largest
+/// `E_j` exceeds `ln(n / alpha)` with probability at most `alpha`. For Gumbel noise, see
 /// [`make_gumbel_max`](crate::make_gumbel_max). The accuracy is known if the domain has a known
 /// size above 0.
 ///

@@ -64,9 +64,10 @@ use crate::{Scale, SelectionMeasure};
 /// sums are `v_i + E_i <= u_i + E_i + h`, so these sums stay below the sums in `C`. Let `c >= 0`.
 /// The noise has the density `e^-x` on `x >= 0`. The density at `x + c` is `e^-c` times the density
 /// at `x`. So substitute `E_j + c_j` for `E_j` in the integral over the noise in `C`, and average
-/// over the other noise. The result is `P_v >= e^-(sum c_j) P_u >= e^-(k r) P_u`. A bound for every
-/// outcome is a bound for every event. (For one index, this is the argument of report-noisy-max:
-/// Dwork, Roth 2014, Claim 3.9.)
+/// over the other noise. Let `P_u` and `P_v` be the probabilities of the outcome under `u` and `v`.
+/// The result is `P_v >= e^-(sum c_j) P_u >= e^-(k r) P_u`. A bound for every outcome is a bound
+/// for every event. (For one index, this is the argument of report-noisy-max: Dwork, Roth 2014,
+/// Claim 3.9.)
 ///
 /// *Zero-concentrated divergence.* [`gumbel_top_k`](crate::samplers::gumbel_top_k) has exactly the
 /// distribution of `k` successive choices. Each choice is made by the exponential mechanism among

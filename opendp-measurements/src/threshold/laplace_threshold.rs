@@ -66,7 +66,7 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// *The events.* Let `E` be the event that all keys of the release on `x` are also keys of `y`. At
 /// most `l0` keys of `x` are not keys of `y`. The number of such a key changes to 0. So the
 /// magnitude of this number is at most `linf` and at most `l1`. If the numbers are integers, this
-/// magnitude is an integer. With the noise, an integer `v <= linf` reaches the threshold `T` if
+/// magnitude is an integer. With the noise `Z`, an integer `v <= linf` reaches the threshold `T` if
 /// `v + Z >= T`. This is possible only if `Z >= T - linf`. The mechanism compares with `>=`. The
 /// tail also uses `>=`, so the tail includes `Z = T - linf`. For a float, the exact sum `v + Z` is
 /// rounded to the nearest lattice point, and then to the nearest float. If this float is at least
@@ -75,9 +75,9 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// least `T`. Otherwise, let `T'` be this smaller float. In the first case, no lattice point is
 /// strictly between this smaller float and `T`. So in both cases, the lattice point is at least
 /// `T'`. The exact sum is at most `2^k / 2` below the lattice point. So `Z >= T' - linf - 2^k / 2`.
-/// For a negative threshold, change all signs. The same bound holds because the noise is symmetric.
-/// The noise of different keys is independent, so `P[E] >= (1 - p)^l0 >= 1 - delta`. The same bound
-/// holds for `y` and the corresponding event `F`.
+/// For a negative threshold, the same proof holds with all signs changed, because the noise is
+/// symmetric. The noise of different keys is independent, so `P[E] >= (1 - p)^l0 >= 1 - delta`. The
+/// same bound holds for `y` and the corresponding event `F`.
 ///
 /// *The loss.* Given `E`, the release from `x` contains exactly those common keys whose noisy
 /// numbers reach the threshold. `E` depends only on the noise of the other keys. So, given `E`, the
@@ -88,8 +88,9 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// sum divided by the scale. The removal of keys is post-processing.
 ///
 /// *Together.* Combine each of the two events with an independent coin, so that the probability of
-/// each event becomes exactly `1 - delta`. Then for every set `S` of releases,
-/// `P_x[S] <= delta + (1 - delta) P_x[S | E]`. By the bound on the loss, this sum is at most
+/// each event becomes exactly `1 - delta`. Let `P_x` and `P_y` be the laws of the releases on `x`
+/// and `y`. Then for every set `S` of releases, `P_x[S] <= delta + (1 - delta) P_x[S | E]`. By the
+/// bound on the loss, this sum is at most
 /// `delta + exp(epsilon) (1 - delta) P_y[S | F] <= delta + exp(epsilon) P_y[S]`. For this kind of
 /// approximation, see Bun, Steinke 2016, Section 8. For the mechanism, see Korolova, Kenthapadi,
 /// Mishra, Ntoulas 2009, and Wilson et al. 2020.

@@ -47,7 +47,7 @@ use opendp_core::{
 /// counts does not increase the distance between two vectors. First suppose that no sum saturates.
 /// Take any layer. Let each of its nodes have `k = b^j` leaves, and let `w` be the difference of
 /// the two trees in this layer. Each entry of `w` is a sum of `k` entries of `v`. Each leaf belongs
-/// to exactly one node of the layer.
+/// to exactly one node of the layer. Let `|v|` and `|w|` be the norms of `v` and `w`.
 ///
 /// In L1, `|w| <= |v|`, because the absolute value of a sum is at most the sum of the absolute
 /// values. The tree has `layers` layers, so the norm of the difference of the two trees is at most

@@ -58,8 +58,8 @@ pub(crate) const LANES: usize = 64;
 const BUCKETS: usize = 1 << 12;
 const MOST_BUCKETS: usize = 1 << 18;
 /// If there are at most `FEW` buckets and no bucket contains two numbers, rows are counted in an
-/// array that fits the first-level cache. At most `MOST_GROUPS` groups of rows are counted in one
-/// such array.
+/// array that fits the first-level cache. A group has `LANES` rows. At most `MOST_GROUPS` groups
+/// are counted in one such array.
 const FEW: usize = 1 << 8;
 const MOST_GROUPS: usize = 1 << 16;
 /// If two consecutive increments use the same counter, the second increment waits for the first. So

@@ -137,12 +137,12 @@ impl Grid {
         Ok(Grid { exponent, factor: power(lattice - exponent), divisor })
     }
     /// Return an upper bound on the change of the mean at symmetric distance `d_in`, in units of
-    /// `g`.
+    /// the spacing `g`.
     fn sensitivity(&self, d_in: u32, range: u64) -> u128 {
         let change = u128::from(d_in / 2) * u128::from(range);
         (change * self.factor).div_ceil(self.divisor)
     }
-    /// Round the mean toward zero to a multiple of `g`.
+    /// Round the mean toward zero to a multiple of the spacing `g`.
     fn mean<T: Float>(&self, sum: i128) -> T {
         let units = sum.unsigned_abs().saturating_mul(self.factor) / self.divisor;
         let mean = T::from_dyadic(&units.to_ibig(), self.exponent, Rounding::TowardZero);

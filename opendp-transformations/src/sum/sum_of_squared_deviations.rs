@@ -42,10 +42,10 @@ use crate::{Pairwise, Sequential};
 /// multiple of `g`. For one replaced record, the formula is `(n - 1) / n * (U - L)^2`.
 ///
 /// # Proof
-/// Two data sets of the same size at distance `d_in` differ in at most `k` replaced records. The
-/// range of the multiples is the width of the bounds, rounded up. The file `deviations.rs` proves
-/// that the results for the multiples differ by at most `a (n - a) / n` times the square of this
-/// range. The file also proves that no smaller bound holds. Let `h` be a multiple of `g`. If two
+/// Two data sets of the same size at distance `d_in` differ in at most `k` replaced records. Each
+/// multiple is from 0 to the width of the bounds, rounded up. The file `deviations.rs` proves that
+/// the results for the multiples differ by at most `a (n - a) / n` times the square of this rounded
+/// width. The file also proves that no smaller bound holds. Let `h` be a multiple of `g`. If two
 /// results differ by at most `h`, the rounded results also differ by at most `h`. The file
 /// `grid.rs` proves this.
 ///

@@ -16,7 +16,7 @@ use super::{Accounted, Budget, Split};
 pub(crate) struct Cost {
     /// The exact loss: one number for each part, such as epsilon and delta.
     pub(crate) parts: Vec<Exact>,
-    /// The square of `mu`, if the release is also `mu`-GDP.
+    /// The square of `mu`, if the release is also `mu`-GDP (Gaussian differentially private).
     pub(crate) mu_squared: Option<Exact>,
     /// The `rho` of the release, if it chooses among candidates by Gumbel noise.
     pub(crate) rho: Option<Exact>,

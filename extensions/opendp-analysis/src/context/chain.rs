@@ -128,7 +128,7 @@ pub(super) fn quantile_bound(choices: usize) -> Bound {
     })
 }
 /// Separate releases of quantiles need one level of choices for each quantile. If there are at
-/// least this many quantiles, one release of all of them needs fewer levels.
+/// least this many quantiles, one release of all of them needs fewer levels than separate releases.
 pub(super) const SEVERAL: usize = 3;
 /// Return how many successive choices with equal ranges are necessary to choose `quantiles`
 /// quantiles. Return `None` for two quantiles, because their two choices can have different ranges.
@@ -235,8 +235,9 @@ fn lifted<MO: Accounted>(base: TableMap<MO::Base>) -> Losses<MO> {
         .with_exact(move |d_in| MO::lift_exact(exact.eval_exact(&MO::Base::default(), d_in)?));
     Losses::stated(map)
 }
-/// State the loss of a `mu`-GDP release as an epsilon at a delta. The function `squared` computes
-/// `mu^2` from `rho`. For continuous Gaussian noise, `squared` is [`squared_of_gaussian`].
+/// State the loss of a `mu`-GDP (Gaussian differentially private) release as an epsilon at a delta.
+/// The function `squared` computes `mu^2` from `rho`. For continuous Gaussian noise, `squared` is
+/// [`squared_of_gaussian`].
 pub(super) fn of_normal<MO: Accounted, TO: Carrier>(
     release: &OfTable<ZeroConcentratedDivergence, TO>,
     delta: f64,

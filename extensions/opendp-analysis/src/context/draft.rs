@@ -23,11 +23,11 @@ pub(crate) type Build<MO, TO> = Box<dyn Fn(Dials) -> Result<Built<MO, TO>> + Sen
 /// `alpha`. If a query has this function, its bound replaces the bound that the measurement states.
 pub(crate) type Bound = Arc<dyn Fn(Scale, f64) -> Result<f64> + Send + Sync>;
 /// A function that computes a loss of a release from an input distance. The loss is the square of a
-/// `mu`, or a `rho`.
+/// `mu` in Gaussian differential privacy, or a `rho`.
 pub(crate) type Square = Arc<dyn Fn(&u32) -> Result<Exact> + Send + Sync>;
 
-/// The losses of a release. If the release is `mu`-GDP, `mu_squared` computes the square of its
-/// `mu`.
+/// The losses of a release. If the release is `mu`-GDP (Gaussian differentially private),
+/// `mu_squared` computes the square of its `mu`.
 pub(crate) struct Losses<MO: Accounted> {
     /// The loss in the measure of the budget.
     pub(crate) map: TableMap<MO>,

@@ -48,8 +48,8 @@ pub enum Goal {
 
 /// Several questions. A plan finds the noise for all of them together.
 ///
-/// The plan finds scales for which the composed loss fits the budget. The budget is divided by the
-/// goals of the questions, instead of evenly. A plan spends nothing until
+/// The plan finds scales for which the composed loss fits the budget. The plan divides the budget
+/// according to the goals of the questions, instead of evenly. A plan spends nothing until
 /// [`release`](Solved::release).
 ///
 /// If the [`Split`](super::Split) is even or by weights, a plan gets the shares of its questions.
@@ -64,10 +64,10 @@ pub enum Goal {
 /// earlier releases have already limited the possible divisions of the budget. The scales of the
 /// plan can then be larger than the best scales.
 ///
-/// A question that finds keys has a threshold, which hides keys with lower noisy counts. If this
-/// question has a weight, its threshold counts as an error, in addition to the error of the noise.
-/// In this case, the plan finds the scale, the threshold and the part of delta for thresholds
-/// together.
+/// A question that finds keys has a threshold, which hides keys whose noisy counts are below it. If
+/// this question has a weight, its threshold counts as an error, in addition to the error of the
+/// noise. In this case, the plan finds the scale, the threshold and the part of delta for
+/// thresholds together.
 ///
 /// The noise is reduced further under four conditions: the plan takes the whole budget, all its
 /// goals are weights, no question has a threshold, and the releases have at most 16 different
@@ -75,9 +75,9 @@ pub enum Goal {
 /// ([`SharedAccount`](opendp_measurements::accounting::SharedAccount)). The account composes these
 /// distributions. For plans with choices, this composition is tighter than the bounds of an
 /// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount), so these plans need less
-/// noise. Under the same conditions, Gaussian noise on integers is discrete, if discrete noise
-/// makes the errors smaller. Continuous noise is rounded, which adds 1/12 to the mean square error
-/// of each number.
+/// noise. Under the same conditions, Gaussian noise on integers is discrete, if discrete noise has
+/// smaller errors than continuous noise. Continuous noise is rounded, which adds 1/12 to the mean
+/// square error of each number.
 ///
 /// ```
 /// # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};

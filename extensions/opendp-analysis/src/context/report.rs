@@ -44,9 +44,9 @@ pub struct Entry {
     pub loss: Vec<Exact>,
     /// The id of the [plan](super::Plan) that the release is part of, if the plan has an id.
     pub plan: Option<String>,
-    /// The square of `mu`, if the release is also `mu`-GDP. Under an epsilon and a delta, the
-    /// account needs this square to restore the exact charge. Without the square, the release is
-    /// charged for its loss.
+    /// The square of `mu`, if the release is also `mu`-GDP (Gaussian differentially private). Under
+    /// an epsilon and a delta, the account needs this square to restore the exact charge. Without
+    /// the square, the release is charged for its loss.
     pub mu_squared: Option<Exact>,
     /// The `rho` of the release, if it chooses among candidates by Gumbel noise. Under an epsilon
     /// and a delta, the account needs this number to restore the exact charge. Entries of older
@@ -102,7 +102,7 @@ pub trait Journal: Send + Sync {
     }
     /// Return whether the journal can record the [reserve](Entry::reserved) and the
     /// [shares](Entry::shares) of a plan. If `false`, plans make no reserve and no shares, and need
-    /// a little more noise.
+    /// a little more noise than with them.
     fn reserves(&self) -> bool {
         true
     }

@@ -30,7 +30,8 @@ pub enum ShareKind {
     /// Laplace noise on a sum or a mean of floats. For Laplace noise on integers, the kind of the
     /// share is [`Pure`](ShareKind::Pure). With a weight of `w`, the loss is an epsilon of `w`.
     Laplace,
-    /// Gaussian noise. With a weight of `w`, the loss is a `mu` of `w`.
+    /// Gaussian noise. With a weight of `w`, the loss is a `mu` of `w` in Gaussian differential
+    /// privacy.
     Gaussian,
     /// A number of successive choices among candidates. A quantile needs one choice, and `n`
     /// quantiles in one question need `1 + floor(log2(n))` choices. Let `k` be the number of

@@ -226,9 +226,9 @@ fn least_threshold(enough: &dyn Fn(f64) -> Result<bool>) -> Result<f64> {
 /// Return a pair that dominates Laplace noise. If `real` is `false`, the noise is on integers.
 ///
 /// # Proof
-/// `epsilon` times the scale is a bound on the L1 distance between the exact answers. If the
-/// answers are integers, this distance is an integer. So the distance is at most the bound, rounded
-/// down to an integer.
+/// `epsilon` times the scale is a bound on the L1 distance between the exact answers for two
+/// neighbours. If the answers are integers, this distance is an integer. So the distance is at most
+/// the bound, rounded down to an integer.
 fn laplace_of(epsilon: &Exact, scale: Scale, real: bool) -> Result<SharePair> {
     if real {
         return Ok(SharePair::Laplace { epsilon: epsilon.to_f64_up() });
@@ -246,9 +246,9 @@ const MOST_DISTANCE: f64 = 65536.0;
 /// of the distance does not fit `u32`, return `None`.
 ///
 /// # Proof
-/// Let `d` be the L2 distance between the exact answers, and `s` the scale. `rho` is at least
-/// `d^2 / (2 s^2)`, so `d^2` is at most `2 rho s^2`. If the answers are integers, `d^2` is an
-/// integer. So `d^2` is at most `2 rho s^2`, rounded down to an integer.
+/// Let `d` be the largest L2 distance between the exact answers for two neighbours, and `s` the
+/// scale. `rho` is at least `d^2 / (2 s^2)`, so `d^2` is at most `2 rho s^2`. If the answers are
+/// integers, `d^2` is an integer. So `d^2` is at most `2 rho s^2`, rounded down to an integer.
 fn discrete_of(rho: &Exact, scale: Scale) -> Result<Option<SharePair>> {
     let scale = scale.value();
     let own = Exact::from_f64(scale)?;

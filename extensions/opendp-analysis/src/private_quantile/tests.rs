@@ -63,9 +63,10 @@ fn releases_the_quantile_itself_without_noise_whatever_the_order_of_candidates()
 }
 #[test]
 fn the_noise_is_in_units_of_rows() {
-    // With four rows of 0, candidate 0 is 0 rows from the a-quantile, and candidate 1 is 4 (1 - a)
-    // rows from the a-quantile. Let the scores of two candidates differ by g times the noise scale.
-    // Permute-and-flip chooses the worse candidate with probability exp(-g) / 2.
+    // Let a be the level of the quantile. With four rows of 0, candidate 0 is 0 rows from the
+    // a-quantile, and candidate 1 is 4 (1 - a) rows from the a-quantile. Let the scores of two
+    // candidates differ by g times the noise scale. Permute-and-flip chooses the worse candidate
+    // with probability exp(-g) / 2.
     fn worse<MO: SelectionMeasure>(measure: MO, alpha: (u64, u64), scale: f64) -> f64 {
         let made = quantile::<SymmetricDistance, _>((None, measure), &[0, 1], alpha, scale);
         let draws = 40_000;

@@ -160,7 +160,7 @@ fn the_error_is_smaller_than_that_of_one_choice_for_each_quantile() {
     let apart = |alpha: f64| {
         let (measure, scale) = (TheMeasure(ZeroConcentratedDivergence), Scale::new(scale(9.0)));
         // One row changes all scores. The range of these changes is at most
-        // `2 max(alpha, 1 - alpha)`. If the scale of the noise is multiplied by this range, `rho`
+        // `2 max(alpha, 1 - alpha)`. Multiply the scale of the noise by this range, so that `rho`
         // is the same for each `alpha`.
         let scale = scale.unwrap().value() * 2.0 * alpha.max(1.0 - alpha);
         let (alpha, scale) = (Alpha::new(alpha).unwrap(), Scale::new(scale).unwrap());

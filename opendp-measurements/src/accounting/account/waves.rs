@@ -27,9 +27,10 @@ impl Account {
         delta: f64,
         side: Side,
     ) -> Option<f64> {
-        // The first sum is planned for an estimate of epsilon from the saddle point. This estimate
-        // is poor for very skewed losses. For such losses, a second sum is planned for the epsilon
-        // that the first sum found. The second sum is more exact than the first sum.
+        // The first sum is planned for an estimate of epsilon: the mean of the tilted total loss at
+        // the saddle point (see `wave_plan`). This estimate is poor for very skewed losses. For
+        // such losses, a second sum is planned for the epsilon that the first sum found. The second
+        // sum is more exact than the first sum.
         let found = Cell::new(None);
         let epsilon_of = |sum: Inversion| {
             let epsilon = self.epsilon_of_waves(&sum, delta, side);

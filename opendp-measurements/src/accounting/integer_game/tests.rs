@@ -25,7 +25,8 @@ fn law(shift: &[usize], scale: f64, count: usize) -> Vec<f64> {
     }
     found
 }
-/// Compute the delta of a shift by the definition of delta.
+/// Compute delta at `epsilon` by its definition, from the `law` of `shift . Y` for all releases
+/// together. `square` is the square of the L2 distance for all releases together.
 fn exact(law: &[f64], square: usize, scale: f64, epsilon: f64) -> f64 {
     let middle = (law.len() / 2) as f64;
     let term = |(i, mass): (usize, &f64)| {
@@ -38,8 +39,8 @@ fn exact(law: &[f64], square: usize, scale: f64, epsilon: f64) -> f64 {
 #[test]
 fn ten_vectors_of_a_small_scale_cost_what_their_exact_laws_cost() {
     // Each case is the square of a distance, with some shifts of this distance. Every other shift
-    // of this distance has the same greatest common divisor as one of the listed shifts. The two
-    // shifts then have the same law, up to a negligible factor.
+    // of this distance has the same greatest common divisor as one of the listed shifts. For the
+    // two shifts, `shift . Y` then has the same law, up to a negligible factor.
     let cases: [(u64, &[&[usize]]); 4] = [
         (4, &[&[2], &[1, 1, 1, 1]]),
         (5, &[&[2, 1], &[1, 1, 1, 1, 1]]),
@@ -66,9 +67,10 @@ fn ten_vectors_of_a_small_scale_cost_what_their_exact_laws_cost() {
             largest = largest.max(high);
         }
         let found = game.epsilon(1e-6);
-        // For the square 5, all shifts have the same greatest common divisor, so they have almost
-        // the same law. The adversary gains nothing from a choice of shifts. So the bound is closer
-        // to `largest` than for the other squares.
+        // For the square 5, all shifts have the same greatest common divisor, so `shift . Y` has
+        // almost the same law for all shifts. The adversary gains nothing from a choice of shifts.
+        // So the bound is closer to `largest`, the epsilon of the worst fixed shift, than for the
+        // other squares.
         let share = if square == 5 { 1.001 } else { 1.002 };
         assert!(
             largest <= found * (1.0 + 1e-9) && found <= share * largest,

@@ -32,8 +32,8 @@ fn projected(shift: &[i64], scale: f64) -> Law {
         convolve(&law, &noise(scale).into_iter().map(|(z, p)| (s * z, p)).collect())
     })
 }
-/// Compute delta of a shift at `epsilon`. `law` contains the probability of each integer `u`. The
-/// loss at `u` is `(square + 2 u) / (2 scale^2)`.
+/// Compute delta of a shift `s` at `epsilon`. `law` is the law of `s . Y`: it contains the
+/// probability of each integer `u`. The loss at `u` is `(square + 2 u) / (2 scale^2)`.
 fn exact(law: &Law, square: i64, scale: f64, epsilon: f64) -> f64 {
     let term = |(u, p): (&i64, &f64)| {
         let loss = (square as f64 + 2.0 * *u as f64) / (2.0 * scale * scale);
@@ -175,7 +175,7 @@ fn what_is_found_decreases_with_epsilon_and_grows_with_the_distance() {
 fn vectors_whose_squared_distance_has_a_square_factor_compose_tightly() {
     for (square, scale, count) in [(4i64, 4.0, 100), (9, 4.0, 100), (16, 5.0, 50), (4, 3.0, 60)] {
         let all = PrivacyProfile::compose(&vec![profile(square, scale); count]).unwrap();
-        // In this shift, `square` numbers differ by 1 between the neighbours.
+        // `ones` is the pair of the shift in which `square` numbers differ by 1.
         let ones = IntegerVectorPair::new(square as u64, scale, vec![1]);
         let least = Account::new().with(Arc::new(ones), count as u64).epsilon(1e-6).unwrap().lower;
         let found = all.epsilon(1e-6).unwrap();
@@ -187,7 +187,7 @@ fn vectors_at_distances_above_their_scale_compose_tightly() {
     for (distance, scale, count) in [(10.0, 5.0, 100), (4.0, 3.0, 100), (90.0, 19.0, 10)] {
         let vector = profile_of_discrete_gaussian_vector(distance, scale).unwrap();
         let all = PrivacyProfile::compose(&vec![vector; count]).unwrap();
-        // Only one number differs between the neighbours.
+        // `single` is the pair of the shift in which only one number differs.
         let single = DiscreteGaussianPair { sensitivity: distance as u32, scale };
         let least =
             Account::new().with(Arc::new(single), count as u64).epsilon(1e-6).unwrap().lower;

@@ -27,8 +27,10 @@ impl Sum {
     }
 }
 
-/// Find the tilt at the saddle point of a target. The result differs from this tilt by a few
-/// percent. Every tilt gives valid bounds.
+/// Find the tilt at the saddle point of a target. For an epsilon, the centre (the mean of the
+/// tilted total loss) is this epsilon at the saddle point. For a delta, the estimate of delta at
+/// the centre is this delta. The tilt of the result differs from the tilt at the saddle point by a
+/// few percent. Every tilt gives valid bounds.
 ///
 /// For an epsilon, the search compares centres. For a delta, the search compares square roots of
 /// `-ln delta`. For normal losses, the centre and this root are about linear in the tilt. So the
@@ -79,7 +81,7 @@ pub(super) struct WavePlan {
     pub(super) spacing: f64,
     /// The number of frequencies in the sum.
     pub(super) many: usize,
-    /// A product of waves is negligible if the product is below this bound. The sum of all
+    /// A product of waves is negligible if its modulus is below this bound. The sum of all
     /// negligible products is far below the target error.
     pub(super) negligible: f64,
     pub(super) others: [(f64, f64); 2],
@@ -105,8 +107,9 @@ impl WavePlan {
         let least = 1.0 / saddle.variance.sqrt();
         let sum = if saddle.tilt < least { Sum::at(parts, least)? } else { saddle };
         let tilt = sum.tilt;
-        // Errors are multiplied by the factor `M(t) e^(-t epsilon)`. `excess` is the logarithm of
-        // the quotient of this factor and delta, or 0 if this logarithm is negative.
+        // Errors are multiplied by the factor `M(t) e^(-t epsilon)`, where `t` is the tilt. (The
+        // proof at `Inversion` defines `M`.) `excess` is the logarithm of the quotient of this
+        // factor and delta, or 0 if this logarithm is negative.
         let excess = (sum.log.0 - tilt * expected - log_delta).max(0.0);
         let needed = excess - ln(SHARE * tolerance);
         let guess = (2.0 * needed / sum.variance).sqrt();

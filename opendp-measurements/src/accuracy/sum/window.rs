@@ -73,8 +73,8 @@ impl<'a> Window<'a> {
     fn new(on_grid: &'a OnGrid, noises: &[Term], alpha: f64) -> Result<Self> {
         let n = count(noises)?;
         let (best, about) = on_grid.chernoff(alpha);
-        // A smaller tilt gives a narrower window. If alpha is not small, the errors stay small even
-        // if the tilt is 0.4 times the best tilt.
+        // A tilt below the best tilt gives a narrower window. If alpha is not small, the errors
+        // stay small even if the tilt is 0.4 times the best tilt.
         let tilt = best * if alpha < 1e-6 { 0.9 } else { 0.4 };
         let variances = on_grid.placed.iter().zip(noises).map(|((placed, count), term)| {
             *count as f64 * term.noise.variance() * placed.weight * placed.weight
@@ -178,7 +178,8 @@ impl<'a> Window<'a> {
     }
 }
 
-/// Find nearly the least point `x >= 0` of the grid with `2 P[S > x] <= alpha`.
+/// Find nearly the least point `x >= 0` of the grid with `2 P[S > x] <= alpha`. Here `S` is the
+/// sum, and the bound on its tail is used as `P[S > x]`.
 fn least(sum: &Convolution, step: f64, alpha: f64) -> Option<f64> {
     let fits = |place: i64| 2.0 * sum.tail_above(place as f64 * step) * (1.0 + 1e-15) <= alpha;
     let (first, count) = sum.places();

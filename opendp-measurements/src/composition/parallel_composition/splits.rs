@@ -1,8 +1,8 @@
 //! The worst split of changed rows among the parts of a parallel composition.
 //!
-//! A split is a list `d_1, ..., d_k` of whole numbers with the sum `d_in`. For each split, compose
-//! the losses `map_i(d_i)` of the parts with `d_i > 0`. The worst split is the split with the
-//! largest composition. The proofs are in the documentation of
+//! A split is a list `d_1, ..., d_k` of whole numbers with the sum `d_in`. Let `map_i` be the map
+//! of part `i`. For each split, compose the losses `map_i(d_i)` of the parts with `d_i > 0`. The
+//! worst split is the split with the largest composition. The proofs are in the documentation of
 //! [`make_parallel_composition`](super::make_parallel_composition).
 
 use opendp_core::arith::Directed;

@@ -278,8 +278,8 @@ fn prepared_noise_is_that_of_the_scale() {
 fn releases_that_saturate_have_the_law_of_the_clamped_sum() {
     use crate::samplers::tests::chi_square::chi_square;
     let draws = 50_000;
-    // Compute the expected counts of the releases clamp(120 + Z), beginning with the count of the
-    // release -128.
+    // Compute the expected counts of the releases clamp(120 + Z) for discrete Laplace noise Z,
+    // beginning with the count of the release -128.
     let law = |s: f64| {
         let weight = |z: i32| (-f64::from(z.abs()) / s).exp();
         let all: f64 = (-9000..=9000).map(weight).sum();

@@ -118,7 +118,7 @@ fn the_distribution_is_the_recursion_of_its_definition() {
             assert!((found - u).abs() < 1e-9, "{epsilon} {delta}: {found} at {u}");
         }
     }
-    // P[|N| <= 1/2] = (e - 1) / (e + 1) at epsilon 1.
+    // For the noise N at epsilon 1 and delta 0, P[|N| <= 1/2] = (e - 1) / (e + 1).
     assert!((Floats::new(1.0, 0.0).density - 0.462_117_157_260_009_8).abs() < 1e-15);
 }
 #[test]

@@ -125,9 +125,10 @@ fn open_word(table: &IntegerTable, negative: bool) -> u64 {
     ends.chain(random).find(open).unwrap() & !1 | u64::from(negative)
 }
 
-/// Compute the first 128 binary places of `(2 A w_j - taken) 2^times / divisor`. For the units of
-/// the kind *Rest*, `times` is 0, and `taken` is the number of units that the table gives to the
-/// magnitude. For the units of the kind *Tail*, `times` is positive, and `taken` is 0.
+/// Compute the first 128 binary places of `(2 A w_j - taken) 2^times / divisor`, with `2 A w_j` as
+/// in [`share`]. For the units of the kind *Rest*, `times` is 0, and `taken` is the number of units
+/// that the table gives to the magnitude. For the units of the kind *Tail*, `times` is positive,
+/// and `taken` is 0.
 fn threshold(table: &IntegerTable, magnitude: u64, divisor: u64, times: usize) -> u128 {
     let taken = if times == 0 { table.urns.weight(magnitude) } else { 0 };
     let (lo, _) = share(table, &table.weights, magnitude);
@@ -213,8 +214,9 @@ fn units_of_nothing_are_rejected_without_a_further_word() {
 fn a_rejected_trial_is_followed_by_another_with_a_sign_of_its_own() {
     let table = IntegerTable::laplace(10.0).unwrap();
     let open = |negative| open_word(&table, negative);
-    // Unit 8 is the first of the two rest units of the magnitude 5. V = 0 accepts this unit, and V
-    // just below 1 rejects this unit.
+    // Unit 8 is the first of the two rest units of the magnitude 5. The words after 8 are the
+    // digits of the uniform number V of `accept`. V near 0 accepts this unit, and V just below 1
+    // rejects this unit.
     let (accepted, refused) = ([8, 0], [8, u64::MAX]);
     for negative in [false, true] {
         let draw = |words: &[&[u64]]| table.draw(&mut Tape::<64>::new(words.concat())).unwrap();

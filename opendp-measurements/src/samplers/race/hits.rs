@@ -32,11 +32,11 @@ impl Hits {
 
     /// Count the misses before the next hit, up to a limit.
     ///
-    /// Let `G` be the number of misses before the next hit, so `P[G >= m] = (1 - p)^m`. Let `E` be
-    /// a standard exponential variable and `l = -ln(1 - p)`. `P[E >= m l]` is also `(1 - p)^m`. So
-    /// the integer part of `E / l` has the distribution of `G` and is used as `G`. A float
-    /// enclosure nearly always decides `G`. Otherwise an exact enclosure decides `G`, with as many
-    /// digits of `E` as needed.
+    /// Let `p` be the probability of a hit, and `G` the number of misses before the next hit. So
+    /// `P[G >= m] = (1 - p)^m`. Let `E` be a standard exponential variable and `l = -ln(1 - p)`.
+    /// `P[E >= m l]` is also `(1 - p)^m`. So the integer part of `E / l` has the distribution of
+    /// `G` and is used as `G`. A float enclosure nearly always decides `G`. Otherwise an exact
+    /// enclosure decides `G`, with as many digits of `E` as needed.
     #[inline]
     pub(super) fn misses<S: RandomSource>(
         &self,
@@ -72,7 +72,8 @@ impl Hits {
     }
 }
 
-/// Find the integer part of `E / l`, up to a limit.
+/// Find the integer part of `E / l`, up to a limit. Here `E` is the given exponential variable, and
+/// `l = -ln(1 - 2^-b)`, where `b` is the result of [`prefix`].
 ///
 /// This function terminates with probability 1. The enclosure of `E / l` shrinks to a point, and
 /// this point is an integer with probability 0.

@@ -28,7 +28,7 @@ pub(super) fn phi(z: f64) -> f64 {
     0.5 + sum * (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt()
 }
 
-/// Compute `P[x + sigma N < edge]`.
+/// Compute `P[x + sigma N < edge]` for a standard normal variable `N`.
 fn cdf(edge: f64, x: f64, sigma: f64) -> f64 {
     phi((edge - x) / sigma)
 }

@@ -11,7 +11,7 @@ fn draws<S: RandomSource>(x: f64, scale: f64, k: i32, count: usize, source: &mut
     (0..count).map(|_| laplace(x, scale, k, source).unwrap()).collect()
 }
 
-/// Compute `P[x + scale L < edge]`.
+/// Compute `P[x + scale L < edge]` for a Laplace variable `L` of scale 1.
 fn cdf(edge: f64, x: f64, scale: f64) -> f64 {
     let z = (edge - x) / scale;
     if z < 0.0 { z.exp() / 2.0 } else { 1.0 - (-z).exp() / 2.0 }

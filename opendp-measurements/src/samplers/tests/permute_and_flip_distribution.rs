@@ -8,7 +8,8 @@ use opendp_core::random::{Failing, NoEntropy, Seeded, Tape};
 /// sets of candidates that can be visited before the chosen candidate.
 ///
 /// `P[i] = a_i sum_S |S|! (n - 1 - |S|)! / n! prod_(j in S) (1 - a_j)`, over all sets `S` without
-/// `i`. `a_i` is the probability that candidate `i` is accepted when it is visited.
+/// `i`. `n` is the number of candidates, and `a_i` is the probability that candidate `i` is
+/// accepted when it is visited.
 pub(crate) fn probabilities(exponents: &[f64]) -> Vec<f64> {
     let n = exponents.len();
     let best = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -25,7 +25,7 @@ fn orders(items: &[usize], k: usize) -> Vec<Vec<usize>> {
 }
 
 /// Compute the distribution of `k` successive choices. Each choice is made with fresh noise among
-/// the remaining items.
+/// the remaining items. `winner` computes the probabilities of one choice.
 pub(crate) fn peeled(exponents: &[f64], k: usize, winner: impl Fn(&[f64]) -> Vec<f64>) -> Law {
     let n = exponents.len();
     let all: Vec<usize> = (0..n).collect();

@@ -105,8 +105,9 @@ impl Near {
     #[inline(always)]
     fn bucket<T: Number>(self, number: T) -> usize {
         let number = integer_within(number, self.lowest, self.highest);
-        // The integer `above` is below 2^52. Put it into the last bits of the float 2^52. The
-        // result is the float 2^52 plus `above`. Then subtract 2^52.
+        // Let `above` be the clamped number minus the smallest number. This integer is below 2^52.
+        // Put it into the last bits of the float 2^52. The result is the float 2^52 plus `above`.
+        // Then subtract 2^52.
         let above = number.wrapping_sub(self.lowest).cast_unsigned();
         let above = f64::from_bits(above | INTEGERS.to_bits()) - INTEGERS;
         last_bits(above * self.factor)
@@ -136,15 +137,16 @@ impl Whole {
     fn new<T: Number>(numbers: &[T], buckets: usize) -> Option<Self> {
         let (lowest, highest) = ends(numbers)?;
         let width = highest.abs_diff(lowest).checked_add(1)?;
-        // The factor is below `2^64 * buckets / width`. In `bucket`, the number `above` is at most
-        // `width`. So every bucket is below `buckets`.
+        // The factor is below `2^64 * buckets / width`. `bucket` multiplies the factor by a number
+        // that is at most `width`, and divides the product by 2^64. So every bucket is below
+        // `buckets`.
         let factor = ((u128::try_from(buckets).ok()? << 64) - 1) / u128::from(width);
         let factor = u64::try_from(factor).unwrap_or(u64::MAX);
         Some(Whole { origin: lowest.wrapping_sub(1).cast_unsigned(), lowest, highest, factor })
     }
-    /// Return the bucket of a number. The number `above` is at least one. The bucket is the high
-    /// half of the product of `above` and `factor`. If `factor` is 2^64 - 1, the bucket is
-    /// `above - 1`.
+    /// Return the bucket of a number. First clamp the number. Let `above` be the clamped number
+    /// minus the smallest number, plus one. The bucket is the high half of the product of `above`
+    /// and `factor`. If `factor` is 2^64 - 1, the bucket is `above - 1`.
     #[inline(always)]
     fn bucket<T: Number>(self, number: T) -> usize {
         let number = integer_within(number, self.lowest, self.highest);

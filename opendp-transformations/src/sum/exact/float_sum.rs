@@ -35,8 +35,9 @@ use crate::sum::exact::rounding::{Rounding, truncate};
 use crate::symmetric::{Aggregate, Records};
 
 /// If the size is unknown, the larger magnitude of the two bounds is rounded up to a number with at
-/// most this many significant bits. With fewer bits, the map could be larger. With more bits, the
-/// rule in `rounding.rs` could contract sums of fewer than `2^(53 - 28)` records.
+/// most this many significant bits. If the number had fewer bits, the map could be larger than with
+/// 28 bits. If the number had more bits, the rule in `rounding.rs` could contract sums of fewer
+/// than `2^(53 - 28)` records.
 const BOUND_BITS: u32 = 28;
 const MANTISSA: u32 = f64::MANTISSA_DIGITS;
 

@@ -45,11 +45,13 @@ impl Grid {
         let exponent = largest.exponent + bits - i64::from(T::MANTISSA_BITS);
         Grid { exponent: exponent.max(lowest) }
     }
-    /// Round a number up to a multiple of `g`, and then up to a float. The float can be infinite.
+    /// Round a number up to a multiple of the spacing `g`, and then up to a float. The float can be
+    /// infinite.
     pub(crate) fn up<T: Float>(&self, x: &Exact) -> T {
         T::from_dyadic(&ceiling(x, self.exponent).into(), self.exponent, Rounding::Up)
     }
-    /// Round the number with magnitude `x` and the given sign toward zero, to a multiple of `g`.
+    /// Round the number with magnitude `x` and the given sign toward zero, to a multiple of the
+    /// spacing `g`.
     pub(crate) fn cut<T: Float>(&self, sign: Sign, x: &Exact) -> T {
         let (units, _) = units(x, self.exponent);
         T::from_dyadic(&IBig::from_parts(sign, units), self.exponent, Rounding::TowardZero)

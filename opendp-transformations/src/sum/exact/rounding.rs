@@ -11,7 +11,8 @@
 //! values of `T` form a grid. This grid has spacing one up to `2^p`, then spacing two up to
 //! `2^(p+1)`, and so on. Let `R = 2^p * g`. Below `R`, the spacing is at most `g`.
 //!
-//! **Lemma.** If `|S|, |S'| <= R` and `|S - S'| <= s`, then `|T(S) - T(S')| <= s`.
+//! **Lemma.** Let `S` and `S'` be two numbers. If `|S|, |S'| <= R` and `|S - S'| <= s`, then
+//! `|T(S) - T(S')| <= s`.
 //!
 //! *Proof.* Let `S' <= S`. `T` is monotone, so `T(S') <= T(S)`. If `S' < 0 <= S`, then `T` moves
 //! each number toward zero or does not change it, so their distance does not increase. Now let
@@ -23,11 +24,12 @@
 //!
 //! **Beyond `R`.** Zone `i` contains the numbers `S` with `2^(i-1) R < S <= 2^i R`. The spacing in
 //! zone `i` is `2^i * g`. This spacing does not divide `s` in general, so the proof of the lemma
-//! does not apply. For this reason, the rounding has three steps. First truncate to a multiple of
-//! `g`. If two numbers are at most `s` apart, their distance stays at most `s`, because `s` is a
-//! multiple of `g`. Then contract the numbers by a function `phi`. Let `phi` be odd and continuous,
-//! with slope one up to `R`, and slope `1 - c_i` in zone `i`. Here `c_i = min(1, 2^i g / B)`.
-//! Finally apply `T`. The result is `T(phi(S))`.
+//! does not apply. For this reason, the rounding has three steps. First truncate each number of
+//! magnitude above `R` to a multiple of `g`. If two such numbers are at most `s` apart, their
+//! distance stays at most `s`, because `s` is a multiple of `g`. Then contract the numbers by a
+//! function `phi`. Let `phi` be odd and continuous, with slope one up to `R`, and slope `1 - c_i`
+//! in zone `i`. Here `c_i = min(1, 2^i g / B)`. Finally apply `T`. The result is `T(phi(S))`. In
+//! the theorem, numbers above `R` are already truncated.
 //!
 //! **Theorem.** If `|S - S'| <= s`, then `|T(phi(S)) - T(phi(S'))| <= s`.
 //!
@@ -63,7 +65,8 @@
 //! rounds `phi(S)` down to a multiple of `g`. This step does not change the result, because above
 //! `R` the grid of `T` contains only multiples of `g`.
 
-/// The rounding rule for sums of records. The magnitude of each record is at most `B`.
+/// The rounding rule for sums of records. The magnitude of each record is at most `B`. The top of
+/// this file defines `B`, `g`, `R`, `phi` and the zones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rounding {
     /// The number of bits of a mantissa, called `p` in the proof at the top of this file.
@@ -79,12 +82,13 @@ pub(crate) struct Rounding {
 
 impl Rounding {
     /// Choose the rule for records whose magnitude is at most `magnitude`. This `magnitude` is
-    /// rounded up to the bound `B`, a number with at most `bound_bits` significant bits.
+    /// rounded up to the bound `B`, a number with at most `bound_bits` significant bits. `B` must
+    /// be a multiple of the power of two `g`. Sums up to `R = 2^bits g` are not contracted.
     ///
     /// If rounding does not change the magnitude, `g` is the largest power of two that divides the
     /// magnitude. This choice gives the largest `R`. Otherwise `g` is the value of the last bit
-    /// that rounding keeps. This choice gives the smallest `g`. The function
-    /// [`reach`](Rounding::reach) adds `g`.
+    /// that rounding keeps. This choice gives the smallest `g`. A small `g` is better here, because
+    /// [`reach`](Rounding::reach) adds `g` to the distance.
     ///
     /// No step overflows if `magnitude < 2^52`, `bound_bits <= 28` and `bits <= 53`. Also, for any
     /// `bound_bits`, no step overflows if `magnitude < 2^38` and `bits <= 53`.
@@ -116,13 +120,15 @@ impl Rounding {
         if sum >> self.bits >> self.step == 0 {
             return truncate(sum, self.bits);
         }
-        // After this shift, the unit of `sum` is `g`, so `R` is 2^bits.
+        // After this shift, the unit of `sum` is `g`, which is 2^step. So `R`, the start of zone 1,
+        // is 2^bits.
         let sum = (sum >> self.step).min(1 << (self.bits + self.last));
         let mut contracted = 0;
         for zone in 1..=self.last {
             let start = 1 << (self.bits + zone - 1);
             // Let `i` be `zone`. Compute the length of the part of the sum that lies in zone `i`.
-            // Multiply this length by `c_i * ratio`, which is `2^i`, and add the product.
+            // The slope of `phi` in this zone is `1 - c_i`. Multiply the length by `c_i * ratio`,
+            // which is `2^i`, and add the product.
             contracted += (sum.clamp(start, 2 * start) - start) << zone;
         }
         truncate(sum - contracted.div_ceil(self.ratio), self.bits) << self.step

@@ -85,7 +85,8 @@ impl Moments {
     /// The returned goal bounds `|z|` except with probability `alpha` instead of `alpha / 2`. So
     /// the bound on `|z|` is divided by the ratio of two quantiles of Laplace noise: the quantile
     /// at `alpha / 2`, and the quantile at `alpha`. For Gaussian noise, the ratio of these
-    /// quantiles is smaller, so the division by the ratio for Laplace noise is enough.
+    /// quantiles is smaller than for Laplace noise, so the division by the ratio for Laplace noise
+    /// is enough.
     pub(in super::super) fn within(
         &self,
         error: f64,
@@ -167,7 +168,7 @@ impl Moments {
         let (least, greatest) = squared(mean)?;
         let high = high.inf_add(offset)?.inf_sub(least)?.max(0.0);
         let low = low.neg_inf_add(offset)?.neg_inf_sub(greatest)?.max(0.0);
-        // `n / (n - 1)` decreases with `n`.
+        // Let `n` be the number of rows. The factor `n / (n - 1)` decreases with `n`.
         let high = high.inf_mul(fewest.inf_div(fewest.neg_inf_sub(1.0)?)?)?.min(most);
         let low = low.neg_inf_mul(largest.neg_inf_div(largest.inf_sub(1.0)?)?)?.min(most);
         Ok((value, Some((low, high))))

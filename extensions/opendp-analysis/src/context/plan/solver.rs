@@ -1,7 +1,10 @@
 //! The search for the scales of several questions together.
 //!
 //! The room of a plan has two limits. The first limit is for the sum of pure losses. The second
-//! limit is for the sum of the `mu^2` of Gaussian noise.
+//! limit is for the sum of the `mu^2` of Gaussian noise. The `mu` of Gaussian noise is the largest
+//! change of the released numbers in the L2 norm, divided by the scale of the noise. A release is
+//! `mu`-GDP (Gaussian differentially private) if it is as hard to distinguish between two
+//! neighbours as with Gaussian noise of this `mu`.
 //!
 //! All numbers here are approximate. The account checks the exact losses when it admits releases.
 
@@ -62,8 +65,9 @@ pub(super) struct Mode {
 /// The sums from which the noise is computed. Each question adds to exactly one of these sums. For
 /// questions with wanted accuracies, `pure` is the sum of the pure losses, and `square` is the sum
 /// of the `mu^2`. For questions with weights, `pure_weight` is the sum of the third roots of `c`,
-/// and `square_weight` is the sum of the square roots of `c`. The number `c` is defined in
-/// [`value`](Demand::value).
+/// and `square_weight` is the sum of the square roots of `c`. The number `c` of a question is its
+/// weight times the square of the product of the fields `error` and `size` of its [`Way`].
+/// [`value`](Demand::value) explains these sums.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Demand {
     pub(super) pure: f64,

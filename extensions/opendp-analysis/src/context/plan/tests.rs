@@ -145,7 +145,8 @@ fn gaussian_sums_and_medians_are_as_good_as_an_independent_optimum() {
         };
         let found = squares(&error);
         // A person has two rows, so a count changes by 2. A median costs an epsilon of `2 / scale`.
-        // Its error is at most `scale ln(100 / 0.05)`, except with probability 0.05.
+        // There are 100 candidates. So the error is at most `scale ln(100 / 0.05)`, except with
+        // probability 0.05.
         let pure = (100.0_f64 / 0.05).ln() * 2.0;
         let best = (1..100).map(|percent| {
             let epsilon = f64::from(percent) / 100.0;

@@ -10,8 +10,8 @@ use super::super::Accounted;
 use super::endowed::Best;
 use super::{Plan, Setting};
 
-/// The largest number of different losses in a plan whose noise is reduced. With more different
-/// losses, the composition takes longer.
+/// The largest number of different losses in a plan whose noise is reduced. The time of the
+/// composition grows with the number of different losses.
 const MOST_PAIRS: usize = 16;
 /// Noise is changed only if the sum of squared errors becomes smaller by at least this fraction.
 const GAIN: f64 = 1e-5;
@@ -36,7 +36,7 @@ impl<MO: Accounted> Plan<'_, MO> {
     ///
     /// Gaussian noise on integers can be continuous or discrete. Continuous noise is rounded.
     /// Discrete noise of the same scale is not rounded, so its error is smaller. But its loss is a
-    /// little larger.
+    /// little larger than the loss of continuous noise.
     pub(super) fn tightened(&self, best: &Best, settings: &[Setting]) -> Result<Option<Tightened>> {
         let weighted = self.items.iter().all(|item| item.weight != 0.0);
         let hides = self.drafts.iter().any(|draft| draft.takes_delta());

@@ -18,8 +18,8 @@ use super::Rows;
 /// Suppose that the number of rows is private. Then a mean is a quotient of a noisy sum and a noisy
 /// count. One row changes a sum of numbers from `lower` to `upper` by at most the larger magnitude
 /// of the two bounds. One row changes a sum of distances from the middle by at most about half of
-/// `upper - lower`. So the noise of the sum of distances usually has a smaller scale. The middle is
-/// public, and is added to the quotient.
+/// `upper - lower`. So the noise of the sum of distances usually has a smaller scale than the noise
+/// of the sum of numbers. The middle is public, and is added to the quotient.
 ///
 /// ```
 /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
