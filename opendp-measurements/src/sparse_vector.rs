@@ -82,9 +82,10 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// contributes one more factor to each integrand. For `i` not in `A`,
 /// `t + z - q_i(x) <= t + z + w - q_i(y)`. So the factor of `x` is at most the factor of `y`. For
 /// `i` in `A`, `t + z + w - q_i(y)` exceeds `t + z - q_i(x)` by at most `2 w`. Laplace noise `K` of
-/// scale `r` satisfies `P[K >= a] <= exp(b / r) P[K >= a + b]` for `b >= 0`. So the factor of `x`
-/// is at most `exp(2 w / r)` times the factor of `y`. The integral is over all real `z`. If `z`
-/// runs over all real numbers, `z + w` also does. So `P(x) <= exp(w / s + limit 2 w / r) P(y)`.
+/// scale `r` satisfies `P[K >= a] <= exp(b / r) P[K >= a + b]` for every real `a` and `b >= 0`. So
+/// the factor of `x` is at most `exp(2 w / r)` times the factor of `y`. The integral is over all
+/// real `z`. If `z` runs over all real numbers, `z + w` also does. So
+/// `P(x) <= exp(w / s + limit 2 w / r) P(y)`.
 ///
 /// *Monotonic.* If all `q_i(x) <= q_i(y)`, then `t + z + w - q_i(y)` exceeds `t + z - q_i(x)` by at
 /// most `w` instead of `2 w`. If all `q_i(x) >= q_i(y)`, compare both integrands at `z`. For `i`

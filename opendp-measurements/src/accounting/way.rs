@@ -1,4 +1,6 @@
-//! One way to divide the delta of an [`AdaptiveAccount`](super::AdaptiveAccount) among filters.
+//! One way to divide the delta of an [`AdaptiveAccount`](super::AdaptiveAccount) among filters. In
+//! this file, `mu` is the parameter of Gaussian differential privacy, and `rho` is the parameter of
+//! zero-concentrated differential privacy.
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact};
 use opendp_core::{Error, Result};
@@ -81,9 +83,10 @@ impl Way {
         let mut largest = Exact::ZERO;
         for pot in &self.pots {
             let mu = pot.square_left().times(part).to_f64_down().neg_inf_sqrt()?;
-            // The `rho` of a pure loss is at most half of the square of its epsilon. So a pure loss
-            // with the epsilon `mu` has a `rho` of at most `mu^2 / 2`. A factor that is a little
-            // less than 1 covers the rounding errors.
+            // `mu^2` is the requested part of what is left for squares in this filter. The `rho` of
+            // a pure loss is at most half of the square of its epsilon. So a pure loss with the
+            // epsilon `mu` has a `rho` of at most `mu^2 / 2`, and the filter admits it. A factor
+            // that is a little less than 1 covers the rounding errors.
             let by_rho = mu * (1.0 - 4.0 * f64::EPSILON);
             let epsilon = match &pot.order {
                 Some(order) => pure_of_order(order, &pot.square_left().times(part), by_rho)?,

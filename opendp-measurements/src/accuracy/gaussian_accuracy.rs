@@ -9,8 +9,8 @@ use crate::recent::{Recent, recent};
 use crate::samplers::power_of_two;
 use crate::tails::{discrete_gaussian_tail, gaussian_tail};
 
-/// Return an upper bound on the error of a released number: a float on the lattice of multiples of
-/// `2^k`, or an integer.
+/// Return an upper bound on the error of a released number. If `lattice` is `k`, the number is a
+/// float on the lattice of multiples of `2^k`. If `lattice` is `None`, the number is an integer.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
@@ -24,16 +24,16 @@ pub(crate) fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result
 /// Return an upper bound on the error of a released float. The bound is `scale t + 2^k / 2`,
 /// rounded up. Here `t` satisfies `P[|N| > t] <= alpha` for a standard normal `N`.
 ///
-/// The release is rounded to the nearest point of the lattice, which is at most half a step away.
+/// The release is rounded to the nearest multiple of `2^k`, which is at most `2^k / 2` away.
 /// `alpha` must be in `(0, 1]`.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
 pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f64> {
     let noise = quantile(alpha)?.inf_mul(scale.value())?;
-    // On the finest lattice, half a step is not a float, so half a step is rounded up to the least
-    // positive float. All floats are on this lattice. So at scale 0, the release equals the true
-    // number, and half a step is not added.
+    // On the finest lattice, `2^k / 2` is not a float, so it is rounded up to the least positive
+    // float. All floats are on this lattice. So at scale 0, the release equals the true number, and
+    // nothing is added.
     let half = match power_of_two(k - 1) {
         0.0 if scale.value() == 0.0 => 0.0,
         0.0 => f64::from_bits(1),

@@ -6,8 +6,8 @@ use opendp_core::arith::{Directed, DirectedFloat};
 use crate::samplers::power_of_two;
 use crate::{Scale, discrete_laplacian_scale_to_accuracy};
 
-/// Return an upper bound on the error of a released number: a float on the lattice of multiples of
-/// `2^k`, or an integer.
+/// Return an upper bound on the error of a released number. If `lattice` is `k`, the number is a
+/// float on the lattice of multiples of `2^k`. If `lattice` is `None`, the number is an integer.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
@@ -23,15 +23,15 @@ pub(crate) fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result
 ///
 /// A standard Laplace variable `L` has `P[scale |L| >= t] = exp(-t / scale)`. At
 /// `t = scale ln(1 / alpha)`, this probability is `alpha`. The release is rounded to the nearest
-/// point of the lattice, which is at most half a step away. `alpha` must be in `(0, 1]`.
+/// multiple of `2^k`, which is at most `2^k / 2` away. `alpha` must be in `(0, 1]`.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
 pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f64> {
     let noise = negative_ln(alpha)?.inf_mul(scale.value())?;
-    // On the finest lattice, half a step is not a float, so half a step is rounded up to the least
-    // positive float. All floats are on this lattice. So at scale 0, the release equals the true
-    // number, and half a step is not added.
+    // On the finest lattice, `2^k / 2` is not a float, so it is rounded up to the least positive
+    // float. All floats are on this lattice. So at scale 0, the release equals the true number, and
+    // nothing is added.
     let half = match power_of_two(k - 1) {
         0.0 if scale.value() == 0.0 => 0.0,
         0.0 => f64::from_bits(1),

@@ -10,7 +10,7 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 
 /// Make a measurement that adds Gaussian noise to each number.
 ///
-/// Integers get noise of the discrete Gaussian distribution: `P[Z = z]` is proportional to
+/// Integers get noise `Z` of the discrete Gaussian distribution: `P[Z = z]` is proportional to
 /// `exp(-z^2 / (2 scale^2))`. The sums saturate at the ends of their type; an [`IBig`] has no ends.
 /// Floats get noise of the normal distribution with standard deviation `scale`. The exact sum is
 /// first rounded to the nearest multiple of `2^k`, ties upward. This multiple is then rounded to

@@ -10,7 +10,7 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 
 /// Make a measurement that adds Laplace noise to each number.
 ///
-/// Integers get noise of the discrete Laplace distribution: `P[Z = z]` is proportional to
+/// Integers get noise `Z` of the discrete Laplace distribution: `P[Z = z]` is proportional to
 /// `exp(-|z| / scale)`. The sums saturate at the ends of their type; an [`IBig`] has no ends.
 /// Floats get noise of the continuous distribution, with density proportional to
 /// `exp(-|z| / scale)`. The exact sum is first rounded to the nearest multiple of `2^k`, ties

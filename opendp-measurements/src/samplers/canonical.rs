@@ -49,9 +49,9 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 ///   probability of acceptance is `b^|z|`.
 ///
 /// The place in the step is a uniform real `W`. In the steps `k` and `-k`, digits of `W` are drawn
-/// until they decide whether `W < theta`. With each digit, bounds of `theta` are computed with more
-/// precision. Then more digits are drawn until they decide to which float the sum rounds. No
-/// probability is rounded, and `e^epsilon` is not rounded.
+/// until they decide whether `W < theta`. With each new digit, bounds of `theta` are computed with
+/// more precision than before. Then more digits are drawn until they decide to which float the sum
+/// rounds. No probability is rounded, and `e^epsilon` is not rounded.
 #[derive(Clone, Debug)]
 pub struct CanonicalNoise {
     epsilon: Positive,

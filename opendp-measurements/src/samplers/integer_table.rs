@@ -52,9 +52,9 @@ use weights::{SHORTFALL, Weights, high_product};
 /// `A`, `p_j`, `t` and `b`. Certified bounds of the weights ensure the inequalities. For `w_j`,
 /// `Weights::below` returns a bound from `2^128 w_j - 2^24` to `2^128 w_j`. This bound is
 /// multiplied by `2 A / 2^128` and rounded down to `p_j`. Because `2 A < 2^64`, `p_j` is at least
-/// `2 A w_j - (1 + 2^-40)`. In the rest and the tail, a lazily drawn uniform variable is compared
-/// with enclosures of `w_j` (Karney 2016, arXiv:1303.6257). Digits are drawn until they decide. The
-/// scale is the rational number that the float represents.
+/// `2 A w_j - (1 + 2^-40)`. For units of the kinds *Rest* and *Tail*, a lazily drawn uniform
+/// variable is compared with enclosures of `w_j` (Karney 2016, arXiv:1303.6257). Digits are drawn
+/// until they decide. The scale is the rational number that the float represents.
 ///
 /// # Cost
 ///
@@ -240,8 +240,8 @@ impl IntegerTable {
         Ok(accepted.then_some(magnitude))
     }
 
-    /// Decide whether `taken + divisor V < height w_j`, where `j` is the magnitude. `V` is a
-    /// uniform real number on (0, 1).
+    /// Decide whether `taken + divisor V < height w_j`, where `j` is the magnitude and `w_j` is its
+    /// weight. `V` is a uniform real number on (0, 1).
     ///
     /// This function terminates with probability 1. The enclosures of both sides shrink to points
     /// as digits of `V` are drawn. These points are equal with probability 0.

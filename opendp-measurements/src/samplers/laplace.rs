@@ -5,9 +5,9 @@ use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Add exact Laplace noise to a float and round the sum to a lattice.
 ///
-/// Let `L` be a real Laplace variable of density `e^(-|t|) / 2`. The result is the float nearest to
-/// `m 2^k`, with `m = floor(x / 2^k + 1/2 + (scale / 2^k) L)`. So `m 2^k` is the lattice point
-/// nearest to the real number `x + scale L`, ties upward.
+/// Let `L` be a real Laplace variable with the density `e^(-|t|) / 2` at `t`. The result is the
+/// float nearest to `m 2^k`, with `m = floor(x / 2^k + 1/2 + (scale / 2^k) L)`. So `m 2^k` is the
+/// lattice point nearest to the real number `x + scale L`, ties upward.
 ///
 /// `|L|` is a standard exponential variable. `|L|` is drawn by rejection from an envelope of `e^-t`
 /// that is constant on intervals (the strips). The digits of `|L|` are drawn only when a decision

@@ -1,4 +1,4 @@
-//! The lattice `2^k Z` and the floats nearest to its points.
+//! The lattice `2^k Z` of all integer multiples of `2^k`, and the floats nearest to its points.
 
 use super::dyadic::{Dyadic, power_of_two, shift_floor};
 use dashu_int::{IBig, Sign, UBig, ops::BitTest};

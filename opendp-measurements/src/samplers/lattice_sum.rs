@@ -161,9 +161,10 @@ impl Sum<'_> {
     /// Find the rounded sum, if the bounds below show that all `E` from `2^-61 n` to
     /// `2^-61 (n + 1)` give the same rounded sum. Otherwise, return `None`.
     ///
-    /// Let `start` be a lattice point nearest to `x`, and `rest = (x - start) / 2^k`. The rounded
-    /// sum is `start + m 2^k`, where `m` is the floor of `1/2 + rest ± (scale / 2^k) E`. If `m` has
-    /// at most 53 bits, every `x` takes the same instructions. So the time hardly depends on `x`.
+    /// Let `start` be a lattice point (a multiple of `2^k`) nearest to `x`, and
+    /// `rest = (x - start) / 2^k`. The rounded sum is `start + m 2^k`, where `m` is the floor of
+    /// `1/2 + rest ± (scale / 2^k) E`. If `m` has at most 53 bits, every `x` takes the same
+    /// instructions. So the time hardly depends on `x`.
     ///
     /// # Bound
     ///

@@ -12,13 +12,13 @@ use std::cmp::Ordering;
 ///
 /// # Exactness
 ///
-/// The threshold is `t + s L` for a real Laplace variable `L` of density `e^(-|z|) / 2`. `L` is the
-/// same in all comparisons. Each noisy number is `x + r K`. Each `K` is a separate variable of the
-/// same density. `t`, `s`, `x` and `r` are the exact values of the given numbers and scales. Digits
-/// of `K` and `L` are drawn until they decide whether `x + r K` is at least `t + s L`. The digits
-/// of `L` are kept. Floats decide a comparison only if bounds on their rounding errors prove the
-/// result. So all comparisons have the same results as with real numbers. If `s` or `r` is not 0,
-/// ties have probability 0. If both scales are 0, `x` is compared with `t`.
+/// The threshold is `t + s L` for a real Laplace variable `L` with the density `e^(-|z|) / 2` at
+/// `z`. `L` is the same in all comparisons. Each noisy number is `x + r K`. Each `K` is a separate
+/// variable of the same density. `t`, `s`, `x` and `r` are the exact values of the given numbers
+/// and scales. Digits of `K` and `L` are drawn until they decide whether `x + r K` is at least
+/// `t + s L`. The digits of `L` are kept. Floats decide a comparison only if bounds on their
+/// rounding errors prove the result. So all comparisons have the same results as with real numbers.
+/// If `s` or `r` is not 0, ties have probability 0. If both scales are 0, `x` is compared with `t`.
 ///
 /// The numbers must be finite. A scale of 0 means no noise, and draws nothing. A negative scale
 /// counts as its magnitude. A scale that is infinite or NaN counts as `f64::MAX`.

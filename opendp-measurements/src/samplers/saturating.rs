@@ -29,8 +29,8 @@ macro_rules! signed {
             #[inline]
             fn saturating_noise(self, negative: bool, magnitude: u128) -> Self {
                 // The magnitude is narrowed to the unsigned type, and saturates at the largest
-                // value of this type. This value is `b - a`, so the proof of `add_noise` also
-                // covers this saturation.
+                // value of this type. This value is the largest value of the signed type minus its
+                // least value. So the proof of `add_noise` also covers this saturation.
                 let magnitude = <$unsigned>::try_from(magnitude).unwrap_or(<$unsigned>::MAX);
                 let below = self.saturating_sub_unsigned(magnitude);
                 // Compute both sums, and select one of them without a branch. The sign is random,

@@ -33,7 +33,8 @@ fn tables() -> impl Iterator<Item = (f64, IntegerTable)> {
 const PLACES: usize = 200;
 
 /// Return a lower and an upper bound on `2^PLACES 2 A w_j`. `2 A w_j` is the number of units of a
-/// magnitude `j > 0` out of `2^63` units.
+/// magnitude `j > 0` out of `2^63` units. Here `A` is the number of units of the magnitude 0, and
+/// `w_j` is the weight of `j`.
 fn share(table: &IntegerTable, weights: &Weights, magnitude: u64) -> (UBig, UBig) {
     let (lo, hi) = weights.enclose(magnitude, PLACES);
     ((lo * table.unit) << 1_usize, (hi * table.unit) << 1_usize)

@@ -57,7 +57,8 @@ impl Weights {
         }
     }
 
-    /// Check that `x_to - x_from` is at least `tenths / 10`, for `from <= to`.
+    /// Check that the exponents `x_j` of the weights satisfy `x_to - x_from >= tenths / 10`, for
+    /// `from <= to`.
     pub(super) fn part(&self, from: u64, to: u64, tenths: u32) -> bool {
         let difference = self.f(to) - self.f(from);
         &self.denominator * tenths <= &self.numerator * difference * 10_u8
@@ -70,7 +71,8 @@ impl Weights {
         (fixed::exp(&-upper, bits + 8, bits).0, fixed::exp(&-lower, bits + 8, bits).1)
     }
 
-    /// Return a lower and an upper bound on `2^precision x_j`. The bounds are consecutive integers.
+    /// Return a lower and an upper bound on `2^precision x_j`, for the weight `w_j = e^(-x_j)`. The
+    /// bounds are consecutive integers.
     ///
     /// [`enclose`](Self::enclose) calls this function with `precision = bits + 8`. The two bounds
     /// then differ by `2^-8` in units of `2^-bits`. The exponents `-x_j` are at most 0, where the
@@ -83,7 +85,8 @@ impl Weights {
         (lower, upper)
     }
 
-    /// Return a lower bound on `2^128 w_j` for each `j` from 1 to `count`. `count` is below `2^11`.
+    /// Return a lower bound on `2^128 w_j`, for the weight `w_j` of each `j` from 1 to `count`.
+    /// `count` is below `2^11`.
     ///
     /// # Bound
     ///

@@ -13,7 +13,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// positions of the hits. Then draw only the digits that the caller needs. The result has the
 /// distribution of independent uniform digits.
 pub(super) struct Hits {
-    /// A lower and an upper bound on `1 / -ln(1 - p)`.
+    /// A lower and an upper bound on `1 / -ln(1 - p)`, where `p` is the probability of a hit.
     pace: (f64, f64),
 }
 

@@ -99,9 +99,9 @@ fn rounded_continuous_noise_would_be_noticed() {
 /// For a large scale, compare draws with their distribution in 200 buckets. The edges of the
 /// buckets are quantiles of the continuous Laplace distribution.
 ///
-/// A draw `K` is an integer with `P[|K| >= m] = 2 q^m / (1 + q)` for `m >= 1`. At a scale of about
-/// 1e12, the factor `2 / (1 + q)` is nearly 1, so the test omits this factor. The draws are
-/// integers, so the quantiles are rounded down to integers.
+/// Let `q = e^(-1 / scale)`. A draw `K` is an integer with `P[|K| >= m] = 2 q^m / (1 + q)` for
+/// `m >= 1`. At a scale of about 1e12, the factor `2 / (1 + q)` is nearly 1, so the test omits this
+/// factor. The draws are integers, so the quantiles are rounded down to integers.
 fn bucket_fit(draws: &[i128], scale: f64) -> f64 {
     let buckets = 100;
     let edge = |i: usize| (-(1.0 - i as f64 / buckets as f64).ln() * 1e12).floor() as i128;

@@ -97,9 +97,9 @@ fn short_digits_are_enclosed_too() {
         for digit in 0..1 << bits {
             let (lo, hi) = neg_ln(digit, bits);
             let (exact_lo, exact_hi) = LazyExponential::from_first(digit, bits).enclose(PRECISION);
-            // `exact_lo` uses `ln((n + 1) / n) <= 1 / n`, so `exact_lo` can be far below the exact
-            // logarithm. So the test does not compare `lo` with `exact_lo`. The test compares `lo`
-            // with the exact logarithm at the right end of the interval.
+            // `exact_lo` uses `ln((n + 1) / n) <= 1 / n` for `n = digit`, so `exact_lo` can be far
+            // below the exact logarithm. So the test does not compare `lo` with `exact_lo`. The
+            // test compares `lo` with the exact logarithm at the right end of the interval.
             let end = fixed::ln(&UBig::from(digit + 1), -i64::from(bits), PRECISION).1;
             assert!(fixed_point(lo) <= -end);
             assert!(IBig::from(exact_lo) <= fixed_point(hi.min(100.0)));
