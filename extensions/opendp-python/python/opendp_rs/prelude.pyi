@@ -8,7 +8,7 @@ def absolute_distance(T: Any = ...) -> Metric:
     """Measure the absolute difference of two numbers."""
 
 def approximate(measure: Measure, M: Any = ...) -> Measure:
-    """Measure loss as a pair `(loss, delta)`. The bound on the loss can fail with probability delta."""
+    """Measure loss as a pair `(loss, delta)`. The bound on the loss can fail with probability at most"""
 
 def atom_domain(bounds: tuple[bool, bool] | None | tuple[float, float] | None | tuple[int, int] | None | tuple[str, str] | None = ..., nan: bool | None = ..., T: Any = ...) -> Domain:
     """Make the set of all values of an atomic type, optionally within bounds."""
