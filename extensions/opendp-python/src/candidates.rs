@@ -13,8 +13,9 @@ const NAME: &str = "make_select_private_candidate";
 const MEASUREMENT: &str = "measurement";
 
 /// Prepare the arguments of a constructor. If the constructor selects candidates, return arguments
-/// whose measurement reads pairs of Python. `release` is the type of the releases, if it is known.
-/// `None` means that the arguments stay as they are.
+/// whose measurement reads pairs of Python. `release` is the type of the releases, or `None` if it
+/// is not known. If the constructor does not select candidates, return `None`. The caller then uses
+/// the arguments unchanged.
 ///
 /// # Errors
 /// `Argument` when the type of the releases is known and has no score.

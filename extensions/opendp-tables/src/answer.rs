@@ -27,7 +27,8 @@ pub struct Answer {
     /// A row for every released number: its keys, the aggregate, the value, the scale of the noise,
     /// the 95 % interval, and the loss.
     pub values: RecordBatch,
-    /// The release document: query, plan, digest, losses, versions and values.
+    /// The release document: the query, the plan with its digest, the metadata, the losses, the
+    /// rest of the budget, the versions and the noisy values.
     pub document: Json,
     /// The facts that only the page of the answer needs, such as the limits and the budget after
     /// the release.

@@ -33,9 +33,9 @@ pub(crate) struct Mechanisms {
     pub(crate) selection: Option<Selection>,
     /// The loss of all mechanisms together.
     pub(crate) loss: Loss,
-    /// The losses that are charged if the budget composes tightly: one loss for each mechanism. But
-    /// for Gaussian noise under an epsilon and a delta, the list has only one loss, which is the
-    /// loss of all mechanisms together.
+    /// The losses that are charged if the budget composes tightly: one loss for each mechanism.
+    /// There is one exception: for Gaussian noise under an epsilon and a delta, the list has only
+    /// one loss. This loss is the loss of all mechanisms together.
     pub(crate) losses: Vec<Loss>,
     /// The kind of the noise: `Laplace` or `Gaussian`.
     pub(crate) kind: Kind,

@@ -164,9 +164,9 @@ pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig,
         }
         sum += &term;
     }
-    // A drift is an error of d units in s. This error multiplies exp(s), which is below 2.1, by a
-    // factor from 1 - 2 d 2^-w to 1 + 2 d 2^-w. So the drift changes the result by less than 5 d
-    // units.
+    // Let d be `drift`, a bound on the error of s in units. This error multiplies exp(s), which is
+    // below 2.1, by a factor from 1 - 2 d 2^-w to 1 + 2 d 2^-w. So the drift changes the result by
+    // less than 5 d units.
     let error = UBig::from(2 * count + 8) + UBig::from(drift) * UBig::from(5u8);
     let centre = UBig::from(STEPS + j);
     let lo = (&sum - (&error).min(&sum)) * &centre;

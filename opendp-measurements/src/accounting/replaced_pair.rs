@@ -45,8 +45,8 @@ mod noises;
 /// exchange the two records: `H_alpha(P, Q) = 1 - alpha + alpha H_(1 / alpha)(Q, P)`. So this pair
 /// consists of three parts. The first part is the positive losses of `P` and `Q`, for the centres
 /// above. The second part is the mirror image of the first part: the opposite losses, with `P` and
-/// `Q` exchanged. The third part is the remaining mass, at the loss 0. For real noise, this
-/// remaining mass is `1 - q` times the probability that the magnitude of the noise is at most
+/// `Q` exchanged. The third part is the remaining mass, at the loss 0. For noise on real numbers,
+/// this remaining mass is `1 - q` times the probability that the magnitude of the noise is at most
 /// `added - replaced / 2`.
 ///
 /// For one release of one number, this pair gives the smallest possible bound. If `replaced` is
@@ -56,7 +56,8 @@ mod noises;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReplacedPair {
     noise: LogConcaveNoise,
-    /// The distance for an added record. For real noise, the distance is divided by the scale.
+    /// The distance for an added record. For noise on real numbers, the distance is divided by the
+    /// scale.
     added: f64,
     /// The distance for a replaced record, in the same unit as `added`. This distance is at most
     /// twice `added`.
@@ -73,8 +74,8 @@ impl ReplacedPair {
     const LONGEST_DISCRETE: f64 = 8.0;
 
     /// Make the pair of noise on a Poisson sample. The distances `added` and `replaced` have the
-    /// unit of the distance in [`shift`](DominatingPair::shift): for real noise, they are divided
-    /// by the scale.
+    /// unit of the distance in [`shift`](DominatingPair::shift): for noise on real numbers
+    /// (`Gaussian` and `Laplace`), they are divided by the scale.
     ///
     /// # Errors
     /// `InvalidDistance` when an argument is out of range. A distance, divided by the scale, must

@@ -42,8 +42,9 @@ pub(crate) struct Terms<'c, MO: Accounted> {
     pub(crate) bound: Option<Bound>,
 }
 impl<'c, MO: Accounted> Terms<'c, MO> {
-    /// Find the least noise of the measure [`Accounted::Base`] that fits the query's share of the
-    /// budget. If the query finds keys, also find the least threshold that fits.
+    /// Find the least noise with which the query fits its share of the budget. Mechanisms in the
+    /// measure [`Accounted::Base`] add this noise. If the query finds keys, also find the least
+    /// threshold that fits.
     pub(crate) fn solve(&self, losses: &LossesAt<'_, MO>) -> Result<Dials> {
         let room = self.room(self.kind())?;
         let share = &room.parts;

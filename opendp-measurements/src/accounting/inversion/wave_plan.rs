@@ -33,9 +33,9 @@ impl Sum {
 /// few percent. Every tilt gives valid bounds.
 ///
 /// For an epsilon, the search compares centres. For a delta, the search compares square roots of
-/// `-ln delta`. For normal losses, the centre and this root are about linear in the tilt. So the
-/// search computes each next tilt from a line through two known points. A step multiplies the tilt
-/// by at most 4, because losses can be very skewed.
+/// `-ln delta`. If losses have a normal distribution, the centre and this root are about linear in
+/// the tilt. So the search computes each next tilt from a line through two known points. A step
+/// multiplies the tilt by at most 4, because losses can be very skewed.
 fn saddle(parts: &[PairCount], target: Target) -> Option<Sum> {
     let height = |sum: &Sum| match target {
         Target::Epsilon(_) => sum.centre,
@@ -115,7 +115,8 @@ impl WavePlan {
         let guess = (2.0 * needed / sum.variance).sqrt();
         // Another tilt is `by` above or below `tilt`. `length` is the least `2 pi / spacing` at
         // which the bound on the repetitions from the other tilt is small enough. As `share` grows,
-        // `length` first falls and then grows. For normal losses, the best `share` is 1.
+        // `length` first falls and then grows. If losses have a normal distribution, the best
+        // `share` is 1.
         let side = |sign: f64| {
             let reach = |share: f64| {
                 let by = if sign < 0.0 { (share * guess).min(tilt) } else { share * guess };

@@ -34,10 +34,10 @@ fn planned(context: &Context<Tight>, counts: usize) -> f64 {
 
 #[test]
 fn counts_of_a_plan_are_not_worse_than_calibrated_noise() {
-    // `dp_accounting` 0.6.0 calibrated continuous Gaussian noise without rounding for the same
-    // guarantee. These numbers are the standard deviations of this noise. The first number is the
-    // result of 20 steps of bisection, as in `examples/compare`. The second number is the result of
-    // 30 steps.
+    // The plan below answers 100 counts with an epsilon of 1 and a delta of 1e-6. For this task,
+    // `dp_accounting` 0.6.0 computes the scale of continuous Gaussian noise that is not rounded.
+    // These numbers are the standard deviations of this noise. The first number is the result of 20
+    // steps of bisection, as in `examples/compare`. The second number is the result of 30 steps.
     for calibrated in [42.247_14, 42.246_789_09] {
         let context = one(Split::as_you_go());
         let scale = planned(&context, 100);
