@@ -128,7 +128,7 @@ impl Session {
     /// the columns that the metadata describes, with the declared types.
     ///
     /// # Errors
-    /// The errors of the metadata and the ledger.
+    /// The errors of the metadata and the ledger. `FailedFunction` when no thread can be started.
     pub fn with_engine(metadata: Metadata, engine: Box<dyn Engine>) -> Result<Self> {
         let budget = Budget::read(&metadata.budget)?;
         let composition = Composition::read(&metadata.budget)?;

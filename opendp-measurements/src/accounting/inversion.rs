@@ -93,8 +93,8 @@ const MOST_SMOOTHED: usize = 16384;
 const SMOOTHING: (f64, f64) = (5e-5, 2e-4);
 /// If there are at least this many parts, plans use a [`sketch`] in place of the parts.
 pub(super) const SKETCHED: usize = 64;
-/// The number of groups of similar parts in a sketch, and the number of parts that are outside all
-/// groups.
+/// The largest number of groups of similar parts in a sketch, and the number of parts that are
+/// outside of all groups.
 const GROUPS: (usize, usize) = (12, 3);
 
 /// If there are at least this many parts, several threads compute the losses of parts.

@@ -89,13 +89,12 @@ pub use parts::Parts;
 /// first bound. For the second bound, let `m(d)` be the largest of `map_i(1), ..., map_i(d)` over
 /// all parts. Larger maps or more parts do not make the worst composition smaller. So the loss is
 /// at most the worst loss of `d_in` parts with the map `m`. This worst loss is `U(d_in)`. Here,
-/// `U(d)` is the maximum of `m(d)` and of all compositions of `U(d - j)` and `m(j)` with
-/// `0 < j < d`, and `j` is the number of changed rows in the last part. If losses add up, divide
-/// the numbers from 1 to `d_in` into intervals `[a, b]`. The rows of a part with `d_i` in `[a, b]`
-/// are at distance at most `b`. So the loss of this part is at most
-/// `map_i(b) <= (map_i(b) / a) d_i <= r d_i`. Here, `r` is the largest value of `map_i(b) / a` for
-/// all intervals and parts. The sum of these losses is at most `r d_in`. Quotients and products are
-/// rounded up, and `b <= 257 a / 256`.
+/// `U(d)` is the maximum of `m(d)` and of all compositions of `U(d - j)` and `m(j)` with `0 < j <
+/// d`, and `j` is the number of changed rows in the last part. If losses add up, divide the numbers
+/// from 1 to `d_in` into intervals `[a, b]` with `b <= 257 a / 256`. The rows of a part with `d_i`
+/// in `[a, b]` are at distance at most `b`. So the loss of this part is at most `map_i(b) <=
+/// (map_i(b) / a) d_i <= r d_i`. Here, `r` is the largest value of `map_i(b) / a` for all intervals
+/// and parts. The sum of these losses is at most `r d_in`. Quotients and products are rounded up.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no measurements, or when their number differs from the number

@@ -80,12 +80,12 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// same bound holds for `y` and the corresponding event `F`.
 ///
 /// *The loss.* Given `E`, the release from `x` contains exactly those common keys whose noisy
-/// numbers reach the threshold. `E` depends only on the noise of the other keys. So, given `E`, the
-/// release from `x` is a function of the noisy numbers at the common keys. The same statement holds
-/// for `y` given `F`. The sum of the changes of these numbers is at most `l1`. This sum is also at
-/// most `l0 linf`, because at most `l0` numbers change. By the proof of
-/// [`make_laplace`](crate::make_laplace), the max-divergence of the noisy numbers is at most this
-/// sum divided by the scale. The removal of keys is post-processing.
+/// numbers reach the threshold. `E` depends only on the noise of those keys of `x` that are not
+/// keys of `y`. So, given `E`, the release from `x` is a function of the noisy numbers at the
+/// common keys. The same statement holds for `y` given `F`. The sum of the changes of these numbers
+/// is at most `l1`. This sum is also at most `l0 linf`, because at most `l0` numbers change. By the
+/// proof of [`make_laplace`](crate::make_laplace), the max-divergence of the noisy numbers is at
+/// most this sum divided by the scale. The removal of keys is post-processing.
 ///
 /// *Together.* Combine each of the two events with an independent coin, so that the probability of
 /// each event becomes exactly `1 - delta`. Let `P_x` and `P_y` be the laws of the releases on `x`

@@ -213,8 +213,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         self.id = Some(id.to_owned());
         self
     }
-    /// Return the budget that is needed for all wanted accuracies. For an epsilon and a delta,
-    /// return the epsilon at the delta of the context's budget.
+    /// Return the budget that is needed for all wanted accuracies. If the budget of the context is
+    /// an epsilon and a delta, return the epsilon that is needed at this delta.
     ///
     /// # Errors
     /// `Argument` when a question has a weight instead of a wanted accuracy, or when the plan has

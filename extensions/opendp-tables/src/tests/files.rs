@@ -223,7 +223,8 @@ fn files_of_a_folder_that_would_be_left_out_are_refused() {
         write(name);
     }
     assert_eq!(open(), "");
-    // Here the engine would read files although a name begins with `_` or `.`, so they are refused.
+    // The engine would read each of the following files, although the name of the file or of its
+    // folder begins with `_` or `.`. So the table is refused.
     for name in ["_c.csv", ".d.csv", "_sex=f/e.csv"] {
         write(name);
         let shown = name.split('/').next().unwrap();
