@@ -44,6 +44,9 @@ pub(crate) fn no_name(name: &str, known: impl Iterator<Item = String>) -> Error 
 
 #[cold]
 pub(crate) fn two_functions(name: &str, [a, b]: [&Entry; 2]) -> Error {
+    if a.identity == b.identity {
+        return Error::Ambiguous(format!("the signature `{b}` is registered already"));
+    }
     Error::Ambiguous(format!(
         "the name `{name}` means two functions: `{}` of package {} and `{}` of package {}; rename \
          one of them, or do not trust its package",

@@ -289,11 +289,18 @@ fn check_unit(name: &str, account: &Account) -> Result<()> {
     match account.terms.unit() {
         Some(_) => Ok(()),
         None => {
-            let reason = format!(
+            let mut reason = format!(
                 "budget `{name}` states no unit, so it cannot check that all studies protect the \
                  same unit: create a budget with --unit and --metric, such as `--unit 1 --metric \
                  symmetric_distance` for a study with {{\"person\": 1}}"
             );
+            if 0 < account.releases {
+                reason += &format!(
+                    ". The releases of `{name}` remain charged: do not give the new budget more \
+                     than {}, the rest of `{name}`",
+                    account.remaining().say(false)
+                );
+            }
             Err(Error::argument("budget", reason))
         }
     }

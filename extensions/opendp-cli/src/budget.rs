@@ -8,7 +8,12 @@ use opendp_ledger::{Account, Entry, Ledger, Loss, Terms, Unit};
 use opendp_registry::{Document, Registry};
 use serde_json::{Value as Json, json};
 
-use crate::caution::Caution;
+use crate::caution::{self, Caution};
+
+/// The warning about a budget without a unit.
+const NO_UNIT: &str = "the budget states no unit, so nothing checks that all its releases protect \
+                       the same unit. State --unit and --metric, such as `--unit 1 --metric \
+                       symmetric_distance`";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -125,6 +130,9 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
             let delta = parts.get(1).copied();
             let caution = Caution { loss: parts.first().copied(), delta, size: terms.size() };
             caution.warn(total.notion().parts(), as_json);
+            if terms.unit().is_none() {
+                caution::say(NO_UNIT, as_json);
+            }
             let account = ledger.account(&place.name)?;
             Ok(either(account.to_json(), account_text(&account)))
         }
@@ -198,23 +206,22 @@ fn terms(command: &Command) -> Result<Terms> {
 }
 /// Read the name of a metric, or a metric in document form.
 fn read_metric(text: &str) -> Result<Json> {
-    if text.starts_with('{') {
-        let metric = opendp_registry::json::parse(text).map_err(|error| error.at("metric"))?;
-        // A metric without arguments is also written as its name, so store only the name.
-        let name = metric.as_object().and_then(|object| match object.iter().next() {
-            Some((name, Json::Object(arguments))) if arguments.is_empty() => Some(name),
-            _ => None,
-        });
-        return name.map_or(Ok(metric.clone()), |name| read_metric(name));
-    }
-    let document = Document::new(json!({"constructor": text, "args": {}}))?;
-    match document.build(Registry::global()).map_err(|error| error.at("metric"))? {
+    let json = match text.starts_with('{') {
+        true => opendp_registry::json::parse(text).map_err(|error| error.at("metric"))?,
+        false => json!({text: {}}),
+    };
+    let only = json.as_object().filter(|object| object.len() == 1).and_then(|o| o.iter().next());
+    let Some((name, arguments)) = only else {
+        let reason = "expected a name, such as symmetric_distance, or a JSON object with this name";
+        return Err(Error::argument("metric", reason));
+    };
+    let document = Document::new(json!({"constructor": name, "args": arguments}));
+    let made = document.and_then(|document| document.build(Registry::global()));
+    match made.map_err(|error| error.at("metric"))? {
         Constructed::Metric(metric) => Ok(metric.to_json()),
         other => {
-            let reason = format!(
-                "expected a metric, found `{text}`, which is {}",
-                other.kind().with_article()
-            );
+            let found = other.kind().with_article();
+            let reason = format!("expected a metric, found `{name}`, which is {found}");
             Err(Error::argument("metric", reason))
         }
     }

@@ -1,6 +1,6 @@
 //! Warnings about losses that give little or no protection.
 
-use opendp_core::{Codec, Error, Result};
+use opendp_core::{Codec, Constructed, Error, Result};
 use serde_json::{Value as Json, json};
 
 use crate::words;
@@ -10,6 +10,8 @@ use crate::words;
 const LARGE: f64 = 10.0;
 /// If the number of people is not known, a delta of at least this value gives a warning.
 const LARGE_DELTA: f64 = 1e-3;
+/// A delta of at least this value gives a warning, also if the number of people is small.
+const LARGEST_DELTA: f64 = 1e-2;
 
 /// The known facts about a loss.
 pub(crate) struct Caution {
@@ -30,6 +32,19 @@ impl Caution {
             loss => (bound(loss), None),
         };
         Caution { loss, delta, size }
+    }
+    /// Read the loss of a measurement at a small distance at which there are neighbours. Return
+    /// `None` if no such distance is found, or if the map has no result for it.
+    pub(crate) fn at_small_distance(
+        made: &Constructed,
+        size: impl Fn(&Json) -> Option<u64>,
+    ) -> Option<Self> {
+        // Each metric reads a number or a list. Tables of the same size under the symmetric
+        // distance are never at distance 1.
+        let distances = [json!(1), json!(2), json!([1, 1]), json!([1, 1, 1])];
+        let mut near = distances.iter().filter(|d_in| made.check_neighbours(d_in).is_ok());
+        let loss = near.find_map(|d_in| made.map(d_in).ok())?;
+        Some(Caution::new(&loss, size(&loss)))
     }
     /// Check that the loss is finite, and that delta is below 1.
     pub(crate) fn check(&self) -> Result<()> {
@@ -63,22 +78,23 @@ impl Caution {
         warnings
     }
 }
-/// Return a warning if a delta is at least 1 divided by the number of people. If this number is not
-/// known, return a warning if the delta is at least [`LARGE_DELTA`].
+/// Return a warning if a delta is at least 1 divided by the number of people, or at least
+/// [`LARGEST_DELTA`]. If this number is not known, return a warning if the delta is at least
+/// [`LARGE_DELTA`].
 fn delta_warning(delta: f64, people: Option<u64>) -> Option<String> {
-    let advice = "Choose a delta far below 1 divided by the number of people, such as 1e-6";
     let delta_is = format!("delta is {}", written(delta));
+    let advice = "Choose a delta far below 1 divided by the number of people";
     match people {
         // This condition is `1 / people <= delta`, written without a division.
         Some(people) if 1.0 <= delta * people as f64 => Some(format!(
             "{delta_is}, which is not below 1 in {people}: the data of some of the {people} \
              people may be released unchanged. {advice}"
         )),
-        None if LARGE_DELTA <= delta => Some(format!(
+        _ if delta < LARGE_DELTA || people.is_some() && delta < LARGEST_DELTA => None,
+        _ => Some(format!(
             "{delta_is}, which is large: the data of each person may be released unchanged with \
-             this probability. {advice}"
+             this probability. {advice}, such as 1e-6"
         )),
-        _ => None,
     }
 }
 /// Write a number of a loss, rounded up.
@@ -145,6 +161,8 @@ mod tests {
             assert!(caution.check().is_ok(), "{some}");
             assert_eq!(caution.warnings("epsilon").len(), warnings, "{some}");
         }
+        let few = |delta: f64| Caution::new(&json!([1.0, delta]), Some(3)).warnings("epsilon");
+        assert_eq!((few(0.3).len(), few(1e-2).len(), few(0.9e-2).len()), (1, 1, 0));
         // Without a known number of people, only a delta that is large for any number is noticed.
         for (delta, warnings) in [(0.5, 1), (1e-3, 1), (0.9e-3, 0)] {
             let caution = Caution::new(&json!([1.0, delta]), None);

@@ -4,7 +4,7 @@ use std::{cell::Cell, path::PathBuf};
 
 use clap::error::ErrorKind;
 use opendp_core::erased::{AnyMeasurement, AnyValue};
-use opendp_core::{Carrier, Codec, Constructed, Domain, Error, Measure, Result};
+use opendp_core::{Carrier, Codec, Constructed, Domain, Error, Measure, Metric, Result};
 use opendp_data::depends_on_records;
 use opendp_ledger::{Ledger, Request, Terms};
 use opendp_registry::Registry;
@@ -14,6 +14,10 @@ use crate::{budget, caution::Caution, command, data, operations, words};
 
 /// The probability with which an error may be larger than the printed accuracy.
 const ALPHA: f64 = 0.05;
+
+/// The distances between data sets of rows.
+const ROWS: [&str; 4] =
+    ["symmetric_distance", "insert_delete_distance", "change_one_distance", "hamming_distance"];
 
 /// The arguments of `run`.
 #[derive(clap::Args)]
@@ -45,7 +49,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_parser = data::parse_separator)]
     pub(crate) separator: Option<u8>,
     /// The distance of neighbouring inputs, as JSON; without it no loss is printed, and a release
-    /// whose loss has no bound at distance 1 is refused
+    /// whose loss has no bound at a small distance is refused
     #[arg(long, allow_hyphen_values = true, value_parser = crate::parse_json)]
     pub(crate) d_in: Option<Json>,
     /// Charge the release to a budget before it is printed; needs --id, and --d-in if the budget
@@ -133,12 +137,11 @@ impl Run<'_> {
         };
         // The number of people matters only for a loss with a delta.
         let size = |loss: &Json| loss.as_array().and_then(|_| self.size(measurement));
-        let caution = loss.as_ref().map(|loss| Caution::new(loss, size(loss)));
-        match &caution {
-            _ if self.infinite => {}
-            Some(caution) => caution.check()?,
-            None => check_unit(made)?,
-        }
+        let caution = match &loss {
+            Some(loss) => Some(Caution::new(loss, size(loss))),
+            None => Caution::at_small_distance(made, size),
+        };
+        self.check_loss(caution.as_ref())?;
         // If the accuracy exceeds all floats, release without a stated accuracy.
         let accuracy = measurement.accuracy(ALPHA).unwrap_or_else(|_| vec![None]);
         let (release, charge) = match (&self.charge, self.d_in) {
@@ -168,6 +171,21 @@ impl Run<'_> {
         Ok(Report { json: report, loss: said })
     }
 
+    /// Check that the loss has a bound. If no distance is stated, the loss at a small distance is
+    /// checked. Without this check, a release without noise would be the exact answer, and no
+    /// message would say so.
+    fn check_loss(&self, caution: Option<&Caution>) -> Result<()> {
+        match caution {
+            _ if self.infinite => Ok(()),
+            Some(caution) if self.d_in.is_some() => caution.check(),
+            Some(caution) if caution.check().is_ok() => Ok(()),
+            _ => Err(Error::InvalidDistance(
+                "no bound on the loss at a small distance is known: state the distance of \
+                 neighbours with --d-in, or state --allow-infinite-loss to release anyway"
+                    .into(),
+            )),
+        }
+    }
     /// Make a release, charge its loss to the budget, and report the charge.
     fn charged(
         &self,
@@ -199,9 +217,14 @@ impl Run<'_> {
 
     /// Return the number of people in the data, if the pipeline or the budget states it.
     fn size(&self, measurement: &AnyMeasurement) -> Option<u64> {
-        let domain = measurement.input().domain().to_json();
-        let in_domain =
-            || domain.as_object()?.values().find_map(|domain| domain.get("size")?.as_u64());
+        let input = measurement.input();
+        // The length of a vector under a distance of vectors is not a number of people.
+        let of_rows = input.metric().to_json().as_str().is_some_and(|name| ROWS.contains(&name));
+        let domain = input.domain().to_json();
+        let in_domain = || {
+            let mut parts = domain.as_object().filter(|_| of_rows)?.values();
+            parts.find_map(|domain| domain.get("size")?.as_u64())
+        };
         let in_budget = || {
             let place = self.charge.as_ref()?.place;
             Ledger::open_to_read(&place.file).ok()?.account(&place.name).ok()?.terms.size()
@@ -241,22 +264,6 @@ impl Run<'_> {
             Err(error) if broken.get() || no_entropy(&error) => Err(Failure::OfFile(error)),
             Err(error) => Err(Failure::OfData(error)),
         }
-    }
-}
-/// Check a release whose distance of neighbours is not stated. Its loss must have a bound if
-/// neighbours are at distance 1, or at a distance whose parts are all 1. Without this check, a
-/// release without noise would be the exact answer, and no message would say so.
-fn check_unit(made: &Constructed) -> Result<()> {
-    let distances = [json!(1), json!([1, 1]), json!([1, 1, 1])];
-    // Each metric reads one of these distances. The others are errors of its decoder.
-    let losses = distances.iter().filter_map(|d_in| made.map(d_in).ok());
-    match losses.map(|loss| Caution::new(&loss, None).check()).next() {
-        Some(Ok(())) => Ok(()),
-        _ => Err(Error::InvalidDistance(
-            "no bound on the loss is known for neighbours at distance 1: state the distance of \
-             neighbours with --d-in, or state --allow-infinite-loss to release anyway"
-                .into(),
-        )),
     }
 }
 /// Check two public numbers: the number of rows of the pipeline or the study, and the number of

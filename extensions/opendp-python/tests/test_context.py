@@ -207,6 +207,8 @@ def test_delta_is_compared_with_a_known_number_of_people():
     options = {"privacy_unit": dp.unit_of(changes=1), "domain": sized, "data": [1, 2, 3, 4]}
     with pytest.warns(UserWarning, match="delta is 0.3, which is not below 1 in 4"):
         dp.Context.compositor(**options, privacy_loss=dp.loss_of(epsilon=1.0, delta=0.3))
+    with pytest.warns(UserWarning, match="delta is 0.1, which is large"):
+        dp.Context.compositor(**options, privacy_loss=dp.loss_of(epsilon=1.0, delta=0.1))
 
 
 def test_columns_of_floats_are_summed_as_the_readme_says():

@@ -9,14 +9,16 @@ use super::{Study, place_of};
 
 impl Study {
     /// Check that no text of a question begins or ends with a space. The command `opendp` reads
-    /// cells without the spaces around them, so no cell would be equal to such a text. Call this if
-    /// [`Cells`](crate::Cells) are read in this way. The check does not depend on the data.
+    /// cells without the spaces around them, so no cell would be equal to such a text. Also check
+    /// that no text is empty if its column states `missing`, because an empty cell is then missing.
+    /// Call this if [`Cells`](crate::Cells) are read in this way. The check does not depend on the
+    /// data.
     ///
     /// A text is allowed if it is the replacement `missing` of its column, because a replaced cell
     /// is equal to it.
     ///
     /// # Errors
-    /// `Argument` when a condition, a category or a key begins or ends with a space.
+    /// `Argument` when no cell can be equal to a condition, a category or a key.
     pub fn check_spaces(&self) -> Result<()> {
         for (place, question) in self.questions.iter().enumerate() {
             let located = |error: Error| error.at(place_of(place, question));
@@ -73,26 +75,28 @@ impl QuestionFields {
         }
     }
 }
-/// Check that no text begins or ends with a space, if the texts are compared with the cells of a
-/// column of texts.
+/// Check that a cell can be equal to each of the texts, if the texts are compared with the cells of
+/// a column of texts.
 fn check_texts(name: &str, texts: &[Json], columns: &[(String, ColumnFields)]) -> Result<()> {
     let column = columns.iter().find(|(known, _)| known == name).map(|(_, column)| column);
     let Some(column) = column.filter(|column| column.kind == CellType::Text) else {
         return Ok(());
     };
-    let replacement = |text: &Json| column.missing.as_ref() == Some(text);
-    let spaced = texts
-        .iter()
-        .find(|text| text.as_str().is_some_and(|word| word.trim() != word) && !replacement(text));
-    match spaced {
-        None => Ok(()),
-        Some(text) => {
+    for text in texts.iter().filter(|text| column.missing.as_ref() != Some(text)) {
+        let word = text.as_str().unwrap_or("a");
+        if word.trim() != word {
             let reason = format!(
                 "the text {text} begins or ends with a space. The cells of a table are read \
                  without the spaces around them, so no cell is equal to this text: remove the \
                  spaces"
             );
-            Err(Error::argument(name, reason))
+            return Err(Error::argument(name, reason));
+        }
+        if word.is_empty() && column.missing.is_some() {
+            let reason = "an empty cell of this column is missing, because the column states \
+                          `missing`, so no cell is equal to the empty text";
+            return Err(Error::argument(name, reason));
         }
     }
+    Ok(())
 }

@@ -61,12 +61,13 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// `k - 1`. Let `c_0 = c` and `c_(j+1) = b (c_j - delta)`, as in [`CanonicalNoise`]. For `j` from 1
 /// to `k - 1`, step `j` has probability `D b^j = c_(j-1) - c_j`. For `j = 1`, this formula holds
 /// because `c - b (c - delta) = D b`. For larger `j`, the formula follows by induction. By the
-/// definition of `theta`, `theta D b^k = c_(k-1)`. The outermost interval has the probability `(1 -
-/// theta) D b^(k-1) + theta D b^k`. If `k > 1`, this sum equals `D b^(k-1) - c_(k-1) / b +
-/// c_(k-1)`. Now `c_(k-1) / b = c_(k-2) - delta = D b^(k-1) + c_(k-1) - delta`. So the sum is
-/// delta. If `k = 1`, the sum equals `D - c / b + c = (1 - c) - c / b`. Because `c (1 + 1 / b) = 1
-/// - delta`, this sum is also delta. If `t` is infinite, then `P[N <= 1 - t]` in the first part of
-/// the proof is 0, and delta is 0.
+/// definition of `theta`, `theta D b^k = c_(k-1)`. The outermost interval has the probability
+/// `(1 - theta) D b^(k-1) + theta D b^k`. If `k > 1`, this sum equals
+/// `D b^(k-1) - c_(k-1) / b + c_(k-1)`. Now
+/// `c_(k-1) / b = c_(k-2) - delta = D b^(k-1) + c_(k-1) - delta`. So the sum is delta. If `k = 1`,
+/// the sum equals `D - c / b + c = (1 - c) - c / b`. Because `c (1 + 1 / b) = 1 - delta`, this sum
+/// is also delta. If `t` is infinite, then `P[N <= 1 - t]` in the first part of the proof is 0, and
+/// delta is 0.
 ///
 /// *`d_in` 0.* The release is the number itself, so equal data give equal releases.
 ///

@@ -31,12 +31,13 @@ pub(super) fn charge_lines(charge: Option<&Json>) -> Vec<String> {
 /// does not depend on the data.
 pub(super) fn warn_of_bools(study: &Study, as_json: bool) {
     for name in study.bools_without_missing() {
+        let quoted = name.escape_debug().to_string().replace("\\'", "'\\''");
         let name = name.escape_debug();
         let warning = format!(
             "the column `{name}` is `bool`: its cells are true, True, TRUE, 1, false, False, FALSE \
              or 0, and each other cell counts as false, such as `yes`. State \"missing\" for this \
              column, as in {{\"T\": \"bool\", \"missing\": false}}. The curator can count the \
-             other cells with `opendp inspect --data FILE --column '{name}' --as bool`"
+             other cells with `opendp inspect --data FILE --column '{quoted}' --as bool`"
         );
         caution::say(&warning, as_json);
     }

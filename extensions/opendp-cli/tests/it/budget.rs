@@ -77,7 +77,9 @@ fn says_what_is_missing() {
     for epsilon in ["0", "1e4096"] {
         desk.fails(&["budget", "create", "l.db:b", "--epsilon", epsilon], 1);
     }
-    for amount in [&["--epsilon", "1", "--delta", "0", "--tight"][..], &["--rho", "0"]] {
+    let almost_one = ["--epsilon", "1", "--delta", "0.99999999999999999999", "--tight"];
+    for amount in [&["--epsilon", "1", "--delta", "0", "--tight"][..], &almost_one, &["--rho", "0"]]
+    {
         desk.fails(&[&["budget", "create", "l.db:b"], amount].concat(), 1);
     }
     // A refused budget creates no file.

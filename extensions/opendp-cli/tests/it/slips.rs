@@ -86,7 +86,7 @@ fn a_column_of_bool_that_does_not_state_missing_gives_a_warning() {
     let text = desk.says(&[&inspect[..], &["--as", "bool"]].concat());
     assert!(text.contains("unreadable       400"), "{text}");
     let text = desk.says(&inspect);
-    assert!(text.contains("as bool, 400 cells are unreadable"), "{text}");
+    assert!(text.contains("cells unreadable as bool: 400"), "{text}");
     // The controls: the forms that `bool` can read.
     desk.file("people.csv", "age,smoker,city\n1,1,x\n1,TRUE,x\n1,true,x\n1,True,x\n1,0,x\n1,t,x\n");
     assert_eq!(values(&asked(&desk, &[]).0, 0), [4]);

@@ -103,23 +103,29 @@ fn an_empty_cell_of_a_text_is_missing() {
     let desk = self::desk(json!({"person": 1}));
     let rows = "Lyon\n\"\"\n".repeat(500);
     desk.file("cities.csv", format!("city\n{rows}"));
-    let counts = |column: Json| {
+    let ask = |column: Json, categories: &[&str]| {
         let study = json!({
             "context": {
                 "unit": {"person": 1}, "budget": {"epsilon": 1000}, "data": "cities.csv",
                 "columns": {"city": column},
             },
-            "questions": [{"histogram": {"column": "city", "categories": ["Lyon", "", "?"]}}],
+            "questions": [{"histogram": {"column": "city", "categories": categories}}],
         });
         desk.file("cities.json", study.to_string());
-        let answers: Json =
-            serde_json::from_str(&desk.says(&["ask", "cities.json", "--json"])).unwrap();
+        ["ask", "cities.json", "--json"]
+    };
+    let counts = |column: Json, categories: &[&str]| {
+        let answers: Json = serde_json::from_str(&desk.says(&ask(column, categories))).unwrap();
         let cells = answers["answers"][0]["values"].as_array().unwrap().clone();
         cells.iter().map(|cell| cell["value"].as_f64().unwrap().round()).collect::<Vec<_>>()
     };
-    assert_eq!(counts(json!({"T": "String", "missing": "?"})), [500.0, 0.0, 500.0]);
+    let replaced = json!({"T": "String", "missing": "?"});
+    assert_eq!(counts(replaced.clone(), &["Lyon", "?"]), [500.0, 500.0]);
     // The control: without `missing`, an empty cell is an empty text.
-    assert_eq!(counts(json!("String")), [500.0, 500.0, 0.0]);
+    assert_eq!(counts(json!("String"), &["Lyon", "", "?"]), [500.0, 500.0, 0.0]);
+    // With `missing`, no cell is the empty text.
+    let error = desk.fails(&ask(replaced, &["Lyon", ""]), 1);
+    assert!(error.contains("no cell is equal to the empty text"), "{error}");
 }
 #[test]
 fn an_id_with_another_probability_is_answered_by_the_earlier_probability() {

@@ -62,7 +62,9 @@ fn a_metric_in_document_form_is_the_metric_of_this_name() {
     assert_eq!(shown["unit"]["metric"], json!("symmetric_distance"));
     desk.says(&with(&RUN, &CHARGE));
     let create = ["budget", "create", "l.db:c", "--epsilon", "2", "--unit", "1", "--metric"];
-    assert!(desk.fails(&with(&create, &["{\"symetric_distance\": {}}"]), 1).contains("metric"));
+    for wrong in ["{\"symetric_distance\": {}}", "{\"symmetric_distance\": {}, \"x\": 1}", "{}"] {
+        assert!(desk.fails(&with(&create, &[wrong]), 1).contains("metric"), "{wrong}");
+    }
 }
 /// Without noise, the release is the exact answer. No distance is stated, so no loss is printed
 /// either.
@@ -73,16 +75,29 @@ fn a_release_without_a_bound_on_its_loss_is_refused_without_a_distance() {
     for (name, noise) in [
         ("exact.json", json!({"laplace": {"scale": 0.0}})),
         ("gaussian.json", json!({"gaussian": {"scale": 0.0}})),
+        // Under the symmetric distance, tables of a stated size are never at distance 1.
+        ("sized.json", json!({"laplace": {"scale": 0.0}})),
     ] {
         let mut exact = sum(20.0);
         exact["chain"][2] = noise;
+        let distance = if name == "sized.json" {
+            exact["space"]["domain"]["vector_domain"]["size"] = json!(2);
+            "2"
+        } else {
+            "1"
+        };
         desk.file(name, exact.to_string());
         let run = ["run", "-p", name, "--data", "people.csv", "--column", "age"];
         let error = desk.fails(&run, 1);
         assert!(error.contains("state the distance of neighbours with --d-in"), "{error}");
-        desk.fails(&with(&run, &["--d-in", "1"]), 1);
+        desk.fails(&with(&run, &["--d-in", distance]), 1);
         desk.says(&with(&run, &["--allow-infinite-loss"]));
     }
+    // A loss without a stated distance gives the same warnings.
+    desk.file("tiny.json", sum(0.001).to_string());
+    let output = desk.run(&["run", "-p", "tiny.json", "--data", "people.csv", "--column", "age"]);
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("epsilon is 10000"));
 }
 #[test]
 fn a_budget_with_a_unit_gives_the_distance_and_refuses_another() {
@@ -204,7 +219,7 @@ fn an_infinite_loss_is_refused_and_a_large_one_gives_a_warning() {
         String::from_utf8(output.stderr).unwrap()
     };
     assert!(warning(&["--d-in", "1"]).starts_with("warning: epsilon is 20, which is above 10"));
-    assert_eq!(warning(&[]), "");
+    assert!(warning(&[]).starts_with("warning: epsilon is 20, which is above 10"));
     let json = read(&warning(&["--d-in", "1", "--json"]));
     assert!(json["warning"].as_str().unwrap().contains("epsilon is 20"));
     let create = ["budget", "create", "l.db:b", "--epsilon", "1", "--delta", "1e-3"];

@@ -5,6 +5,7 @@ use opendp_core::{Error, Result};
 use opendp_measurements::accounting::{AdaptiveAccount, AdaptiveLoss, SharePair, SharedAccount};
 
 use super::{Loss, Notion};
+use crate::tight;
 
 /// The filters that a budget with tight composition gets for releases that were planned together.
 ///
@@ -93,7 +94,7 @@ impl Loss {
     /// an epsilon and a delta, or when its delta is 0.
     pub fn check_tight_budget(&self) -> Result<()> {
         self.check_budget()?;
-        self.epsilon_and_delta().map(|_| ())
+        tight::open(self).map(|_| ())
     }
     /// Return the epsilon and the delta of a budget. Each of the two numbers is the larger of the
     /// stated amount and its nearest float.

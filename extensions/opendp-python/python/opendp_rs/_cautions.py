@@ -10,6 +10,8 @@ LARGE = 10.0
 """The largest epsilon or rho without a warning."""
 LARGE_DELTA = 1e-3
 """The smallest delta that gives a warning, if the number of people is not known."""
+LARGEST_DELTA = 1e-2
+"""A delta of at least this value gives a warning, also if the number of people is small."""
 
 
 def warn(measure: Any, loss: Any, size: int | None) -> None:
@@ -41,7 +43,7 @@ def cautions(measure: Any, loss: Any, size: int | None) -> list[str]:
             f"delta is {float(delta):.4g}, which is not below 1 in {size}: the data of some of the "
             f"{size} people may be released unchanged"
         )
-    elif not size and delta >= LARGE_DELTA:
+    elif delta >= (LARGEST_DELTA if size else LARGE_DELTA):
         texts.append(
             f"delta is {float(delta):.4g}, which is large: the data of each person may be released "
             "unchanged with this probability; choose a delta far below 1 / (number of people)"
