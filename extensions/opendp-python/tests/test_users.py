@@ -77,6 +77,45 @@ def test_a_member_of_the_stated_domain_is_returned():
         pair([1, 2, 3])
 
 
+def wrapped(step, output=None):
+    """Make a transformation from the function of another one."""
+    same = lambda d_in: d_in  # noqa: E731
+    output = output or (step.output_domain, step.output_metric)
+    return dp.t.make_user_transformation(
+        step.input_domain, step.input_metric, *output, step.function, same
+    )
+
+
+def test_a_function_of_the_library_is_evaluated_without_python():
+    counts = TEXTS >> dp.t.then_count_by()
+    assert wrapped(counts)(["a", "b", "a"]) == {"a": 2, "b": 1}
+    maps = counts.output_domain, counts.output_metric
+    same = dp.t.make_user_transformation(*maps, *maps, lambda found: found, lambda d_in: d_in)
+    assert (counts >> wrapped(wrapped(same)))(["a", "a"]) == {"a": 2}
+    frames = dp.dataframe_domain(["pay"], [dp.atom_domain(T=float)]), dp.symmetric_distance()
+    pay = wrapped(frames >> dp.t.then_select_column("pay", TOA=float))
+    assert pay({"pay": [1.0, 2.5]}) == [1.0, 2.5]
+    objects = dp.user_domain("rows", lambda rows: isinstance(rows, list)), dp.user_distance("rows")
+    made = dp.t.make_user_transformation(
+        *objects, *ROWS, (ROWS >> dp.t.then_clamp((0.0, 1.0))).function, lambda d_in: d_in
+    )
+    assert made([0.5, 2.0]) == [0.5, 1.0]
+    numpy = pytest.importorskip("numpy")
+    clamp = ROWS >> dp.t.then_clamp((0.0, 1.0))
+    assert (wrapped(clamp) >> dp.t.then_sum())(numpy.ones(1000)) == 1000.0
+
+
+def test_an_output_of_a_function_of_the_library_is_checked_as_well():
+    clamp = ROWS >> dp.t.then_clamp((0.0, 9.0))
+    narrow = dp.vector_domain(dp.atom_domain(bounds=(0.0, 1.0))), dp.symmetric_distance()
+    made = wrapped(clamp, narrow)
+    assert made([0.5, 1.0]) == [0.5, 1.0]
+    with pytest.raises(dp.FailedFunctionError, match="outside of its output domain"):
+        made([5.0])
+    with pytest.raises(dp.FailedFunctionError, match="outside of its output domain"):
+        wrapped(clamp, TEXTS)([0.5])
+
+
 TEXTS = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
 COUNTS = TEXTS >> dp.t.then_count_by_categories(["a", "b"]) >> dp.m.then_laplace(1.0)
 
