@@ -14,6 +14,7 @@ use pyo3::types::PyFloat;
 use serde_json::{Value as Json, json};
 
 use crate::errors::OrRaise;
+use crate::extrinsic::Extrinsic;
 use crate::json;
 use crate::objects::{Domain as PyDomain, Function as PyFunction, Measure, Metric, call_of, known};
 use crate::profile::Profile;
@@ -200,25 +201,40 @@ pub(crate) fn function(
     Ok(PyFunction::new(made, 1, AnyValue::type_name(), result))
 }
 /// Make a function from a Python callable whose outputs are members of a domain. Each output is
-/// checked, because the losses of later steps hold only for members.
+/// checked, because the losses of later steps hold only for members. A function of the library is
+/// evaluated without Python.
 #[pyfunction]
 pub(crate) fn function_into(function: Py<PyAny>, output: &Bound<'_, PyDomain>) -> PyFunction {
-    let (callable, domain) = (Callable(function), output.get().made.clone());
+    let (py, domain) = (output.py(), output.get().made.clone());
     let result = known(&domain.carrier());
+    let own = function.bind(py).cast::<PyFunction>().ok().map(|own| own.get().made.clone());
+    let callable = Callable(function);
     let made: AnyFunction = Function::map(move |input: &AnyValue| -> Result<AnyValue> {
-        callable.call(
-            |py| Ok(values::to_python(py, input)?.unbind()),
-            |answer| {
-                let value = values::of_domain(answer, &domain).ok();
-                value.filter(|value| domain.member(value)).ok_or_else(|| {
-                    Error::FailedFunction(format!(
-                        "a Python function returned a value outside of its output domain {}; \
-                         return only members, or state a wider output domain",
-                        call_of(&domain.to_json())
-                    ))
-                })
-            },
-        )
+        let value = match &own {
+            // Python converts its own objects to the input type of the function.
+            Some(own) if input.downcast_ref::<Extrinsic>().is_err() => {
+                let value = own.eval(input)?;
+                if value.inner_type() == domain.carrier() {
+                    Some(value)
+                } else {
+                    Python::attach(|py| {
+                        let value = values::to_python(py, &value).ok()?;
+                        values::of_domain(&value, &domain).ok()
+                    })
+                }
+            }
+            _ => callable.call(
+                |py| Ok(values::to_python(py, input)?.unbind()),
+                |answer| Ok(values::of_domain(answer, &domain).ok()),
+            )?,
+        };
+        value.filter(|value| domain.member(value)).ok_or_else(|| {
+            Error::FailedFunction(format!(
+                "a Python function returned a value outside of its output domain {}; return only \
+                 members, or state a wider output domain",
+                call_of(&domain.to_json())
+            ))
+        })
     });
     PyFunction::new(made, 1, AnyValue::type_name(), result)
 }

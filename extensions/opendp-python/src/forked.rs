@@ -4,7 +4,11 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::{mem, process};
 
 use opendp_core::{Error, Result};
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::errors::OrRaise;
 
 /// The id of the process that loaded the library.
 static LOADED_BY: OnceLock<u32> = OnceLock::new();
@@ -21,27 +25,54 @@ pub(crate) struct Opened {
     process: u32,
     /// Also detects a child process that has the same id as the process that opened the mechanism.
     fork: Option<forkguard::Guard>,
+    /// What a child process is told.
+    refused: &'static str,
 }
 impl Opened {
-    /// Remember this process.
-    pub(crate) fn here() -> Self {
-        Opened { process: process::id(), fork: forkguard::Guard::try_new().ok() }
+    /// Remember that this process opened a budget.
+    pub(crate) fn budget() -> Self {
+        Opened::here(
+            "this budget was opened before a fork, and this process is the child: a copy of a \
+             budget must not be spent; ask the question in the parent process, or open a new \
+             budget in the child and count both losses",
+        )
     }
-    /// Check that this process opened the mechanism.
+    /// Remember that this process made a queryable. The type of a queryable does not state whether
+    /// the queryable holds a budget.
+    pub(crate) fn queryable() -> Self {
+        Opened::here(
+            "this queryable was made before a fork, and this process is the child: a queryable can \
+             hold a budget, so its copy does not answer; ask the question in the parent process, \
+             or make a new queryable in the child and count both losses",
+        )
+    }
+    fn here(refused: &'static str) -> Self {
+        Opened { process: process::id(), fork: forkguard::Guard::try_new().ok(), refused }
+    }
+    /// Ask a question if this process opened the mechanism.
+    ///
+    /// A function of a user can fork while the question is answered. Then both processes have the
+    /// answer, and each has drawn its own noise. So check again after the question, even if it
+    /// failed: a child process gets no answer.
     ///
     /// # Errors
-    /// `FailedFunction` in a forked child process.
-    pub(crate) fn check(&self) -> Result<()> {
+    /// `FailedFunction` in a forked child process. Otherwise the errors of the question.
+    pub(crate) fn ask<T>(&self, py: Python<'_>, ask: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+        self.check().or_raise(py)?;
+        let answer = ask();
+        match &answer {
+            // The question asked this process to stop. This exception contains no answer.
+            Err(stop) if !stop.is_instance_of::<PyException>(py) => {}
+            _ => self.check().or_raise(py)?,
+        }
+        answer
+    }
+    fn check(&self) -> Result<()> {
         // `detected_fork` changes the guard, and later calls must give the same answer. So ask a
         // copy of the guard.
         let forked = self.fork.clone().is_some_and(|mut fork| fork.detected_fork());
         if forked || self.process != process::id() {
-            return Err(Error::FailedFunction(
-                "this budget was opened before a fork, and this process is the child: a copy of a \
-                 budget must not be spent; ask the question in the parent process, or open a new \
-                 budget in the child and count both losses"
-                    .into(),
-            ));
+            return Err(Error::FailedFunction(self.refused.into()));
         }
         Ok(())
     }

@@ -35,7 +35,7 @@ pub(crate) struct OdometerQueryable {
 }
 impl OdometerQueryable {
     pub(crate) fn new(session: AnySession, metric: Option<AnyMetric>) -> Self {
-        OdometerQueryable { session, metric, charged: Arc::default(), opened: Opened::here() }
+        OdometerQueryable { session, metric, charged: Arc::default(), opened: Opened::budget() }
     }
 }
 #[pymethods]
@@ -50,10 +50,11 @@ impl OdometerQueryable {
         let Ok(question) = query.cast::<Measurement>() else {
             return Err(crate::errors::exception(py, &not_a("measurement")));
         };
-        self.opened.check().or_raise(py)?;
-        let (session, question) =
-            (self.session.clone(), counted(&question.get().made, &self.charged));
-        let answer = detached(py, move || session.ask_erased(&question))?;
+        let answer = self.opened.ask(py, || {
+            let (session, question) =
+                (self.session.clone(), counted(&question.get().made, &self.charged));
+            detached(py, move || session.ask_erased(&question))
+        })?;
         values::to_python(py, &answer)
     }
     /// Ask a question of the mechanism.
@@ -151,8 +152,7 @@ impl PyQueryable {
         py: Python<'py>,
         query: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.opened.check().or_raise(py)?;
-        let answer = ask(py, &self.inner, query)?;
+        let answer = self.opened.ask(py, || ask(py, &self.inner, query))?;
         values::to_python(py, &answer)
     }
     /// Ask a question of the mechanism.
@@ -167,7 +167,8 @@ pub(crate) fn session<'py>(py: Python<'py>, session: AnySession) -> PyResult<Bou
     Ok(Bound::new(py, OdometerQueryable::new(session, None))?.into_any())
 }
 pub(crate) fn queryable<'py>(py: Python<'py>, value: &AnyValue) -> PyResult<Bound<'py, PyAny>> {
-    Ok(Bound::new(py, PyQueryable { inner: value.clone(), opened: Opened::here() })?.into_any())
+    Ok(Bound::new(py, PyQueryable { inner: value.clone(), opened: Opened::queryable() })?
+        .into_any())
 }
 #[cold]
 fn not_a(expected: &str) -> Error {

@@ -239,10 +239,14 @@ pub(crate) fn outside(domain: &AnyDomain) -> Error {
     let (expected, carrier) = (call_of(&domain.to_json()), domain.carrier());
     // The advice depends only on the domain.
     let advice = match carrier.head() {
-        "DataFrame" => {
-            "; pass a dictionary or a table with exactly the columns of a domain with `col_names`"
+        "DataFrame" => concat!(
+            "; pass a dictionary or a table with exactly the columns of a domain with `col_names`",
+            "; pandas stores missing numbers as NaN, so use `convert_dtypes()`; nulls need ",
+            "`dp.option_domain`"
+        ),
+        "Vec" if carrier.to_string().contains("Option") => {
+            "; pandas stores missing numbers as NaN, so use `convert_dtypes()`"
         }
-        "Vec" if carrier.to_string().contains("Option") => "",
         "Vec" => "; nulls need `dp.option_domain`; convert dates and categories to numbers or text",
         _ => "",
     };

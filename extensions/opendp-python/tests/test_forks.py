@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import sys
 
 import pytest
 
@@ -83,6 +84,7 @@ def test_only_the_process_that_opened_a_budget_asks_questions(open_budget):
     opened = open_budget()
     kind, message = in_child(lambda: ask(opened))
     assert kind == "FailedFunction" and "before a fork" in message and "parent" in message
+    assert message.startswith("this queryable" if open_budget is queryable else "this budget")
     # A child of the child is not the process that opened the budget, either.
     assert in_child(lambda: in_child(lambda: ask(opened)))[0] == "FailedFunction"
     # The parent keeps the whole budget, and a child can open a budget of its own.
@@ -96,6 +98,70 @@ def test_a_query_of_a_context_is_refused_in_a_child_and_keeps_its_share():
     assert in_child(query.release)[0] == "FailedFunction"
     assert len(ours.remaining_privacy_loss()) == 3
     assert isinstance(query.release(), int)
+
+
+def ended(process, pipe, ask):
+    """Ask a question that forks. Return the outcome in this process, and the one of its child."""
+    try:
+        found = "answered", str(ask())
+    except dp.OpenDPError as error:
+        found = error.kind, error.message
+    if os.getpid() != process:
+        os.write(pipe[1], found[0].encode() + b" " + found[1].encode())
+        os._exit(0)
+    os.wait()
+    return found, os.read(pipe[0], 1000).decode()
+
+
+FORKS = dp.m.make_user_measurement(
+    *ROWS, dp.max_divergence(), lambda _: os.fork(), lambda d_in: 0.5 * d_in
+)
+
+
+def forks_in_a_composition():
+    ours = context()
+    return lambda: ours(dp.c.make_composition([COUNT, FORKS, COUNT]))
+
+
+def forks_and_fails():
+    def fail(_):
+        os.fork()
+        raise ValueError
+
+    failing = dp.m.make_user_measurement(*ROWS, dp.max_divergence(), fail, lambda d_in: 0.5)
+    ours = odometer()
+    return lambda: ours(failing)
+
+
+def forks_in_a_queryable():
+    ours = dp.new_queryable(lambda state, _: (state, os.fork()))(0)
+    return lambda: ours(1)
+
+
+@pytest.mark.parametrize(
+    "open_budget", [forks_in_a_composition, forks_and_fails, forks_in_a_queryable]
+)
+def test_a_question_that_forks_is_answered_only_in_the_parent(open_budget):
+    ours, of_child = ended(os.getpid(), os.pipe(), open_budget())
+    assert of_child.startswith("FailedFunction this ") and "before a fork" in of_child
+    failed = open_budget is forks_and_fails
+    assert ours[0] == ("FailedFunction" if failed else "answered") and "fork" not in ours[1]
+
+
+def test_a_child_can_exit_in_a_question():
+    ours = odometer()
+    leave = dp.m.make_user_measurement(
+        *ROWS,
+        dp.max_divergence(),
+        lambda _: os.fork() or sys.exit(),
+        lambda d_in: 0.5 * d_in,
+    )
+    process = os.getpid()
+    try:
+        child = ours(leave)
+    except BaseException as error:
+        os._exit(7 if isinstance(error, SystemExit) and os.getpid() != process else 8)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
 def test_measurements_of_the_parent_release_in_a_child():

@@ -98,6 +98,7 @@ WRONG = {
     "a number is too large": {**COLUMNS, "age": [36, 2**40]},
     "NaN is in a column without NaN": {**COLUMNS, "pay": [float("nan"), 1.0]},
     "a column is a text": {**COLUMNS, "name": "AB"},
+    "a column is a set": {**COLUMNS, "age": {36, 39}},
     "no table": [1, 2],
 }
 
@@ -112,6 +113,31 @@ def test_all_tables_outside_of_the_domain_give_the_same_error(case):
         select({})
     assert caught.value.message == other.value.message
     assert "a table with exactly the columns" in caught.value.message
+    assert "so use `convert_dtypes()`; nulls need `dp.option_domain`" in caught.value.message
+
+
+@pytest.mark.parametrize("unit", ["ns", "Y", "D"])
+@pytest.mark.parametrize("kind", ["datetime64", "timedelta64"])
+def test_dates_and_durations_are_not_read_as_integers(kind, unit):
+    numpy = pytest.importorskip("numpy")
+    cells = numpy.array([5, 6], dtype=f"{kind}[{unit}]")
+    domain = dp.dataframe_domain(["when"], [dp.atom_domain(T="i64")])
+    record = numpy.array([(cell,) for cell in cells], dtype=[("when", cells.dtype)])
+    for table in ({"when": cells}, {"when": numpy.ma.array(cells)}, record):
+        assert not domain.member(table)
+    assert domain.member({"when": cells.astype("int64")})
+
+
+def test_missing_numbers_of_pandas_become_nulls_by_convert_dtypes():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(COLUMNS)
+    assert not DOMAIN.member(table) and DOMAIN.member(table.convert_dtypes())
+    assert seen(table.convert_dtypes()) == TAGGED
+    numbers = dp.vector_domain(dp.option_domain(dp.atom_domain(T=float, nan=False)))
+    present = (numbers, dp.symmetric_distance()) >> dp.t.then_drop_null()
+    with pytest.raises(dp.ArgumentError, match=r"use `convert_dtypes\(\)`"):
+        present(table["pay"])
+    assert present(table["pay"].convert_dtypes()) == [1.5]
 
 
 def test_two_columns_with_the_same_name_are_refused():

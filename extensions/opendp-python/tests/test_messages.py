@@ -39,6 +39,32 @@ def test_errors_travel_between_processes():
         assert copy.message == error.message and copy.kind == error.kind
 
 
+class TooLate(dp.BudgetExceededError):
+    """An error of a user."""
+
+
+def test_an_error_of_a_user_keeps_its_class_between_processes():
+    copy = pickle.loads(pickle.dumps(TooLate("text")))
+    assert type(copy) is TooLate and str(copy) == "BudgetExceeded: text"
+
+
+def test_data_of_other_libraries_that_are_no_column_are_named():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"a": [1], "dtype": [1]})
+    for data in (pandas.Timestamp("2020-01-01"), pandas.NaT, table.groupby("a")):
+        with pytest.raises(dp.TypeParseError) as caught:
+            dp.Context.compositor(data, UNIT, LOSS)
+        expected = f"cannot infer the domain of a value of type {type(data).__name__}"
+        assert expected in caught.value.message and "2020" not in caught.value.message
+
+
+def test_a_label_of_an_index_is_not_the_type_of_a_column():
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series([datetime.date(2020, 1, 1)], index=["type"])
+    with pytest.raises(dp.TypeParseError, match="a column of type object;"):
+        dp.Context.compositor(column, UNIT, LOSS)
+
+
 @pytest.mark.parametrize("package", ["pandas", "polars", "pyarrow"])
 def test_a_column_without_a_type_of_this_library_is_named_and_its_cells_are_not(package):
     library = pytest.importorskip(package)

@@ -1,5 +1,7 @@
 """Functions that a user writes, and the types of the steps around them."""
 
+import array
+
 import pytest
 
 import opendp_rs.prelude as dp
@@ -75,6 +77,45 @@ def test_a_member_of_the_stated_domain_is_returned():
         pair([1, 2, 3])
 
 
+def wrapped(step, output=None):
+    """Make a transformation from the function of another one."""
+    same = lambda d_in: d_in  # noqa: E731
+    output = output or (step.output_domain, step.output_metric)
+    return dp.t.make_user_transformation(
+        step.input_domain, step.input_metric, *output, step.function, same
+    )
+
+
+def test_a_function_of_the_library_is_evaluated_without_python():
+    counts = TEXTS >> dp.t.then_count_by()
+    assert wrapped(counts)(["a", "b", "a"]) == {"a": 2, "b": 1}
+    maps = counts.output_domain, counts.output_metric
+    same = dp.t.make_user_transformation(*maps, *maps, lambda found: found, lambda d_in: d_in)
+    assert (counts >> wrapped(wrapped(same)))(["a", "a"]) == {"a": 2}
+    frames = dp.dataframe_domain(["pay"], [dp.atom_domain(T=float)]), dp.symmetric_distance()
+    pay = wrapped(frames >> dp.t.then_select_column("pay", TOA=float))
+    assert pay({"pay": [1.0, 2.5]}) == [1.0, 2.5]
+    objects = dp.user_domain("rows", lambda rows: isinstance(rows, list)), dp.user_distance("rows")
+    made = dp.t.make_user_transformation(
+        *objects, *ROWS, (ROWS >> dp.t.then_clamp((0.0, 1.0))).function, lambda d_in: d_in
+    )
+    assert made([0.5, 2.0]) == [0.5, 1.0]
+    numpy = pytest.importorskip("numpy")
+    clamp = ROWS >> dp.t.then_clamp((0.0, 1.0))
+    assert (wrapped(clamp) >> dp.t.then_sum())(numpy.ones(1000)) == 1000.0
+
+
+def test_an_output_of_a_function_of_the_library_is_checked_as_well():
+    clamp = ROWS >> dp.t.then_clamp((0.0, 9.0))
+    narrow = dp.vector_domain(dp.atom_domain(bounds=(0.0, 1.0))), dp.symmetric_distance()
+    made = wrapped(clamp, narrow)
+    assert made([0.5, 1.0]) == [0.5, 1.0]
+    with pytest.raises(dp.FailedFunctionError, match="outside of its output domain"):
+        made([5.0])
+    with pytest.raises(dp.FailedFunctionError, match="outside of its output domain"):
+        wrapped(clamp, TEXTS)([0.5])
+
+
 TEXTS = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
 COUNTS = TEXTS >> dp.t.then_count_by_categories(["a", "b"]) >> dp.m.then_laplace(1.0)
 
@@ -123,6 +164,43 @@ def test_a_float_stays_a_float_when_a_type_is_inferred():
     assert dp.t.make_quantiles_from_counts([0.0, 10.0, 20.0], [0.5], TA=int)([3, 6]) == [12]
     index = (dp.vector_domain(dp.atom_domain(T="usize")), dp.symmetric_distance())
     assert (index >> dp.t.then_index([1.0, 2.0], 0.0)).output_domain.carrier_type == "Vec<f64>"
+
+
+_FLOATS = [0.0, 10.0, 20.0]
+# Columns of whole floats, by the package that they need.
+COLUMNS = {
+    "array": "lib.array('d', values)",
+    "builtins": "memoryview(__import__('array').array('d', values))",
+    "collections": "lib.deque(values)",
+    "itertools": "iter(values)",
+    "types": "dict.fromkeys(values).keys()",
+    "numpy": "lib.array(values, dtype=object)",
+    "pandas": "lib.Series(values, dtype=object)",
+    "pandas and pyarrow": "lib.Series(values, dtype='double[pyarrow]')",
+    "polars": "lib.Series(values)",
+    "pyarrow": "lib.array(values)",
+    "pyarrow, in chunks": "lib.chunked_array([values])",
+}
+
+
+@pytest.mark.parametrize("package", COLUMNS)
+def test_a_column_of_floats_stays_one_when_a_type_is_inferred(package):
+    for name in package.partition(",")[0].split(" and ")[::-1]:
+        lib = pytest.importorskip(name)
+    column = lambda values: eval(COLUMNS[package], {"lib": lib, "values": values})  # noqa: E731
+    assert dp.t.make_quantiles_from_counts(column(_FLOATS), [0.5])([3, 6]) == [12.5]
+    with pytest.raises(dp.ArgumentError, match="found a float; write 1, not 1.0"):
+        dp.m.make_randomized_response(column([1.0, 2.0]), 0.75)
+
+
+def test_columns_of_other_cells_keep_their_types():
+    ints = array.array("i", [0, 10, 20])
+    for edges in (ints, iter([0, 10, 20]), {0: "", 10: "", 20: ""}.keys()):
+        assert dp.t.make_quantiles_from_counts(edges, [0.5])([3, 6]) == [12]
+    with pytest.raises(dp.ArgumentError, match="`bin_edges`: its items cannot be read"):
+        dp.t.make_quantiles_from_counts((1 / n for n in (2, 1, 0)), [0.5])
+    texts = iter(["a", "b"])
+    assert dp.m.make_randomized_response(texts, 0.75).input_carrier_type == "String"
 
 
 def test_an_input_space_determines_the_type_of_bounds():

@@ -76,12 +76,18 @@ def _columns_of(value: Any) -> list[tuple[Any, Any]]:
 def _cells(column: Any) -> Any:
     if isinstance(column, (list, tuple)):
         return column
-    if isinstance(column, (str, bytes, dict)):
+    # The order of a set is arbitrary. Dates and durations of numpy can become integers in a list.
+    if isinstance(column, (str, bytes, dict, set, frozenset)) or _is_date(column):
         raise TypeError("not a column")
     if type(column).__module__ == "numpy":
         return column.tolist()
     is_array, found = as_arrays(column)
     return [cell for array in found for cell in array.tolist()] if is_array else found
+
+
+def _is_date(column: Any) -> bool:
+    """Return whether the cells of an array are dates or durations."""
+    return getattr(getattr(column, "dtype", None), "kind", None) in ("m", "M")
 
 
 def _of_arrow(chunk: Any) -> Any:

@@ -20,8 +20,11 @@ class OpenDPError(Exception):
         """The kind of the error."""
         return self.kind
 
-    def __reduce__(self) -> tuple[object, tuple[str, str]]:
+    def __reduce__(self) -> tuple[object, tuple[str, ...]]:
         """Tell pickle how to make the error again, as in a pool of processes."""
+        # A subclass of a user is made again by its own name.
+        if type(self) is not _CLASSES.get(self.kind, OpenDPError):
+            return type(self), (self.message,)
         return of, (self.kind, self.message)
 
     def __str__(self) -> str:

@@ -95,6 +95,7 @@ _CELLS = {
     **dict.fromkeys(("bool", "boolean"), "bool"),
     **dict.fromkeys(("string", "large_string", "string_view", "utf8"), "String"),
 }
+_LIBRARIES = ("pandas", "polars", "pyarrow")
 _NARROW = dict.fromkeys("i8 i16 i32 u8 u16 u32".split(), "i64")
 
 
@@ -116,12 +117,14 @@ def domains_of_data(data: Any, metric: Any) -> tuple[Any, str, str]:
         advice = "pass one column or list of one type, or state `domain`, as in"
         example = "`domain=dp.vector_domain(dp.atom_domain(T=float))`"
         kind = type(data)
+        # A label of an index can also be an attribute of a column, so look at the class.
+        known = [name for name in ("type", "dtype") if hasattr(kind, name)]
+        cells = getattr(data, known[0]) if known else None
         if hasattr(kind, "columns"):
             example = "`domain=dp.dataframe_domain(names, element_domains)`"
-        elif kind.__module__.partition(".")[0] in ("pandas", "polars", "pyarrow"):
+        elif cells is not None and kind.__module__.partition(".")[0] in _LIBRARIES:
             # The name of a type can end with the categories of the column. Leave these out.
-            cells = str(data.type if hasattr(kind, "type") else data.dtype).partition("(")[0]
-            reason = f"cannot infer the domain of a column of type {cells}"
+            reason = f"cannot infer the domain of a column of type {str(cells).partition('(')[0]}"
             advice = "convert dates and categories to numbers or text, or state `domain`, as in"
         raise of("TypeParse", f"argument `data`: {reason}; {advice} {example}") from None
     head, args = _parts(name)

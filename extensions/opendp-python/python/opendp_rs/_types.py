@@ -138,14 +138,13 @@ def float_types(family: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]
 
     In JSON, a whole float such as ``10.0`` also fits an integer type. In Python, a float stays a
     float. If a constructor has an input space, the space determines the types other than ``TO..``.
+    Replace each column without a numeric type in ``given`` by a list, because an iterator can be
+    read only once.
     """
     has_input = any(parameter["name"] == "input" for parameter in family["parameters"])
     implied = {}
     for parameter in family["parameters"]:
         name = parameter["name"]
-        found = _float_of(given.get(name))
-        if found is None:
-            continue
         fitting = [
             generic
             for generic in family["generics"]
@@ -155,6 +154,11 @@ def float_types(family: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]
         if len(fitting) != 1 or given.get(fitting[0]["name"]) is not None:
             continue
         [generic] = fitting
+        if name in given:
+            given[name] = _listed(name, given[name])
+        found = _float_of(given.get(name))
+        if found is None:
+            continue
         types = [known for known in (found, "f64", "f32") if known in generic["types"]]
         if not types:
             from ._errors import of
@@ -169,13 +173,44 @@ def _fills(place: str, generic: list[str], types: list[str]) -> bool:
     return len(generic) > 1 and {place.format(name) for name in generic} == set(types)
 
 
+def _dtype(value: Any) -> str:
+    """Return the type of the cells of a column or a scalar, or an empty text."""
+    if isinstance(value, type):
+        return ""
+    found = getattr(value, "dtype", None)
+    if found is None and hasattr(value, "to_pylist"):
+        found = getattr(value, "type", None)
+    return "" if found is None else str(found).lower()
+
+
+def _listed(name: str, value: Any) -> Any:
+    """Return a list of the items of a column without a numeric type, or the value itself."""
+    if isinstance(value, (str, bytes, list, tuple, dict)) or isinstance(value, type):
+        return value
+    if _dtype(value).startswith(("int", "uint", "float", "double", "halffloat", "bool")):
+        return value
+    for method in ("tolist", "to_list", "to_pylist"):
+        try:
+            return getattr(value, method)()
+        except Exception:  # Another method can work. This is what the library does, too.
+            continue
+    if not hasattr(value, "__iter__"):
+        return value
+    try:
+        return list(value)
+    except Exception:
+        from ._errors import of
+
+        raise of("Argument", f"argument `{name}`: its items cannot be read") from None
+
+
 def _float_of(value: Any) -> str | None:
     """Return the type of the first float in an argument, or None if it has no floats."""
     items = value if isinstance(value, (list, tuple)) else [value]
     for item in items:
-        dtype = str(getattr(item, "dtype", "")).lower()
-        if dtype.startswith("float"):
-            return "f32" if dtype in ("float32", "float16") else "f64"
+        dtype = _dtype(item).partition("[")[0]
+        if dtype.startswith(("float", "double", "halffloat")):
+            return "f32" if dtype in ("float", "float32", "float16", "halffloat") else "f64"
         if isinstance(item, float):
             return _ATOMS[float]
     return None
