@@ -51,8 +51,8 @@ pub(crate) struct Arguments {
     /// --id, and a budget that states its unit
     #[arg(long, value_name = "FILE:NAME", requires = "id", conflicts_with = "dry_run")]
     pub(crate) budget: Option<budget::Place>,
-    /// The id of the answers: the same id gives the same answers, and is charged once. The id
-    /// identifies the study, the path of the data as you write it, and the probability
+    /// The id of the answers: the same id gives the same answers, and is charged once. An id
+    /// belongs to a study, the path of its data as you write it, the separator, and the probability
     #[arg(long, requires = "budget")]
     pub(crate) id: Option<String>,
     /// The name of the person who asks, for the ledger
@@ -123,8 +123,8 @@ fn rehearsed(arguments: &Arguments, study: &Study) -> Result<Outcome> {
     study.check_spaces()?;
     study.rehearse(arguments.alpha)
 }
-/// Before a budget is spent, warn if the budget gives little protection, or if unreadable cells of
-/// `bool` become `false` without a statement about them.
+/// Warn if the budget of the study gives little protection, or if a column of `bool` does not state
+/// `missing`. The warnings are printed before the budget is spent.
 fn warn(arguments: &Arguments, study: &Study, as_json: bool) -> Result<()> {
     let measurement = study.measurement(arguments.alpha)?;
     let loss = measurement.map(&unit(study, &measurement)?)?.to_json();
@@ -143,7 +143,7 @@ fn warn(arguments: &Arguments, study: &Study, as_json: bool) -> Result<()> {
 fn unit(study: &Study, measurement: &AnyMeasurement) -> Result<AnyDistance> {
     measurement.input().metric().decode(&json!(study.unit().distance()))
 }
-/// A study, its arguments and the file of its data.
+/// A study to answer, the arguments of the command, and the file of the data.
 struct Asking<'a> {
     arguments: &'a Arguments,
     study: &'a Study,
@@ -193,8 +193,9 @@ impl Asking<'_> {
         })
     }
     /// Answer a study that is charged to a budget. If a failure may depend on the records or on the
-    /// noise, the failure is also charged to the budget and kept, like the answers. If such a
-    /// failure were not charged, a user could test facts about the data without a charge.
+    /// noise, return [`refusal`], which is charged and kept like answers. If such a failure were
+    /// not charged, a user could test facts about the data without a charge. A charge that differs
+    /// from `planned` is such a failure.
     fn outcome(&self, planned: Option<&Planned>) -> Result<Json> {
         match self.ask() {
             Ok(outcome) if planned.is_some() && Planned::of(&outcome).as_ref() != planned => {
@@ -205,13 +206,13 @@ impl Asking<'_> {
             Err(Failure::OfFile(error)) => Err(error),
         }
     }
-    /// Find the charge for all releases, if the study has a budget of an epsilon and a delta, and
-    /// if its noise does not depend on the data.
+    /// Find the charge for all releases without the data. Return `None` if the budget is not an
+    /// epsilon and a delta, or if the public number of rows is not stated.
     fn planned(&self) -> Option<Planned> {
         Planned::of(&self.study.rehearse(self.arguments.alpha).ok()?)
     }
-    /// Check that earlier answers with the same id have the same `alpha`. Without this check, the
-    /// ledger reports only that the id belongs to something else.
+    /// Check that earlier answers of this study with the same id have the same `alpha`. Without
+    /// this check, the error of the ledger would not name `alpha`.
     fn check_alpha(&self, name: &str, past: &opendp_ledger::Entry, document: &Json) -> Result<()> {
         let asked: Json = serde_json::from_str(&past.pipeline).unwrap_or_default();
         match asked["alpha"].as_f64() {
@@ -226,7 +227,8 @@ impl Asking<'_> {
             _ => Ok(()),
         }
     }
-    /// Charge the budget of the study, and answer. The same id gives the same answers.
+    /// Charge the loss of the study to the budget at `place`, and answer the study. Return the
+    /// answers and the charge. If the id has earlier answers, return them without a new charge.
     fn charged(&self, place: &budget::Place, document: &Json) -> Result<(Outcome, Json)> {
         let (ledger, name) = (Ledger::open_existing(&place.file)?, &place.name);
         let account = ledger.account(name)?;
@@ -239,8 +241,7 @@ impl Asking<'_> {
         if self.study.unit().size_is_public() {
             whole = whole.with_public_size();
         }
-        // A budget that composes tightly is charged for each release of the study separately. The
-        // losses are found without the data.
+        // If `planned` finds a charge, a tight budget is charged for each release separately.
         let past = ledger.entry(name, id)?;
         past.as_ref().map_or(Ok(()), |past| self.check_alpha(name, past, document))?;
         let past = past.map(|entry| entry.loss);
@@ -258,7 +259,7 @@ impl Asking<'_> {
             _ => None,
         };
         let request = match (&planned, past) {
-            // The id belongs to an earlier release, which has this loss.
+            // The request states the loss of the earlier answers with this id.
             (_, Some(past)) => whole.charging(past),
             (Some(planned), None) => {
                 let loss = planned.loss(whole.loss(), &account)?;
@@ -284,7 +285,7 @@ impl Asking<'_> {
     }
 }
 /// Check that a budget states its unit. Studies can protect different units, such as one row or two
-/// rows of a person, or replaced rows. The sum of such losses would bound the loss of no unit.
+/// rows of a person, or replaced rows. A sum of such losses does not bound the loss for each unit.
 fn check_unit(name: &str, account: &Account) -> Result<()> {
     match account.terms.unit() {
         Some(_) => Ok(()),
@@ -309,11 +310,11 @@ fn check_unit(name: &str, account: &Account) -> Result<()> {
 #[derive(PartialEq)]
 struct Planned {
     losses: Vec<Loss>,
-    /// The epsilon and the delta that the plan reserves, if the study is one plan for its whole
-    /// budget. The entry of the first release states them.
+    /// The reserved epsilon and the reserved delta of the [first entry](Entry::reserved). The first
+    /// entry states them only if the study is one plan for its whole budget.
     reserved: Option<[Exact; 2]>,
-    /// The pair of distributions of each release. There are pairs only if the study is one plan for
-    /// its whole budget and this plan is charged by the distributions of its losses.
+    /// The pair of distributions of each release, from the [first entry](Entry::shares). There are
+    /// pairs only if the study is one plan that divides its whole budget into shares.
     shares: Option<Vec<SharePair>>,
 }
 impl Planned {
@@ -329,11 +330,10 @@ impl Planned {
         let first = outcome.entries().first()?;
         Some(Planned { losses, reserved: first.reserved.clone(), shares: first.shares.clone() })
     }
-    /// Return the loss to charge to the ledger. If a study takes its whole budget in one plan, the
+    /// Return the loss to charge to the ledger. If a study is one plan for its whole budget, the
     /// filters of the ledger's budget can have too little room for this plan. Then the loss also
-    /// states the reserve or the shares of the plan. The plan states them for the study's budget,
-    /// and the loss states them for the ledger's budget. This is possible only if nothing was
-    /// charged to the ledger's budget before.
+    /// states the shares or the reserve of the plan, converted to the ledger's budget. The ledger
+    /// admits such a loss only if nothing was charged to its budget before.
     fn loss(&self, whole: &Loss, account: &Account) -> Result<Loss> {
         let members = whole.clone().with_members(self.losses.clone())?;
         if account.admits(&members) {
@@ -367,7 +367,8 @@ fn file(arguments: &Arguments, study: &Study) -> Result<PathBuf> {
     }
     Ok(file)
 }
-/// Answer the questions of a study whose columns are given in JSON.
+/// Answer a study whose columns are given in JSON. Without `data`, only find the costs and the
+/// accuracy of the answers.
 pub(crate) fn of_json(study: &Json, data: Option<&Json>, alpha: f64) -> Result<Json> {
     let study = Study::parse(study).map_err(|error| error.at("study"))?;
     study.check_spaces().map_err(|error| error.at("study"))?;
@@ -380,7 +381,7 @@ pub(crate) fn of_json(study: &Json, data: Option<&Json>, alpha: f64) -> Result<J
     };
     outcome.map(|outcome| outcome.to_json())
 }
-/// Take a column. A study reads each column once.
+/// Remove a column from `columns`, and return it. A study reads each column once.
 fn take(columns: &mut Columns, name: &str) -> Result<Cells> {
     columns.remove(name).ok_or_else(|| Error::argument(name, "the column was not read"))
 }

@@ -1,4 +1,5 @@
-//! Answer requests in JSON lines: one request per line, one answer per line, in the same order.
+//! Answers to requests in JSON lines: one request per line, and one answer per line. The answers
+//! have the order of the requests.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -33,10 +34,11 @@ const FIELDS: [(&str, &[&str]); 10] = [
     ("ask", &["study", "data", "alpha"]),
 ];
 
-/// Answer every line until the input ends, and return whether all requests succeeded.
+/// Answer each line until the input ends, and return whether all requests succeeded. A blank line
+/// has no answer.
 ///
 /// The answer to a bad line is an error. The next lines are still answered. At most `longest + 1`
-/// bytes of a line are kept.
+/// bytes of a line are kept in memory.
 pub(crate) fn serve(
     registry: &Registry,
     mut input: impl BufRead,
@@ -147,6 +149,7 @@ fn repeat(request: &Map<String, Json>) -> Result<Option<usize>> {
 
 struct Server<'a> {
     registry: &'a Registry,
+    /// The built pipelines, each under the text of its document and of its parameters.
     kept: HashMap<String, Constructed>,
 }
 impl Server<'_> {

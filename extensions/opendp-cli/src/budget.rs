@@ -26,20 +26,21 @@ pub(crate) enum Command {
         /// pure
         #[arg(long, required_unless_present = "rho", allow_hyphen_values = true)]
         epsilon: Option<String>,
-        /// Approximate differential privacy
+        /// The delta of approximate differential privacy: a decimal number or a fraction
         #[arg(long, requires = "epsilon", allow_hyphen_values = true)]
         delta: Option<String>,
-        /// Compose losses tightly: many releases together cost less than the sum of their losses
+        /// Compose losses tightly: many releases together can cost less than the sum of their
+        /// losses
         ///
         /// Most of the delta is kept for this composition. So there is less room for releases that
         /// need a delta themselves, such as counts of found keys.
         #[arg(long, requires = "delta")]
         tight: bool,
-        /// Zero-concentrated differential privacy
+        /// The rho of zero-concentrated differential privacy: a decimal number or a fraction
         #[arg(long, conflicts_with_all = ["epsilon", "delta"], allow_hyphen_values = true)]
         rho: Option<String>,
         /// The unit of protection: the distance between data sets that differ in one person, or in
-        /// one record; `run` uses this distance as --d-in
+        /// one record. `run` uses this distance, multiplied by --contributions, as --d-in
         #[arg(long, requires = "metric")]
         unit: Option<u32>,
         /// The metric of --unit, such as symmetric_distance
@@ -51,11 +52,11 @@ pub(crate) enum Command {
         /// The SHA-256 of the data file; `run` refuses other data
         #[arg(long, value_name = "SHA256")]
         digest: Option<String>,
-        /// The number of people in the data; there is a warning if delta is above 1 / SIZE
+        /// The number of people in the data; there is a warning if delta is at least 1 / SIZE
         #[arg(long)]
         size: Option<u64>,
     },
-    /// Show the spent and the remaining amount of one budget, or of all budgets in a file
+    /// Show the total and the remaining amount of one budget, or of all budgets in a file
     Show {
         /// The file of the ledger, or FILE:NAME
         #[arg(value_name = "FILE[:NAME]")]
@@ -103,7 +104,8 @@ impl std::str::FromStr for Place {
     }
 }
 
-/// Return the unit of a budget, if the budget exists and has a unit.
+/// Return the distance that a budget protects: its unit, multiplied by its contributions. Return
+/// `None` if the budget does not exist or states no unit.
 pub(crate) fn unit(place: &Place) -> Result<Option<Json>> {
     match Ledger::open_to_read(&place.file).and_then(|ledger| ledger.account(&place.name)) {
         Ok(account) => Ok(account.terms.unit().map(|unit| unit.d_in().into())),
@@ -204,7 +206,7 @@ fn terms(command: &Command) -> Result<Terms> {
         None => terms,
     })
 }
-/// Read the name of a metric, or a metric in document form.
+/// Read the name of a metric, or a metric in document form. Return the metric as JSON.
 fn read_metric(text: &str) -> Result<Json> {
     let json = match text.starts_with('{') {
         true => opendp_registry::json::parse(text).map_err(|error| error.at("metric"))?,
@@ -274,7 +276,8 @@ fn visible(text: &str) -> String {
 fn date(milliseconds: i64) -> String {
     let seconds = milliseconds.div_euclid(1000);
     let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // In this computation a year begins in March, so a leap day is the last day of a year.
+    // Count the days from 1 March of the year 0. In this computation a year begins in March, so a
+    // leap day is the last day of a year.
     let days = days + 719_468;
     let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;

@@ -55,15 +55,15 @@ fn parse_crate(text: &str) -> Result<Listed, String> {
 
 /// The result of a run.
 struct Built {
-    /// The path of the program, or the command that builds the program.
+    /// The path of the program, or, if nothing was built, the command that builds the program.
     command: String,
     /// The name of each crate, with the number of its constructors. Empty if nothing was built.
     constructors: Vec<(String, usize)>,
-    /// The folder with the wheel, or the command that builds the wheel.
+    /// The folder with the wheel, or, if nothing was built, the command that builds the wheel.
     wheel: Option<String>,
 }
 
-/// Write the packages. Unless `--no-build` is given, also build the packages, and check that each
+/// Write the packages. If `--no-build` is not given, also build the packages, and check that each
 /// crate registers a constructor.
 pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
     let name = name_or_folder(arguments.name.as_deref(), &arguments.out)?;

@@ -14,7 +14,8 @@ const ONE_FRAMEWORK: &str = "State the same framework in each Cargo.toml, and wi
 fn program() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
-/// Return a command that calls `cargo` with a subcommand and the path of a Cargo.toml.
+/// Return a command that calls `cargo` with a subcommand and the path of a Cargo.toml. If `offline`
+/// is true, `cargo` does not use the network.
 pub(crate) fn cargo(command: &str, manifest: &Path, offline: bool) -> Command {
     let mut run = program();
     run.arg(command).arg("--manifest-path").arg(manifest);
@@ -24,7 +25,7 @@ pub(crate) fn cargo(command: &str, manifest: &Path, offline: bool) -> Command {
     run
 }
 /// Run a program to its end. The output of the program goes to standard error, because this output
-/// is not part of the answer.
+/// is not part of the answer of `opendp`.
 pub(crate) fn run(mut command: Command) -> Result<()> {
     let name = named(&command);
     let status = command.stdout(Stdio::from(std::io::stderr())).status();
@@ -111,8 +112,8 @@ pub(crate) fn check_one_core(metadata: &Json) -> Result<()> {
         format!("\n  {source}\n    needed by {}", needed_by(copy))
     });
     Err(Error::FailedFunction(format!(
-        "the crates use {} copies of `opendp-core`, and a copy does not know the constructors of \
-         the others. {ONE_FRAMEWORK}:{}",
+        "the crates use {} copies of `opendp-core`, and each copy lists only its own constructors. \
+         {ONE_FRAMEWORK}:{}",
         copies.len(),
         lines.collect::<String>()
     )))

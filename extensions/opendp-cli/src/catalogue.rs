@@ -27,8 +27,8 @@ impl Selection<'_> {
     }
 }
 
-/// List the names, the kind and the origins of constructors. For each constructor, call `of` with
-/// its signatures, and add the result to the entry of the constructor.
+/// List a summary of each selected constructor. For each constructor, call `of` with its
+/// signatures, and store the result in the field `signatures` of its summary.
 fn list_with(
     registry: &Registry,
     selection: &Selection<'_>,
@@ -146,7 +146,7 @@ fn summary(first: &Entry, signatures: &[std::sync::Arc<Entry>], shown: Json) -> 
         "signatures": shown,
     })
 }
-/// Return all signatures, with their types and parameters.
+/// Describe all signatures in JSON, with their types and parameters.
 fn all(signatures: &[std::sync::Arc<Entry>]) -> Json {
     signatures
         .iter()
@@ -193,7 +193,8 @@ fn sections(documentation: &str) -> BTreeMap<String, String> {
     sections.into_iter().map(|(title, text)| (title, text.trim().to_owned())).collect()
 }
 
-/// Return the arguments of all signatures: name, default, all possible types, and meaning.
+/// Return the arguments of the first signature, each with its name, its default, its meaning, and
+/// its types in all signatures.
 fn arguments(signatures: &[std::sync::Arc<Entry>], documented: Option<&String>) -> Json {
     let Some(first) = signatures.first() else { return Json::Null };
     let meaning = |name: &str| {
@@ -223,8 +224,8 @@ fn arguments(signatures: &[std::sync::Arc<Entry>], documented: Option<&String>) 
     first.parameters().iter().map(describe).collect()
 }
 
-/// List constructors for readers, with the number of signatures of each. Older names are listed
-/// only if `every` is `true`; otherwise only their number is printed.
+/// List constructors for readers, with the number of signatures of each constructor. Older names
+/// are listed only if `every` is `true`. Otherwise, only the number of older names is printed.
 pub(crate) fn list_text(registry: &Registry, selection: &Selection<'_>, every: bool) -> String {
     let list = list_with(registry, selection, |signatures| signatures.len().into());
     let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -251,7 +252,7 @@ pub(crate) fn list_text(registry: &Registry, selection: &Selection<'_>, every: b
     }
     match (folded, every) {
         (0, _) => {}
-        (_, true) => lines.push("Names with * are recommended, the others are older.".to_owned()),
+        (_, true) => lines.push("Names with * are recommended. The others are older.".to_owned()),
         (1, false) => lines.push("1 older name is left out; `--all` lists it.".to_owned()),
         (_, false) => lines.push(format!("{folded} older names are left out; `--all` lists them.")),
     }
@@ -274,7 +275,8 @@ fn entry_lines(constructor: &Json) -> [String; 2] {
     ]
 }
 
-/// Describe a constructor for readers, with its types or with every signature.
+/// Describe a constructor for readers. If `every` is true, list every signature. Otherwise, list
+/// one signature with its possible types for each shape.
 pub(crate) fn describe_text(described: &Json, every: bool) -> String {
     let text = |json: &Json| json.as_str().unwrap_or_default().to_owned();
     let names: Vec<String> =

@@ -33,20 +33,21 @@ impl Caution {
         };
         Caution { loss, delta, size }
     }
-    /// Read the loss of a measurement at a small distance at which there are neighbours. Return
-    /// `None` if no such distance is found, or if the map has no result for it.
+    /// Find the loss of a measurement at the first small distance at which there are neighbours and
+    /// the map has a result. Return `None` if no such distance is found.
     pub(crate) fn at_small_distance(
         made: &Constructed,
         size: impl Fn(&Json) -> Option<u64>,
     ) -> Option<Self> {
-        // Each metric reads a number or a list. Tables of the same size under the symmetric
-        // distance are never at distance 1.
+        // A metric reads its distances from a number or from a list. Under the symmetric distance,
+        // tables of a stated size are never at distance 1.
         let distances = [json!(1), json!(2), json!([1, 1]), json!([1, 1, 1])];
         let mut near = distances.iter().filter(|d_in| made.check_neighbours(d_in).is_ok());
         let loss = near.find_map(|d_in| made.map(d_in).ok())?;
         Some(Caution::new(&loss, size(&loss)))
     }
-    /// Check that the loss is finite, and that delta is below 1.
+    /// Check that the loss is finite, and that delta is below 1. A part that is `None` is not
+    /// checked.
     pub(crate) fn check(&self) -> Result<()> {
         let infinite = self.loss.is_some_and(|loss| !(loss < f64::INFINITY));
         if infinite || self.delta.is_some_and(|delta| !(delta < 1.0)) {
@@ -79,8 +80,8 @@ impl Caution {
     }
 }
 /// Return a warning if a delta is at least 1 divided by the number of people, or at least
-/// [`LARGEST_DELTA`]. If this number is not known, return a warning if the delta is at least
-/// [`LARGE_DELTA`].
+/// [`LARGEST_DELTA`]. If the number of people is not known, return a warning if the delta is at
+/// least [`LARGE_DELTA`].
 fn delta_warning(delta: f64, people: Option<u64>) -> Option<String> {
     let delta_is = format!("delta is {}", written(delta));
     let advice = "Choose a delta far below 1 divided by the number of people";
@@ -163,7 +164,7 @@ mod tests {
         }
         let few = |delta: f64| Caution::new(&json!([1.0, delta]), Some(3)).warnings("epsilon");
         assert_eq!((few(0.3).len(), few(1e-2).len(), few(0.9e-2).len()), (1, 1, 0));
-        // Without a known number of people, only a delta that is large for any number is noticed.
+        // If the number of people is not known, a delta below `LARGE_DELTA` gives no warning.
         for (delta, warnings) in [(0.5, 1), (1e-3, 1), (0.9e-3, 0)] {
             let caution = Caution::new(&json!([1.0, delta]), None);
             assert_eq!(caution.warnings("epsilon").len(), warnings, "{delta}");

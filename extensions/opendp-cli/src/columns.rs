@@ -98,7 +98,8 @@ fn append(cells: &mut Cells, frame: &DataFrame<String>, name: &String) -> Option
     }
     Some(())
 }
-/// An empty cell is missing, also in a column of texts.
+/// Return the text of a cell, or `None` for the empty text. An empty cell is missing, also in a
+/// column of texts.
 fn known(cell: Option<String>) -> Option<String> {
     cell.filter(|text| !text.is_empty())
 }

@@ -165,7 +165,7 @@ pub(crate) fn parse_separator(text: &str) -> Result<u8, String> {
 /// The rows of a table, in chunks.
 pub(crate) type Rows = Box<dyn Iterator<Item = Result<AnyValue>>>;
 
-/// Opened data. Most errors that concern the whole file occur before, when the file is opened.
+/// Opened data. Most errors that concern the whole file occur when the file is opened.
 pub(crate) enum Data {
     Rows(Rows),
     /// The parsed JSON, or the error of parsing. This error can depend on a single record.
@@ -174,7 +174,8 @@ pub(crate) enum Data {
 
 /// The parts of a table to read.
 enum What<'a> {
-    /// One column. The name of the column is needed if the table has several columns.
+    /// One column, and the domain of its rows. If the table has several columns, the name of the
+    /// column is needed.
     Column(Option<&'a str>, &'a AnyDomain),
     /// The columns that a schema names.
     Frame(&'a DataFrameDomain<String>),

@@ -27,8 +27,8 @@ pub(crate) fn sql(command: &str, arguments: &[OsString], json: bool) -> Result<i
         Ok(status) => Ok(status.code().unwrap_or(1)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             Err(Error::NotFound(format!(
-                "`opendp {command}` needs the program `{SQL}`, which is neither beside this one nor \
-                 on the PATH.\nInstall it in a clone of the project: \
+                "`opendp {command}` needs the program `{SQL}`, and neither the PATH nor the folder \
+                 of this command contains it.\nInstall it in a clone of the project: \
                  `cargo install --locked --path extensions/opendp-tables`"
             )))
         }

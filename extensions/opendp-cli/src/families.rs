@@ -84,7 +84,7 @@ fn types(signature: &Json) -> Vec<(&str, &str)> {
     // Leave out the erased types of a combinator, because they carry no information.
     types.filter(|(_, type_name)| !type_name.starts_with("Any")).collect()
 }
-/// Return the name, the type and the default of each parameter.
+/// Return the name, the type and the default of each parameter of a signature.
 fn parameters(signature: &Json) -> impl Iterator<Item = (&str, &str, Option<&str>)> {
     let parameters = signature["parameters"].as_array().into_iter().flatten();
     parameters
@@ -110,7 +110,7 @@ impl Family {
             count: 1,
         }
     }
-    /// Return whether a signature has this shape.
+    /// Return whether a signature has the shape of this group.
     fn is_of(&self, types: &[(&str, &str)], signature: &Json) -> bool {
         let names = types.iter().map(|(name, _)| *name);
         let same = |((name, type_name, _), (n, o, _)): (&(String, String, _), (&str, &str, _))| {
@@ -130,7 +130,7 @@ impl Family {
             }
         }
     }
-    /// Write the signature as a call of the constructor `name`.
+    /// Write the shape as a call of the constructor `name`, with type parameters in place of types.
     pub(crate) fn head(&self, name: &str) -> String {
         let types: Vec<&str> = self.types.iter().map(|(name, _)| name.as_str()).collect();
         let types =
@@ -143,7 +143,8 @@ impl Family {
         let parameters: Vec<String> = self.parameters.iter().map(parameter).collect();
         format!("{name}{types}({}) -> {}", parameters.join(", "), self.output)
     }
-    /// Write the possible types of each type parameter.
+    /// Write one line with the possible types of each type parameter. If some combinations of these
+    /// types have no signature, add a line with the number of signatures.
     pub(crate) fn lists(&self) -> Vec<String> {
         let line = |(name, all): &(String, Vec<String>)| match self.defaults[name].as_str() {
             Some(default) if 1 < all.len() => {

@@ -82,7 +82,7 @@ pub(crate) fn answer(arguments: &Arguments) -> Result<Json> {
     if source.kind().0 == Kind::Csv && !tally::may_be_header(&names) {
         report["warning"] =
             "the first line may be a record and not a header: one of its cells is a \
-                             number, is empty, or occurs twice. It is not counted as a row"
+                             number, is empty, or occurs twice. This line is not counted as a row"
                 .into();
     }
     Ok(report)
@@ -112,7 +112,7 @@ impl Table {
             }
         }
     }
-    /// Return the number of lines that have an odd number of quotes.
+    /// Return the number of lines that have an odd number of quotes. In Parquet, this number is 0.
     fn odd_quotes(&self) -> u64 {
         match self {
             Table::Csv(table) => table.odd_quotes(),

@@ -33,7 +33,8 @@ pub(crate) fn make(made: &Constructed) -> Json {
     }
 }
 
-/// Run a transformation or a measurement on a value, once or `repeat` times.
+/// Run a transformation or a measurement on a value. If `repeat` is given, run it `repeat` times,
+/// and return the list of the results.
 pub(crate) fn invoke(made: &Constructed, arg: &Json, repeat: Option<usize>) -> Result<Json> {
     let once = |arg: &AnyValue| match made {
         Constructed::Transformation(t) => t.invoke(arg).map(|out| out.to_json()),
@@ -65,7 +66,7 @@ pub(crate) fn invoke(made: &Constructed, arg: &Json, repeat: Option<usize>) -> R
 }
 
 /// Write a release as JSON. If a part of the release is an interactive mechanism, return an error,
-/// because JSON cannot contain it.
+/// because JSON cannot contain such a mechanism.
 pub(crate) fn complete(release: &AnyValue) -> Result<Json> {
     if waits(release) {
         return Err(Error::NotImplemented(

@@ -12,8 +12,8 @@ use crate::{catalogue, families};
 
 /// Documents with examples of the constructors of this workspace.
 const EXAMPLES: &str = include_str!("../../../opendp-registry/examples.json");
-/// The sections that a page leaves out. The arguments are in a table instead. The proofs are in the
-/// source code, and in the output of `opendp describe`.
+/// The sections that a page leaves out. The page shows the arguments in a table, and an example as
+/// a document. The proofs are in the source code, and in the output of `opendp describe`.
 const LEFT_OUT: [&str; 4] = ["Arguments", "Proof", "Example", "Examples"];
 
 /// Write all pages into a folder, and return a message about the pages.
@@ -225,7 +225,8 @@ fn link(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Find the shortest example that names a constructor. The example is a document. For a domain, a
-/// metric or a measure, the example is only the part of the document that calls the constructor.
+/// metric or a measure, the example is only the part of the document that calls the constructor. If
+/// no document names such a constructor and it requires no argument, the example is its name.
 pub(crate) fn example(described: &Json) -> Option<String> {
     static ALL: LazyLock<Vec<Json>> =
         LazyLock::new(|| serde_json::from_str(EXAMPLES).unwrap_or_default());

@@ -15,7 +15,7 @@ use crate::{budget, caution::Caution, command, data, operations, words};
 /// The probability with which an error may be larger than the printed accuracy.
 const ALPHA: f64 = 0.05;
 
-/// The distances between data sets of rows.
+/// The names of the metrics on data sets of rows.
 const ROWS: [&str; 4] =
     ["symmetric_distance", "insert_delete_distance", "change_one_distance", "hamming_distance"];
 
@@ -56,8 +56,9 @@ pub(crate) struct Arguments {
     /// states no unit
     #[arg(long, value_name = "FILE:NAME", requires = "id")]
     pub(crate) budget: Option<budget::Place>,
-    /// The id of the release: the same id gives the same release, and is charged once. The id
-    /// identifies the pipeline, the path of the data as you write it, the column and the distance
+    /// The id of the release: the same id gives the same release, and is charged once. An id
+    /// belongs to a pipeline, the path of the data as you write it, a column, a separator and a
+    /// distance
     #[arg(long, requires = "budget")]
     pub(crate) id: Option<String>,
     /// The name of the person who asks, for the ledger
@@ -110,7 +111,7 @@ struct Run<'a> {
     infinite: bool,
     as_json: bool,
 }
-/// The budget to charge.
+/// The budget to charge, the id of the release, the name of the person who asks, and the pipeline.
 struct Charge<'a> {
     place: &'a budget::Place,
     id: &'a str,
@@ -127,7 +128,7 @@ impl Run<'_> {
                 made.kind().name()
             )));
         };
-        // Compute the loss before the release. So a wrong distance does not spend anything.
+        // Compute the loss before the release. So a wrong distance is not charged.
         let loss = match self.d_in {
             Some(d_in) => {
                 made.check_neighbours(d_in)?;
@@ -186,7 +187,7 @@ impl Run<'_> {
             )),
         }
     }
-    /// Make a release, charge its loss to the budget, and report the charge.
+    /// Charge the loss of a release to the budget. Return the release, and the charge as JSON.
     fn charged(
         &self,
         charge: &Charge<'_>,
@@ -267,8 +268,8 @@ impl Run<'_> {
     }
 }
 /// Check two public numbers: the number of rows of the pipeline or the study, and the number of
-/// people of the budget. If both numbers are stated, and the unit of the budget has at most one row
-/// for each person, then the two numbers must be equal. The actual number of rows is not checked.
+/// people of the budget. If both numbers are stated, and the budget states a unit with at most one
+/// row for each person, then the two numbers must be equal. The rows of the data are not counted.
 pub(crate) fn check_size(records: Option<usize>, terms: &Terms) -> Result<()> {
     let one_each = terms.unit().is_some() && {
         let contributions = &terms.to_json()["unit"]["contributions"];
@@ -292,6 +293,7 @@ pub(crate) enum Failure {
     OfData(Error),
 }
 impl Failure {
+    /// Return the error that caused the failure.
     pub(crate) fn told(self) -> Error {
         match self {
             Failure::OfFile(error) | Failure::OfData(error) => error,

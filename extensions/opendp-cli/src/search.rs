@@ -35,8 +35,10 @@ const USAGE: &[(&str, &[&str])] = &[
     ("unique", &["distinct"]),
 ];
 
-/// Return whether a constructor matches a word. The constructor matches if one of its names or its
-/// summary contains the word, or if a name contains a part that `USAGE` lists for the word.
+/// Return whether a constructor matches `word`, which can be several words. The constructor matches
+/// if one of its names or its summary contains `word`. It also matches if a name contains a part
+/// that `USAGE` lists for one of the words. If `USAGE` has several of the words, use its first such
+/// entry.
 pub(crate) fn matches<'a>(
     word: &str,
     mut names: impl Iterator<Item = &'a str>,

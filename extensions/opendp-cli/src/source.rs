@@ -66,8 +66,8 @@ impl Source {
             }
         }
     }
-    /// If this place is a folder, check that its subfolder `below` has a file `Cargo.toml`. If this
-    /// place is a git repository, check nothing.
+    /// If this place is a folder, check that its subfolder `below` has a file `Cargo.toml`. `what`
+    /// is the argument that an error names. If this place is a git repository, check nothing.
     pub(crate) fn check(&self, what: &str, below: &str) -> Result<()> {
         match self {
             Source::Folder(folder) if !folder.join(below).join("Cargo.toml").is_file() => {

@@ -149,7 +149,8 @@ fn check_order(bounds: &Json) -> Result<(), String> {
         _ => Ok(()),
     }
 }
-/// Read a fact. Bounds in the wrong order fit no constructor, so they are an error.
+/// Read a fact in the form NAME=VALUE. Bounds in the wrong order fit no constructor, so they are an
+/// error.
 fn parse_fact(text: &str) -> Result<(String, Json), String> {
     let (name, value) = parse_setting(text)?;
     if name == "bounds" || name.ends_with(".bounds") {
@@ -171,8 +172,8 @@ fn check_amounts(arguments: &Arguments) -> Result<()> {
         }
     }
     if zero(d_in) {
-        let reason = "data at distance 0 do not differ, so the loss would protect no one: state \
-                      the distance of neighbours, such as 1";
+        let reason = "data at distance 0 do not differ, so a loss at this distance protects no \
+                      one: state the distance of neighbours, such as 1";
         return Err(Error::argument("d_in", reason));
     }
     Ok(())

@@ -58,7 +58,8 @@ pub(crate) struct Arguments {
     prefix: Option<String>,
 }
 
-/// Write the crate. Return a text with the next steps.
+/// Write the crate. Return a text with the next steps, or, if `as_json` is true, a JSON object that
+/// describes the crate.
 pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
     let Arguments { folder, framework, .. } = arguments;
     let name = name_or_folder(arguments.name.as_deref(), folder)?;
@@ -90,8 +91,8 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
          Your own command:  {program} bundle --crate {name}={shown} --out FOLDER"
     ))
 }
-/// Return the given name, or else the name of the folder. Check that the result is a valid crate
-/// name.
+/// Return the given name. If no name is given, return the name of the folder. Check that the result
+/// is a valid name of a crate.
 pub(crate) fn name_or_folder(name: Option<&str>, folder: &Path) -> Result<String> {
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let of_folder = || folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -142,7 +143,8 @@ edition = "2024"
 rust-version = "1.89"
 publish = false
 
-# It is not a member of a workspace in a folder above it. Remove this line to make it a member.
+# This crate is not a member of a workspace in a folder above it. To make the crate a member, remove
+# the line `[workspace]`.
 [workspace]
 
 [lints.rust]

@@ -42,6 +42,7 @@ pub(crate) fn loss(loss: &Json, measure: &AnyMeasure) -> String {
     }
 }
 /// Write an amount of a loss, rounded up. In the JSON of a budget, an exact amount is a string.
+/// Return `None` if the JSON is not an amount.
 pub(crate) fn amount(json: &Json) -> Option<String> {
     rounded(json, true)
 }
@@ -56,7 +57,8 @@ fn rounded(json: &Json, up: bool) -> Option<String> {
     };
     Some(if exact.is_finite() { say(&exact, up) } else { "infinity".to_owned() })
 }
-/// Write an object of exact amounts. The charges to a budget have this form.
+/// Write an object of exact amounts. The charges to a budget have this form. Round up if `up` is
+/// true, and down otherwise.
 pub(crate) fn amounts(json: &Json, up: bool) -> String {
     // An array lists the losses of single releases, and an object states the filters of a plan.
     // Leave out such parts.
@@ -67,7 +69,7 @@ pub(crate) fn amounts(json: &Json, up: bool) -> String {
     };
     parts.map(said).collect::<Vec<_>>().join(", ")
 }
-/// Write a few points of a privacy profile.
+/// Write at most [`POINTS`] points of a privacy profile, rounded up.
 fn profile(loss: &Json) -> Option<String> {
     let points = loss.get("profile")?.as_array()?;
     let written = |point: &Json| {

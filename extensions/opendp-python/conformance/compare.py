@@ -22,7 +22,7 @@ from transformations import transformations
 
 
 def attempt(run: Any) -> Any:
-    """Return the result, or the class of the error."""
+    """Return the result, or the exception."""
     try:
         return run()
     except Exception as error:  # The other library has many classes of errors.

@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 EXACT_SUM = (
-    "floats are summed exactly, in integers on a lattice: the map has no term for rounding, "
-    "which theirs adds for every record"
+    "floats are summed exactly, in integers on a lattice: our map has no term for rounding, and "
+    "their map has a term for every record"
 )
 EXACT_MOMENT = (
     "the statistic is computed exactly and rounded once: no term for rounding of each record"
 )
 LATTICE = (
     "a number is rounded to the lattice together with its noise, so the rounding is "
-    "post-processing, which theirs charges as sensitivity"
+    "post-processing; theirs charges the rounding as sensitivity"
 )
 NOT_COMPILED = "not compiled in their library; ours takes every dataset metric and these types"
 
@@ -30,8 +30,8 @@ REASONS: list[tuple[str, str, str]] = [
     (
         "lipschitz_float_mul",
         "tighter",
-        "no term for rounding where products are exact, a smaller one elsewhere, and clamped numbers "
-        "are at most the width of the bounds apart",
+        "ours has no term for rounding where products are exact, and a smaller term elsewhere; two "
+        "clamped numbers differ by at most the width of the bounds",
     ),
     ("laplace on a lattice", "tighter", LATTICE),
     ("gaussian on a lattice", "tighter", LATTICE),
@@ -44,13 +44,13 @@ REASONS: list[tuple[str, str, str]] = [
     (
         "b_ary_tree l2",
         "tighter",
-        "the exact constant, where theirs, the number of layers, exceeds it",
+        "ours is the exact constant; their constant, the number of layers, is larger",
     ),
     (
         "laplace_threshold int",
         "looser",
-        "theirs is unsound: whole noise that reaches the threshold releases a key, and their tail "
-        "begins one later",
+        "theirs is unsound: whole noise that reaches the threshold releases a key, and the tail in "
+        "their bound begins one number later",
     ),
     (
         "minimum, maximum",
@@ -83,7 +83,8 @@ REASONS: list[tuple[str, str, str]] = [
     (
         "randomized_response_bitvec",
         "only we refuse",
-        "a release tells the length of its input, so the domain must state it; theirs need not",
+        "a release tells the length of its input, so the domain must state this length; their domain "
+        "need not state it",
     ),
 ]
 
@@ -95,8 +96,8 @@ def reason(name: str, found: str, at: Any, ours: Any, theirs: Any) -> str | None
             # The pipelines "quantile" show that the whole chain has the same loss in both
             # libraries.
             return (
-                "the scores are in the range distance, the most by which two scores move apart; "
-                "the mechanism that follows then does not double it"
+                "the metric is the range distance: the largest difference between the changes of "
+                "two scores; the mechanism that follows does not double this distance"
             )
         return None
     if name == "fix_delta" and found in ("looser", "tighter") and at != "construction":

@@ -4,7 +4,7 @@
     maturin build --release --features example    # adds the release in Rust; then install the wheel
     python extensions/opendp-python/conformance/speed.py
 
-The contestants take turns. The numbers are medians, and the least time is in parentheses. With
+The releases take turns. The numbers are medians, and the least time is in parentheses. With
 `--json`, the program prints one line of JSON.
 """
 
@@ -35,7 +35,7 @@ ROWS = 10_000_000
 
 
 def timed(run: Callable[[], Any], inner: int = 1) -> Callable[[], float]:
-    """Return a function that returns the seconds of one run."""
+    """Return a function that runs `run` `inner` times, and returns the mean seconds of a run."""
 
     def seconds() -> float:
         start = time.perf_counter()
@@ -49,10 +49,10 @@ def timed(run: Callable[[], Any], inner: int = 1) -> Callable[[], float]:
 def contest(
     turns: int, contestants: dict[str, Callable[[], float]], warm: bool = False
 ) -> dict[str, list[float]]:
-    """Run the contestants in turns. The first turn does not count.
+    """Run the functions `contestants` in turns, and return their times. Leave out the first turn.
 
-    With `warm`, each contestant runs twice in its turn, and the second run counts. So the state of
-    the caches and of the threads does not depend on the previous contestant.
+    With `warm`, each function runs twice in its turn, and the second run counts. So the state of
+    the caches and of the threads does not depend on the previous function.
     """
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for turn in range(turns + 1):

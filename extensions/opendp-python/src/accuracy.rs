@@ -1,4 +1,4 @@
-//! Conversions between the scale of noise and its error, and a good branching factor of trees.
+//! Conversions between the scale and the error of noise, and a good branching factor of trees.
 
 use opendp_measurements as from;
 use opendp_transformations as trees;

@@ -11,11 +11,12 @@ use crate::objects::{
 };
 use crate::recipe::Inner;
 
-/// The largest number of constructors on a path through an object. Each nested constructor adds a
-/// frame to the stack when the function or the map runs.
+/// The largest number of constructors on a path through an object. On a path, each constructor made
+/// an argument of the constructor before it. When the function or the map of the object runs, each
+/// constructor on a path adds a frame to the stack.
 const MAX_LINKS: usize = 256;
 
-/// Arguments of a constructor.
+/// Arguments of a constructor, read from a call in Python.
 pub(crate) struct Given {
     pub(crate) args: Args,
     /// A bound on the number of constructors on each path through the new object. The bound is one,
@@ -46,7 +47,8 @@ pub(crate) fn read(given: &Bound<'_, PyDict>) -> Result<Given> {
     check_links(links)?;
     Ok(Given { args, links, inner: all })
 }
-/// Check that a path through an object is not too long.
+/// Check that `links`, a bound on the number of constructors on a path, is at most [`MAX_LINKS`].
+/// Return `links`.
 pub(crate) fn check_links(links: usize) -> Result<usize> {
     if links <= MAX_LINKS {
         return Ok(links);
@@ -54,13 +56,14 @@ pub(crate) fn check_links(links: usize) -> Result<usize> {
     let reason = format!("expected at most {MAX_LINKS} links, including links inside arguments");
     Err(Error::argument("chain", reason))
 }
-/// Return the type of the releases of a measurement among the arguments, if it is known.
+/// Return the type of the releases of the measurement in the argument `name`, if the argument is a
+/// measurement and this type is known.
 pub(crate) fn measurement(given: &Bound<'_, PyDict>, name: &str) -> Option<TypeName> {
     let value = given.get_item(name).ok()??;
     value.cast::<Measurement>().ok()?.get().release.clone()
 }
-/// Return the type of the results of an object whose function is an argument, if it is known. In
-/// its signature, this type is `AnyValue`.
+/// Return the type of the results of an object whose function is an argument, if this type is
+/// known. The signature of the constructor states only the type `AnyValue`.
 pub(crate) fn result(constructor: &str, given: &Bound<'_, PyDict>) -> Option<TypeName> {
     if !["make_user_measurement", "new_function"].contains(&constructor) {
         return None;

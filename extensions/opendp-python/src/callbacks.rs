@@ -36,7 +36,7 @@ impl Callable {
             }
         })
     }
-    /// Evaluate a map at a distance.
+    /// Evaluate a map in Python at a distance. `read` converts the distance that the map returns.
     pub(crate) fn distance(
         &self,
         d_in: &AnyDistance,
@@ -91,19 +91,20 @@ pub(crate) fn stopped(error: &Error) -> Option<PyErr> {
     }
 }
 
-/// A function or a map from a user, as an argument of a constructor.
+/// A stability map or a privacy map from a user, as an argument of a constructor.
 #[pyclass(frozen, module = "opendp_rs")]
 pub(crate) struct Callback {
     function: Arc<Callable>,
     output: Output,
 }
+/// The metric of the distances or the measure of the losses that a map returns.
 #[derive(Clone)]
 enum Output {
     Metric(AnyMetric),
     Measure(AnyMeasure),
 }
 impl Callback {
-    /// Convert the function or map to an argument.
+    /// Convert the map to an argument.
     pub(crate) fn argument(&self) -> Arg {
         let function = self.function.clone();
         match self.output.clone() {
@@ -202,7 +203,7 @@ pub(crate) fn function(
 }
 /// Make a function from a Python callable whose outputs are members of a domain. Each output is
 /// checked, because the losses of later steps hold only for members. A function of the library is
-/// evaluated without Python.
+/// evaluated without Python, unless its input is a Python object.
 #[pyfunction]
 pub(crate) fn function_into(function: Py<PyAny>, output: &Bound<'_, PyDomain>) -> PyFunction {
     let (py, domain) = (output.py(), output.get().made.clone());
@@ -211,7 +212,8 @@ pub(crate) fn function_into(function: Py<PyAny>, output: &Bound<'_, PyDomain>) -
     let callable = Callable(function);
     let made: AnyFunction = Function::map(move |input: &AnyValue| -> Result<AnyValue> {
         let value = match &own {
-            // Python converts its own objects to the input type of the function.
+            // If the input is a Python object, call the function from Python. This call converts
+            // the object to the input type of the function.
             Some(own) if input.downcast_ref::<Extrinsic>().is_err() => {
                 let value = own.eval(input)?;
                 if value.inner_type() == domain.carrier() {

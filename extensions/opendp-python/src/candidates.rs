@@ -1,4 +1,5 @@
-//! Releases of Python functions that have a score, for `make_select_private_candidate`.
+//! Releases of Python functions as pairs of a score and a value, for
+//! `make_select_private_candidate`.
 
 use opendp_core::erased::{AnyMeasurement, AnyValue};
 use opendp_core::{Arg, Args, Constructed, Error, Function, Result, TypeName};
@@ -9,13 +10,13 @@ use crate::values::Cell as _;
 
 /// The constructor that needs releases with a score.
 const NAME: &str = "make_select_private_candidate";
-/// The argument of the constructor that releases pairs of a score and a value.
+/// The name of the argument that is a measurement. Its releases are pairs of a score and a value.
 const MEASUREMENT: &str = "measurement";
 
-/// Prepare the arguments of a constructor. If the constructor selects candidates, return arguments
-/// whose measurement reads pairs of Python. `release` is the type of the releases, or `None` if it
-/// is not known. If the constructor does not select candidates, return `None`. The caller then uses
-/// the arguments unchanged.
+/// Prepare the arguments of a constructor. If the constructor selects candidates, return the
+/// arguments with the measurement of [`scored`]. `release` is the type of the releases of the given
+/// measurement, or `None` if this type is not known. If the constructor does not select candidates,
+/// return `None`. The caller then uses the arguments unchanged.
 ///
 /// # Errors
 /// `Argument` when the type of the releases is known and has no score.
@@ -45,7 +46,8 @@ fn has_score(release: &TypeName) -> bool {
         || release.head().is_empty() && release.args().first().is_some_and(is_float)
 }
 /// Make a measurement that converts each release of Python to a pair of a score and a value. The
-/// map is the same object as the map of the given measurement, because this is post-processing.
+/// map is the same object as the map of the given measurement, because the conversion is
+/// post-processing.
 fn scored(measurement: &AnyMeasurement) -> AnyMeasurement {
     let inner = measurement.function().clone();
     let function = Function::map(move |data: &AnyValue| -> Result<AnyValue> {

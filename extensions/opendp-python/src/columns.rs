@@ -1,6 +1,6 @@
 //! Runs functions on arrays of numpy. If a function accepts rows in chunks, the array is not copied
 //! as a whole. But a domain can state a condition on all rows together. Then the array is copied as
-//! a whole, because the chunks of a column can be members although the column is not.
+//! a whole, because it is possible that each chunk of a column is a member, and the column is not.
 //!
 //! As in Arrow, a column can consist of several arrays, which are called pieces. If a function
 //! accepts rows in chunks, the pieces are not joined first. Pieces whose rows are aligned are read
@@ -45,7 +45,7 @@ const PARALLEL_ROWS: usize = 1 << 17;
 
 /// Run a function on a column of numbers, if the domain may contain the column. The column is an
 /// array with one dimension, or several such arrays. Return `None` if `pieces` are not such arrays,
-/// or if a row of the domain cannot be converted from their type of numbers.
+/// or if numbers of their type cannot be converted to rows of the domain.
 pub(crate) fn run(
     pieces: &[Bound<'_, PyAny>],
     function: &AnyFunction,
@@ -266,8 +266,9 @@ where
     if rows.len() < PARALLEL_ROWS {
         return fold()?.finish();
     }
-    // These threads belong to the pool of this process: see `errors::detached`. If a thread of the
-    // pool gets no processor before its first part, the other threads do all parts without it.
+    // These threads belong to the pool of this process: see `errors::detached`. If a thread gets no
+    // processor before its first part, the other threads process all parts. If `divided` is false,
+    // this thread must process all rows alone: see `with_threads`.
     with_threads(|divided| {
         if !divided {
             return fold()?.finish();

@@ -70,7 +70,7 @@ pub(crate) fn is_partial(py: Python<'_>, text: &str) -> PyResult<bool> {
     let document = Document::parse(text).or_raise(py)?;
     Ok(document.json().get("chain").is_some() && document.json().get("space").is_none())
 }
-/// Describe a space in a document.
+/// Return a space in the form of a document.
 fn described(py: Python<'_>, space: &Bound<'_, PySpace>) -> PyResult<Json> {
     let (domain, metric) = space.get().parts(py)?;
     Ok(json!({"domain": domain.get().made.to_json(), "metric": metric.get().made.to_json()}))
@@ -190,7 +190,7 @@ fn checked(document: Json, made: &Constructed) -> Result<String> {
     }
 }
 /// Return whether two objects are of the same kind, and have the same spaces and the same measure.
-/// Functions have neither, so any two functions count as the same.
+/// Functions have no spaces and no measure, so any two functions count as the same.
 fn same(left: &Constructed, right: &Constructed) -> bool {
     match (left, right) {
         (Constructed::Domain(a), Constructed::Domain(b)) => a == b,

@@ -15,7 +15,7 @@ impl Extrinsic {
     pub(crate) fn value(object: &Bound<'_, PyAny>) -> AnyValue {
         AnyValue::new(Extrinsic(Some(Arc::new(object.clone().unbind()))))
     }
-    /// Return the wrapped Python object.
+    /// Return the wrapped Python object. The default value wraps `None`.
     pub(crate) fn get<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         match &self.0 {
             Some(object) => object.bind(py).clone(),
@@ -23,7 +23,7 @@ impl Extrinsic {
         }
     }
 }
-/// JSON contains only the type of the Python object. So the object cannot be read from JSON.
+/// The JSON states only that the value is a Python object. So the object cannot be read from JSON.
 impl Codec for Extrinsic {
     fn to_json(&self) -> Json {
         json!({"extrinsic": "Python object"})

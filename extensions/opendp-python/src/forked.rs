@@ -23,9 +23,10 @@ static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
 #[derive(Clone)]
 pub(crate) struct Opened {
     process: u32,
-    /// Also detects a child process that has the same id as the process that opened the mechanism.
+    /// A guard that detects a fork, even if the child process has the id of the process that opened
+    /// the mechanism.
     fork: Option<forkguard::Guard>,
-    /// What a child process is told.
+    /// The message of the error in a child process.
     refused: &'static str,
 }
 impl Opened {
@@ -52,16 +53,18 @@ impl Opened {
     /// Ask a question if this process opened the mechanism.
     ///
     /// A function of a user can fork while the question is answered. Then both processes have the
-    /// answer, and each has drawn its own noise. So check again after the question, even if it
-    /// failed: a child process gets no answer.
+    /// answer, and each process has drawn its own noise. So check the process again after the
+    /// question, even if the question failed. A child process gets no answer.
     ///
     /// # Errors
-    /// `FailedFunction` in a forked child process. Otherwise the errors of the question.
+    /// `FailedFunction` in a forked child process, unless the question asked this process to stop.
+    /// Otherwise the errors of the question.
     pub(crate) fn ask<T>(&self, py: Python<'_>, ask: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         self.check().or_raise(py)?;
         let answer = ask();
         match &answer {
-            // The question asked this process to stop. This exception contains no answer.
+            // The question asked this process to stop. This exception contains no answer, so a
+            // child process also gets it.
             Err(stop) if !stop.is_instance_of::<PyException>(py) => {}
             _ => self.check().or_raise(py)?,
         }

@@ -27,7 +27,7 @@ type Sparse<T, Q> = Transformation<AnyDomain, AnyMetric, AtomDomain<T>, Absolute
 #[pyclass(frozen, module = "opendp_rs")]
 pub(crate) struct OdometerQueryable {
     session: AnySession,
-    /// The metric on the data sets.
+    /// The metric on the data sets. Without a metric, `privacy_loss` returns an error.
     metric: Option<AnyMetric>,
     /// The number of questions that were charged. Objects from `within` share this number.
     charged: Arc<AtomicUsize>,
@@ -90,9 +90,9 @@ impl OdometerQueryable {
         let left = detached(py, move || session.left())?;
         json::distance(py, &left)
     }
-    /// State the space of the data sets. With this space, the loss of the questions so far can be
-    /// bounded. The space must be the input space of the session. A distance in another metric
-    /// would get a loss that is not proved.
+    /// Return an object for the same session that can bound the loss of the questions so far.
+    /// `space` must be the input space of the session. For a distance in another metric, the loss
+    /// would not be proved.
     fn within(&self, py: Python<'_>, space: &Bound<'_, PySpace>) -> PyResult<Self> {
         let space = Space::<AnyDomain, AnyMetric>::from_arg(&space.get().arg).or_raise(py)?;
         check_space(&self.session, &space).or_raise(py)?;

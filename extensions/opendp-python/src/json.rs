@@ -11,7 +11,7 @@ use serde_json::{Map, Number, Value as Json};
 /// The largest depth of nesting of a Python value that is converted.
 const MAX_DEPTH: usize = 64;
 
-/// Convert a Python value to JSON. Errors contain types, without values.
+/// Convert a Python value to JSON. Errors contain names of types, but no values.
 pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> Result<Json> {
     convert(value, 0)
 }
@@ -28,7 +28,8 @@ pub(crate) fn distance_from_python(value: &Bound<'_, PyAny>, name: &str) -> Resu
     }
     Ok(json)
 }
-/// Return a better error for an infinite distance that its type cannot hold.
+/// If `error` says that an infinite distance cannot be cast to its type, return an error that says
+/// that the distance is infinite. Otherwise return `error`. `name` is the name of the argument.
 pub(crate) fn infinite(error: Error, value: &Json, name: &str) -> Error {
     if error.kind() == "FailedCast" && value == "Infinity" {
         let reason = format!("{name}: expected a finite number, found infinity");
@@ -184,15 +185,15 @@ pub(crate) fn to_python<'py>(
     })
 }
 /// Return whether a type is `f32`, possibly in an `Option`. The JSON of an `f32` is the shortest
-/// text that is read as the same `f32`. Read as an `f64`, this text can be another number.
+/// text that is read as the same `f32`. If this text is read as an `f64`, it can be another number.
 fn is_f32(type_name: Option<&TypeName>) -> bool {
     type_name.is_some_and(|name| match name.head() {
         "Option" => is_f32(name.args().first()),
         head => head == "f32",
     })
 }
-/// Convert a frame: a dictionary from names to columns. If the names are not strings, the frame
-/// becomes a list of pairs.
+/// Convert a frame to a dictionary from names to columns. If the JSON of the frame is an array of
+/// pairs, as for names that are not strings, return a list of pairs of a name and a column.
 fn frame<'py>(py: Python<'py>, json: &Json) -> PyResult<Bound<'py, PyAny>> {
     match json {
         Json::Object(columns) => {
@@ -224,7 +225,7 @@ fn column<'py>(py: Python<'py>, json: &Json) -> PyResult<Bound<'py, PyAny>> {
     }
     Ok(dict.into_any())
 }
-/// Convert a distance: a number, or a tuple of its parts. Every number keeps its exact value.
+/// Convert a distance to a number, or to a tuple of its parts. The numbers keep their exact values.
 pub(crate) fn distance<'py>(
     py: Python<'py>,
     distance: &AnyDistance,

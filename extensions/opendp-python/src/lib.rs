@@ -1,8 +1,8 @@
 //! Every registered constructor in Python: the package `opendp_rs`.
 //!
-//! The binding has no code for single constructors. [`Registry`] lists the constructors and their
-//! parameters. The package makes Python functions from this list, and [`Registry`] resolves each
-//! call.
+//! This crate has code for only a few single constructors, as in `candidates`. [`Registry`] lists
+//! all constructors and their parameters. The Python code of the package makes functions from this
+//! list, and [`Registry`] resolves each call.
 #![forbid(unsafe_code)]
 
 mod accuracy;

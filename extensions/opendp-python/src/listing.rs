@@ -10,8 +10,8 @@ use serde_json::{Value as Json, json};
 use crate::errors::OrRaise;
 use crate::json;
 
-/// List the names of all constructors in order. For each name, add the kind of objects that the
-/// constructor makes, and whether the constructor is a combinator.
+/// List the names of all constructors in alphabetical order. For each name, add the kind of objects
+/// that the constructor makes, and whether the constructor is a combinator.
 #[pyfunction]
 pub(crate) fn names() -> Vec<(String, &'static str, bool)> {
     let registry = Registry::global();

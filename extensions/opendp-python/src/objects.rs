@@ -23,11 +23,12 @@ macro_rules! classes {
             pub(crate) made: $any,
         }
         impl $class {
-            /// Return 0, because a description does not count as a constructor.
+            /// Return 0, because a domain, a metric or a measure does not count as a constructor.
             pub(crate) fn links(&self) -> usize {
                 0
             }
-            /// Return `Inner::None`. To write a description in a document, its value is enough.
+            /// Return `Inner::None`. To write a domain, a metric or a measure in a document, its
+            /// value is enough.
             pub(crate) fn inner(&self) -> Inner {
                 Inner::None
             }
@@ -52,7 +53,8 @@ macro_rules! linked {
             pub(crate) recipe: Recipe,
         }
         impl $class {
-            /// Return a bound on the number of constructors on each path through this object.
+            /// Return a bound on the number of constructors on each path through this object. See
+            /// `arguments::MAX_LINKS`.
             pub(crate) fn links(&self) -> usize {
                 self.links
             }
@@ -79,7 +81,8 @@ pub(crate) struct Measurement {
     pub(crate) release: Option<TypeName>,
 }
 impl Measurement {
-    /// Return a bound on the number of constructors on each path through this object.
+    /// Return a bound on the number of constructors on each path through this object. See
+    /// `arguments::MAX_LINKS`.
     pub(crate) fn links(&self) -> usize {
         self.links
     }
@@ -113,7 +116,8 @@ impl Function {
     pub(crate) fn inner(&self) -> Inner {
         Inner::One(self.recipe.clone())
     }
-    /// Return a bound on the number of constructors on each path through this object.
+    /// Return a bound on the number of constructors on each path through this object. See
+    /// `arguments::MAX_LINKS`.
     pub(crate) fn links(&self) -> usize {
         self.links
     }
@@ -127,7 +131,7 @@ pub(crate) struct PySpace {
 
 /// Convert an object that a constructor made to a Python object. `output` is the type of the
 /// object. `recipe` states how the object was made. `result` is the type of a release or of the
-/// output of a function. Without `result`, this type is the one that `output` states.
+/// output of a function. If `result` is `None`, take this type from `output`.
 pub(crate) fn to_python(
     py: Python<'_>,
     made: Constructed,
@@ -162,7 +166,8 @@ pub(crate) fn to_python(
         }
     })
 }
-/// Return a type if each of its parts is known before a value exists.
+/// Return a type if no part of it is `AnyValue`. For an `AnyValue`, the type is known only when the
+/// value exists.
 pub(crate) fn known(name: &TypeName) -> Option<TypeName> {
     let known = name.head() != "AnyValue" && name.args().iter().all(|part| known(part).is_some());
     known.then(|| name.clone())

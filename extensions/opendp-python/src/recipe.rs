@@ -8,8 +8,8 @@ use opendp_core::{Result, Space};
 use opendp_registry::{Document, Registry};
 use serde_json::{Map, Value as Json, json};
 
-/// How an object was made. The document of an object is written only when a caller requests it.
-/// Copies are cheap.
+/// How an object was made. The document of an object is written only when a caller requests the
+/// document. Copies of a recipe are cheap.
 #[derive(Clone)]
 pub(crate) enum Recipe {
     /// A call of a constructor.
@@ -53,7 +53,7 @@ impl Recipe {
     pub(crate) fn call(name: &str, args: Args, inner: Vec<(String, Inner)>) -> Self {
         Recipe::Call(Arc::new(Call { name: name.to_owned(), args, inner }))
     }
-    /// Keep a document that was read.
+    /// Make the recipe of an object that was built from a document: `Read` or `Kept`.
     pub(crate) fn read(document: &Json) -> Self {
         let version = |json: &Json| json.get("version").cloned().unwrap_or(1.into());
         let packages = |json: &Json| json.get("packages").cloned().unwrap_or(json!({}));
@@ -130,8 +130,8 @@ impl Recipe {
             },
         }
     }
-    /// Return the space and the links of a chain. Return `None` if a link is a document of OpenDP.
-    /// Such a document can be an argument, but not a link.
+    /// Return the links of a chain, and its space if the chain states a space. Return `None` if a
+    /// link is a document of OpenDP. Such a document can be an argument, but not a link.
     fn links(&self) -> Result<Option<(Option<Json>, Vec<Json>)>> {
         match self {
             Recipe::Unknown => Err(unknown()),
@@ -160,8 +160,8 @@ impl Recipe {
     }
 }
 impl Call {
-    /// Return the call as a link of a chain. If the call states an input space, return this space,
-    /// too.
+    /// Return the call as a link of a chain. If the call states an input space, also return this
+    /// space.
     fn link(&self) -> Result<(Option<Json>, Json)> {
         let (mut space, mut args) = (None, Map::new());
         for (name, arg) in self.args.iter() {

@@ -13,7 +13,9 @@ use crate::errors::exception;
 struct Condition<'py> {
     py: Python<'py>,
     callable: Bound<'py, PyAny>,
+    /// The class `OpenDPError`.
     library_error: Bound<'py, PyAny>,
+    /// The first exception that is not an error of this library.
     mistake: Mutex<Option<PyErr>>,
     /// The first error of this library. The search starts at an ordinary value and moves to extreme
     /// values. So the first error is usually about the chain, and later errors are often about an
@@ -50,7 +52,7 @@ impl<'py> Condition<'py> {
         })
     }
 }
-/// Return the value of a slot, even after a panic. A panic leaves no partial state in a slot.
+/// Lock a slot and return its value, even after a panic. A panic leaves no partial state in a slot.
 fn held<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -70,8 +72,8 @@ where
     let found = exponential_bounds_search(|value: T| condition.holds(value));
     condition.result(found)
 }
-/// Find the float that is nearest to the point where a condition changes. The condition holds at
-/// this float.
+/// Find the point where a condition changes. Of the two floats next to this point, return the float
+/// at which the condition holds.
 #[pyfunction]
 #[pyo3(signature = (condition, bounds = None))]
 pub(crate) fn search_float(
@@ -80,8 +82,8 @@ pub(crate) fn search_float(
 ) -> PyResult<f64> {
     search(condition, bounds)
 }
-/// Find the whole number that is nearest to the point where a condition changes. The condition
-/// holds at this number.
+/// Find the point where a condition changes. Of the two whole numbers next to this point, return
+/// the number at which the condition holds.
 #[pyfunction]
 #[pyo3(signature = (condition, bounds = None))]
 pub(crate) fn search_int(condition: Bound<'_, PyAny>, bounds: Option<(i64, i64)>) -> PyResult<i64> {

@@ -13,11 +13,12 @@ use crate::interactive::{self, AnySession};
 use crate::objects::call_of;
 use crate::{frames, json};
 
-/// A cell of a column, or a scalar.
+/// A type that is converted directly from and to Python values: a scalar, an option, a pair or a
+/// vector.
 pub(crate) trait Cell: Sized {
     /// Convert a Python value. `None` means that `value` is not a value of this type.
     fn from_python(value: &Bound<'_, PyAny>) -> Option<Self>;
-    /// Convert the cell to a Python value.
+    /// Convert the value to a Python value.
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
 }
 macro_rules! integers {
@@ -34,7 +35,8 @@ macro_rules! integers {
 }
 integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 /// Convert a float. Also convert an integer if its magnitude is at most `consecutive`. The float
-/// type must contain all these integers. The rule for integers in arrays and in JSON is the same.
+/// type of the cell must contain all integers up to this magnitude. Integers in arrays and in JSON
+/// have the same rule.
 fn float(value: &Bound<'_, PyAny>, consecutive: u64) -> Option<f64> {
     if let Ok(float) = value.cast::<PyFloat>() {
         return Some(float.value());
@@ -154,7 +156,8 @@ impl Codecs {
         (T::type_name().to_string(), codecs)
     }
 }
-/// The carriers with a direct conversion. All other carriers are converted through JSON.
+/// The direct conversions, by the name of the carrier. Frames, Python objects and interactive
+/// mechanisms have other conversions. All other carriers are converted through JSON.
 static CODECS: LazyLock<HashMap<String, Codecs>> = LazyLock::new(|| {
     let mut all = HashMap::new();
     macro_rules! atoms {
@@ -183,8 +186,8 @@ static CODECS: LazyLock<HashMap<String, Codecs>> = LazyLock::new(|| {
 /// domain.
 ///
 /// # Errors
-/// `Argument` when the carrier has no such value. The error is the same for all values that the
-/// carrier does not have, so it does not depend on the data.
+/// `Argument` when the value cannot be converted to a value of the carrier. This error depends only
+/// on the domain, and not on the data.
 pub(crate) fn of_domain(value: &Bound<'_, PyAny>, domain: &AnyDomain) -> Result<AnyValue> {
     let carrier = domain.carrier();
     if carrier == AnyValue::type_name() {
@@ -201,7 +204,8 @@ pub(crate) fn of_domain(value: &Bound<'_, PyAny>, domain: &AnyDomain) -> Result<
 /// Convert a Python value to a value of a type.
 ///
 /// # Errors
-/// `FailedCast` when the value is not of the type, or when the type is unknown.
+/// `TypeParse` when Python values cannot be converted to the type. `FailedCast` when the value is
+/// not of the type.
 pub(crate) fn of_type(value: &Bound<'_, PyAny>, type_name: &TypeName) -> Result<AnyValue> {
     if is_object(type_name) {
         return Ok(Extrinsic::value(value));
@@ -213,7 +217,7 @@ pub(crate) fn of_type(value: &Bound<'_, PyAny>, type_name: &TypeName) -> Result<
 /// Check that Python values can be converted to a type.
 ///
 /// # Errors
-/// `TypeParse` when they cannot.
+/// `TypeParse` when Python values cannot be converted to the type.
 pub(crate) fn check_type(type_name: &TypeName) -> Result<()> {
     let found = is_object(type_name) || CODECS.contains_key(&type_name.to_string());
     if found { Ok(()) } else { Err(unreadable(type_name)) }

@@ -1,4 +1,4 @@
-"""Shared spaces."""
+"""Spaces that several tests use."""
 
 import pytest
 
@@ -7,11 +7,11 @@ import opendp_rs.prelude as dp
 
 @pytest.fixture
 def floats():
-    """Return data sets of floats without NaN."""
+    """Return the space of data sets of floats without NaN."""
     return dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
 
 
 @pytest.fixture
 def ints():
-    """Return data sets of whole numbers."""
+    """Return the space of data sets of whole numbers."""
     return dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()

@@ -31,7 +31,8 @@ def test_whole_numbers_convert_where_every_value_fits(dtype, T):
     data = numpy.arange(100, dtype=dtype)
     bounds = (0.0, 50.0) if T in (float, "f32") else (0, 50)
     total = clamped_sum(T, bounds)
-    most = {"u8": 255}.get(T, 10**9)  # If a sum is too large for its type, the result is the largest number.
+    # If a sum is too large for its type, the result is the largest number of the type.
+    most = {"u8": 255}.get(T, 10**9)
     assert total(data) == total(data.tolist()) == min(most, sum(min(x, 50) for x in range(100)))
 
 
@@ -47,7 +48,7 @@ def test_a_view_with_gaps_and_a_read_only_array_are_read():
 
 @pytest.mark.parametrize("rows", [5, 300_000])
 def test_a_column_of_records_is_read_at_its_places(rows):
-    """The rows of a packed table are not aligned. An older version read bytes of other columns."""
+    """The rows of a packed table are not aligned. No bytes of other columns must be read."""
     total = clamped_sum(float, (0.0, 10.0))
     for aligned in (False, True):
         kinds = numpy.dtype([("flag", "i1"), ("x", "f8"), ("n", "i4")], align=aligned)

@@ -281,6 +281,14 @@ class _Odd:
 ODD = [None, _Odd(), "", "T", float("nan"), -1, 2**70, [], {}, [None], {1: 2}, int, b"x", lambda: 0]
 
 
+def attempt(call):
+    """Call a function that can give an error of the library. A panic is not such an error."""
+    try:
+        call()
+    except dp.OpenDPError as error:
+        assert "stopped in the middle" not in str(error), error
+
+
 def test_odd_arguments_give_errors_of_the_library_and_nothing_else():
     """Every error of every constructor is an error of the library. No constructor panics."""
     tried = 0
@@ -291,10 +299,7 @@ def test_odd_arguments_give_errors_of_the_library_and_nothing_else():
             for i, odd in enumerate(ODD):
                 for given in ({}, dict.fromkeys(parameters, odd), {"input": FLOATS, "scale": odd}):
                     given = {**given, parameters[i % len(parameters)]: odd} if parameters else given
-                    try:
-                        function(**given)
-                    except dp.OpenDPError:
-                        pass
+                    attempt(lambda function=function, given=given: function(**given))
                     tried += 1
     assert tried > 5000
 
@@ -308,7 +313,4 @@ def test_odd_data_give_errors_of_the_library_and_nothing_else():
         for odd in ODD:
             made = dp.m.make_user_measurement(space, None, dp.max_divergence(), len, lambda d: 0.0)
             for method in (made, made.map, lambda d, made=made: made.check(1, d)):
-                try:
-                    method(odd)
-                except dp.OpenDPError:
-                    pass
+                attempt(lambda method=method, odd=odd: method(odd))

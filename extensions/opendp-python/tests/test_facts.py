@@ -1,7 +1,7 @@
 """Facts from the documentation of OpenDP 0.16, as one table: a pipeline, distances and losses.
 
 The loss of a map may be smaller than the loss in the table, and must not be larger. The last column
-states where both losses must be equal.
+states where the two losses must be equal.
 """
 
 import math

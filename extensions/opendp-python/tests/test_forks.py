@@ -1,4 +1,4 @@
-"""A forked child process gets no copy of a budget."""
+"""A forked child process cannot use a budget of its parent."""
 
 import multiprocessing
 import os
@@ -101,7 +101,7 @@ def test_a_query_of_a_context_is_refused_in_a_child_and_keeps_its_share():
 
 
 def ended(process, pipe, ask):
-    """Ask a question that forks. Return the outcome in this process, and the one of its child."""
+    """Ask a question that forks. Return the outcomes in this process and in its child."""
     try:
         found = "answered", str(ask())
     except dp.OpenDPError as error:

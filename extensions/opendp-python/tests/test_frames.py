@@ -28,7 +28,7 @@ TAGGED = {
 
 def pandas():
     library = pytest.importorskip("pandas")
-    # The index of a table is no column.
+    # The index of a table is not one of its columns.
     pay = library.Series([1.5, None], dtype="Float64")
     return library.DataFrame({**COLUMNS, "pay": pay}).set_index(library.Index([7, 7]))
 
@@ -60,7 +60,7 @@ def lists():
 
 
 def seen(table):
-    """Return the frame that a transformation of the user gets."""
+    """Return the frame that the function of a user transformation gets."""
     found = []
     same = dp.t.make_user_transformation(
         *SPACE, *SPACE, lambda frame: found.append(frame) or frame, lambda d_in: d_in

@@ -159,10 +159,10 @@ def _ask_in_threads(pipe):
 
 @pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="no fork")
 def test_a_forked_child_divides_no_rows_under_a_lock():
-    """If it did, a deadlock would be possible.
+    """If a child divided rows under a lock, a deadlock would be possible.
 
     While a thread holds the lock and waits for the parts of its work, it could run the question of
-    another thread. This question waits for the same lock.
+    another thread. This question would wait for the same lock.
     """
     fork = multiprocessing.get_context("fork")
     ours, theirs = fork.Pipe(duplex=False)

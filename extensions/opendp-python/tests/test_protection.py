@@ -26,7 +26,7 @@ def context(data=(1, 2), unit=UNIT, loss=None, **options):
 
 
 def mean(noise):
-    """Return chains with each scale: the mean of a known number of rows, and noise."""
+    """Return a function from a scale to a chain: the mean of a known number of rows, and noise."""
     then = {"laplace": dp.m.then_laplace, "gaussian": dp.m.then_gaussian}[noise]
     return lambda scale: (SIZED, dp.symmetric_distance()) >> dp.t.then_mean() >> then(scale)
 
@@ -60,7 +60,7 @@ def test_a_map_without_neighbours_warns():
                 ask(made)
 
 
-# Unusable arguments, with a part of the message.
+# Calls with an unusable argument, and a part of the message of each error.
 UNUSABLE = {
     "dp.loss_of(epsilon=math.inf)": "`epsilon`: expected a finite number of at least 0, found inf",
     "dp.loss_of(rho=math.inf)": "`rho`: expected a finite number of at least 0, found inf",
@@ -109,7 +109,7 @@ def test_numbers_of_numpy_are_numbers():
 
 
 def released(data, unit=UNIT):
-    """Return the sum of rows under a budget with nearly no noise."""
+    """Return the sum of rows in a context. Its budget is large, so the noise is nearly always 0."""
     ours = context(data, unit, dp.loss_of(epsilon=1e9))
     return ours.query().clamp((0, 100_000)).sum().laplace().release()
 
@@ -144,7 +144,7 @@ def test_a_context_also_answers_measurements_about_the_narrow_type():
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.2, 0.3, 0.7, 1.0])
 def test_a_context_inside_a_context_can_have_the_whole_share(epsilon):
-    """The budget of a filter can exceed the float of the share. It must not exceed the share."""
+    """The budget of a filter can exceed the float that states it. It must not exceed the share."""
     outer = dp.Context.compositor([1, 2], UNIT, dp.loss_of(epsilon=1.0))
     inner = outer.query(epsilon=epsilon).compositor().release()
     assert isinstance(inner.query(epsilon=epsilon / 2).count().laplace().release(), int)
@@ -276,7 +276,7 @@ def test_a_request_to_stop_passes_the_library_without_data(stop):
         assert error is not stop and "815" not in repr(error)
         assert error.__cause__ is None and error.__context__ is None
         assert stop.__traceback__ is None or error.__traceback__ is not stop.__traceback__
-    # The exit status can contain data, so it is replaced. The program has failed.
+    # The exit status can contain data, so it is replaced by 1, which means a failure.
     assert not isinstance(error, SystemExit) or error.code == 1
 
 

@@ -42,7 +42,7 @@ def test_it_is_listed_with_its_origin():
 
 
 def test_a_condition_on_all_rows_is_checked_on_all_rows():
-    """Each chunk of the second column is in order, and the whole column is not."""
+    """Each chunk of 768 rows of the second column is in order, and the whole column is not."""
     numpy = pytest.importorskip("numpy")
     from opendp_rs import _native
 

@@ -78,7 +78,7 @@ def test_a_member_of_the_stated_domain_is_returned():
 
 
 def wrapped(step, output=None):
-    """Make a transformation from the function of another one."""
+    """Make a transformation from the function of another transformation."""
     same = lambda d_in: d_in  # noqa: E731
     output = output or (step.output_domain, step.output_metric)
     return dp.t.make_user_transformation(
@@ -167,7 +167,7 @@ def test_a_float_stays_a_float_when_a_type_is_inferred():
 
 
 _FLOATS = [0.0, 10.0, 20.0]
-# Columns of whole floats, by the package that they need.
+# Code that makes a column of the floats `values`, by the package that the code needs.
 COLUMNS = {
     "array": "lib.array('d', values)",
     "builtins": "memoryview(__import__('array').array('d', values))",

@@ -133,7 +133,7 @@ pub(super) struct RankFields {
     pub(super) alphas: Option<Vec<f64>>,
     pub(super) candidates: Json,
 }
-/// The numbers from `from` to `to`, where the distance of consecutive numbers is `step`.
+/// The numbers from `from` to `to`. Two neighbouring numbers differ by `step`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a list of numbers, or {from, to, step}")]
 struct Grid {
@@ -152,6 +152,7 @@ impl RankFields {
             Json::Object(_) => from_json(&self.candidates).map_err(located)?,
             list => return value(list.clone()).map_err(located),
         };
+        // Rounding can make the quotient slightly too small. The term 1e-9 keeps `to` in this case.
         let steps = ((to - from) / step + 1e-9).floor();
         if !(0.0 < step && from <= to && steps < MOST_CANDIDATES) {
             let reason = format!(
@@ -285,7 +286,8 @@ impl QuestionFields {
         let reason = format!("expected at least {what}: otherwise, nothing is counted or chosen");
         Err(Error::argument(field, reason))
     }
-    /// Return the name of the question. If the question has no name, describe the question.
+    /// Return the name of the question. If the question has no name, describe its statistic and its
+    /// conditions.
     pub(super) fn title(&self) -> String {
         if let Some(name) = &self.name {
             return name.clone();
@@ -309,7 +311,7 @@ impl QuestionFields {
         };
         self.about(what)
     }
-    /// Add the conditions of the question to its title.
+    /// Add the conditions of the question to a title.
     pub(super) fn about(&self, what: String) -> String {
         let keep = self.keep.iter().map(|(name, condition)| format!("{name} {condition}"));
         let keep: Vec<String> = keep.collect();

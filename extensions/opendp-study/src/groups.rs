@@ -81,7 +81,8 @@ impl QuestionFields {
     }
 }
 impl RankFields {
-    /// Return the levels of the quantiles that the question names.
+    /// Return the levels of the quantiles that the question names. A question without levels is an
+    /// error.
     pub(super) fn alphas(&self) -> Result<&[f64]> {
         let missing = "a list of quantiles is missing, such as [0.25, 0.5, 0.75]";
         self.alphas.as_deref().ok_or_else(|| Error::argument("alphas", missing))
@@ -153,9 +154,9 @@ where
         statistic: Wanted<'_>,
     ) -> Result<Groups<'c, MO>> {
         let ranks = |groups: Groups<'c, MO>, fields: &RankFields, alphas: &[f64]| {
-            // `impute` is called only because `quantiles` needs a column without missing cells. The
-            // table has no missing cells, because `load` replaced them. So `impute` changes
-            // nothing.
+            // `impute` is called because `quantiles` needs a column without NaN. `load` already
+            // replaced the missing cells. So `impute` changes a cell only if this cell was read as
+            // NaN.
             let groups = groups.impute(&fields.column, 0.0);
             Ok(groups.quantiles(&fields.column, alphas, self.candidates(fields)?))
         };
@@ -176,7 +177,8 @@ where
         Ok(statistic(groups.impute(&fields.column, 0.0), &fields.column, bounds))
     }
 }
-/// Describe an answer before its release. `left_out` states which rows the answer leaves out.
+/// Describe an answer before its release. `left_out` is `None` or a text of
+/// [`left_out_of_each`](QuestionFields::left_out_of_each), such as `only rows with age`.
 fn answer_of(asked: &QuestionFields, left_out: Option<&str>, known: &Noised) -> StudyAnswer {
     let by = asked.group_by.as_deref().unwrap_or_default().join(", ");
     let left_out = left_out.map(|only| format!(", {only}")).unwrap_or_default();
@@ -186,7 +188,7 @@ fn answer_of(asked: &QuestionFields, left_out: Option<&str>, known: &Noised) -> 
     };
     StudyAnswer::before(question, known.clone())
 }
-/// Write a number, without a fraction if it is whole.
+/// Write a number. If the number is whole and its magnitude is below 2^53, write it as an integer.
 fn number(value: f64) -> Json {
     match value.fract() == 0.0 && value.abs() < 2.0_f64.powi(53) {
         true => Json::from(value as i64),

@@ -60,11 +60,13 @@ impl QuestionFields {
     }
     /// Return one text for each answer of a question about groups, such as `only rows with age`.
     /// The text names the columns of the other statistics whose missing cells leave rows out of the
-    /// answer. It is `None` if there are no such columns. Each of several quantiles has an answer.
+    /// answer. The text is `None` if there are no such columns. `quantiles` has one answer for each
+    /// quantile.
     ///
     /// All statistics of the question use the same rows. If a row has a missing cell in a column
-    /// that drops such rows, the row is left out of all of them. The text does not name the columns
-    /// of conditions and of keys, because a title without a stated name already names them.
+    /// that drops such rows, all statistics leave out this row. The text does not name the columns
+    /// of conditions and of keys, because the title of a question without a name already names
+    /// them.
     pub(super) fn left_out_of_each(
         &self,
         columns: &[(String, ColumnFields)],

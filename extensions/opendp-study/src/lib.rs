@@ -25,7 +25,7 @@
 //!     "income" => Ok(Cells::Float(vec![Some(30e3), None, Some(41e3)])),
 //!     _ => Ok(Cells::Text(vec![Some("Lyon".into()), Some("Lyon".into()), None])),
 //! };
-//! // How good will the answers be? To know this spends nothing, and reads no data.
+//! // How good will the answers be? A rehearsal finds this, reads no data and spends nothing.
 //! let plan = study.rehearse(0.05)?;
 //! assert_eq!(plan.answers()[0].error, Some(9.0)); // a third of epsilon 1 for the count
 //! let outcome = study.ask(read, 0.05)?;
@@ -54,14 +54,14 @@
 //! `"gaussian"`) and conditions. For example, conditions are written as
 //! `"where": {"age": {"at_least": 18, "below": 65}, "city": {"in": ["Lyon"]}}`. If a condition is a
 //! single value instead of an object, the cell must equal this value. For a column of integers,
-//! conditions are exact, and `edges` and `candidates` must be between -2^53 and 2^53. Beyond these
-//! numbers, not every integer is exact as a float.
+//! conditions are exact, and `edges` and `candidates` must be above -2^53 and below 2^53. Beyond
+//! these numbers, not every integer is exact as a float.
 //!
 //! | statistic | fields | answer |
 //! |---|---|---|
 //! | `count` | none | the number of rows |
 //! | `sum` | `column`, `bounds` | the sum of the clamped cells |
-//! | `mean` | `column`, `bounds`, `rows` | the mean; without a public number of rows, a sum divided by a count, which each take half of the share |
+//! | `mean` | `column`, `bounds`, `rows` | the mean; without a public number of rows, it comes from a noisy sum and a noisy count, and each of these two takes half of the question's share |
 //! | `variance` | `column`, `bounds`, `rows` | the variance of a sample |
 //! | `median`, `quantile` | `column`, `candidates`, `alpha` | the candidate nearest in rank |
 //! | `quantiles` | `column`, `candidates`, `alphas` | a candidate for each quantile, from one release |
@@ -72,12 +72,12 @@
 //! `bounds` default to the bounds of the column. Other statistics and conditions use no bounds.
 //! `candidates` is a list, or `{"from", "to", "step"}`. `rows` of a mean or a variance defaults to
 //! the public number of rows of the table, if the question has no condition and its column drops no
-//! rows. A larger number is an error. Otherwise, `rows` is not compared with the data.
+//! rows. A `rows` above this public number is an error. Otherwise, `rows` is not compared with it.
 //!
 //! # Groups
 //!
-//! A question with `group_by` has an answer for each statistic, with a row for each group. This
-//! study returns the mean by group, with intervals:
+//! A question with `group_by` has an answer for each statistic, with a row for each group. The
+//! following study returns the count and the mean by group, with intervals:
 //!
 //! ```
 //! # use opendp_study::{Cells, Study};
@@ -111,10 +111,10 @@
 //! | `statistics` | one or more of `{"count"}`, `{"sum"}`, `{"mean"}`, `{"variance"}`, `{"median"}`, `{"quantile"}` and `{"quantiles"}`; or one of these fields beside `group_by` |
 //!
 //! The values of a column of integers can be written as `{"from", "to"}`. If a column of a question
-//! has `"missing": "drop"`, all its statistics leave out each row with a missing cell in this
-//! column. If only other statistics use this column, the title of an answer names the column, as in
-//! "count by city, only rows with age".
-//! [`Groups`](opendp_analysis::context::Groups) describes the releases that statistics share.
+//! has `"missing": "drop"`, all statistics of the question leave out the rows with a missing cell
+//! in this column. The title of an answer names each such column that only other statistics use, as
+//! in "count by city, only rows with age". [`Groups`](opendp_analysis::context::Groups) describes
+//! the releases that statistics share.
 
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
@@ -219,8 +219,8 @@ impl Study {
     /// spent.
     ///
     /// # Errors
-    /// The errors of the questions; `Argument` when the number of rows is public and is not stated,
-    /// because the noise may depend on this number.
+    /// The errors of the split, the columns and the questions; `Argument` when `alpha` is not in
+    /// `(0, 1]`, or when the number of rows is public and not stated: the noise may depend on it.
     pub fn rehearse(&self, alpha: f64) -> Result<Outcome> {
         if self.unit.size_is_public() && self.rows.is_none() {
             let reason = "state the public number of rows, because the noise may depend on it";
@@ -229,13 +229,11 @@ impl Study {
         self.run(self.blank()?, alpha, Mode::Rehearse)
     }
     /// Read the columns, answer all questions, and return the answers with intervals. Each interval
-    /// holds with probability `1 - alpha`.
-    ///
-    /// Before the first answer, the noise of all questions is found. If one question is wrong, no
-    /// question is answered.
+    /// holds with probability `1 - alpha`. If one question is wrong, answer no question.
     ///
     /// # Errors
-    /// The errors of `read` and of the questions; `Argument` when the context names no column.
+    /// The errors of `read`, the split, the columns and the questions; `Argument` when `alpha` is
+    /// not in `(0, 1]`, when the context names no column, or when the table is not as it states.
     pub fn ask(
         &self,
         mut read: impl FnMut(&str, CellType) -> Result<Cells>,
@@ -272,7 +270,7 @@ impl Study {
     /// budget, and a ledger can charge it.
     ///
     /// # Errors
-    /// The errors of the columns.
+    /// The errors of the columns; `Argument` when there is not enough memory for the stated rows.
     pub fn measurement(&self, alpha: f64) -> Result<AnyMeasurement> {
         let (blank, limit) = (self.blank()?, self.unit.distance());
         macro_rules! of {
@@ -301,7 +299,7 @@ impl Study {
             StudyBudget::Rho(budget) => of!(budget),
         })
     }
-    /// Make a table without data.
+    /// Make a table in which all cells are missing.
     fn blank(&self) -> Result<Table> {
         blank(&self.columns, self.rows).map_err(|error| error.at("context"))
     }

@@ -1,4 +1,4 @@
-//! The mechanisms that the budget of a study pays for.
+//! The mechanisms that are available under the budget of a study.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,8 @@ pub(super) trait Mechanisms: Accounted {
         statistic: Statistic<'_, Self, TO>,
         noise: Option<NoiseFields>,
     ) -> Result<Question<'_, Self, TO>>;
-    /// Count the rows of each key. The keys are not public.
+    /// Count the rows of each key. The keys are not public, so a measure without a delta returns an
+    /// error.
     fn count_by<T: Key>(rows: Rows<'_, Self, T>) -> Result<Question<'_, Self, HashMap<T, i64>>> {
         let _ = rows;
         Err(Error::argument(
@@ -26,7 +27,7 @@ pub(super) trait Mechanisms: Accounted {
         ))
     }
     /// Find the keys of groups to which enough people belong. One search finds the noise of the
-    /// keys and of all statistics of these groups.
+    /// keys and of all statistics of these groups. A measure without a delta returns an error.
     fn find_keys<'c>(groups: Groups<'c, Self>) -> Result<Groups<'c, Self>> {
         let _ = groups;
         Err(Error::argument(

@@ -113,7 +113,7 @@ impl Outcome {
         let mode = if written.dry_run { Mode::Rehearse } else { Mode::Ask };
         Ok(Outcome { answers, report: json.clone(), entries: Vec::new(), alpha, mode })
     }
-    /// Return a sentence for each answer that depends on a stated number of rows.
+    /// Return a note for each answer that depends on a stated number of rows.
     pub fn notes(&self) -> Vec<String> {
         let note = |answer: &StudyAnswer| {
             answer.rows_stated.map(|rows| {
@@ -298,8 +298,8 @@ fn plain(json: &Json) -> String {
 fn join(scales: &[f64]) -> String {
     scales.iter().map(|scale| short(*scale)).collect::<Vec<_>>().join(" and ")
 }
-/// Write lines of cells as aligned columns. The second column, which contains the answers, is
-/// aligned at the right.
+/// Write lines of cells as aligned columns. The second column contains the answers, and is aligned
+/// to the right.
 fn aligned(head: &[String; 4], lines: &[[String; 4]]) -> String {
     let width = |column: usize| {
         let cells = lines.iter().chain([head]).map(|line| line[column].chars().count());

@@ -165,7 +165,7 @@ where
         Ok(answer)
     }
 
-    /// Release a number with noise.
+    /// Answer a question whose answer is one number. In `Mode::Rehearse`, release no number.
     pub(super) fn number<TO>(
         &self,
         question: Question<'c, MO, TO>,
@@ -186,7 +186,8 @@ where
         }
         Ok(answer)
     }
-    /// Release counts with noise.
+    /// Answer a question whose answer is one count for each label. In `Mode::Rehearse`, release no
+    /// counts.
     fn counts(
         &self,
         question: Question<'c, MO, Vec<i64>>,
@@ -293,7 +294,7 @@ where
     /// of integers is compared as floats. A cell that is not exact as a float is rounded to a float
     /// of magnitude [`EXACT_FLOATS`] or more. If a number is closer to 0 than [`EXACT_FLOATS`],
     /// this rounding does not change the result of the comparison. So all numbers must be closer to
-    /// 0.
+    /// 0 than [`EXACT_FLOATS`].
     pub(super) fn check_exact(&self, field: &str, name: &str, numbers: &[f64]) -> Result<()> {
         let large = numbers.iter().find(|number| EXACT_FLOATS <= number.abs());
         match (large, self.column(name)?.kind) {
@@ -331,15 +332,16 @@ where
         found.map(|(_, column)| column).ok_or_else(|| {
             let names: Vec<&str> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
             let reason = format!(
-                "`columns` of the context has no such column, it has: {}. Add it with its type, as \
-                 in \"{name}\": \"f64\"",
+                "`columns` of the context has no such column. Its columns are: {}. Add the column \
+                 with its type, as in \"{name}\": \"f64\"",
                 names.join(", ")
             );
             Error::argument(name, reason)
         })
     }
 }
-/// Refuse a condition that no cell can satisfy. Its answer would be known before it is paid.
+/// Refuse a condition that no cell can satisfy. The answer would be known without the data, and
+/// would still be charged.
 fn refuse_nothing(nothing: bool, name: &str) -> Result<()> {
     let reason = "no cell satisfies this condition: expected `at_least` below `below`, and at least \
                   one value in the list `in`";

@@ -38,7 +38,8 @@ impl ColumnFields {
 impl QuestionFields {
     /// Return the number of rows by which a mean or a variance divides. `rows` is the number of
     /// rows of the table, if this number is public. The statistic is about all rows of the table if
-    /// the question has no condition and its column drops no rows.
+    /// the question has no condition and its column drops no rows. If the table has no rows, its
+    /// number of rows counts as private.
     pub(super) fn divisor(
         &self,
         fields: &NumberFields,
@@ -65,9 +66,9 @@ impl QuestionFields {
         let private = |mean| self.divisor(mean, columns, rows) == Divisor::Private;
         if mean.is_some_and(private) { 2 } else { 1 }
     }
-    /// Check that the question answers something about the rows of the table. Documents of earlier
-    /// versions were not checked. So only new answers need this check, and an answer that was paid
-    /// before can still be read.
+    /// Check that the question asks something about the rows of the table. Earlier versions did not
+    /// check this. So check only before a new answer, and not in `Study::parse`: a ledger can
+    /// then still return the answers that it keeps for an earlier document.
     pub(super) fn check_useful(&self, rows: Option<usize>) -> Result<()> {
         self.check_not_empty().and_then(|()| self.check_rows(rows))
     }

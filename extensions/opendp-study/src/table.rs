@@ -49,9 +49,9 @@ impl Cells {
 }
 
 /// Build the table. If a public number of rows is stated, check that each column has this number of
-/// cells. Each column has its name in the document. The table also contains a copy of each column
-/// of integers [as floats](as_float). If a column drops rows with missing cells, a further column
-/// marks its [known](known) cells.
+/// cells. The columns have the names that the document gives them. The table also contains a copy
+/// of each column of integers [as floats](as_float). If a column drops rows with missing cells, a
+/// further column marks its [known](known) cells.
 pub(super) fn load(
     columns: &[(String, ColumnFields)],
     rows: Option<usize>,
@@ -84,11 +84,12 @@ pub(super) fn load(
     }
     Ok(table)
 }
-/// Build a table in which all cells are missing. It has the public number of rows. If this number
-/// is not stated, the table has no rows.
+/// Build a table in which all cells are missing. The table has the stated public number of rows. If
+/// this number is not stated, the table has no rows.
 ///
 /// # Errors
-/// `Argument` when there is not enough memory for the stated number of rows.
+/// `Argument` when there is not enough memory for the stated number of rows; the errors of the
+/// columns.
 pub(super) fn blank(columns: &[(String, ColumnFields)], rows: Option<usize>) -> Result<Table> {
     let count = rows.unwrap_or_default();
     check_memory(columns, count)?;

@@ -39,7 +39,7 @@ fn study(budget: Json, questions: Json) -> Result<Study> {
         "questions": questions,
     }))
 }
-/// Return a large budget, so that the noise is too small to change the result of a test.
+/// Return a large budget. Under this budget, the noise is too small to change the result of a test.
 fn large() -> Json {
     json!({"epsilon": 1e6})
 }
@@ -106,9 +106,9 @@ fn the_sum_of_a_mean_without_groups_is_centred() {
         let outcome = study.ask(read, 0.05).unwrap();
         let answer = &outcome.answers()[0];
         // The bounds are 0 and 100, so an age differs from the middle of the bounds by at most 50.
-        // Half of epsilon pays for the sum of these differences. So the scale of the noise on this
-        // sum is 100. For a sum of the ages themselves, the scale would be 200. The other half of
-        // epsilon pays for the count, so the scale of the noise on the count is 2.
+        // The sum of these differences has half of epsilon. So the scale of the noise on this sum
+        // is 100. For a sum of the ages themselves, the scale would be 200. The count has the other
+        // half of epsilon, so the scale of the noise on the count is 2.
         assert_eq!(answer.scales, [100.0, 2.0]);
         let (value, (low, high)) =
             (answer.cells[0].value.as_f64().unwrap(), answer.cells[0].interval.unwrap());
@@ -117,7 +117,8 @@ fn the_sum_of_a_mean_without_groups_is_centred() {
     }
     // Return the root of the expected squared error of a mean. The mean is computed from the
     // differences between the ages and `centre`. The magnitude of each difference is at most
-    // `largest`.
+    // `largest`. The scales of the noise are `2 * largest` for the sum and 2 for the count. The
+    // variance of Laplace noise is twice the square of its scale.
     let expected = |largest: f64, centre: f64| {
         (2.0 * (2.0 * largest).powi(2) + 8.0 * (mean - centre).powi(2)).sqrt() / ages.len() as f64
     };

@@ -1,5 +1,5 @@
-//! Facts about the cells of a table that a document can overlook: spaces around texts, and cells of
-//! `bool`.
+//! Checks for two facts that the author of a document can overlook: cells have no spaces around
+//! them, and unreadable cells of `bool` become `false`.
 
 use opendp_core::{Error, Result};
 use serde_json::Value as Json;
@@ -38,7 +38,7 @@ impl Study {
 impl QuestionFields {
     fn check_spaces(&self, columns: &[(String, ColumnFields)]) -> Result<()> {
         for (name, condition) in &self.keep {
-            // A condition that cannot be read is an error of the question.
+            // If a condition cannot be read, the answer to the question is an error.
             let among = Condition::read(condition).ok().and_then(|condition| condition.among);
             let among = among.unwrap_or_default();
             check_texts(name, &among, columns).map_err(|error| error.at("where"))?;

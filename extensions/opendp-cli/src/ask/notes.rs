@@ -6,7 +6,8 @@ use serde_json::Value as Json;
 use crate::caution;
 use crate::words;
 
-/// Report a charge to a budget. Also report if the answers are those of an earlier run.
+/// Return the lines that report a charge to a budget. If the answers come from an earlier run, the
+/// first line says this.
 pub(super) fn charge_lines(charge: Option<&Json>) -> Vec<String> {
     let Some(charge) = charge else { return Vec::new() };
     let text = |name: &str| charge[name].as_str().unwrap_or_default();
@@ -27,8 +28,8 @@ pub(super) fn charge_lines(charge: Option<&Json>) -> Vec<String> {
     ));
     lines
 }
-/// Warn of each column of `bool` that does not state what an unreadable cell becomes. The warning
-/// does not depend on the data.
+/// Warn of each column of `bool` that does not state `missing`. The warning does not depend on the
+/// data.
 pub(super) fn warn_of_bools(study: &Study, as_json: bool) {
     for name in study.bools_without_missing() {
         let quoted = name.escape_debug().to_string().replace("\\'", "'\\''");

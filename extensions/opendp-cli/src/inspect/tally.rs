@@ -108,7 +108,7 @@ pub(super) fn may_be_header(names: &[String]) -> bool {
     names.iter().enumerate().all(name)
 }
 
-/// The number of cells of each kind, when the cells are read as one type.
+/// The number of cells of each kind, when the cells are read as the type `of`.
 struct Count {
     of: Type,
     values: u64,
@@ -128,7 +128,9 @@ pub(super) struct Tally {
     words: u64,
     /// The number of cells that contain a truth value in a form that `bool` cannot read.
     other_words: u64,
+    /// The least and the greatest integer, if a cell is an integer.
     whole: Option<(IBig, IBig)>,
+    /// The least and the greatest finite number, if a cell is a finite number.
     real: Option<(f64, f64)>,
 }
 impl Tally {
@@ -247,9 +249,9 @@ impl Tally {
         }
         report
     }
-    /// If the type is guessed, and at least nine in ten cells look like truth values, return the
-    /// number of cells that a column of `bool` cannot read. Return `None` if `bool` can read all of
-    /// them.
+    /// Return the number of cells that a column of `bool` cannot read, if the type is guessed and
+    /// truth values are written in other forms, such as `yes`. Return `None` if no cell has such a
+    /// form, or if fewer than nine in ten of the cells that are not missing look like truth values.
     fn unreadable_as_bool(&self) -> Option<u64> {
         let [truth, ..] = &self.counts[..] else { return None };
         let cells = self.rows - self.missing;
@@ -290,8 +292,9 @@ mod tests {
         cells.extend(["no", "No", "t", "1", "true", ""]);
         let found = report(None, &cells);
         assert_eq!((&found["type"], &found["unreadable_as_bool"]), (&json!("String"), &json!(8)));
-        // The controls: all cells can be read, too few cells look like truth values, or the type
-        // is stated, and `unreadable` has the number.
+        // The controls: `bool` can read all cells of the first and the third column, and too few
+        // cells of the second column look like truth values. If the type is stated, the field
+        // `unreadable` already has the number.
         for cells in [&["true", "0", "FALSE", ""][..], &["yes", "Lyon"], &["1", "0"]] {
             assert!(report(None, cells).get("unreadable_as_bool").is_none(), "{cells:?}");
         }

@@ -1,10 +1,10 @@
-//! Studies: a budget and questions about a table, in one document.
+//! Tests of studies. A study has a budget and questions about a table, in one document.
 
 use serde_json::{Value as Json, json};
 
 use crate::{Desk, requests};
 
-/// A table in which three ages are missing, and a study of this table.
+/// Write a table in which three ages are missing, and a study of this table.
 fn desk(budget: Json) -> Desk {
     let desk = Desk::new();
     let cell = |i: i32| if i % 100 == 7 { String::new() } else { format!("{}.0", i % 90) };
@@ -32,7 +32,7 @@ fn desk(budget: Json) -> Desk {
     desk.file("study.json", study.to_string());
     desk
 }
-/// Replace the questions of the study. The budget is an epsilon of 1 and a delta of 1e-6.
+/// Write the table, and a study with these questions and with epsilon 1 and delta 1e-6.
 fn desk_of(questions: Json) -> Desk {
     let desk = desk(json!({"epsilon": 1.0, "delta": 1e-6}));
     let text = std::fs::read_to_string(desk.0.path().join("study.json")).unwrap();
@@ -49,7 +49,7 @@ fn budget(desk: &Desk, place: &str, amount: &[&str]) {
 }
 #[test]
 fn a_study_is_answered_as_text_csv_and_json() {
-    // The budget is so large that the noise has a magnitude below 1.
+    // Under this large budget, the noise rounds to 0.
     let desk = desk(json!({"epsilon": 1e6}));
     let text = desk.says(&["ask", "study.json"]);
     assert!(text.contains("people") && text.contains("with an age"), "{text}");
@@ -173,7 +173,7 @@ fn a_study_is_charged_to_a_ledger_once_and_its_answers_stay() {
     // An id identifies the study, the probability and the path of the data. So the same id with
     // another probability is an error.
     desk.fails(&[&one[..], &["--alpha", "0.1"]].concat(), 1);
-    // A budget for another unit of privacy does not pay for this study.
+    // A budget for another unit of privacy refuses this study.
     let create = ["budget", "create", "b.ledger:pairs", "--epsilon", "9", "--unit", "2"];
     desk.says(&[&create[..], &["--metric", "symmetric_distance"]].concat());
     desk.fails(&["ask", "study.json", "--budget", "b.ledger:pairs", "--id", "one"], 1);
@@ -314,9 +314,9 @@ fn a_table_is_read_once_for_all_columns() {
     let csv = desk.says(&["ask", "study.json", "--data", "pipe.csv", "--csv"]);
     assert!(csv.contains("people,,300,"), "{csv}");
 }
-/// Each of two studies has an epsilon of 1. If their losses are added, the studies cost an epsilon
-/// of 2. If the losses of their Gaussian releases are composed tightly, the studies cost an epsilon
-/// of about 1.5.
+/// Each of two studies has an epsilon of 1. The sum of their losses has an epsilon of 2. If the
+/// losses of their Gaussian releases are composed tightly, the total loss has an epsilon of about
+/// 1.5.
 #[test]
 fn a_tight_budget_charges_each_release_of_a_study() {
     let rows = |upper: i32| json!({"where": {"age": {"below": upper}}, "count": {}});
@@ -365,8 +365,8 @@ fn found_keys_of_a_study_are_charged_to_a_tight_budget_with_their_delta() {
 }
 /// A study of one question is one plan. The scale of the noise of this plan is the least scale that
 /// the whole budget allows. The usual filters of a tight budget keep room for later releases of
-/// other kinds, so they can refuse this plan. The loss of the plan then states other filters. They
-/// replace the filters of the budget, if nothing was charged to the budget before.
+/// other kinds, so they can refuse this plan. The loss of the plan then states other filters. These
+/// filters replace the filters of the budget, if nothing was charged to the budget before.
 #[test]
 fn a_study_of_one_plan_reserves_an_unspent_tight_budget_of_its_size() {
     let sums: Vec<Json> =

@@ -1,5 +1,4 @@
-//! Tests of options that help users. With these options, users need not edit a document or search
-//! for a name.
+//! Tests of options with which users need not edit a document or search for a name.
 
 use serde_json::{Value as Json, json};
 

@@ -23,7 +23,7 @@ fn exact(t: &str) -> String {
     .to_string()
 }
 fn run<'a>(pipeline: &'a str, data: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    // The pipelines have no noise, so their releases are the exact answers.
+    // Many of the pipelines have no noise. Their releases are exact, and their losses are infinite.
     let run = ["run", "-p", pipeline, "--data", data, "--json", "--allow-infinite-loss"];
     [&run[..], more].concat()
 }
@@ -221,8 +221,8 @@ fn an_accuracy_beyond_all_floats_does_not_stop_a_release() {
     }
 }
 
-/// Return a pipeline that releases a noisy sum of integers with the bounds 0 and `upper`. If `size`
-/// is given, the domain states this number of rows.
+/// Return a pipeline that releases a noisy sum of integers. The domain states the bounds 0 and
+/// `upper`. If `size` is given, the domain also states this number of rows.
 fn bounded(upper: i64, size: Option<u64>) -> String {
     let mut rows = json!({"atom_domain": {"T": "i64", "bounds": [0, upper]}});
     if let Some(size) = size {

@@ -1,4 +1,4 @@
-//! Tests of queries on tables. Another program answers these queries.
+//! Tests of the commands `sql` and `explain`. These commands run the program `opendp-sql`.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,11 +1,11 @@
-//! Tables of several columns.
+//! Tests of tables of several columns.
 
 use serde_json::{Value as Json, json};
 
 use crate::Desk;
 
-/// The cells of one person in a table, as text. One person in nine has no income, and one in ten
-/// has an age that does not parse. Names have commas and quotes.
+/// Return the cells of one person as texts of a CSV table. One person in nine has no income, and
+/// one in ten has an age that does not parse. Names have commas and quotes.
 pub(crate) fn person(i: u64) -> [String; 4] {
     let name = format!("\"Person {i}, \"\"the {}th\"\"\"", i % 7);
     let age = if i % 10 == 3 { "unknown".into() } else { (i * 37 % 90).to_string() };

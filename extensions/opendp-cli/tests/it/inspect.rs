@@ -1,4 +1,4 @@
-//! Exact facts about a table, for its curator.
+//! Tests of exact facts about a table, for its curator.
 
 use serde_json::{Value as Json, json};
 

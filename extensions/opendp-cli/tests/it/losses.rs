@@ -1,4 +1,4 @@
-//! Losses and budgets in words, and budgets that are spent completely.
+//! Tests of losses and budgets in words, and of budgets that are spent completely.
 
 use serde_json::{Value as Json, json};
 
@@ -55,7 +55,7 @@ fn five_releases_that_were_solved_for_a_fifth_fit_the_budget() {
                 let error = String::from_utf8_lossy(&output.stderr).into_owned();
                 assert!(output.status.success(), "{chain} at {fifth}: {id}: {error}");
             }
-            // Control: a sixth release does not fit the budget.
+            // The control: a sixth release does not fit the budget.
             assert!(String::from_utf8_lossy(&run("6").stderr).contains("BudgetExceeded"));
         }
     }

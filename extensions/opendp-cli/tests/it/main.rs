@@ -51,8 +51,8 @@ impl Desk {
         std::fs::write(&path, text).unwrap();
         path
     }
-    /// Run the command with a standard output that cannot be written to. Return the exit code and
-    /// the messages.
+    /// Run the command with `out` as standard output, which cannot be written to. Return the exit
+    /// code and the messages.
     fn unheard(&self, arguments: &[&str], out: impl Into<Stdio>) -> (Option<i32>, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_opendp"));
         let command = command.current_dir(self.0.path()).args(arguments);
@@ -134,7 +134,7 @@ fn maps_checks_and_solves() {
 fn runs_on_csv_and_json() {
     let desk = Desk::new();
     desk.file("mean.json", pipeline(json!(0.0)));
-    // Each line is a row. A cell that does not parse is 0, and 1e9 is clamped.
+    // Each line is a row. A cell that does not parse is read as 0, and 1e9 is clamped to 100.
     desk.file("people.csv", "age,sex\n20,1\nx,0\n1e9,1\n40\n");
     let arguments = ["run", "-p", "mean.json", "--data", "people.csv", "--column", "age"];
     let report: Json = serde_json::from_str(

@@ -1,4 +1,4 @@
-//! Completions and man pages.
+//! Tests of completions and man pages.
 
 use crate::Desk;
 

@@ -1,4 +1,4 @@
-//! Tables in Parquet files. The feature `parquet` reads them.
+//! Tests of tables in Parquet files. The feature `parquet` reads such files.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::Desk;
 use crate::frames::{incomes, people, person, pipeline, release, table};
 
-/// Write a file with the same people as in the CSV tables, in row groups of 300.
+/// Write a Parquet file with the same people as in [`table`], in row groups of 300.
 fn file(desk: &Desk, name: &str, rows: u64) {
     let people: Vec<[String; 4]> = (0..rows).map(person).collect();
     let columns: [(&str, ArrayRef); 4] = [

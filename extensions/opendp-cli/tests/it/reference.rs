@@ -72,7 +72,7 @@ fn message(request: Json) -> String {
     requests(&[request])[0]["error"]["message"].as_str().unwrap().to_owned()
 }
 /// Ask a study that has the given question, and in which the given fields of the context are
-/// replaced. Return the error.
+/// replaced. Return the message of the error.
 fn of_study(context: Json, question: Json) -> String {
     let mut whole = json!({
         "unit": {"person": 1}, "budget": {"epsilon": 1}, "columns": {"x": {"T": "i64", "missing": 0}},

@@ -1,4 +1,4 @@
-//! The pages in `docs/reference` equal the pages that the command writes.
+//! Tests that the pages in `docs/reference` equal the pages that the command writes.
 
 use std::collections::BTreeSet;
 use std::path::Path;

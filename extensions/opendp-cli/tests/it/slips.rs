@@ -1,10 +1,11 @@
-//! Slips in studies that would lead to wrong answers, if nothing noticed them.
+//! Tests of slips in studies. Without a message, such a slip would lead to a wrong answer.
 
 use serde_json::{Value as Json, json};
 
 use crate::{Desk, requests};
 
-/// A study of a table in which half of the people smoke, as `yes` and `no`.
+/// Write a table and a study of this table. Half of the people smoke. The column of smokers
+/// contains `yes` and `no`.
 fn desk(budget: Json, questions: Json) -> Desk {
     let desk = Desk::new();
     let row = |i: i32| format!("{},{}, Lyon \n", i % 130, ["yes", "no"][i as usize % 2]);
@@ -37,7 +38,7 @@ fn values(answers: &Json, place: usize) -> Vec<i64> {
     let cells = answers["answers"][place]["values"].as_array().unwrap().iter();
     cells.map(|cell| cell["value"].as_f64().unwrap().round() as i64).collect()
 }
-/// With this budget, the noise has a magnitude below 1.
+/// Return a large budget. Under this budget, the noise rounds to 0.
 fn exact() -> Json {
     json!({"epsilon": 1e6})
 }
@@ -87,7 +88,7 @@ fn a_column_of_bool_that_does_not_state_missing_gives_a_warning() {
     assert!(text.contains("unreadable       400"), "{text}");
     let text = desk.says(&inspect);
     assert!(text.contains("cells unreadable as bool: 400"), "{text}");
-    // The controls: the forms that `bool` can read.
+    // The control: in a table with the forms that `bool` can read, four cells are true.
     desk.file("people.csv", "age,smoker,city\n1,1,x\n1,TRUE,x\n1,true,x\n1,True,x\n1,0,x\n1,t,x\n");
     assert_eq!(values(&asked(&desk, &[]).0, 0), [4]);
 }
@@ -147,7 +148,9 @@ fn a_text_with_spaces_around_it_is_refused_because_no_cell_of_a_table_has_them()
     // The cells of the table have spaces, which are removed.
     let lyon = desk(exact(), json!([{"where": {"city": "Lyon"}, "count": {}}]));
     assert_eq!(values(&asked(&lyon, &[]).0, 0), [400]);
-    // A replaced cell is equal to the text. The texts of JSON are read like cells of a table.
+    // A missing cell becomes ` none`, so the condition may contain this text. A text in JSON is
+    // read without the spaces around it, like a cell of a table. So ` none` in the JSON file is
+    // `none`.
     let spaced = desk(exact(), json!([{"where": {"city": " none"}, "count": {}}]));
     let text = std::fs::read_to_string(spaced.0.path().join("study.json")).unwrap();
     let known = r#"{"T":"String","missing":" none"}"#;
@@ -208,7 +211,7 @@ fn a_dry_run_says_that_nothing_is_spent_and_has_no_csv() {
     assert_eq!(asked(&desk, &["--dry-run"]).0["dry_run"], json!(true));
     let error = desk.fails(&["ask", "study.json", "--dry-run", "--csv"], 1);
     assert!(error.contains("csv") && error.contains("--json"), "{error}");
-    // The controls: answers.
+    // The controls: without `--dry-run`, the budget is spent.
     assert!(desk.says(&["ask", "study.json"]).contains("spent: epsilon 1 of epsilon 1"));
     assert!(asked(&desk, &[]).0.get("dry_run").is_none());
 }

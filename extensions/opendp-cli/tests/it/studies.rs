@@ -1,4 +1,4 @@
-//! Studies under durable budgets, and slips in their use.
+//! Tests of studies under durable budgets, and of slips in the use of such studies.
 
 use serde_json::{Value as Json, json};
 
@@ -17,7 +17,7 @@ fn desk(unit: Json) -> Desk {
     desk.file("study.json", study.to_string());
     desk
 }
-/// Return the lines of a report before those that state the charge and mark a repeat.
+/// Return the lines of a report before the lines that mark a repeat and state the charge.
 fn answers_of(text: &str) -> String {
     let charge = |line: &&str| line.starts_with("budget ") || line.starts_with("repeated: ");
     text.lines().take_while(|line| !charge(line)).collect::<Vec<_>>().join("\n")
@@ -39,7 +39,8 @@ fn a_budget_for_replaced_rows_pays_for_a_study_of_answers() {
     desk.says(&[&CREATE[..], &["change_one_distance", "--unit", "2"]].concat());
     let message = desk.fails(&ASK, 1);
     assert!(message.contains("the release is for distance 2"), "{message}");
-    // A budget that protects added rows protects their number, unless the budget states it.
+    // A budget under `symmetric_distance` protects the number of rows, unless it states the number
+    // of people.
     for unit in ["1", "2"] {
         let desk = self::desk(json!({"answers_of_person": 1}));
         desk.says(&[&CREATE[..], &["symmetric_distance", "--unit", unit]].concat());
@@ -89,7 +90,8 @@ fn a_pipeline_with_a_size_is_refused_by_a_budget_that_protects_the_number_of_row
     // The control: the same pipeline without a size.
     desk.says(&run("any.json", "a"));
 }
-/// Losses for different units do not add up, so a study needs a budget that states its unit.
+/// A sum of losses for different units does not bound the loss for each unit. So a study needs a
+/// budget that states its unit.
 #[test]
 fn a_budget_without_a_unit_refuses_studies() {
     let desk = desk(json!({"person": 1}));

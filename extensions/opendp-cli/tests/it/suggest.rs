@@ -44,7 +44,7 @@ fn each_suggestion_is_a_document_that_meets_the_budget() {
     for (place, arguments) in grid.into_iter().enumerate() {
         let found: Json = serde_json::from_str(&desk.says(&arguments)).unwrap();
         let suggestions = found["suggestions"].as_array().unwrap();
-        // For the last measure, the list is empty: no constructor leads to this measure.
+        // For the last goal, the list is empty: no chain from its space leads to its measure.
         assert_eq!(suggestions.is_empty(), place == 6, "{arguments:?}: {found}");
         assert_eq!(found["complete"], true);
         let value = |name: &str| {

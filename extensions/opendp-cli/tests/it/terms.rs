@@ -66,8 +66,8 @@ fn a_metric_in_document_form_is_the_metric_of_this_name() {
         assert!(desk.fails(&with(&create, &[wrong]), 1).contains("metric"), "{wrong}");
     }
 }
-/// Without noise, the release is the exact answer. No distance is stated, so no loss is printed
-/// either.
+/// A release without noise is the exact answer. If no distance is stated, no loss is printed. So
+/// the user would not notice that the release gives no protection.
 #[test]
 fn a_release_without_a_bound_on_its_loss_is_refused_without_a_distance() {
     let desk = desk();
@@ -93,7 +93,7 @@ fn a_release_without_a_bound_on_its_loss_is_refused_without_a_distance() {
         desk.fails(&with(&run, &["--d-in", distance]), 1);
         desk.says(&with(&run, &["--allow-infinite-loss"]));
     }
-    // A loss without a stated distance gives the same warnings.
+    // A large loss gives a warning, also if no distance is stated.
     desk.file("tiny.json", sum(0.001).to_string());
     let output = desk.run(&["run", "-p", "tiny.json", "--data", "people.csv", "--column", "age"]);
     assert!(output.status.success());

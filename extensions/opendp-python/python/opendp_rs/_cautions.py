@@ -11,7 +11,7 @@ LARGE = 10.0
 LARGE_DELTA = 1e-3
 """The smallest delta that gives a warning, if the number of people is not known."""
 LARGEST_DELTA = 1e-2
-"""A delta of at least this value gives a warning, also if the number of people is small."""
+"""The smallest delta that gives a warning for every number of people."""
 
 
 def warn(measure: Any, loss: Any, size: int | None) -> None:

@@ -53,12 +53,13 @@ class Context:
     ) -> Context:
         """Open a context: a data set, the unit of privacy, and the budget with its division.
 
-        Without ``domain``, the Python type of the data gives the domain. This discloses the type.
+        Without ``domain``, the Python type of the data gives the domain. So the context discloses
+        this type. A list discloses more: an empty list is an error, and a list whose first 1000
+        items have several types, such as numbers and ``None``, is also an error. So pass ``domain``
+        for lists of private rows.
+
         A sum is cut to the range of the type of its rows, so a wide type cuts fewer sums. So
-        queries then read integers of up to 32 bits as ``i64``.
-        Without ``domain``, a list discloses more than its type: an empty list is an error, and so
-        is a list whose first 1000 items have several types, such as numbers and ``None``. So pass
-        ``domain`` for lists of private rows.
+        without ``domain``, queries read integers of up to 32 bits as ``i64``.
         """
         metric, d_in = _pair("privacy_unit", privacy_unit, _native.Metric, "dp.unit_of(...)")
         measure, loss = _pair("privacy_loss", privacy_loss, _native.Measure, "dp.loss_of(...)")
@@ -136,7 +137,7 @@ class Context:
         return f"Context({data}; {self._asked} queries asked, remaining budget: {left})"
 
     def _share(self, stated: Any) -> Any:
-        """Return the share of the next query. If shares are not fixed, it is the stated share."""
+        """Return the share of the next query. If shares are not fixed, return `stated`."""
         if self._d_mids is None:
             return stated
         if self._asked == len(self._d_mids):
@@ -283,8 +284,8 @@ class Query:
     def _left(self, other: Any) -> Any:
         """Return the object that `other` follows.
 
-        If `other` takes the rows without a cast, and no step came after the cast, leave out the
-        cast.
+        If `other` takes the rows as they were before the cast to `i64`, and no step follows this
+        cast, leave out the cast.
         """
         context = self._context
         is_plain = getattr(other, "input_space", None) == context._space
@@ -339,7 +340,9 @@ class Query:
         opens, d_mids = account(space, outer._measure, d_in, loss, splits)
         whole, share = chain(made, opens), outer._share(self._d_mid)
         if share is not None and not whole.check(outer._d_in, share):
-            # The budget of a filter is at least the decimal number, which can exceed the float.
+            # The budget of a filter is the larger of two numbers: the float, and the shortest
+            # decimal number that stands for this float. So the budget can exceed the float of the
+            # share. Then use the next smaller float as the budget.
             opens, d_mids = account(space, outer._measure, d_in, _below(loss), splits)
             whole = chain(made, opens)
 
@@ -367,7 +370,7 @@ class Query:
         return made
 
     def param(self, bounds: tuple[Any, Any] | None = None, T: Any = None) -> Any:
-        """Find the parameter of noise that was left open."""
+        """Find the value of the parameter of noise that was left open."""
         if self._make is None:
             raise of("Argument", "argument `param`: no parameter of this query is open")
         d_mid = self._context._share(self._d_mid)

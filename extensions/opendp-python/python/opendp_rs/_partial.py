@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
 
 
 def as_space(value: Any) -> Any:
-    """Return a space, given a space or a pair of a domain and a metric."""
+    """Return a space, given a space or a pair of a domain and a metric. Otherwise return None."""
     if isinstance(value, _native.Space):
         return value
     if (
@@ -25,7 +25,7 @@ def as_space(value: Any) -> Any:
 
 
 class Partial:
-    """A constructor without an input space. A call with the input space makes the object."""
+    """A constructor or a chain without an input space. A call with the space makes the object."""
 
     def __init__(
         self, name: str, make: Callable[[Any], Any], parts: list[tuple[str | None, Any]]
@@ -53,9 +53,10 @@ class Partial:
 
 
 def chain(left: Any, right: Any) -> Any:
-    """Append `right` to `left`.
+    """Append ``right`` to ``left``.
 
-    `right` is an object, a constructor without an input space, or a Python function.
+    ``left`` is a space, a transformation or a measurement. ``right`` is an object, a
+    :class:`Partial` or a Python function.
     """
     space = as_space(left)
     if isinstance(right, Partial):

@@ -44,7 +44,7 @@ def find(attribute: str, prefix: str = "") -> str | None:
 
 
 def attributes(accept: Callable[[str], bool], prefix: str = "") -> list[str]:
-    """List the attributes of a module."""
+    """List the accepted names with a prefix, and the ``then_`` form of each ``make_`` name."""
     found = []
     for name in KINDS:
         if _prefix(name) != prefix or not accept(name):
@@ -67,7 +67,7 @@ def describe(name: str) -> dict[str, Any]:
 
 
 def _spaces(family: dict[str, Any]) -> list[str]:
-    """Return the parameters that are spaces. Each is a domain and a metric."""
+    """Return the names of the parameters that are spaces: a domain and a metric."""
     return [
         parameter["name"]
         for parameter in family["parameters"]
@@ -125,8 +125,9 @@ _REQUIRED = object()
 # The type arguments that the input space determines. They follow the other type arguments. So the
 # first of the others can be given by its position, as in `then_cast_default(float)`.
 _DETERMINED = set("T TIA D DI M MI K V Q".split())
-# The constructors whose type arguments have another order.
+# The type arguments that come first in these constructors, whatever the input space determines.
 _ORDER = {"make_df_cast_default": ["TIA", "TOA"], "make_df_is_equal": ["TIA"]}
+# The arguments that come first in these constructors.
 _FIRST = {"linf_distance": ["T", "monotonic"]}
 
 
@@ -212,7 +213,8 @@ def _gather(
         _check(name, parameters.get(name), value)
     first = {name: _argument(None, value, {}) for name, value in converted.items()}
     result = {name: _argument(parameters.get(name), value, first) for name, value in first.items()}
-    # The return type of a Python function is not a type parameter of the constructor.
+    # If `TO` is not a type parameter of the constructor, it is the return type of a Python
+    # function. The conversion of this function has used `TO`, so leave it out here.
     if "TO" in result and not any(
         generic["name"] == "TO" and generic["types"] != ["AnyValue"]
         for generic in family["generics"]
@@ -279,7 +281,7 @@ def _document(function: Any, attribute: str, name: str, partial: bool) -> Any:
 
 
 def function(attribute: str, prefix: str = "") -> Any:
-    """Make the Python function for an attribute, or return None."""
+    """Make the Python function for an attribute. Return None if no constructor has this name."""
     name = find(attribute, prefix)
     if name is None:
         return None
@@ -361,5 +363,9 @@ def in_transformations(name: str) -> bool:
 
 
 def at_top(name: str) -> bool:
-    """Return whether a constructor is in the prelude: descriptions and functions of users."""
+    """Return whether a constructor is in the prelude.
+
+    It is there if it makes a domain, a metric or a measure, or if its name does not begin with
+    ``make_``.
+    """
     return KINDS[name] in DESCRIPTIONS or not _last(name).startswith("make_")

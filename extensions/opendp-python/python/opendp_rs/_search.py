@@ -34,7 +34,7 @@ def _is_float(predicate: Callable[[Any], Any], bounds: tuple[Any, Any] | None, T
 
 
 def _both(bounds: tuple[Any, Any] | None) -> tuple[Any, Any] | None:
-    """Return bounds without open ends. ``(None, None)`` means that there are no bounds."""
+    """Replace a bound that is None by a limit of its type. ``(None, None)`` means no bounds."""
     if bounds is None or tuple(bounds) == (None, None):
         return None
     low, high = bounds
@@ -61,7 +61,8 @@ def binary_search(
 
     The condition holds at the result. Without bounds, the search starts at zero and moves in
     growing steps. If the condition raises an :class:`OpenDPError` at a value, the condition does
-    not hold at this value.
+    not hold at this value. With ``return_sign``, also return 1 if the condition holds at a slightly
+    larger value, and -1 otherwise.
     """
     bounds = _both(bounds)
     if _is_float(predicate, bounds, T):
@@ -96,10 +97,13 @@ def binary_search_param(
     bounds: tuple[Any, Any] | None = None,
     T: Any = None,
 ) -> Any:
-    """Find the parameter at the boundary where ``make_chain(parameter)`` meets ``(d_in, d_out)``.
+    """Find the parameter at the boundary where the check of a chain changes.
 
-    It is an error if there are no neighbours at ``d_in``, if ``d_out`` is infinite, or if every
-    scale meets ``d_out``. In these cases, the search would find a scale without noise.
+    The check is ``make_chain(parameter).check(d_in, d_out)``. It holds at the found parameter.
+
+    It is an error if there are no neighbours at ``d_in``, if ``d_out`` is infinite, if the delta of
+    ``d_out`` is at least 1, or if the check holds at every scale. In these cases, the search would
+    find a scale without noise.
     """
     refused: list[OpenDPError] = []
 

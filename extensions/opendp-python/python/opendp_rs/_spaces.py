@@ -14,7 +14,10 @@ _make = _native.make
 
 
 def domain_of(T: Any, infer: bool = False) -> Any:
-    """Make the domain of a type, such as ``list[int]``. With ``infer``, ``T`` is public data."""
+    """Make the domain of a type, such as ``list[int]``. With ``infer``, ``T`` is data.
+
+    Then the type of the data gives the domain, and the data must be public.
+    """
     if infer:
         T = _type_of(T)
     name = type_name(T)
@@ -104,8 +107,9 @@ def domains_of_data(data: Any, metric: Any) -> tuple[Any, str, str]:
 
     The sum of integers of a narrow type is cut to the range of this type. So the wide type of
     integers is ``i64``. Floats keep their type, because a constant such as ``0.7`` is another
-    number in another type of floats. A changed default of ``int`` is kept. The metrics on other
-    data state the type of the data, so such data keep their type.
+    number in another type of floats. If the user changed the type that ``int`` stands for, the
+    rows keep this type. If the data are not rows under a metric of
+    ``_ON_ROWS``, the two types are empty texts.
     """
     try:
         found = _type_of(data)
@@ -266,7 +270,7 @@ def loss_of(
 ) -> tuple[Any, Any]:
     """Describe a budget: a measure, and the largest loss in this measure.
 
-    An infinite loss gives no protection, and neither does a delta of 1. So both are errors.
+    An infinite loss or a delta of at least 1 gives no protection. So each of them is an error.
     """
     if (epsilon is None) == (rho is None):
         found = "none of them" if epsilon is None else "both"

@@ -137,9 +137,9 @@ def float_types(family: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]
     """Return the type arguments that floats among the arguments imply.
 
     In JSON, a whole float such as ``10.0`` also fits an integer type. In Python, a float stays a
-    float. If a constructor has an input space, the space determines the types other than ``TO..``.
-    Replace each column without a numeric type in ``given`` by a list, because an iterator can be
-    read only once.
+    float. If a constructor has an input space, the space determines the types whose names do not
+    begin with ``TO``. Replace each column without a numeric type in ``given`` by a list, because
+    an iterator can be read only once.
     """
     has_input = any(parameter["name"] == "input" for parameter in family["parameters"])
     implied = {}
@@ -192,7 +192,7 @@ def _listed(name: str, value: Any) -> Any:
     for method in ("tolist", "to_list", "to_pylist"):
         try:
             return getattr(value, method)()
-        except Exception:  # Another method can work. This is what the library does, too.
+        except Exception:  # The next method can work. `json.rs` tries the same methods.
             continue
     if not hasattr(value, "__iter__"):
         return value

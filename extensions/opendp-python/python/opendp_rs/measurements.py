@@ -21,7 +21,7 @@ def debias_randomized_response_bitvec(answers: Sequence[Any], f: float) -> list[
 
     Each answer is a release of ``make_randomized_response_bitvec``: a text of the digits 0 and 1,
     or a list of booleans. All answers have the same length. ``f`` is the argument of the
-    measurement. A bit is replaced by a fair coin with probability ``f``. The estimate for a place
+    measurement: with probability ``f``, a bit is replaced by a fair coin. The estimate for a place
     with ``Y`` ones in ``n`` answers is ``(Y - n f / 2) / (1 - f)``, which is correct on average.
     """
     if not 0.0 <= f < 1.0:

@@ -1,8 +1,8 @@
 """All names in one module: ``import opendp_rs.prelude as dp``.
 
-``dp.t`` has transformations, ``dp.m`` measurements and ``dp.c`` combinators. This
-module has domains, metrics and measures, such as ``dp.atom_domain``. The names of a third party
-are in a module with their prefix.
+``dp.t`` has transformations, ``dp.m`` has measurements, and ``dp.c`` has combinators. This module
+has domains, metrics and measures, such as ``dp.atom_domain``. The constructors of a third party are
+in a module with the name of their prefix.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def assert_features(*features: str) -> None:
 def serialize(dp_obj: _Any) -> str:
     """Write an object, a space, or a chain without an input space, as a document.
 
-    :func:`deserialize` and the command ``opendp`` read the document. It states its version, so it
-    keeps its meaning. Objects with Python functions have no document.
+    :func:`deserialize` and the command ``opendp`` read the document. The document states its
+    version, so it keeps its meaning. Objects with Python functions have no document.
     """
     if isinstance(dp_obj, _Partial):
         return _native.write_partial(dp_obj._parts)
@@ -119,7 +119,7 @@ def __getattr__(attribute: str) -> _Any:
 
 
 def _of_prefix(prefix: str) -> _Any:
-    """Return the constructors of a third party. Their names begin with a prefix."""
+    """Return the constructors of a third party, whose names begin with ``prefix``."""
 
     class Prefixed:
         def __getattr__(self, attribute: str) -> _Any:

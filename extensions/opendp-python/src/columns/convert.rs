@@ -76,7 +76,8 @@ macro_rules! same {
                 Self::fill_both([numbers, &[]], [rows, &mut []])
             }
             fn fill_both(numbers: [&[$t]; 2], rows: [&mut [Self]; 2]) -> Option<bool> {
-                /// Copy a number, and return whether it is NaN. The copy is `number xor zero`.
+                /// Copy a number as `number xor zero`, where `zero` is 0. If the number is NaN,
+                /// return a value other than 0.
                 #[inline(always)]
                 fn copy((number, row): (&$t, &mut $t), zero: $bits) -> $bits {
                     // Check the same number that is copied.
@@ -85,7 +86,7 @@ macro_rules! same {
                     if number.is_nan() { $bits::MAX } else { 0 }
                 }
                 /// Copy both slices in one loop, up to the end of the shorter slice. Then copy the
-                /// rest of the longer slice.
+                /// rest of the longer slice. If a number is NaN, return a value other than 0.
                 #[inline(always)]
                 fn copy_both(numbers: [&[$t]; 2], rows: [&mut [$t]; 2], zero: $bits) -> $bits {
                     let ([first, second], [first_rows, second_rows]) = (numbers, rows);

@@ -94,7 +94,7 @@ pub(crate) fn then(
     Ok(Some(Py::new(py, Measurement { made, links, recipe, release })?.into_any()))
 }
 /// Check that a function takes releases of a type. Without this check, the error would come at the
-/// first release, after its loss is charged. An unknown type is not checked.
+/// first release, after the loss of this release is charged. If a type is unknown, check nothing.
 fn fits(release: Option<&TypeName>, input: &TypeName) -> Result<()> {
     let (Some(release), Some(input)) = (release, known(input)) else { return Ok(()) };
     if *release == input {

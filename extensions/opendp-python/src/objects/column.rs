@@ -7,16 +7,17 @@ use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString};
 use crate::errors::exception;
 use crate::values;
 
-/// A value from Python. If the domain contains vectors, a column of numbers or booleans without
-/// nulls is an array here, and so is any value with a buffer.
+/// A value from Python. If the domain contains vectors, arrays hold a column of numbers or booleans
+/// without nulls, and a value with a buffer. `Other` holds any other value.
 pub(super) enum Column<'py> {
     /// A list, a number or another value that is not an array.
     Other(Bound<'py, PyAny>),
-    /// Arrays, one after the other.
+    /// The arrays that hold the column, in the order of the rows.
     Arrays(Vec<Bound<'py, PyAny>>),
 }
 impl<'py> Column<'py> {
-    /// Read a value for a domain.
+    /// Find the arrays of a value. Return `Other` if there are none, or if the domain does not
+    /// contain vectors.
     pub(super) fn of(arg: &Bound<'py, PyAny>, domain: &AnyDomain) -> PyResult<Column<'py>> {
         let plain = arg.is_instance_of::<PyFloat>()
             || arg.is_instance_of::<PyInt>()
@@ -30,8 +31,8 @@ impl<'py> Column<'py> {
             return Ok(Column::Arrays(vec![arg.clone()]));
         }
         let as_arrays = arg.py().import("opendp_rs._columns")?.getattr("as_arrays")?;
-        // The text of an exception of another library can contain data, so it is replaced by an
-        // error without data.
+        // The text of an exception of another library can contain data. So replace the exception
+        // by an error without data.
         let found: (bool, Bound<'py, PyAny>) = as_arrays
             .call1((arg,))
             .and_then(|found| found.extract())

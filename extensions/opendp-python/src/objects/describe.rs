@@ -139,8 +139,8 @@ pub(crate) fn call_of(json: &Json) -> String {
                 _ => return json.to_string(),
             };
             let args = args.iter().map(|(key, value)| match value {
-                // In documents, the key of an inner description can be the name of its function.
-                // Then the value has the arguments. Otherwise the value is the whole description.
+                // In documents, a parameter can have the name of a constructor, as `atom_domain`.
+                // Then its value is a call with a name, or only the arguments of this constructor.
                 Json::Object(_) if registered(key) && !is_description(value) => {
                     call_of(&json!({ key.as_str(): value }))
                 }
@@ -156,7 +156,8 @@ pub(crate) fn call_of(json: &Json) -> String {
         other => other.to_string(),
     }
 }
-/// Write numbers, texts and booleans. Here, a text that is the name of a constructor is a text.
+/// Write a list of numbers, texts and booleans. Unlike [`call_of`], write the name of a constructor
+/// as a text.
 fn literals(items: &[Json]) -> String {
     let literal = |item: &Json| if item.is_string() { item.to_string() } else { call_of(item) };
     items.iter().map(literal).collect::<Vec<_>>().join(", ")
@@ -164,7 +165,8 @@ fn literals(items: &[Json]) -> String {
 fn registered(name: &str) -> bool {
     Registry::global().signatures(name).is_ok()
 }
-/// Return whether an object has the name of a constructor and its arguments.
+/// Return whether a JSON value is an object of one entry: the name of a constructor, and the object
+/// of its arguments.
 fn is_description(json: &Json) -> bool {
     let entry = json.as_object().filter(|object| object.len() == 1);
     entry

@@ -16,7 +16,7 @@ use crate::interactive::OdometerQueryable;
 use crate::profile::Profile;
 use crate::{columns, json, values};
 
-/// Run a function on a value from Python.
+/// Check that a value from Python is a member of a domain, and run a function on it.
 fn run(arg: &Bound<'_, PyAny>, domain: &AnyDomain, function: &AnyFunction) -> PyResult<AnyValue> {
     let py = arg.py();
     let column = Column::of(arg, domain)?;
@@ -197,8 +197,8 @@ fn check(made: Constructed, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -
     warn(py, neighbours)?;
     Ok(holds)
 }
-/// Warn if there are no neighbours at a distance, as the command `opendp` does. Without neighbours,
-/// the loss is 0 even without noise. This loss is correct, but it gives no protection.
+/// Warn if a check found no neighbours at a distance, as the command `opendp` does. Without
+/// neighbours, the loss is 0 even without noise. This loss is correct, but it gives no protection.
 fn warn(py: Python<'_>, neighbours: Result<()>) -> PyResult<()> {
     let Err(error) = neighbours else { return Ok(()) };
     let text = CString::new(error.to_string()).unwrap_or_default();

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The known ages of a city.
+/// Return the known ages of the people in a city.
 fn ages(city: &str) -> Vec<f64> {
     let rows = (0..1000).filter(|i| i % 10 != 0);
     let rows = rows.filter(|i| (*i < 700) == (city == "Lyon"));
@@ -151,8 +151,8 @@ fn a_rehearsal_of_groups_spends_what_the_answers_then_cost() {
             assert!(plan.cells.is_empty() && !answer.cells.is_empty());
         }
         assert_eq!(plan.to_json()["spent"], outcome.to_json()["spent"]);
-        // The first question has four releases, which divide its share. The second question is a
-        // count. It has one release, which gets the whole share of the second question.
+        // The first question has four releases, and each of them gets a quarter of its weight. The
+        // second question is a count. Its one release gets the whole weight of this question.
         assert_eq!(study.steps().unwrap()[..], [0.25, 0.25, 0.25, 0.25, 1.0][..]);
     }
 }
@@ -249,10 +249,10 @@ fn the_mean_by_group_of_the_census_takes_twelve_lines() {
         let (low, high) = cell.interval.unwrap();
         let truth = mean(&group);
         assert!(low <= truth && truth <= high, "{cell:?} {truth}");
-        // One half of epsilon pays for a count. The other half pays for a sum of differences from
-        // the middle of the bounds. The magnitude of each difference is at most 50,000. So the
-        // scales of the noise are 2 and 100,000. In a group of more than 100 rows, this noise is so
-        // small that the interval is narrower than the bounds, which are 100,000 apart.
+        // A count has one half of epsilon. A sum of differences from the middle of the bounds has
+        // the other half. The magnitude of each difference is at most 50,000. So the scale of the
+        // noise is 2 for the count and 100,000 for the sum. With this noise, the interval of a
+        // group of more than 100 rows is narrower than 100,000, the distance between the bounds.
         if 100 < group.len() {
             assert!(high - low < 100_000.0, "{cell:?}");
         }

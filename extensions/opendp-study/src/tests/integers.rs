@@ -45,8 +45,8 @@ fn conditions_on_integers_are_exact() {
     ] {
         assert_eq!(count(condition).unwrap(), wanted, "{condition}");
     }
-    // None of these numbers is exact as a float, so all of them are refused. `1e400` is above all
-    // floats. Each of the other numbers lies between two neighbouring floats.
+    // None of these numbers is equal to a float, so all of them are refused. `1e400` is above all
+    // finite floats. Each of the other numbers lies between two neighbouring floats.
     for condition in [
         r#"{"at_least": 9007199254740993.0}"#,
         r#"{"at_least": 2251799813685248.1}"#,

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The values of `study`, with a new value at a pointer such as `/context/unit`.
+/// Return the document of a valid study, with a new value at a pointer such as `/context/unit`.
 fn with(pointer: &str, value: Json) -> Json {
     let mut study = json!({
         "context": {
@@ -19,7 +19,8 @@ fn titles(questions: Json) -> Vec<String> {
     let read = Outcome::parse(&outcome.to_json()).unwrap();
     read.answers().iter().map(|answer| answer.question.clone()).collect()
 }
-/// A study of the incomes under a public number of rows.
+/// Return a study of the incomes with a public number of rows. The context states this number if
+/// `rows` is given.
 fn of_public_rows(rows: Option<usize>, missing: Json, question: Json) -> Result<Study> {
     let mut context = json!({
         "unit": {"answers_of_person": 1}, "budget": {"epsilon": 1},
@@ -70,7 +71,7 @@ fn a_statistic_that_leaves_out_rows_because_of_another_column_says_so() {
     ];
     let several = json!([{"quantiles": quantiles}, {"mean": {"column": "age"}}]);
     assert_eq!(titles(question(several)), wanted);
-    // Conditions and keys are in the title already.
+    // The title already names the columns of conditions and of keys.
     let by_age = json!({
         "group_by": ["age"], "keys": {"age": [1]}, "where": {"income": {"at_least": 0}},
         "statistics": [{"count": {}}, {"sum": {"column": "income"}}],
@@ -105,7 +106,8 @@ fn a_public_number_of_rows_is_the_divisor_of_a_mean_of_all_rows() {
     // If rows can be left out, their number is private.
     assert_eq!(scales(1000, json!("drop"), mean.clone()).len(), 2);
     assert_eq!(scales(1000, json!(0), filtered).len(), 2);
-    // The number of rows can also come from the table, and is the same for a variance.
+    // If the context does not state the number of rows, this number comes from the table. A
+    // variance uses this number as a mean does.
     let truth = (0..1000).filter(|i| i % 4 != 0).map(|i| f64::from(i) * 10.0).sum::<f64>() / 1e3;
     for rows in [None, Some(1000)] {
         let study = of_public_rows(rows, json!(0), mean.clone()).unwrap();
