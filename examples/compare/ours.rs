@@ -18,8 +18,8 @@ type Errors = Result<(Vec<f64>, Json)>;
 
 /// Describe the noise of a plan whose questions all have the same noise.
 fn noise_of(noised: &[Noised]) -> Json {
-    let one = noised.first();
-    json!({"mechanism": one.map(|one| one.mechanism), "scale": one.map(|one| &one.scales)})
+    let first = noised.first();
+    json!({"mechanism": first.map(|noised| noised.mechanism), "scale": first.map(|noised| &noised.scales)})
 }
 
 /// The table, and a copy of its columns. The true answers are computed from this copy.
@@ -136,10 +136,10 @@ impl People {
         let rows = solved.release()?.rows(0.05)?;
         let mut errors = Vec::new();
         for (key, row) in (1..).zip(rows) {
-            let of = self.educ.iter().zip(&self.income).filter(|(educ, _)| **educ == key);
-            let of: Vec<f64> = of.map(|(_, income)| income.clamp(0.0, 100_000.0)).collect();
-            if 30 <= of.len() {
-                errors.push(row.value - of.iter().sum::<f64>() / of.len() as f64);
+            let rows = self.educ.iter().zip(&self.income).filter(|(educ, _)| **educ == key);
+            let incomes: Vec<f64> = rows.map(|(_, income)| income.clamp(0.0, 100_000.0)).collect();
+            if 30 <= incomes.len() {
+                errors.push(row.value - incomes.iter().sum::<f64>() / incomes.len() as f64);
             }
         }
         Ok((errors, noise))

@@ -135,7 +135,7 @@ fn read_all(kept: &str, losses: &[Loss]) -> Result<Vec<Entry>> {
     let text: String = serde_json::from_str(kept).map_err(|_| damaged())?;
     let kept = match serde_json::from_str(&text).map_err(|_| damaged())? {
         Json::Array(all) => all,
-        one => vec![one],
+        single => vec![single],
     };
     if kept.len() != losses.len() {
         return Err(damaged());

@@ -55,10 +55,10 @@ mod tests {
     #[test]
     fn is_right_on_average_over_the_outcomes_of_one_pair() {
         let estimate = make_debiased_edge_count(2, FlipProbability::new(0.25).unwrap()).unwrap();
-        let [none, one] =
+        let [none, single] =
             [Graph::default(), Graph::new([(0, 1)])].map(|g| estimate.eval(&g).unwrap());
-        assert_eq!(0.75 * one + 0.25 * none, 1.0);
-        assert_eq!(0.25 * one + 0.75 * none, 0.0);
+        assert_eq!(0.75 * single + 0.25 * none, 1.0);
+        assert_eq!(0.25 * single + 0.75 * none, 0.0);
     }
     #[test]
     fn refuses_to_divide_by_nothing() {

@@ -6,7 +6,7 @@
 use opendp::core::Measurement;
 use opendp::domains::{AtomDomain, BitVector, BitVectorDomain, VectorDomain};
 use opendp::error::Fallible;
-use opendp::measurements as of;
+use opendp::measurements as theirs;
 use opendp::measures::{MaxDivergence, ZeroConcentratedDivergence};
 use opendp::metrics::{
     AbsoluteDistance, DiscreteDistance, L1Distance, L2Distance, LInfDistance, SymmetricDistance,
@@ -27,21 +27,21 @@ macro_rules! noise {
         pub fn $vector_laplace(scale: f64) -> Result<impl FnMut(&Vec<$t>) -> Vec<$t>> {
             let input = (VectorDomain::new($atoms), L1Distance::<$t>::default());
             let made: Measurement<_, _, MaxDivergence, _> =
-                ours(of::make_laplace(input.0, input.1, scale, None))?;
+                ours(theirs::make_laplace(input.0, input.1, scale, None))?;
             Ok(move |data: &Vec<$t>| made.invoke(data).expect("a release"))
         }
         /// Add Gaussian noise to a vector.
         pub fn $vector_gaussian(scale: f64) -> Result<impl FnMut(&Vec<$t>) -> Vec<$t>> {
             let input = (VectorDomain::new($atoms), L2Distance::<$t>::default());
             let made: Measurement<_, _, ZeroConcentratedDivergence, _> =
-                ours(of::make_gaussian(input.0, input.1, scale, None))?;
+                ours(theirs::make_gaussian(input.0, input.1, scale, None))?;
             Ok(move |data: &Vec<$t>| made.invoke(data).expect("a release"))
         }
         /// Add Laplace noise to a number. A second closure evaluates the map.
         pub fn $laplace(scale: f64) -> Result<(impl FnMut(&$t) -> $t, impl FnMut(&$t) -> f64)> {
             let input = ($atoms, AbsoluteDistance::<$t>::default());
             let made: Measurement<_, _, MaxDivergence, _> =
-                ours(of::make_laplace(input.0, input.1, scale, None))?;
+                ours(theirs::make_laplace(input.0, input.1, scale, None))?;
             let same = made.clone();
             Ok((
                 move |data: &$t| made.invoke(data).expect("a release"),
@@ -52,7 +52,7 @@ macro_rules! noise {
         pub fn $gaussian(scale: f64) -> Result<impl FnMut(&$t) -> $t> {
             let input = ($atoms, AbsoluteDistance::<$t>::default());
             let made: Measurement<_, _, ZeroConcentratedDivergence, _> =
-                ours(of::make_gaussian(input.0, input.1, scale, None))?;
+                ours(theirs::make_gaussian(input.0, input.1, scale, None))?;
             Ok(move |data: &$t| made.invoke(data).expect("a release"))
         }
     )*};
@@ -68,7 +68,7 @@ noise! {
 pub fn geometric(scale: f64, bounds: (i64, i64)) -> Result<impl FnMut(&i64) -> i64> {
     let input = (AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::default());
     let made: Measurement<_, _, MaxDivergence, _> =
-        ours(of::make_geometric(input.0, input.1, scale, Some(bounds)))?;
+        ours(theirs::make_geometric(input.0, input.1, scale, Some(bounds)))?;
     Ok(move |data: &i64| made.invoke(data).expect("a release"))
 }
 
@@ -77,7 +77,7 @@ macro_rules! selection {
         /// Choose the best `k` of some scores.
         pub fn $top(k: usize, scale: f64) -> Result<impl FnMut(&Vec<$t>) -> Vec<usize>> {
             let input = (VectorDomain::new($atoms), LInfDistance::<$t>::default());
-            let made = ours(of::make_noisy_top_k(input.0, input.1, $measure, k, scale, false))?;
+            let made = ours(theirs::make_noisy_top_k(input.0, input.1, $measure, k, scale, false))?;
             Ok(move |scores: &Vec<$t>| made.invoke(scores).expect("a release"))
         }
     )*};
@@ -96,7 +96,7 @@ pub fn private_quantile(
     scale: f64,
 ) -> Result<impl FnMut(&Vec<f64>) -> f64> {
     let domain: Vectors<f64> = VectorDomain::new(AtomDomain::new_non_nan());
-    let made = ours(of::make_private_quantile(
+    let made = ours(theirs::make_private_quantile(
         domain,
         SymmetricDistance,
         MaxDivergence,
@@ -109,13 +109,13 @@ pub fn private_quantile(
 
 /// Run randomized response on a bit.
 pub fn response(prob: f64) -> Result<impl FnMut(&bool) -> bool> {
-    let made = ours(of::make_randomized_response_bool(prob, false))?;
+    let made = ours(theirs::make_randomized_response_bool(prob, false))?;
     Ok(move |truth: &bool| made.invoke(truth).expect("a release"))
 }
 /// Run randomized response on a bit vector with every eighth bit set.
 pub fn response_bits(bits: usize, f: f64) -> Result<impl FnMut() -> usize> {
     let truth: BitVector = (0..bits).map(|bit| bit % 8 == 0).collect();
     let domain = BitVectorDomain::new().with_max_weight(bits);
-    let made = ours(of::make_randomized_response_bitvec(domain, DiscreteDistance, f, false))?;
+    let made = ours(theirs::make_randomized_response_bitvec(domain, DiscreteDistance, f, false))?;
     Ok(move || made.invoke(&truth).expect("a release").count_ones())
 }

@@ -1,6 +1,6 @@
 //! Conversions and interactive mechanisms with the crate `opendp`.
 
-use opendp::combinators as of;
+use opendp::combinators as theirs;
 use opendp::core::{Function, Measurement, PrivacyMap};
 use opendp::domains::AtomDomain;
 use opendp::measurements::{make_gaussian, make_laplace};
@@ -19,14 +19,14 @@ fn gaussian(scale: f64) -> opendp::error::Fallible<Noise<ZeroConcentratedDiverge
 }
 /// Compute the epsilon of Gaussian noise at a delta.
 pub fn epsilon(scale: f64, delta: f64) -> Result<impl FnMut() -> f64> {
-    let noise = ours(of::make_zCDP_to_approxDP(ours(gaussian(scale))?))?;
+    let noise = ours(theirs::make_zCDP_to_approxDP(ours(gaussian(scale))?))?;
     Ok(move || noise.map(&1.0).and_then(|loss| loss.epsilon(delta)).expect("an epsilon"))
 }
 /// Find the least scale of Gaussian noise whose loss is at most a bound.
 pub fn gaussian_scale(bounds: (f64, f64), loss: (f64, f64)) -> Result<f64> {
     let enough = |scale: &f64| {
-        let noise = of::make_zCDP_to_approxDP(gaussian(*scale)?)?;
-        let fixed: Noise<Approximate<MaxDivergence>> = of::make_fix_delta(&noise, loss.1)?;
+        let noise = theirs::make_zCDP_to_approxDP(gaussian(*scale)?)?;
+        let fixed: Noise<Approximate<MaxDivergence>> = theirs::make_fix_delta(&noise, loss.1)?;
         fixed.check(&1.0, &loss)
     };
     ours(fallible_binary_search(enough, bounds))
@@ -42,8 +42,8 @@ fn laplace(scale: f64) -> Result<Question> {
 /// Ask a question under a budget, after it was asked `asked` times.
 pub fn filtered(scale: f64, asked: usize) -> Result<impl FnMut() -> i32> {
     let (domain, metric) = numbers();
-    let odometer = ours(of::make_fully_adaptive_composition(domain, metric, MaxDivergence))?;
-    let filter = ours(of::make_privacy_filter(odometer, 1, 1e6))?;
+    let odometer = ours(theirs::make_fully_adaptive_composition(domain, metric, MaxDivergence))?;
+    let filter = ours(theirs::make_privacy_filter(odometer, 1, 1e6))?;
     let mut talk = ours(filter.invoke(&7))?;
     let question = laplace(scale)?;
     for _ in 0..asked {
@@ -55,7 +55,7 @@ pub fn filtered(scale: f64, asked: usize) -> Result<impl FnMut() -> i32> {
 pub fn adaptive(loss: f64, questions: usize) -> Result<impl FnMut() -> i32> {
     let (domain, metric) = numbers();
     let losses = vec![loss; questions];
-    let made = ours(of::make_adaptive_composition(domain, metric, MaxDivergence, 1, losses))?;
+    let made = ours(theirs::make_adaptive_composition(domain, metric, MaxDivergence, 1, losses))?;
     let (domain, metric) = numbers();
     let question: Question = ours(Measurement::new(
         domain,
@@ -73,7 +73,7 @@ pub fn adaptive(loss: f64, questions: usize) -> Result<impl FnMut() -> i32> {
 pub fn composition(scale: f64, parts: usize) -> Result<impl FnMut() -> usize> {
     let parts = vec![laplace(scale)?; parts];
     Ok(move || {
-        let made = of::make_composition(parts.clone()).expect("a composition");
+        let made = theirs::make_composition(parts.clone()).expect("a composition");
         std::hint::black_box(&made);
         parts.len()
     })

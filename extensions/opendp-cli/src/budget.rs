@@ -260,7 +260,7 @@ fn entry_text(entry: &Entry) -> String {
     format!(
         "{:>5}  {}  {}  {}  {}  {}{}",
         entry.number,
-        date(entry.at),
+        date(entry.at_ms),
         entry.loss.say(true),
         visible(&entry.id),
         visible(by),

@@ -32,7 +32,7 @@ impl Selection<'_> {
 fn list_with(
     registry: &Registry,
     selection: &Selection<'_>,
-    of: impl Fn(&[std::sync::Arc<Entry>]) -> Json,
+    facts: impl Fn(&[std::sync::Arc<Entry>]) -> Json,
 ) -> Json {
     let mut all = Vec::new();
     for name in registry.names() {
@@ -47,7 +47,7 @@ fn list_with(
         };
         let Some(first) = documented(&signatures) else { continue };
         if selection.has(first) {
-            all.push(summary(first, &signatures, of(&signatures)));
+            all.push(summary(first, &signatures, facts(&signatures)));
         }
     }
     Json::Array(all)

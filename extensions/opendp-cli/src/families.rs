@@ -204,8 +204,6 @@ fn special(text: &str, types: &[(&str, &str)]) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::*;
-
     #[test]
     fn signatures_of_one_shape_are_one() {
         let signature = |t: &str, q: &str| {
@@ -215,7 +213,7 @@ mod tests {
             ]})
         };
         let all = [signature("i32", "i32"), signature("i32", "f64"), signature("f64", "i32")];
-        let families = of(&all);
+        let families = super::of(&all);
         assert_eq!(families.len(), 1);
         let head =
             "f<T, Q>(input: Space<AtomDomain<T>, Distance<Q>>, pair: (T, Q) = [0, 1]) -> Out<Q>";
@@ -231,7 +229,7 @@ mod tests {
         };
         let numbers = ["i8", "i16", "i32", "i64", "u8"];
         let pairs = numbers.iter().flat_map(|t| [(*t, *t), (*t, "f64")]);
-        let families = of(&pairs.map(signature).collect::<Vec<_>>());
+        let families = super::of(&pairs.map(signature).collect::<Vec<_>>());
         assert_eq!(families.len(), 1);
         assert_eq!(families[0].head("f"), "f<D, M, T>(input: Space<D, M>) -> Vec<T>");
         let lists = ["D: VectorDomain<T>", "M: L1Distance<T>, L1Distance<f64>"];
@@ -239,8 +237,11 @@ mod tests {
     }
     #[test]
     fn another_shape_is_another_family() {
-        let signature = |t: &str, of: &str| json!({"types": {"T": t}, "output": t, "parameters": [{"name": "x", "type": of}]});
-        let families = of(&[signature("i32", "i32"), signature("f64", "Scale")]);
+        let signature = |t: &str, argument: &str| {
+            let parameter = json!({"name": "x", "type": argument});
+            json!({"types": {"T": t}, "output": t, "parameters": [parameter]})
+        };
+        let families = super::of(&[signature("i32", "i32"), signature("f64", "Scale")]);
         let heads: Vec<String> = families.iter().map(|family| family.head("f")).collect();
         assert_eq!(heads, ["f<T>(x: T) -> T", "f<T>(x: Scale) -> T"]);
     }

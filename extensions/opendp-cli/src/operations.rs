@@ -36,17 +36,16 @@ pub(crate) fn make(made: &Constructed) -> Json {
 /// Run a transformation or a measurement on a value. If `repeat` is given, run it `repeat` times,
 /// and return the list of the results.
 pub(crate) fn invoke(made: &Constructed, arg: &Json, repeat: Option<usize>) -> Result<Json> {
-    let once = |arg: &AnyValue| match made {
-        Constructed::Transformation(t) => t.invoke(arg).map(|out| out.to_json()),
-        Constructed::Measurement(m) => m.invoke(arg).and_then(|out| complete(&out)),
-        Constructed::Function(f) => f.eval(arg).map(|out| out.to_json()),
-        other => {
-            Err(Error::NotImplemented(format!("{} cannot be run", other.kind().with_article())))
+    type Once<'a> = Box<dyn Fn(&AnyValue) -> Result<Json> + 'a>;
+    let (domain, once): (_, Once<'_>) = match made {
+        Constructed::Transformation(made) => {
+            let once = |arg: &AnyValue| made.invoke(arg).map(|out| out.to_json());
+            (made.input().domain(), Box::new(once))
         }
-    };
-    let domain = match made {
-        Constructed::Transformation(t) => t.input().domain(),
-        Constructed::Measurement(m) => m.input().domain(),
+        Constructed::Measurement(made) => {
+            let once = |arg: &AnyValue| made.invoke(arg).and_then(|out| complete(&out));
+            (made.input().domain(), Box::new(once))
+        }
         other => {
             return Err(Error::NotImplemented(format!(
                 "{} cannot be run on a value from JSON",

@@ -164,7 +164,7 @@ impl Run<'_> {
             }
             object.insert("measure".into(), measurement.measure().to_json());
             let accuracy = match &accuracy[..] {
-                [one] => one.to_json(),
+                [single] => single.to_json(),
                 several => several.to_vec().to_json(),
             };
             object.insert("accuracy".into(), json!({"alpha": ALPHA, "value": accuracy}));

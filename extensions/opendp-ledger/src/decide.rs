@@ -99,7 +99,7 @@ pub(crate) fn charge(
         number: account.releases + 1,
         id: request.id.clone(),
         by: request.by.clone(),
-        at: now,
+        at_ms: now,
         pipeline: request.pipeline.clone(),
         d_in: request.d_in.clone(),
         source: request.source.clone(),

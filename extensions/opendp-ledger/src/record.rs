@@ -112,7 +112,7 @@ impl Account {
         }
         self.spent = self.spent.plus(&entry.loss);
         self.releases = entry.number;
-        self.latest = entry.at;
+        self.latest = entry.at_ms;
         self.head = entry.seal();
         Ok(())
     }
@@ -199,7 +199,7 @@ pub struct Entry {
     pub by: String,
     /// The time of the entry, in milliseconds since 1970. Only an entry that records a call of
     /// [`settle_clock`](crate::Ledger::settle_clock) can be earlier than the previous entry.
-    pub at: i64,
+    pub at_ms: i64,
     /// The pipeline document of the release.
     pub pipeline: String,
     /// The distance of neighbouring inputs, as JSON.
@@ -227,7 +227,7 @@ impl Entry {
             "number": self.number,
             "id": self.id,
             "by": self.by,
-            "at_ms": self.at,
+            "at_ms": self.at_ms,
             "loss": self.loss.to_json(),
             "d_in": parsed(&self.d_in),
             "pipeline": parsed(&self.pipeline),
@@ -248,7 +248,7 @@ impl Entry {
                 &self.number.to_string(),
                 &self.id,
                 &self.by,
-                &self.at.to_string(),
+                &self.at_ms.to_string(),
                 &self.pipeline,
                 &self.d_in,
                 &self.loss.to_text(),
@@ -269,7 +269,7 @@ impl Entry {
             number: row.number,
             id: row.id.clone(),
             by: row.by.clone(),
-            at: row.at,
+            at_ms: row.at_ms,
             pipeline: row.pipeline.clone(),
             d_in: row.d_in.clone(),
             source: row.source.clone(),
@@ -291,7 +291,7 @@ pub(crate) struct EntryRow {
     pub(crate) number: i64,
     pub(crate) id: String,
     pub(crate) by: String,
-    pub(crate) at: i64,
+    pub(crate) at_ms: i64,
     pub(crate) pipeline: String,
     pub(crate) d_in: String,
     pub(crate) source: String,

@@ -62,9 +62,9 @@ pub fn say(amount: &Exact, up: bool) -> String {
     amount.show(up)
 }
 /// Return whether the relative difference of two amounts is at most `most`.
-fn alike(x: &Exact, y: &Exact, most: f64) -> bool {
+fn alike(x: &Exact, y: &Exact, limit: f64) -> bool {
     let (low, high) = if x < y { (x, y) } else { (y, x) };
-    let part = Exact::from_f64(most).map_or(Exact::ZERO, |part| low.times(&part));
+    let part = Exact::from_f64(limit).map_or(Exact::ZERO, |part| low.times(&part));
     *high <= low.plus(&part)
 }
 /// Write an amount as a nearby decimal number and a small difference. Round the difference up. If
@@ -175,9 +175,9 @@ mod tests {
     fn a_difference_that_is_written_apart_is_on_the_safe_side() {
         // Read an amount that is written in one or two parts.
         let read = |text: &str| match text.split_once(" + ") {
-            Some((most, rest)) => exact(most).plus(&exact(rest)),
+            Some((head, rest)) => exact(head).plus(&exact(rest)),
             None => match text.split_once(" - ") {
-                Some((most, rest)) => exact(most).minus(&exact(rest)),
+                Some((head, rest)) => exact(head).minus(&exact(rest)),
                 None => exact(text),
             },
         };

@@ -212,7 +212,7 @@ impl QuestionFields {
         ];
         let stated: Vec<Wanted<'_>> = stated.into_iter().flatten().collect();
         match stated.as_slice() {
-            [one] => Ok(*one),
+            [single] => Ok(*single),
             several => Err(Error::argument(
                 "statistic",
                 format!(

@@ -273,7 +273,7 @@ impl Study {
     /// The errors of the columns; `Argument` when there is not enough memory for the stated rows.
     pub fn measurement(&self, alpha: f64) -> Result<AnyMeasurement> {
         let (blank, limit) = (self.blank()?, self.unit.distance());
-        macro_rules! of {
+        macro_rules! measurement_of {
             ($budget:expr) => {{
                 let (amount, parts) = ($budget.amount().clone(), $budget.exact_amount().to_vec());
                 let context = Context::new(blank, self.unit, $budget.clone(), Split::as_you_go())?;
@@ -294,9 +294,9 @@ impl Study {
             }};
         }
         Ok(match &self.budget {
-            StudyBudget::Epsilon(budget) => of!(budget),
-            StudyBudget::EpsilonDelta(budget) => of!(budget),
-            StudyBudget::Rho(budget) => of!(budget),
+            StudyBudget::Epsilon(budget) => measurement_of!(budget),
+            StudyBudget::EpsilonDelta(budget) => measurement_of!(budget),
+            StudyBudget::Rho(budget) => measurement_of!(budget),
         })
     }
     /// Make a table in which all cells are missing.

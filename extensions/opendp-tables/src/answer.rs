@@ -157,9 +157,10 @@ pub(crate) fn value_table(
         ..noisy.clone()
     };
     let cells = || columns.iter().flat_map(|(_, column, _)| column.cells.iter());
-    let each = |of: &dyn Fn(&Named) -> Option<f64>| {
-        let repeated =
-            columns.iter().flat_map(|column| std::iter::repeat_n(of(column), column.1.cells.len()));
+    let each = |number: &dyn Fn(&Named) -> Option<f64>| {
+        let repeated = columns
+            .iter()
+            .flat_map(|column| std::iter::repeat_n(number(column), column.1.cells.len()));
         Arc::new(Float64Array::from_iter(repeated)) as ArrayRef
     };
     let names = columns

@@ -131,23 +131,23 @@ impl Reader<'_> {
         Ok(error.map(|error| (value - error, value + error)))
     }
     fn mean_of(&self, sum: usize, rows: f64, lattice: &Lattice, group: usize) -> Result<Cell> {
-        let (bounds, step) = (of(lattice), lattice.step());
+        let (bounds, step) = (bounds_of(lattice), lattice.step());
         let centre = lattice.centre as f64 * step;
-        let at = |x: f64| (centre + x / rows * step).clamp(bounds.0, bounds.1);
+        let scaled = |x: f64| (centre + x / rows * step).clamp(bounds.0, bounds.1);
         let around = self.around(sum, group, self.error(sum, ALPHA))?;
-        let interval = around.map(|(low, high)| (at(low), at(high)));
-        Ok(Cell::within(at(self.sum(sum, group)?), interval, bounds))
+        let interval = around.map(|(low, high)| (scaled(low), scaled(high)));
+        Ok(Cell::within(scaled(self.sum(sum, group)?), interval, bounds))
     }
     fn mean(&self, sum: usize, count: usize, lattice: &Lattice, group: usize) -> Result<Cell> {
-        let (bounds, step) = (of(lattice), lattice.step());
+        let (bounds, step) = (bounds_of(lattice), lattice.step());
         let centre = lattice.centre as f64 * step;
-        let at = |x: f64| (centre + x * step).clamp(bounds.0, bounds.1);
-        let value = at(self.sum(sum, group)? / self.sum(count, group)?.max(1.0));
+        let scaled = |x: f64| (centre + x * step).clamp(bounds.0, bounds.1);
+        let value = scaled(self.sum(sum, group)? / self.sum(count, group)?.max(1.0));
         let sums = self.around(sum, group, self.error(sum, ALPHA / 2.0))?;
         let counts = self.around(count, group, self.error(count, ALPHA / 2.0))?;
         let interval = match (sums, counts) {
             (Some(sums), Some(counts)) => Some(match quotient(sums, counts) {
-                Some((low, high)) => (at(low), at(high)),
+                Some((low, high)) => (scaled(low), scaled(high)),
                 None => bounds,
             }),
             _ => None,
@@ -164,17 +164,17 @@ impl Reader<'_> {
         sample: bool,
         group: usize,
     ) -> Result<Cell> {
-        let (low, high) = of(lattice);
+        let (low, high) = bounds_of(lattice);
         let unit = lattice.step() * lattice.step();
         let half = (high - low) / 2.0;
         // For given bounds, the variance of a sample is largest if the sample has two rows, one at
         // each bound.
-        let most = if sample { 2.0 * half * half } else { half * half };
+        let limit = if sample { 2.0 * half * half } else { half * half };
         let correction = |n: f64| if sample { n / (n - 1.0) } else { 1.0 };
         let n = self.sum(count, group)?.max(if sample { 2.0 } else { 1.0 });
         let mean = self.sum(sum, group)? / n;
         let spread = self.sum(squares, group)? / n - mean * mean;
-        let value = (spread * correction(n) * unit).clamp(0.0, most);
+        let value = (spread * correction(n) * unit).clamp(0.0, limit);
         let third = ALPHA / 3.0;
         let parts =
             [squares, sum, count].map(|sum| self.around(sum, group, self.error(sum, third)));
@@ -184,7 +184,7 @@ impl Reader<'_> {
         };
         let quotients = (quotient((squares.0.max(0.0), squares.1), counts), quotient(sums, counts));
         let (Some(squares), Some(means)) = quotients else {
-            return Ok(Cell::within(value, Some((0.0, most)), (0.0, most)));
+            return Ok(Cell::within(value, Some((0.0, limit)), (0.0, limit)));
         };
         let square = |x: f64| x * x;
         let farthest = square(means.0).max(square(means.1));
@@ -193,11 +193,11 @@ impl Reader<'_> {
         let (least, largest) = (squares.0 - farthest, squares.1 - nearest);
         let fewest = counts.0.max(1.0);
         let upper = match sample && fewest < 2.0 {
-            true => most,
+            true => limit,
             false => largest * correction(fewest) * unit,
         };
-        let interval = ((least * unit).clamp(0.0, most), upper.clamp(0.0, most));
-        Ok(Cell::within(value, Some(interval), (0.0, most)))
+        let interval = ((least * unit).clamp(0.0, limit), upper.clamp(0.0, limit));
+        Ok(Cell::within(value, Some(interval), (0.0, limit)))
     }
 }
 fn rooted(cell: Cell) -> Cell {
@@ -205,7 +205,7 @@ fn rooted(cell: Cell) -> Cell {
     Cell { value: cell.value.sqrt(), interval, ..cell }
 }
 /// Return the bounds of a lattice as numbers.
-fn of(lattice: &Lattice) -> (f64, f64) {
+fn bounds_of(lattice: &Lattice) -> (f64, f64) {
     (lattice.low as f64 * lattice.step(), lattice.high as f64 * lattice.step())
 }
 /// Bound the quotient of a number and a count. The number and the count are given as intervals. The
@@ -218,6 +218,6 @@ fn quotient(sum: (f64, f64), count: (f64, f64)) -> Option<(f64, f64)> {
     let (few, many) = (count.0.max(1.0), count.1);
     let all = [sum.0 / few, sum.0 / many, sum.1 / few, sum.1 / many];
     let least = all.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    Some((least, most))
+    let largest = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    Some((least, largest))
 }

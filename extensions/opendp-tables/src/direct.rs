@@ -173,13 +173,13 @@ struct Book {
 }
 impl Book {
     /// Add `added` to the numbers of rows of the shards. While the shards of this pass have more
-    /// than `most` rows in total, leave the second half of these shards to a later pass. At least
+    /// than `limit` rows in total, leave the second half of these shards to a later pass. At least
     /// one shard stays in this pass. `first` is the first shard of this pass.
-    fn add(&mut self, first: usize, added: &[u32], most: usize) {
+    fn add(&mut self, first: usize, added: &[u32], limit: usize) {
         self.rows.iter_mut().zip(added).for_each(|(rows, added)| *rows += *added as usize);
         while first + 1 < self.last {
             let filled = self.rows.get(first..self.last).unwrap_or(&[]);
-            if filled.iter().sum::<usize>() <= most {
+            if filled.iter().sum::<usize>() <= limit {
                 return;
             }
             self.last = first + (self.last - first).div_ceil(2);

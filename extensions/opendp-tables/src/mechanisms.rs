@@ -67,7 +67,7 @@ fn divided(
     let wanted = wanted_choices(checked)?;
     let shares = shares(checked, &wanted, budget)?;
     let lost = || Error::FailedMap("an aggregate has no share of the budget".into());
-    let of = |place: usize| shares.get(place).ok_or_else(lost);
+    let share = |place: usize| shares.get(place).ok_or_else(lost);
     let selecting = selecting_sum(plan)?;
     let groups = public_count(plan);
     let mut selection = None;
@@ -76,16 +76,16 @@ fn divided(
         let bound = sensitivity(plan, sum)?;
         if selecting == Some(k) {
             selection = Some(match of_keys {
-                Some(delta) => selection::select_gaussian(k, bound, of(k)?, delta)?,
-                None => selection::select(k, bound, of(k)?, budget)?,
+                Some(delta) => selection::select_gaussian(k, bound, share(k)?, delta)?,
+                None => selection::select(k, bound, share(k)?, budget)?,
             });
             sums.push(None);
         } else {
-            sums.push(Some(noise::on_sums(mechanism, kind, bound, groups, of(k)?)?));
+            sums.push(Some(noise::on_sums(mechanism, kind, bound, groups, share(k)?)?));
         }
     }
     let choice = |((buckets, alpha), place): (&(usize, (u64, u64)), usize)| {
-        choose(plan, *buckets, *alpha, of(plan.sums.len() + place)?)
+        choose(plan, *buckets, *alpha, share(plan.sums.len() + place)?)
     };
     let choices = wanted.iter().zip(0..).map(choice).collect::<Result<Vec<_>>>()?;
     let of_sums = sums.iter().flatten().map(|noise| noise.loss.clone());
@@ -195,16 +195,16 @@ fn choose(plan: &Plan, buckets: usize, alpha: (u64, u64), pure: &Loss) -> Result
     let args = Args::new().with("input", scores.output()).with("output_measure", measure);
     let args = args.with("negate", json!(true));
     let groups = Exact::from_f64(contribution.groups as f64)?;
-    let one =
+    let single =
         Loss::exact(pure.notion(), pure.parts().iter().map(|part| part.over(&groups)).collect())?;
-    let amount = one.parts().first().map_or(0.0, Exact::to_f64_down);
+    let amount = single.parts().first().map_or(0.0, Exact::to_f64_down);
     let range = d_in as f64;
     let guess = match concentrated {
         true => range.inf_div(amount.neg_inf_mul(8.0)?.neg_inf_sqrt()?)?,
         false => range.inf_div(amount)?,
     };
     let (distance, request) = (AnyDistance::new(d_in), "make_noisy_max");
-    let noise = noise::least(request, guess, &one, |scale| {
+    let noise = noise::least(request, guess, &single, |scale| {
         let args = args.clone().with("scale", json!(scale));
         let measurement = Registry::global().make(request, &args)?.measurement()?;
         let loss = loss_of(&measurement, &distance, pure.notion())?;
@@ -224,11 +224,11 @@ impl Choice {
         let mut scores = Vec::with_capacity(candidates);
         for k in 0..candidates {
             below += count(2 * k);
-            let at = count(2 * k + 1);
-            let above = all.saturating_sub(below + at);
+            let equal = count(2 * k + 1);
+            let above = all.saturating_sub(below + equal);
             let score = ((b - a) * below).abs_diff(a * above);
             scores.push(u64::try_from(score).unwrap_or(u64::MAX));
-            below += at;
+            below += equal;
         }
         scores
     }

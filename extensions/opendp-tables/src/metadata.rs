@@ -191,8 +191,8 @@ pub(crate) fn check_weight(weight: f64) -> Result<()> {
 /// [`MOST`] for integers, at most [`MOST_FLOAT`] for floats, and the larger magnitude at least
 /// [`LEAST_FLOAT`]. The bounds of integers must be whole numbers.
 pub(crate) fn check_bounds(low: f64, high: f64, kind: Type) -> Result<()> {
-    let most = if kind == Type::Integer { MOST } else { MOST_FLOAT };
-    let fits = low <= high && -most <= low && high <= most;
+    let limit = if kind == Type::Integer { MOST } else { MOST_FLOAT };
+    let fits = low <= high && -limit <= low && high <= limit;
     let whole = kind != Type::Integer || (low.fract() == 0.0 && high.fract() == 0.0);
     if fits && whole && LEAST_FLOAT <= low.abs().max(high.abs()) {
         return Ok(());

@@ -36,7 +36,7 @@ impl Noise {
     /// probability of at most `alpha`. Return `None` if no bound is known.
     pub(crate) fn accuracy(&self, alpha: f64) -> Option<f64> {
         let all = self.measurement.accuracy(alpha).ok()?;
-        all.into_iter().try_fold(0.0, |most: f64, one| Some(most.max(one?)))
+        all.into_iter().try_fold(0.0, |largest: f64, bound| Some(largest.max(bound?)))
     }
     /// Add noise to exact sums.
     pub(crate) fn add(&self, exact: Vec<IBig>) -> Result<Vec<IBig>> {

@@ -75,8 +75,8 @@ impl<'a> Question<'a> {
         check_weight(weight)?;
         let places = self.places(name)?;
         for place in places {
-            if let Some(of) = self.checked.weights.get_mut(place) {
-                *of = weight;
+            if let Some(stored) = self.checked.weights.get_mut(place) {
+                *stored = weight;
             }
         }
         Ok(self)
@@ -243,7 +243,7 @@ impl<'a> Question<'a> {
                  FROM {table}"
             ))?;
             match rows.as_slice() {
-                [row] if matches!(row.as_slice(), [Some(all), Some(one)] if all == one) => {}
+                [row] if matches!(row.as_slice(), [Some(all), Some(unique)] if all == unique) => {}
                 _ => {
                     return Err(Error::argument(
                         "key",
@@ -301,15 +301,15 @@ impl<'a> Question<'a> {
         // The loss of a question can be in another measure than the budget. So show the charged
         // loss.
         let loss = mechanisms.loss.within(self.session.account.notion())?;
-        let at = |parts: &[Amount], place: usize, float: fn(&Amount) -> f64| {
+        let number = |parts: &[Amount], place: usize, float: fn(&Amount) -> f64| {
             parts.get(place).map_or(0.0, float)
         };
         let part = |(place, part): (usize, &&str)| {
-            let amount = at(loss.parts(), place, Amount::to_f64_up);
+            let amount = number(loss.parts(), place, Amount::to_f64_up);
             Account {
                 part: (*part).to_owned(),
-                whole: at(whole.amount().parts(), place, Amount::to_f64_up),
-                left: at(left.parts(), place, Amount::to_f64_down),
+                whole: number(whole.amount().parts(), place, Amount::to_f64_up),
+                left: number(left.parts(), place, Amount::to_f64_down),
                 spent: vec![Spent { what: "this question".into(), amount }],
             }
         };
@@ -356,7 +356,7 @@ fn scales(mechanisms: &Mechanisms) -> Json {
 }
 /// Return the loss of all noise that an aggregate depends on.
 fn loss_of(mechanisms: &Mechanisms, output: &Output) -> Vec<Amount> {
-    let of = |sum: &usize| match (&mechanisms.selection, mechanisms.sums.get(*sum)) {
+    let sum_loss = |sum: &usize| match (&mechanisms.selection, mechanisms.sums.get(*sum)) {
         (Some(selection), _) if selection.sum == *sum => Some(&selection.noise.loss),
         (_, Some(Some(noise))) => Some(&noise.loss),
         _ => None,
@@ -365,7 +365,7 @@ fn loss_of(mechanisms: &Mechanisms, output: &Output) -> Vec<Amount> {
         let same = move |choice: &&Choice| (choice.buckets, choice.alpha) == wanted;
         mechanisms.choices.iter().find(same).map(|choice| &choice.loss)
     };
-    let of_sums = output.sums().into_iter().filter_map(|sum| of(&sum));
+    let of_sums = output.sums().into_iter().filter_map(|sum| sum_loss(&sum));
     let losses: Vec<&Loss> = of_sums.chain(output.choice().and_then(of_choice)).collect();
     let zero = vec![Amount::ZERO; mechanisms.loss.parts().len()];
     losses

@@ -117,12 +117,12 @@ pub(crate) fn noisy(plan: &Plan, mechanisms: &Mechanisms, exact: &Exact) -> Resu
     let choose = |choice: &crate::mechanisms::Choice| {
         let candidates = plan.buckets.get(choice.buckets).map_or(0, |b| b.candidates.len());
         let buckets = exact.buckets.get(choice.buckets);
-        let one = |group: &Group| {
+        let place = |group: &Group| {
             let counts = buckets.and_then(|buckets| buckets.get(group));
             let scores = choice.scores(counts.map_or(&[][..], Vec::as_slice), candidates);
             choice.noise.choose(scores)
         };
-        groups.iter().map(one).collect::<Result<Vec<usize>>>()
+        groups.iter().map(place).collect::<Result<Vec<usize>>>()
     };
     let choices = mechanisms.choices.iter().map(choose).collect::<Result<_>>()?;
     Ok(Noisy { groups, sums, choices })

@@ -78,10 +78,10 @@ impl Contribution {
                 Contribution { rows: *rows, groups, per_group: *rows }
             }
             Bounding::Enforced { rows, groups, rows_per_group, .. } => {
-                let most = rows.unwrap_or(u64::MAX);
-                let per_group = rows_per_group.unwrap_or(most).min(most);
-                let groups = if grouped { groups.unwrap_or(most).min(most) } else { 1 };
-                let rows = groups.saturating_mul(per_group).min(most);
+                let limit = rows.unwrap_or(u64::MAX);
+                let per_group = rows_per_group.unwrap_or(limit).min(limit);
+                let groups = if grouped { groups.unwrap_or(limit).min(limit) } else { 1 };
+                let rows = groups.saturating_mul(per_group).min(limit);
                 Contribution { rows, groups, per_group }
             }
         }
@@ -123,8 +123,8 @@ pub(crate) fn sensitivity(plan: &Plan, sum: &Sum) -> Result<Sensitivity> {
         let groups = contribution.groups;
         contribution = Contribution { rows: groups, groups, per_group: 1 };
     }
-    let most = f64::inf_cast(sum.most())?;
-    let times = |rows: f64| rows.inf_mul(most);
+    let largest = f64::inf_cast(sum.most())?;
+    let times = |rows: f64| rows.inf_mul(largest);
     Ok(Sensitivity {
         l0: contribution.groups,
         l1: times(f64::inf_cast(contribution.rows)?)?,
@@ -147,7 +147,7 @@ mod tests {
         // Two full groups, and one group with the rest.
         assert_eq!(squares(5, 10, 23), Ok(100 + 100 + 9));
         assert_eq!(squares(1, 10, 10), Ok(100));
-        let most = u64::MAX;
-        assert_eq!(squares(most, most, most), Ok(u128::from(most).pow(2)));
+        let largest = u64::MAX;
+        assert_eq!(squares(largest, largest, largest), Ok(u128::from(largest).pow(2)));
     }
 }

@@ -77,14 +77,14 @@ impl<T: Atom> Cells for Vec<T> {
 /// Convert cells to floats, if their type is in the list below. Return `None` for cells of another
 /// type. This function is not generic, so that it is compiled only once.
 fn numbers_of(cells: &dyn Any) -> Option<Vec<f64>> {
-    macro_rules! of {
+    macro_rules! convert {
         ($($number:ty)*) => {
             $(if let Some(cells) = cells.downcast_ref::<Vec<$number>>() {
                 return Some(cells.iter().map(|cell| *cell as f64).collect());
             })*
         };
     }
-    of!(i64 f64 i32 f32 u32 u64 u8 i8 i16 u16);
+    convert!(i64 f64 i32 f32 u32 u64 u8 i8 i16 u16);
     None
 }
 /// Return rows as floats, or `None` if their type is not in the list of `numbers_of`.

@@ -180,15 +180,15 @@ fn is_registered_for_every_type_metric_and_measure() {
         r.signatures().iter().any(|signature| signature.parameters.iter().all(fits))
     };
     let found: Vec<_> = all.iter().filter(fits).collect();
-    let [one] = found[..] else { panic!("{} registrations fit", found.len()) };
-    let made = one.construct(&args).unwrap().measurement().unwrap();
+    let [only] = found[..] else { panic!("{} registrations fit", found.len()) };
+    let made = only.construct(&args).unwrap().measurement().unwrap();
     let loss = made.map(&AnyDistance::new(1_u32)).unwrap();
     assert_eq!(loss.downcast_ref::<f64>(), Ok(&1000.0));
     let rows = vec![9_i32, 10, 11];
     let chosen = made.invoke(&AnyValue::new(rows.clone())).unwrap();
     assert_eq!(chosen.downcast_ref::<i32>(), Ok(&10));
 
-    let made = one.construct(&args.with("scale", json!(2.0))).unwrap().measurement().unwrap();
+    let made = only.construct(&args.with("scale", json!(2.0))).unwrap().measurement().unwrap();
     let (measure, alpha) = (TheMeasure(MaxDivergence), Alpha::new(0.5).unwrap());
     let input = Space::new(Records::<i32>::default(), SymmetricDistance).unwrap();
     let scale = Scale::new(2.0).unwrap();

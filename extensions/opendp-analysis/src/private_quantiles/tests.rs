@@ -77,7 +77,7 @@ fn law(data: &[i32], candidates: &[i32], alphas: &[f64], scale: f64) -> HashMap<
     let mut all = HashMap::new();
     // Compute the probability of each list of points that are chosen between the points `low` and
     // `high`. `ends` are the levels of these two points.
-    fn one(
+    fn between(
         (positions, scale): (&[u64], f64),
         alphas: &[f64],
         (low, high): (usize, usize),
@@ -94,8 +94,8 @@ fn law(data: &[i32], candidates: &[i32], alphas: &[f64], scale: f64) -> HashMap<
         let mut found = Vec::new();
         for (place, weight) in weights.iter().enumerate() {
             let point = low + place;
-            let left = one((positions, scale), below, (low, point), (ends.0, middle));
-            let right = one((positions, scale), above, (point, high), (middle, ends.1));
+            let left = between((positions, scale), below, (low, point), (ends.0, middle));
+            let right = between((positions, scale), above, (point, high), (middle, ends.1));
             for (a, p) in &left {
                 for (b, q) in &right {
                     let key = [a.as_slice(), &[point], b].concat();
@@ -105,7 +105,7 @@ fn law(data: &[i32], candidates: &[i32], alphas: &[f64], scale: f64) -> HashMap<
         }
         found
     }
-    for (key, mass) in one((&positions, scale), alphas, (0, positions.len() - 1), (0.0, 1.0)) {
+    for (key, mass) in between((&positions, scale), alphas, (0, positions.len() - 1), (0.0, 1.0)) {
         *all.entry(key).or_insert(0.0) += mass;
     }
     all
@@ -241,8 +241,8 @@ fn the_registered_one_has_the_map_and_the_releases_of_the_typed_one() {
                 r.signatures().iter().any(|signature| signature.parameters.iter().all(fits))
             };
             let found: Vec<_> = all.iter().filter(fits).collect();
-            let [one] = found[..] else { panic!("{} registrations fit", found.len()) };
-            let erased = one.construct(&args).unwrap().measurement().unwrap();
+            let [only] = found[..] else { panic!("{} registrations fit", found.len()) };
+            let erased = only.construct(&args).unwrap().measurement().unwrap();
             let (measure, alphas) = (TheMeasure(MaxDivergence), QUARTILES.to_vec());
             let (candidates, scale) = (vec![0, 25, 50, 75, 100], Scale::new(scale).unwrap());
             let typed = make_private_quantiles(input.clone(), measure, candidates, alphas, scale);

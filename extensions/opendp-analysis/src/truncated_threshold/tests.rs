@@ -165,7 +165,7 @@ fn a_number_that_exceeds_the_type_of_counts_is_the_largest_one() {
 }
 #[test]
 fn the_registered_one_has_the_map_and_the_releases_of_the_typed_one() {
-    fn check<V: Atom + Integer + Distance>(all: &[&'static Registration], [one, far]: [V; 2]) {
+    fn check<V: Atom + Integer + Distance>(all: &[&'static Registration], [near, far]: [V; 2]) {
         let domain = MapDomain::new(AtomDomain::<String>::default(), AtomDomain::<V>::default());
         let metric = L01InfDistance::new(AbsoluteDistance::<V>::new());
         let input = Space::new(domain, metric).unwrap();
@@ -181,13 +181,13 @@ fn the_registered_one_has_the_map_and_the_releases_of_the_typed_one() {
             let erased = only.construct(&args).unwrap().measurement().unwrap();
             let scale = Scale::new(scale).unwrap();
             let typed = make_truncated_laplace_threshold(input.clone(), scale, threshold).unwrap();
-            for d_in in [(0, one, one), (1, one, one), (3, far, one), (1, far, far)] {
+            for d_in in [(0, near, near), (1, near, near), (3, far, near), (1, far, far)] {
                 let loss = erased.map(&AnyDistance::new(d_in)).unwrap();
                 let loss = *loss.downcast_ref::<(f64, f64)>().unwrap();
                 assert_eq!(loss, typed.map(&d_in).unwrap());
             }
             assert_eq!(erased.accuracy(0.05).unwrap(), typed.accuracy(0.05).unwrap());
-            let counts = HashMap::from([("the".to_owned(), far), ("rare".to_owned(), one)]);
+            let counts = HashMap::from([("the".to_owned(), far), ("rare".to_owned(), near)]);
             let any = AnyValue::new(counts.clone());
             for _ in 0..20 {
                 let pair = laws::on_one_tape(|| erased.invoke(&any), || typed.invoke(&counts));

@@ -110,7 +110,7 @@ pub(super) fn may_be_header(names: &[String]) -> bool {
 
 /// The number of cells of each kind, when the cells are read as the type `of`.
 struct Count {
-    of: Type,
+    kind: Type,
     values: u64,
     nan: u64,
     out_of_range: u64,
@@ -139,7 +139,7 @@ impl Tally {
             Some(stated) => vec![stated],
             None => TYPES.into_iter().take(GUESSES).collect(),
         };
-        let count = |of| Count { of, values: 0, nan: 0, out_of_range: 0, unreadable: 0 };
+        let count = |kind| Count { kind, values: 0, nan: 0, out_of_range: 0, unreadable: 0 };
         Tally {
             guessed: stated.is_none(),
             counts: types.into_iter().map(count).collect(),
@@ -160,7 +160,7 @@ impl Tally {
             return;
         }
         for count in &mut self.counts {
-            match (count.of.read)(cell) {
+            match (count.kind.read)(cell) {
                 Reading::Value => count.values += 1,
                 Reading::Nan => count.nan += 1,
                 Reading::OutOfRange => count.out_of_range += 1,
@@ -214,7 +214,7 @@ impl Tally {
     /// Report the type, the counts, the range, and a suitable domain.
     pub(super) fn report(&self) -> Json {
         let Some(count) = self.count() else { return Json::Null };
-        let range = match count.of.class {
+        let range = match count.kind.class {
             Class::Integer => {
                 self.whole.as_ref().map(|(low, high)| (low.to_json(), high.to_json()))
             }
@@ -222,26 +222,26 @@ impl Tally {
             Class::Other => None,
         };
         let mut report = json!({
-            "type": count.of.name,
+            "type": count.kind.name,
             "guessed": self.guessed,
             "missing": self.missing,
             "unreadable": count.unreadable,
             "out_of_range": count.out_of_range,
         });
-        if count.of.class == Class::Float {
+        if count.kind.class == Class::Float {
             report["nan"] = count.nan.into();
         }
         if let Some((least, greatest)) = range {
             (report["minimum"], report["maximum"]) = (least, greatest);
         }
-        let atom = |name: &str| match count.of.class {
+        let atom = |name: &str| match count.kind.class {
             Class::Float => json!({"atom_domain": {"T": name, "nan": false}}),
             _ => json!({"atom_domain": {"T": name}}),
         };
         let bad = self.missing + count.unreadable + count.out_of_range + count.nan;
-        let cells = match count.of.option {
+        let cells = match count.kind.option {
             Some(name) if 0 < bad => json!({"option_domain": {"element_domain": atom(name)}}),
-            _ => atom(count.of.name),
+            _ => atom(count.kind.name),
         };
         report["domain"] = json!({"vector_domain": cells});
         if let Some(unreadable) = self.unreadable_as_bool() {

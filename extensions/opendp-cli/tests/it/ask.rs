@@ -163,16 +163,16 @@ fn a_study_is_charged_to_a_ledger_once_and_its_answers_stay() {
     assert!(text.contains(&first["answers"][0]["values"][0]["value"].to_string()), "{text}");
     ask("two");
     // If the answers of a charged study cannot be written, the error says how to get them again.
-    let one = ["ask", "study.json", "--budget", "b.ledger:survey", "--id", "one"];
+    let first = ["ask", "study.json", "--budget", "b.ledger:survey", "--id", "one"];
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let (code, said) = desk.unheard(&one, writer);
+    let (code, said) = desk.unheard(&first, writer);
     assert!(code == Some(1) && said.contains("ask again with the same --id"), "{said}");
     let over = ["ask", "study.json", "--budget", "b.ledger:survey", "--id", "three"];
     assert!(desk.fails(&over, 1).contains("BudgetExceeded"));
     // An id identifies the study, the probability and the path of the data. So the same id with
     // another probability is an error.
-    desk.fails(&[&one[..], &["--alpha", "0.1"]].concat(), 1);
+    desk.fails(&[&first[..], &["--alpha", "0.1"]].concat(), 1);
     // A budget for another unit of privacy refuses this study.
     let create = ["budget", "create", "b.ledger:pairs", "--epsilon", "9", "--unit", "2"];
     desk.says(&[&create[..], &["--metric", "symmetric_distance"]].concat());

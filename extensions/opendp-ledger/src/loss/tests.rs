@@ -111,7 +111,7 @@ fn a_plan_whose_filters_cannot_be_read_again_is_not_charged() {
 }
 #[test]
 fn a_history_is_complete_if_its_total_was_read_from_text_before_each_charge() {
-    let one = Exact::from_f64(1.0).unwrap();
+    let unit = Exact::from_f64(1.0).unwrap();
     let mut account = Account {
         name: "b".into(),
         total: Loss::rho("1").unwrap(),
@@ -131,14 +131,14 @@ fn a_history_is_complete_if_its_total_was_read_from_text_before_each_charge() {
         421,
     ];
     for (number, scale) in (1_i64..).zip(scales.into_iter().chain(500..600)) {
-        let rho = one.over(&Exact::from_f64(scale.into()).unwrap()).half_square();
+        let rho = unit.over(&Exact::from_f64(scale.into()).unwrap()).half_square();
         sum = sum.plus(&rho);
         let entry = Entry {
             budget: "b".into(),
             number,
             id: number.to_string(),
             by: String::new(),
-            at: 1,
+            at_ms: 1,
             pipeline: "null".into(),
             d_in: "1".into(),
             source: String::new(),

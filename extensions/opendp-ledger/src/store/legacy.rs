@@ -178,7 +178,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
         number: row.get(1)?,
         id: row.get(2)?,
         by: row.get(3)?,
-        at: row.get(4)?,
+        at_ms: row.get(4)?,
         pipeline: row.get(5)?,
         d_in: row.get(6)?,
         source: String::new(),

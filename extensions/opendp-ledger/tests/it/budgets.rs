@@ -111,7 +111,7 @@ fn a_clock_that_was_ahead_is_settled_in_the_history() {
     let error = spend("2").unwrap_err().to_string();
     assert!(error.contains("runs backwards") && error.contains("settle-clock FILE:b"), "{error}");
     let entry = ledger.settle_clock("b", "Ada").unwrap();
-    assert_eq!((entry.at, &*entry.by, entry.number), (1_000_000, "Ada", 2));
+    assert_eq!((entry.at_ms, &*entry.by, entry.number), (1_000_000, "Ada", 2));
     spend("2").unwrap();
     let history = Ledger::open_to_read(&path).unwrap().history("b").unwrap();
     let what: serde_json::Value = serde_json::from_str(&history[1].pipeline).unwrap();

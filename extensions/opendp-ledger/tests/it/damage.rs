@@ -29,8 +29,8 @@ fn spent(releases: i32) -> (TempDir, Vec<(String, Vec<u8>)>) {
 /// Write the files to a folder, and return the path of the ledger. The file with the index
 /// `changed` gets the content `bytes` instead of its own content.
 fn place(folder: &Path, files: &[(String, Vec<u8>)], changed: usize, bytes: &[u8]) -> PathBuf {
-    for (at, (name, whole)) in files.iter().enumerate() {
-        std::fs::write(folder.join(name), if at == changed { bytes } else { whole }).unwrap();
+    for (place, (name, whole)) in files.iter().enumerate() {
+        std::fs::write(folder.join(name), if place == changed { bytes } else { whole }).unwrap();
     }
     folder.join("l")
 }
@@ -65,18 +65,18 @@ fn no_damage_loses_a_spend_or_draws_a_second_release() {
         }
     };
     for (changed, (name, whole)) in files.iter().enumerate() {
-        for at in 0..whole.len() {
+        for place in 0..whole.len() {
             let mut bytes = whole.clone();
-            bytes[at] ^= 1 << (at % 8);
-            attempt(changed, &bytes, format!("byte {at} of {name}"));
-            if 0 < at {
-                attempt(changed, &whole[..at], format!("{name} cut off at {at}"));
+            bytes[place] ^= 1 << (place % 8);
+            attempt(changed, &bytes, format!("byte {place} of {name}"));
+            if 0 < place {
+                attempt(changed, &whole[..place], format!("{name} cut off at {place}"));
             }
         }
-        for at in (0..whole.len()).step_by(64) {
+        for place in (0..whole.len()).step_by(64) {
             let mut bytes = whole.clone();
-            bytes[at..].fill(0);
-            attempt(changed, &bytes, format!("{name} zero from {at}"));
+            bytes[place..].fill(0);
+            attempt(changed, &bytes, format!("{name} zero from {place}"));
         }
     }
     assert_eq!(noticed, tried, "all damage is noticed");

@@ -43,7 +43,7 @@ fn a_clock_that_runs_backwards_releases_nothing() {
     assert_eq!(spend(&ledger, "1").unwrap(), 7, "what was released before is still given");
     time.store(2_000_000, Ordering::SeqCst);
     spend(&ledger, "3").unwrap();
-    let times: Vec<i64> = ledger.history("b").unwrap().iter().map(|entry| entry.at).collect();
+    let times: Vec<i64> = ledger.history("b").unwrap().iter().map(|entry| entry.at_ms).collect();
     assert_eq!(times, [1_000_000, 1_000_000, 2_000_000]);
     let before = ledger.with_clock(|| UNIX_EPOCH - Duration::from_secs(1));
     assert!(spend(&before, "4").unwrap_err().to_string().contains("before 1970"));
@@ -57,13 +57,13 @@ fn damage_is_noticed_wherever_it_is() {
     std::fs::File::open(&path).unwrap().read_to_end(&mut whole).unwrap();
     let damaged = folder.path().join("damaged");
     let mut noticed = 0;
-    for at in 0..whole.len() {
+    for place in 0..whole.len() {
         // Change one bit of each byte that is not zero, and of a few bytes that are zero.
-        if whole[at] == 0 && at % 257 != 0 {
+        if whole[place] == 0 && place % 257 != 0 {
             continue;
         }
         let mut bytes = whole.clone();
-        bytes[at] ^= 1 << (at % 3);
+        bytes[place] ^= 1 << (place % 3);
         std::fs::write(&damaged, &bytes).unwrap();
         for beside in ["damaged-wal", "damaged-shm"] {
             let _ = std::fs::remove_file(folder.path().join(beside));
@@ -76,7 +76,7 @@ fn damage_is_noticed_wherever_it_is() {
             ledger.remaining("b")
         });
         match outcome {
-            Ok(left) => assert_eq!(left, Loss::epsilon("0.98").unwrap(), "byte {at}"),
+            Ok(left) => assert_eq!(left, Loss::epsilon("0.98").unwrap(), "byte {place}"),
             Err(error) => {
                 noticed += 1;
                 let text = error.to_string();

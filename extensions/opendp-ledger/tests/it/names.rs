@@ -31,11 +31,11 @@ fn ledger(total: &str) -> (TempDir, PathBuf) {
 /// A file that is mounted at a second place, if the test has the right to mount it.
 struct Mounted(PathBuf);
 impl Mounted {
-    fn new(path: &Path, at: PathBuf) -> Option<Self> {
-        std::fs::write(&at, "").unwrap();
-        let mount = Command::new("mount").arg("--bind").args([path, &at]).output();
+    fn new(path: &Path, place: PathBuf) -> Option<Self> {
+        std::fs::write(&place, "").unwrap();
+        let mount = Command::new("mount").arg("--bind").args([path, &place]).output();
         if mount.is_ok_and(|output| output.status.success()) {
-            return Some(Mounted(at));
+            return Some(Mounted(place));
         }
         eprintln!("SKIPPED, NOT TESTED: this test may not mount a file");
         None

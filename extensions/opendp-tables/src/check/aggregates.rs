@@ -227,8 +227,8 @@ fn distinct(
 }
 /// Return whether a column has a value in every row of every branch.
 fn is_complete(column: usize, picked: &Picked<'_>) -> bool {
-    let of = |branch: &crate::ir::Branch| branch.columns.get(column).cloned();
-    let rows = picked.branches.iter().map(of).enumerate();
+    let expression = |branch: &crate::ir::Branch| branch.columns.get(column).cloned();
+    let rows = picked.branches.iter().map(expression).enumerate();
     rows.fold(true, |all, (branch, row)| {
         all && row.is_some_and(|row| picked.is_complete(branch, &row))
     })

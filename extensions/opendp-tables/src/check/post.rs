@@ -115,7 +115,7 @@ pub(crate) fn titles(query: &LogicalPlan, names: &[String]) -> Result<Vec<String
     }
     let fields = aggregate.schema.fields().iter().skip(aggregate.group_expr.len());
     let title = |(field, name): (&Arc<Field>, &String)| {
-        let found = shown.iter().find(|(title, of)| of == field.name() && title != of);
+        let found = shown.iter().find(|(title, inner)| inner == field.name() && title != inner);
         found.map_or(name, |(title, _)| title).clone()
     };
     Ok(fields.zip(names).map(title).collect())

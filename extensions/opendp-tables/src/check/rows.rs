@@ -278,11 +278,11 @@ fn convert(row: Row, to: &DataType) -> Result<Row> {
     }
 }
 /// Convert a number to a float.
-fn float(row: Row, of: &str) -> Result<Row> {
+fn float(row: Row, name: &str) -> Result<Row> {
     match row.kind() {
         Some(Type::Float) => Ok(row),
         Some(Type::Integer) => Ok(Row::Float(row.into())),
-        _ => Err(Error::argument(of, "expected numbers")),
+        _ => Err(Error::argument(name, "expected numbers")),
     }
 }
 fn compare(sign: Comparison, x: Row, y: Row) -> Result<Row> {
@@ -303,18 +303,18 @@ fn compare(sign: Comparison, x: Row, y: Row) -> Result<Row> {
     Ok(Row::Compare(sign, x.into(), y.into()))
 }
 /// Convert values to one type. If one value is a float, integers become floats.
-fn same_type(rows: Vec<Row>, of: &str) -> Result<Vec<Row>> {
+fn same_type(rows: Vec<Row>, name: &str) -> Result<Vec<Row>> {
     let kinds: Vec<Type> = rows.iter().filter_map(Row::kind).collect();
     let Some(first) = kinds.first() else {
-        return Err(Error::argument(of, "expected a value that is not NULL"));
+        return Err(Error::argument(name, "expected a value that is not NULL"));
     };
     if kinds.iter().all(|kind| kind == first) {
         return Ok(rows);
     }
     if !kinds.iter().all(|kind| kind.is_number()) {
-        return Err(Error::argument(of, "expected values of one type"));
+        return Err(Error::argument(name, "expected values of one type"));
     }
     rows.into_iter()
-        .map(|row| if row.kind().is_some() { float(row, of) } else { Ok(row) })
+        .map(|row| if row.kind().is_some() { float(row, name) } else { Ok(row) })
         .collect()
 }

@@ -29,8 +29,8 @@ pub(super) fn weights(
     };
     let mut weights: Vec<f64> = outputs.iter().map(|output| usual(output).unwrap_or(1.0)).collect();
     for (place, weight) in stated(query, aggregate)? {
-        if let Some(of) = weights.get_mut(place) {
-            *of = weight;
+        if let Some(current) = weights.get_mut(place) {
+            *current = weight;
         }
     }
     Ok(weights)

@@ -112,9 +112,9 @@ mod tests {
     #[test]
     fn remainders_are_those_of_division() {
         let prime = PRIME.cast_unsigned();
-        let (most, last) = (prime - 1, prime * prime - 1);
+        let (largest, last) = (prime - 1, prime * prime - 1);
         let near = [0, 1, prime - 1, prime, prime + 1, 2 * prime - 1, 2 * prime, 2 * prime + 1];
-        for x in near.into_iter().chain([1 << 32, most * most, most * 77_777, last]) {
+        for x in near.into_iter().chain([1 << 32, largest * largest, largest * 77_777, last]) {
             assert_eq!(remainder(x), x % prime, "{x}");
         }
         for x in (0..last).step_by((1 << 50) + 12_345) {
@@ -158,12 +158,12 @@ mod tests {
                 let of_id = lots.of_id(id);
                 for place in (1..40).chain([1 << 31, u32::MAX]) {
                     let prime = u128::from(PRIME.cast_unsigned());
-                    let of = |first: usize| {
+                    let lot = |first: usize| {
                         let once = fifth(whole(of_id + u64::from(place) + keys[first]));
                         fifth((once + u128::from(keys[first + 1])) % prime)
                     };
-                    assert_eq!(u128::from(of_row(&lots, of_id, place)), of(2));
-                    assert_eq!(u128::from(lots.of_groups(of_id, [place; BLOCK])[0]), of(4));
+                    assert_eq!(u128::from(of_row(&lots, of_id, place)), lot(2));
+                    assert_eq!(u128::from(lots.of_groups(of_id, [place; BLOCK])[0]), lot(4));
                 }
             }
         }

@@ -30,7 +30,7 @@ fn few<T: Keyed, const N: usize>(items: &[T], sorted: &mut [T]) -> bool {
     if !places.differ(items.len()) {
         return false;
     }
-    for (item, place) in items.iter().zip(places.of) {
+    for (item, place) in items.iter().zip(places.ranks) {
         if let Some(sorted) = sorted.get_mut(place as usize) {
             *sorted = *item;
         }
@@ -39,7 +39,7 @@ fn few<T: Keyed, const N: usize>(items: &[T], sorted: &mut [T]) -> bool {
 }
 /// The places that at most `N` keys get when the keys are sorted in ascending order.
 pub(crate) struct Places<const N: usize> {
-    pub(crate) of: [i32; N],
+    pub(crate) ranks: [i32; N],
 }
 impl<const N: usize> Places<N> {
     /// Compute the places. The keys are copied to an array of `N` elements. The unused elements of
@@ -57,18 +57,18 @@ impl<const N: usize> Places<N> {
     }
     /// Compute the places of the first `count` keys. All other keys are `i32::MAX`.
     pub(crate) fn of_first(keys: &[i32; N], count: usize) -> Self {
-        let mut of = [0_i32; N];
+        let mut ranks = [0_i32; N];
         for key in keys.iter().take(count) {
-            for (place, other) in of.iter_mut().zip(keys) {
+            for (place, other) in ranks.iter_mut().zip(keys) {
                 *place += i32::from(key < other);
             }
         }
-        Places { of }
+        Places { ranks }
     }
     /// Return whether the first `count` keys are all different. If they are, their places are the
     /// integers from 0 to `count - 1`.
     pub(crate) fn differ(&self, count: usize) -> bool {
-        let taken = self.of.iter().take(count).fold(0_u64, |taken, place| taken | 1 << place);
+        let taken = self.ranks.iter().take(count).fold(0_u64, |taken, place| taken | 1 << place);
         taken == (1 << count) - 1
     }
 }

@@ -30,14 +30,14 @@ pub(crate) struct Field {
     shift: u32,
     mask: u64,
     least: i64,
-    most: i64,
+    largest: i64,
 }
 impl Field {
     /// Return the bits of a number, shifted to their position. No row has a number out of range. If
     /// a row had such a number, this function would use the nearest number in range. So even then,
     /// one row would not change a sum by more than the range allows.
     fn bits(&self, number: i64) -> u64 {
-        let inside = number.max(self.least).min(self.most);
+        let inside = number.max(self.least).min(self.largest);
         inside.wrapping_sub(self.least).cast_unsigned() << self.shift
     }
     /// Read this number from a row.
@@ -61,15 +61,15 @@ impl Packing {
     pub(crate) fn new(groups: Option<u32>, ranges: &[(i64, i64)]) -> Packing {
         let last = groups.map_or(NO_GROUP, |groups| groups.saturating_sub(1));
         let (mut word, mut used) = (1, 0);
-        let mut field = |(least, most): (i64, i64)| {
-            let span = most.wrapping_sub(least).cast_unsigned();
+        let mut field = |(least, largest): (i64, i64)| {
+            let span = largest.wrapping_sub(least).cast_unsigned();
             let bits = (u64::BITS - span.leading_zeros()).max(1);
             if u64::BITS < used + bits {
                 (word, used) = (word + 1, 0);
             }
             used += bits;
             let mask = u64::MAX >> (u64::BITS - bits);
-            Field { word, shift: u64::BITS - used, mask, least, most }
+            Field { word, shift: u64::BITS - used, mask, least, largest }
         };
         let group = field((0, i64::from(last)));
         let values = ranges.iter().map(|range| field(*range)).collect();
@@ -127,15 +127,16 @@ mod tests {
         let ranges = [(-whole, whole), (0, 1), (-7, -7), (-1, 200), (0, i64::MAX), (-whole, 0)];
         let packing = Packing::new(Some(100), &ranges);
         assert_eq!(packing.words, 5);
-        let pick = |(least, most): (i64, i64), k: i64| match k % 3 {
+        let pick = |(least, largest): (i64, i64), k: i64| match k % 3 {
             0 => least,
-            1 => most,
-            _ => least + (most - least) / 2,
+            1 => largest,
+            _ => least + (largest - least) / 2,
         };
         let all: Vec<(u32, Vec<i64>)> = (0..243_i64)
             .map(|k| {
-                let of = |(place, range): (u32, &(i64, i64))| pick(*range, k / 3_i64.pow(place));
-                ((k % 100) as u32, (0..).zip(&ranges).map(of).collect())
+                let number =
+                    |(place, range): (u32, &(i64, i64))| pick(*range, k / 3_i64.pow(place));
+                ((k % 100) as u32, (0..).zip(&ranges).map(number).collect())
             })
             .collect();
         let groups: Vec<u32> = all.iter().map(|(group, _)| *group).collect();

@@ -128,7 +128,7 @@ fn smallest<const N: usize>(
     keys.iter_mut().skip(count).for_each(|key| *key = i32::MAX);
     let places = Places::of_first(&keys, count);
     let bit = |(k, place): (usize, &i32)| u64::from((*place as usize) < limit) << k;
-    let chosen = places.of.iter().enumerate().map(bit).fold(0, |all, bit| all | bit);
+    let chosen = places.ranks.iter().enumerate().map(bit).fold(0, |all, bit| all | bit);
     places.differ(count).then_some(chosen)
 }
 /// The choice of the kept rows of an individual. The choices for all individuals use the same
@@ -202,7 +202,7 @@ impl<T: Keyed> Choice<T> {
         }
         kept.resize(limit + 1, *any);
         let mut count = 0;
-        for (row, place) in own.iter().zip(&places.of) {
+        for (row, place) in own.iter().zip(&places.ranks) {
             if let Some(kept) = kept.get_mut(count) {
                 *kept = *row;
             }
@@ -349,9 +349,9 @@ mod tests {
         ] {
             let kept = kept(&rows, limits);
             assert_eq!(kept.len(), count);
-            let of = |group| kept.iter().filter(|row| row.0 == group).count() as u64;
-            assert!((0..4).all(|group| of(group) <= limits.per_group));
-            assert!((0..4).filter(|group| of(*group) > 0).count() as u64 <= limits.groups);
+            let size = |group| kept.iter().filter(|row| row.0 == group).count() as u64;
+            assert!((0..4).all(|group| size(group) <= limits.per_group));
+            assert!((0..4).filter(|group| size(*group) > 0).count() as u64 <= limits.groups);
         }
     }
 }

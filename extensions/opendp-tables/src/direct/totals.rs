@@ -39,8 +39,8 @@ impl<'a> Totals<'a> {
     /// has one list for each stored value, and each list has one number for each row.
     pub(crate) fn add_all(&mut self, groups: &[u32], values: &[Vec<i64>]) {
         let some = groups.iter().copied().filter(|group| *group != super::groups::NO_GROUP);
-        let Some(most) = some.clone().max() else { return };
-        self.reach(most);
+        let Some(largest) = some.clone().max() else { return };
+        self.reach(largest);
         for group in some {
             self.rows[group as usize] += 1;
         }

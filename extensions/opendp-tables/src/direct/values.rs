@@ -88,8 +88,8 @@ impl<'a> Layout<'a> {
         let sum = |(sum, _): (&Sum, &Slot)| match &sum.addend {
             Addend::One | Addend::Known(_) | Addend::Id => (0, 1),
             Addend::Value(_, lattice) => {
-                let of = |point: i64| point.saturating_sub(lattice.centre);
-                (of(lattice.low).min(0), of(lattice.high).max(0))
+                let offset = |point: i64| point.saturating_sub(lattice.centre);
+                (offset(lattice.low).min(0), offset(lattice.high).max(0))
             }
             Addend::Square(..) => (0, i64::try_from(sum.most()).unwrap_or(i64::MAX)),
         };
@@ -143,31 +143,31 @@ impl<'a> Layout<'a> {
         Ok((0..column.len()).map(|row| i64::from(known(row))).collect())
     }
     /// Move the values of the column at `place` into the bounds of the lattice, and round them to
-    /// lattice points, as `on_lattice` does. Apply `of` to each point. A null gives 0.
+    /// lattice points, as `on_lattice` does. Apply `convert` to each point. A null gives 0.
     fn points(
         &self,
         place: usize,
         lattice: &Lattice,
         columns: &[ArrayRef],
-        of: impl Fn(i64) -> i64,
+        convert: impl Fn(i64) -> i64,
     ) -> Result<Vec<i64>> {
         let (picked, column) = self.column(place, columns)?;
         let Lattice { exponent, low, high, .. } = *lattice;
         let inside = |point: i64| point.min(high).max(low);
         let (step, steps) = (lattice.step(), 2f64.powi(-exponent));
         // `on_lattice` computes these two bounds in the same way.
-        let (least, most) = (low as f64 * step, high as f64 * step);
+        let (least, largest) = (low as f64 * step, high as f64 * step);
         let point = |x: f64| match x {
-            x if x.total_cmp(&least).is_le() => of(low),
-            x if x.total_cmp(&most).is_ge() => of(high),
-            x => of(inside((moderate(x) * steps + 0.5).floor() as i64)),
+            x if x.total_cmp(&least).is_le() => convert(low),
+            x if x.total_cmp(&largest).is_ge() => convert(high),
+            x => convert(inside((moderate(x) * steps + 0.5).floor() as i64)),
         };
         match picked.kind {
             Type::Integer => {
                 let column = as_type(column, &DataType::Int64)?;
                 let column = column.as_primitive::<Int64Type>();
                 Ok(match exponent {
-                    0 => each(column, 0, |x| of(inside(x))),
+                    0 => each(column, 0, |x| convert(inside(x))),
                     _ => each(column, 0, |x| point(x as f64)),
                 })
             }
@@ -177,7 +177,7 @@ impl<'a> Layout<'a> {
                 if picked.raw && column.null_count() == 0 && Nearest::fits(lattice) {
                     let nearest = Nearest::new(lattice);
                     // The lattice point is computed for NaN, too, so that the loop has no branches.
-                    let value = |x: &f64| select(x.is_nan(), 0, of(nearest.point(*x)));
+                    let value = |x: &f64| select(x.is_nan(), 0, convert(nearest.point(*x)));
                     return Ok(column.values().iter().map(value).collect());
                 }
                 Ok(floats(column, picked.raw, 0, point))
@@ -191,8 +191,8 @@ impl<'a> Layout<'a> {
         let candidates = &buckets.candidates;
         let place = |x: f64| {
             let below = candidates.partition_point(|candidate| *candidate < x);
-            let at = candidates.get(below).is_some_and(|found| *found == x);
-            i64::try_from(2 * below + usize::from(at)).unwrap_or(-1)
+            let equal = candidates.get(below).is_some_and(|found| *found == x);
+            i64::try_from(2 * below + usize::from(equal)).unwrap_or(-1)
         };
         match picked.kind {
             Type::Integer => {
@@ -237,7 +237,7 @@ impl<'a> Layout<'a> {
 #[derive(Clone, Copy)]
 struct Nearest {
     least: f64,
-    most: f64,
+    largest: f64,
     steps: f64,
 }
 impl Nearest {
@@ -261,11 +261,11 @@ impl Nearest {
     fn new(lattice: &Lattice) -> Nearest {
         let bound = |point: i64| point as f64 * lattice.step();
         let steps = 2f64.powi(-lattice.exponent);
-        Nearest { least: bound(lattice.low), most: bound(lattice.high), steps }
+        Nearest { least: bound(lattice.low), largest: bound(lattice.high), steps }
     }
     fn point(self, x: f64) -> i64 {
         let above = select(x > self.least, x, self.least);
-        let inside = select(above < self.most, above, self.most);
+        let inside = select(above < self.largest, above, self.largest);
         let scaled = inside * self.steps + 0.5;
         let near = (scaled + Self::SHIFT) - Self::SHIFT;
         let floor = near - select(near > scaled, 1.0, 0.0);
@@ -279,22 +279,22 @@ fn select<T>(condition: bool, value: T, otherwise: T) -> T {
 fn each<T: ArrowPrimitiveType>(
     column: &PrimitiveArray<T>,
     null: i64,
-    of: impl Fn(T::Native) -> i64,
+    convert: impl Fn(T::Native) -> i64,
 ) -> Vec<i64> {
     match column.null_count() {
-        0 => column.values().iter().map(|value| of(*value)).collect(),
-        _ => column.iter().map(|value| value.map_or(null, &of)).collect(),
+        0 => column.values().iter().map(|value| convert(*value)).collect(),
+        _ => column.iter().map(|value| value.map_or(null, &convert)).collect(),
     }
 }
 fn floats(
     column: &PrimitiveArray<Float64Type>,
     raw: bool,
     null: i64,
-    of: impl Fn(f64) -> i64,
+    convert: impl Fn(f64) -> i64,
 ) -> Vec<i64> {
     match raw {
-        true => each(column, null, |x| if x.is_nan() { null } else { of(moderate(x)) }),
-        false => each(column, null, of),
+        true => each(column, null, |x| if x.is_nan() { null } else { convert(moderate(x)) }),
+        false => each(column, null, convert),
     }
 }
 /// Move a float to a moderate magnitude, as `unchecked_moderate` does.

@@ -81,7 +81,8 @@ pub(super) fn check_files(name: &str, source: &Source) -> Result<()> {
     }
     let columns: Vec<String> =
         partitions(&path.to_string_lossy()).into_iter().map(|(column, _)| column).collect();
-    let others = folder.files.into_iter().filter(|(_, of)| *of != columns).map(|(file, _)| file);
+    let others =
+        folder.files.into_iter().filter(|(_, names)| *names != columns).map(|(file, _)| file);
     let others: Vec<String> = folder.others.into_iter().chain(others).collect();
     if others.is_empty() {
         return Ok(());

@@ -112,9 +112,9 @@ fn joint(checked: &Checked, mechanism: Option<&str>, budget: &Loss) -> Result<Me
         ));
     }
     let of_keys = delta.minus(&Exact::from_f64(of_noise)?);
-    let most = epsilon.to_f64_down();
+    let limit = epsilon.to_f64_down();
     // Sums of exact losses can be rounded up, so `rho` is a little less than the budget allows.
-    let rho = concentrated_rho(most, of_noise)? * (1.0 - 1e-12);
+    let rho = concentrated_rho(limit, of_noise)? * (1.0 - 1e-12);
     let whole = Loss::exact(Notion::Concentrated, vec![Exact::from_f64(rho)?])?;
     let mut all = divided(checked, mechanism, Kind::Gaussian, &whole, Some(&of_keys))?;
     // Convert a loss in zero-concentrated privacy to an epsilon and a delta. Add `of_keys` to the
@@ -123,8 +123,8 @@ fn joint(checked: &Checked, mechanism: Option<&str>, budget: &Loss) -> Result<Me
         let rho = loss.within(Notion::Concentrated)?;
         let rho = rho.parts().first().map_or(f64::INFINITY, Exact::to_f64_up);
         let mut epsilon = concentrated_epsilon(rho, of_noise)?;
-        if concentrated_delta(rho, most)? <= of_noise {
-            epsilon = epsilon.min(most);
+        if concentrated_delta(rho, limit)? <= of_noise {
+            epsilon = epsilon.min(limit);
         }
         let delta = Exact::from_f64(of_noise)?.plus(of_keys);
         Loss::exact(Notion::Approximate, vec![Exact::from_f64(epsilon)?, delta])

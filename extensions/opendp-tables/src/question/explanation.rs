@@ -84,14 +84,14 @@ pub(super) fn explain(question: &Question<'_>, mechanisms: &Mechanisms) -> Resul
             sensitivity: Some(if euclidean { bound.l2 } else { bound.l1 }),
             threshold: selection.map(|selection| selection.threshold),
             accuracy: noise.accuracy(ALPHA).map(|error| error * step),
-            ..of(sum_name(question, k), noise, step)
+            ..explained(sum_name(question, k), noise, step)
         });
     }
     for choice in &mechanisms.choices {
         let alpha = choice.alpha.0 as f64 / choice.alpha.1 as f64;
         let ranks = choice.noise.accuracy(ALPHA).map(|error| error / choice.alpha.1 as f64);
-        let of = of(format!("quantile {alpha}"), &choice.noise, 1.0);
-        releases.push(Explained { accuracy: ranks, loss: choice.loss.to_json(), ..of });
+        let rest = explained(format!("quantile {alpha}"), &choice.noise, 1.0);
+        releases.push(Explained { accuracy: ranks, loss: choice.loss.to_json(), ..rest });
     }
     let statements = plan.statements(question.session.engine.dialect());
     let Statements { sums, buckets } = statements;
@@ -119,7 +119,7 @@ pub(super) fn limits(plan: &Plan) -> String {
     }
     format!("at most {rows} rows of an individual, {per_group} in a group, in {groups} groups")
 }
-fn of(what: String, noise: &Noise, step: f64) -> Explained {
+fn explained(what: String, noise: &Noise, step: f64) -> Explained {
     Explained {
         what,
         mechanism: noise.request.clone(),
@@ -135,12 +135,12 @@ fn of(what: String, noise: &Noise, step: f64) -> Explained {
 fn sum_name(question: &Question<'_>, sum: usize) -> String {
     let names = question.names().unwrap_or_default();
     let part = |(name, output): (&String, &Output)| match output {
-        Output::Sum { sum: of, .. } if *of == sum => Some(name.clone()),
-        Output::MeanOf { sum: of, .. } if *of == sum => Some(format!("sum for {name}")),
-        Output::Mean { sum: of, .. } if *of == sum => Some(format!("sum for {name}")),
+        Output::Sum { sum: used, .. } if *used == sum => Some(name.clone()),
+        Output::MeanOf { sum: used, .. } if *used == sum => Some(format!("sum for {name}")),
+        Output::Mean { sum: used, .. } if *used == sum => Some(format!("sum for {name}")),
         Output::Mean { count, .. } if *count == sum => Some(format!("count for {name}")),
         Output::Spread { squares, .. } if *squares == sum => Some(format!("squares for {name}")),
-        Output::Spread { sum: of, .. } if *of == sum => Some(format!("sum for {name}")),
+        Output::Spread { sum: used, .. } if *used == sum => Some(format!("sum for {name}")),
         Output::Spread { count, .. } if *count == sum => Some(format!("count for {name}")),
         _ => None,
     };

@@ -129,9 +129,9 @@ impl Limits {
             format!("({x} * {x} % {prime}) * ({x} * {x} % {prime}) % {prime} * {x} % {prime}")
         };
         let key = key_at;
-        let both = |of: &dyn Fn(&str, &str, usize) -> String| match self.grouped {
-            true => format!("{}, {}", of("", "lot", 2), of("group_", "group_lot", 4)),
-            false => of("", "lot", 2),
+        let both = |column: &dyn Fn(&str, &str, usize) -> String| match self.grouped {
+            true => format!("{}, {}", column("", "lot", 2), column("group_", "group_lot", 4)),
+            false => column("", "lot", 2),
         };
         let of_id = |more: String| format!("SELECT {}, {more}", self.with(&[], &[]));
         let stages = [
@@ -147,8 +147,8 @@ impl Limits {
             ("__mixed_3", of_id(format!("{} AS h", power("h")))),
             (
                 "__mixed_4",
-                of_id(both(&|of, lot, k| {
-                    format!("(h + {of}place % {prime} + {}) % {prime} AS {lot}", key(k))
+                of_id(both(&|prefix, lot, k| {
+                    format!("(h + {prefix}place % {prime} + {}) % {prime} AS {lot}", key(k))
                 })),
             ),
             (

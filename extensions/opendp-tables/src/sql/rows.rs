@@ -118,55 +118,59 @@ fn moderate(value: &str) -> String {
 /// because `greatest` and `least` ignore nulls.
 fn unchecked_moderate(value: &str) -> String {
     // Adding and then subtracting 1e-100 changes only tiny values.
-    let (tiny, most, least) = (float(1e-100), float(1e100), float(-1e100));
-    format!("((greatest(least({value}, {most}), {least}) + {tiny}) - {tiny})")
+    let (tiny, largest, least) = (float(1e-100), float(1e100), float(-1e100));
+    format!("((greatest(least({value}, {largest}), {least}) + {tiny}) - {tiny})")
 }
 
 /// Bounds on the magnitude of a float that is not 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Magnitude {
     least: f64,
-    most: f64,
+    largest: f64,
 }
 impl Magnitude {
-    const MODERATE: Magnitude = Magnitude { least: 1e-117, most: 2e100 };
+    const MODERATE: Magnitude = Magnitude { least: 1e-117, largest: 2e100 };
 
     fn is_safe(self) -> bool {
-        1e-290 < self.least && self.most < 1e290
+        1e-290 < self.least && self.largest < 1e290
     }
     fn either(self, other: Magnitude) -> Magnitude {
-        Magnitude { least: self.least.min(other.least), most: self.most.max(other.most) }
+        Magnitude { least: self.least.min(other.least), largest: self.largest.max(other.largest) }
     }
     /// Bound the magnitude of the result of an operator. If a sum or a difference is not 0, its
     /// magnitude is at least one unit in the last place of the smaller operand.
     fn of(operator: Operator, x: Magnitude, y: Magnitude) -> Magnitude {
-        let (least, most) = match operator {
-            Operator::Add | Operator::Subtract => (x.least.min(y.least) * 1e-17, x.most + y.most),
-            Operator::Multiply => (x.least * y.least, x.most * y.most),
-            Operator::Divide => (x.least / y.most, x.most / y.least),
+        let (least, largest) = match operator {
+            Operator::Add | Operator::Subtract => {
+                (x.least.min(y.least) * 1e-17, x.largest + y.largest)
+            }
+            Operator::Multiply => (x.least * y.least, x.largest * y.largest),
+            Operator::Divide => (x.least / y.largest, x.largest / y.least),
         };
-        Magnitude { least: least / 2.0, most: most * 2.0 }
+        Magnitude { least: least / 2.0, largest: largest * 2.0 }
     }
     pub(crate) fn of_row(row: &Row) -> Magnitude {
-        let whole = Magnitude { least: 1.0, most: 1e19 };
+        let whole = Magnitude { least: 1.0, largest: 1e19 };
         match row {
             Row::Float(_) => whole,
             Row::Literal(Value::Integer(_)) => whole,
             Row::Literal(Value::Float(value)) if *value != 0.0 => {
-                Magnitude { least: value.abs(), most: value.abs() }
+                Magnitude { least: value.abs(), largest: value.abs() }
             }
-            Row::Literal(_) => Magnitude { least: 1.0, most: 1.0 },
+            Row::Literal(_) => Magnitude { least: 1.0, largest: 1.0 },
             Row::Arithmetic(operator, x, y) => {
                 let result = Magnitude::of(*operator, Magnitude::of_row(x), Magnitude::of_row(y));
                 let moderate = Magnitude::of(*operator, Self::MODERATE, Self::MODERATE);
                 if result.is_safe() { result } else { moderate }
             }
             Row::Negative(x) | Row::Rounded(Rounding::Absolute, x) => Magnitude::of_row(x),
-            Row::Rounded(_, x) => Magnitude { least: 1.0, most: Magnitude::of_row(x).most + 1.0 },
+            Row::Rounded(_, x) => {
+                Magnitude { least: 1.0, largest: Magnitude::of_row(x).largest + 1.0 }
+            }
             Row::Clamp(x, low, high) => {
                 let bounds = [low.abs(), high.abs()].into_iter().filter(|bound| *bound > 0.0);
                 let least = bounds.fold(Magnitude::of_row(x).least, f64::min);
-                Magnitude { least, most: low.abs().max(high.abs()) }
+                Magnitude { least, largest: low.abs().max(high.abs()) }
             }
             Row::NullIf(x, _) => Magnitude::of_row(x),
             Row::Coalesce(all) => all
@@ -198,7 +202,7 @@ pub(crate) fn on_lattice(
     let name = format!("c{column}");
     let whole = kind == Some(Type::Integer) && exponent == 0;
     let point = |point: i64| literal(&Value::Integer(point));
-    let (least, most, inside) = if whole {
+    let (least, largest, inside) = if whole {
         (point(low), point(high), name.clone())
     } else {
         let value = moderate(&format!("CAST({name} AS DOUBLE PRECISION)"));
@@ -224,7 +228,7 @@ pub(crate) fn on_lattice(
         true => format!("({place} - {centre}) * ({place} - {centre})"),
     };
     format!(
-        "CASE WHEN {name} IS NULL THEN 0 WHEN {name} <= {least} THEN {} WHEN {name} >= {most} \
+        "CASE WHEN {name} IS NULL THEN 0 WHEN {name} <= {least} THEN {} WHEN {name} >= {largest} \
          THEN {} ELSE {} END",
         from(point(low)),
         from(point(high)),
@@ -238,10 +242,10 @@ pub(crate) fn search(value: &str, candidates: &[f64], first: usize) -> String {
     let middle = candidates.len() / 2;
     let Some(candidate) = candidates.get(middle) else { return (2 * first).to_string() };
     let (below, above) = (&candidates[..middle], &candidates[middle + 1..]);
-    let (at, after) = (2 * (first + middle) + 1, first + middle + 1);
+    let (hit, after) = (2 * (first + middle) + 1, first + middle + 1);
     let candidate = float(*candidate);
     format!(
-        "CASE WHEN {value} < {candidate} THEN {} WHEN {value} = {candidate} THEN {at} ELSE {} END",
+        "CASE WHEN {value} < {candidate} THEN {} WHEN {value} = {candidate} THEN {hit} ELSE {} END",
         search(value, below, first),
         search(value, above, after)
     )

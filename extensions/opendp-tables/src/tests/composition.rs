@@ -80,7 +80,7 @@ fn all_queries_of_a_tight_budget_are_answered_and_no_more() {
 #[test]
 fn a_ledger_keeps_how_a_budget_composes() {
     let folder = tempfile::tempdir().unwrap();
-    let at = |composition: &str| {
+    let opened = |composition: &str| {
         let mut metadata = tight(1.0, 1e-6);
         metadata.budget.composition = Some(composition.into());
         let path = folder.path().join("budget.ledger").to_string_lossy().into_owned();
@@ -91,13 +91,13 @@ fn a_ledger_keeps_how_a_budget_composes() {
         let question = session.query("SELECT COUNT(*), SUM(age) FROM people").unwrap();
         question.spending(Budget::epsilon(0.01).unwrap()).id(id).release().unwrap().values
     };
-    let session = at("tight").unwrap();
+    let session = opened("tight").unwrap();
     let first = ask(&session, "1");
     assert_eq!(ask(&session, "1"), first, "the same id is the same release");
     drop(session);
-    let session = at("tight").unwrap();
+    let session = opened("tight").unwrap();
     assert_eq!(ask(&session, "1"), first, "also in a later session");
-    let error = at("sum").unwrap_err();
+    let error = opened("sum").unwrap_err();
     assert!(error.to_string().contains("composition"), "{error}");
 }
 #[test]

@@ -47,7 +47,7 @@ fn noise_of_all_sums_keeps_the_epsilon_and_the_delta() {
         let session = open(spread(), epsilon, delta);
         let all = found(&session, SUMS, Kind::Gaussian, &budget);
         let parts = all.loss.parts();
-        assert!(parts.iter().zip(budget.amount().parts()).all(|(loss, most)| loss <= most));
+        assert!(parts.iter().zip(budget.amount().parts()).all(|(loss, limit)| loss <= limit));
         assert!(parts[0].to_f64_up() > 0.999 * epsilon, "{}", all.loss);
         let mu = mu(&session, SUMS, &all);
         assert!(gaussian_delta(mu, epsilon).unwrap().upper <= delta);
@@ -63,10 +63,10 @@ fn noise_of_all_sums_keeps_the_epsilon_and_the_delta() {
 /// Laplace noise. If an individual is in one group, the errors of Laplace noise are smaller.
 #[test]
 fn the_better_noise_is_chosen_and_explained() {
-    let one = PrivacyUnit::id("pid", 1);
+    let single = PrivacyUnit::id("pid", 1);
     for sql in [SUMS, FOUND] {
         for (unit, kind, other) in
-            [(spread(), Kind::Gaussian, "Laplace"), (one.clone(), Kind::Laplace, "Gaussian")]
+            [(spread(), Kind::Gaussian, "Laplace"), (single.clone(), Kind::Laplace, "Gaussian")]
         {
             let session = open(unit, 1.0, 1e-9);
             let ask = || session.query(sql).unwrap();
@@ -143,7 +143,7 @@ fn one_individual_reveals_a_key_with_probability_delta() {
 fn each_kind_of_budget_has_its_kinds_of_noise() {
     let kinds = [Kind::Best, Kind::Laplace, Kind::Gaussian];
     let session = session(PrivacyUnit::rows(1));
-    let of = |kind: Kind, budget: &Budget| {
+    let chosen = |kind: Kind, budget: &Budget| {
         let checked = session.checked(SUMS).unwrap();
         mechanisms(&checked, None, kind, budget.amount()).map(|all| {
             let fits = all.loss.parts().iter().zip(budget.amount().parts()).all(|(a, b)| a <= b);
@@ -154,15 +154,15 @@ fn each_kind_of_budget_has_its_kinds_of_noise() {
         })
     };
     let pure = Budget::epsilon(1.0).unwrap();
-    let found = kinds.map(|kind| of(kind, &pure).ok());
+    let found = kinds.map(|kind| chosen(kind, &pure).ok());
     assert_eq!(found, [Some(Kind::Laplace), Some(Kind::Laplace), None]);
-    let reason = of(Kind::Gaussian, &pure).unwrap_err().to_string();
+    let reason = chosen(Kind::Gaussian, &pure).unwrap_err().to_string();
     assert!(reason.contains("State a `delta`"), "{reason}");
     let concentrated = Budget::rho(0.5).unwrap();
-    let found = kinds.map(|kind| of(kind, &concentrated).unwrap());
+    let found = kinds.map(|kind| chosen(kind, &concentrated).unwrap());
     assert_eq!(found, [Kind::Gaussian, Kind::Laplace, Kind::Gaussian]);
     let both = Budget::epsilon_delta(1.0, 1e-6).unwrap();
-    let found = kinds.map(|kind| of(kind, &both).unwrap());
+    let found = kinds.map(|kind| chosen(kind, &both).unwrap());
     assert_eq!(found[1..], [Kind::Laplace, Kind::Gaussian]);
     // If a question may spend only an epsilon, it gets Laplace noise.
     let pure = Budget::epsilon(1.0).unwrap();

@@ -17,8 +17,8 @@ fn a_page_has_charts_the_budget_and_the_plan() {
     assert_eq!(html.matches("<rect class=\"bar\" x=").count(), 5 + 1, "two charts and a budget");
     assert!(html.contains("noise added; 95 % interval"));
     assert!(html.contains("GROUP BY k0") && html.contains("make_laplace"));
-    let one = ask(&session, "SELECT COUNT(*) FROM people").to_html();
-    assert_eq!(one.matches("class=\"chart").count(), 0, "a single number needs no chart");
+    let single = ask(&session, "SELECT COUNT(*) FROM people").to_html();
+    assert_eq!(single.matches("class=\"chart").count(), 0, "a single number needs no chart");
 }
 #[test]
 fn names_and_keys_are_not_markup() {

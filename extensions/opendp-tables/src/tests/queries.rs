@@ -160,8 +160,8 @@ fn null_ids_are_dropped_and_ids_are_counted_once() {
 }
 #[test]
 fn an_id_keeps_at_most_its_rows_and_groups() {
-    let one = session(PrivacyUnit::id("pid", 1));
-    assert_eq!(numbers(&ask(&one, "SELECT COUNT(*) FROM people").table), [[4.0]]);
+    let single = session(PrivacyUnit::id("pid", 1));
+    assert_eq!(numbers(&ask(&single, "SELECT COUNT(*) FROM people").table), [[4.0]]);
     let groups =
         session(PrivacyUnit { max_rows: None, ..PrivacyUnit::id("pid", 1) }.per_group(1, 1));
     // Person 1 has rows in f and in m. This person is counted in only one of these groups.

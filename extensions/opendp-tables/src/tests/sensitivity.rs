@@ -201,11 +201,11 @@ pub(crate) fn exceeded(claimed: &Plan, left: &Exact, right: &Exact) -> Option<St
     let groups: Vec<&Group> = left.sums.keys().chain(right.sums.keys()).collect();
     for (k, sum) in claimed.sums.iter().enumerate() {
         let mut changes: BTreeMap<&Group, f64> = BTreeMap::new();
-        let of = |exact: &Exact, group: &Group| {
+        let value = |exact: &Exact, group: &Group| {
             exact.sums.get(group).map_or(IBig::ZERO, |sums| sums[k].clone())
         };
         for group in &groups {
-            let change: IBig = of(left, group) - of(right, group);
+            let change: IBig = value(left, group) - value(right, group);
             changes.insert(group, change.to_string().parse::<f64>().unwrap().abs());
         }
         let bound = sensitivity(claimed, sum).unwrap();

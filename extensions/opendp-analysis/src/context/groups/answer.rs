@@ -23,27 +23,27 @@ use super::keys::label;
 /// counts, or if the middle is too large for this rounding, the centre is 0.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Moments {
-    pub(in super::super) of: (f64, f64),
+    pub(in super::super) column_bounds: (f64, f64),
     pub(in super::super) centre: f64,
     weight: Weight,
     /// The bounds of the distances from the centre.
     pub(in super::super) bounds: (f64, f64),
     /// The largest magnitude of a distance from the centre.
-    pub(super) most: f64,
+    pub(super) reach: f64,
 }
 impl Moments {
-    pub(in super::super) fn new(of: (f64, f64), centred: bool) -> Result<Self> {
-        let (lower, upper) = of;
+    pub(in super::super) fn new(column_bounds: (f64, f64), centred: bool) -> Result<Self> {
+        let (lower, upper) = column_bounds;
         if !(lower <= upper && lower.is_finite() && upper.is_finite()) {
             let reason = format!("expected numbers, the lower one first; found {lower}, {upper}");
             return Err(Error::argument("bounds", reason));
         }
         let plain = Moments {
-            of,
+            column_bounds,
             centre: 0.0,
             weight: Weight::from(0),
-            bounds: of,
-            most: lower.abs().max(upper.abs()),
+            bounds: column_bounds,
+            reach: lower.abs().max(upper.abs()),
         };
         let middle = lower + (upper - lower) / 2.0;
         // The centre is a multiple of `1 / units`. The fraction `1 / units` is at most 2^-20 of the
@@ -59,7 +59,13 @@ impl Moments {
         let centre = numerator / units;
         let farthest = upper.inf_sub(centre)?.max(centre.inf_sub(lower)?);
         let weight = Weight::new(numerator as i64, unit)?;
-        Ok(Moments { of, centre, weight, bounds: (-farthest, farthest), most: farthest })
+        Ok(Moments {
+            column_bounds,
+            centre,
+            weight,
+            bounds: (-farthest, farthest),
+            reach: farthest,
+        })
     }
     /// Convert the weight of a goal. The given weight is for errors in units of `size`, and the new
     /// weight is for the errors themselves. `size` is the largest change that one row causes in a
@@ -76,11 +82,11 @@ impl Moments {
     ///
     /// Let a group have `n >= 1` rows, and let `N >= 1` be its released count. Let `s` be the sum
     /// of the distances of its values from the centre. The magnitude of each distance is at most
-    /// `most`, so `|s| <= most n`. The sum is released with noise `z`. Then the error of the mean
-    /// is `|(s + z) / N - s / n| <= (|z| + most |n - N|) / N`. Except with probability `alpha / 2`,
-    /// `|n - N|` is at most the accuracy `c` of the count. So the error is at most `error` if `|z|`
-    /// is at most `error N - most c`. It is enough that this bound on `|z|` holds except with
-    /// probability `alpha / 2`.
+    /// `reach`, so `|s| <= reach n`. The sum is released with noise `z`. Then the error of the mean
+    /// is `|(s + z) / N - s / n| <= (|z| + reach |n - N|) / N`. Except with probability
+    /// `alpha / 2`, `|n - N|` is at most the accuracy `c` of the count. So the error is at most
+    /// `error` if `|z|` is at most `error N - reach c`. It is enough that this bound on `|z|` holds
+    /// except with probability `alpha / 2`.
     ///
     /// The returned goal bounds `|z|` except with probability `alpha` instead of `alpha / 2`. So
     /// the bound on `|z|` is divided by the ratio of two quantiles of Laplace noise: the quantile
@@ -97,7 +103,7 @@ impl Moments {
         let ratio = unit.quantile(alpha / 2.0)?.inf_div(unit.quantile(alpha)?)?;
         let (mut fewest_rows, mut least) = (f64::INFINITY, 0.0_f64);
         for count in counts {
-            let (rows, lost) = (count.value(), self.most.inf_mul(count.accuracy(alpha / 2.0)?)?);
+            let (rows, lost) = (count.value(), self.reach.inf_mul(count.accuracy(alpha / 2.0)?)?);
             let left = error.neg_inf_mul(rows)?.neg_inf_sub(lost)?;
             fewest_rows = fewest_rows.min(if rows < 1.0 { f64::NEG_INFINITY } else { left });
             least = least.max(if rows < 1.0 { f64::INFINITY } else { lost.inf_div(rows)? });
@@ -114,10 +120,10 @@ impl Moments {
         }
         Ok(Goal::Within(fewest_rows.neg_inf_div(ratio)?))
     }
-    /// Return half of the square of `most`, the largest magnitude of a distance. This number is
+    /// Return half of the square of `reach`, the largest magnitude of a distance. This number is
     /// subtracted from each squared distance before the sum of squares is released.
     pub(super) fn offset(&self) -> Result<f64> {
-        Ok(self.most.inf_mul(self.most)? / 2.0)
+        Ok(self.reach.inf_mul(self.reach)? / 2.0)
     }
     /// Return the sum of the clamped cells: the sum of the distances, plus the count times the
     /// centre.
@@ -131,7 +137,7 @@ impl Moments {
         count: &Estimate,
         alpha: f64,
     ) -> Result<Interval> {
-        let ((lower, upper), centre) = (self.of, self.centre);
+        let ((lower, upper), centre) = (self.column_bounds, self.centre);
         let (low, high) = sum.quotient(count, alpha)?;
         let (low, high) = (low.neg_inf_add(centre), high.inf_add(centre));
         let low = low.unwrap_or(lower).clamp(lower, upper);
@@ -144,23 +150,23 @@ impl Moments {
     ///
     /// Let `n` be the number of rows, `s` the sum of distances from the centre, and `q` the sum of
     /// the squares of these distances. The variance is `(q / n - (s / n)^2) n / (n - 1)`. Each
-    /// distance has at most the magnitude `most`, so the variance is at most `most^2 n / (n - 1)`.
-    /// For `n >= 2`, this bound is at most `2 most^2`.
+    /// distance has at most the magnitude `reach`, so the variance is at most
+    /// `reach^2 n / (n - 1)`. For `n >= 2`, this bound is at most `2 reach^2`.
     fn variance(
         &self,
         (sum, squares, count): (&Estimate, &Estimate, &Estimate),
         alpha: f64,
     ) -> Result<Interval> {
         let offset = self.offset()?;
-        let most = self.most.inf_mul(self.most)?.inf_mul(2.0)?;
+        let limit = self.reach.inf_mul(self.reach)?.inf_mul(2.0)?;
         let rows = count.value().max(2.0);
         let mean = sum.value() / rows;
         let value = (squares.value() / rows + offset - mean * mean) * rows / (rows - 1.0);
-        let value = value.clamp(0.0, most);
+        let value = value.clamp(0.0, limit);
         let all = simultaneous(&[sum, squares, count], alpha)?;
         let [sum, squares, (fewest, largest)] = all[..] else { return Ok((value, None)) };
         if !(2.0 <= largest) {
-            return Ok((value, Some((0.0, most))));
+            return Ok((value, Some((0.0, limit))));
         }
         let fewest = fewest.max(2.0);
         let mean = quotient(sum, (fewest, largest))?;
@@ -169,8 +175,8 @@ impl Moments {
         let high = high.inf_add(offset)?.inf_sub(least)?.max(0.0);
         let low = low.neg_inf_add(offset)?.neg_inf_sub(greatest)?.max(0.0);
         // Let `n` be the number of rows. The factor `n / (n - 1)` decreases with `n`.
-        let high = high.inf_mul(fewest.inf_div(fewest.neg_inf_sub(1.0)?)?)?.min(most);
-        let low = low.neg_inf_mul(largest.neg_inf_div(largest.inf_sub(1.0)?)?)?.min(most);
+        let high = high.inf_mul(fewest.inf_div(fewest.neg_inf_sub(1.0)?)?)?.min(limit);
+        let low = low.neg_inf_mul(largest.neg_inf_div(largest.inf_sub(1.0)?)?)?.min(limit);
         Ok((value, Some((low, high))))
     }
 }
@@ -295,7 +301,7 @@ impl GroupAnswer {
         let column = self
             .columns
             .iter()
-            .find(|column| what.is_about(&column.name, column.moments.of))
+            .find(|column| what.is_about(&column.name, column.moments.column_bounds))
             .ok_or_else(lost)?;
         let (moments, (sum, scale)) = (&column.moments, estimate(&column.sums)?);
         Ok(match what {
@@ -353,9 +359,9 @@ impl What {
     /// `bounds`.
     pub(super) fn is_about(&self, column: &str, bounds: (f64, f64)) -> bool {
         match self {
-            What::Sum(name, of) | What::Mean(name, of) | What::Variance(name, of) => {
-                name == column && *of == bounds
-            }
+            What::Sum(name, clamped)
+            | What::Mean(name, clamped)
+            | What::Variance(name, clamped) => name == column && *clamped == bounds,
             What::Count | What::Quantiles(..) => false,
         }
     }

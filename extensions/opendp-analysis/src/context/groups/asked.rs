@@ -74,18 +74,20 @@ impl Needs {
     pub(super) fn of(asked: &[What]) -> Self {
         let mut needs = Needs::default();
         let mut add =
-            |list: fn(&mut Needs) -> &mut Vec<(String, (f64, f64))>, name: &String, of| {
-                let (list, numbers) = (list(&mut needs), (name.clone(), of));
+            |list: fn(&mut Needs) -> &mut Vec<(String, (f64, f64))>, name: &String, bounds| {
+                let (list, numbers) = (list(&mut needs), (name.clone(), bounds));
                 if !list.contains(&numbers) {
                     list.push(numbers);
                 }
             };
         for what in asked {
             match what {
-                What::Sum(name, of) | What::Mean(name, of) => add(|n| &mut n.sums, name, *of),
-                What::Variance(name, of) => {
-                    add(|n| &mut n.sums, name, *of);
-                    add(|n| &mut n.squares, name, *of);
+                What::Sum(name, bounds) | What::Mean(name, bounds) => {
+                    add(|n| &mut n.sums, name, *bounds);
+                }
+                What::Variance(name, bounds) => {
+                    add(|n| &mut n.sums, name, *bounds);
+                    add(|n| &mut n.squares, name, *bounds);
                 }
                 What::Count | What::Quantiles(..) => {}
             }
@@ -136,8 +138,10 @@ impl AskedGroups {
                 statistics.extend(alphas.iter().map(noised));
                 continue;
             }
-            let about =
-                self.columns.iter().find(|column| what.is_about(&column.name, column.moments.of));
+            let about = self
+                .columns
+                .iter()
+                .find(|column| what.is_about(&column.name, column.moments.column_bounds));
             let mut all = Vec::new();
             if let Some(column) = about {
                 all.push(release_at(column.sums.place())?);
@@ -277,7 +281,7 @@ where
             let keys: Vec<_> = sorted(found)?.into_iter().map(|(key, _)| key).collect();
             Ok(release(&Grouping::new(context.table(), &names, &keys, false)?).draft())
         });
-        self.ask_later(Late { rehearsed, finds: finds.place(), of: of_keys }, goal)
+        self.ask_later(Late { rehearsed, finds: finds.place(), of_keys }, goal)
     }
     /// Add a question for the sums of a column. If `squares` is `true`, also add a question for the
     /// sums of squares. If `centred` is `true`, the numbers are distances from the centre of the
@@ -296,17 +300,17 @@ where
             }
             _ => goal,
         };
-        let mut ask = |what: &str, number, bounds, most| {
+        let mut ask = |what: &str, number, bounds, size| {
             let numbers = groups.numbers(name, number, Some(bounds));
             let what = format!("{what} of {name} by {}", groups.by());
             let query = groups.query.clone();
             let sums = move |grouping: &Grouping| {
                 releases::sums(query.clone(), grouping, numbers.clone(), &what)
             };
-            self.ask_about(about, sums, Moments::goal(goal, most))
+            self.ask_about(about, sums, Moments::goal(goal, size))
         };
         let shifted = Arc::new(move |cell| cell - centre);
-        let sums = ask("sums", shifted, moments.bounds, moments.most)?;
+        let sums = ask("sums", shifted, moments.bounds, moments.reach)?;
         if !squares {
             return Ok(AskedColumn { name: name.clone(), moments, sums, squares: None });
         }

@@ -32,7 +32,7 @@ pub(crate) struct Late<'c, MO: Accounted, TO: Carrier> {
     pub(crate) rehearsed: Draft<'c, MO, TO>,
     /// The place in the plan of the question that finds the keys.
     pub(crate) finds: usize,
-    pub(crate) of: OfKeys<'c, MO, TO>,
+    pub(crate) of_keys: OfKeys<'c, MO, TO>,
 }
 impl<MO: Accounted, TO: Carrier> Drafted<MO> for Late<'_, MO, TO> {
     fn item(&self, goal: Goal, units: &Units) -> Result<Item> {
@@ -76,7 +76,7 @@ impl<MO: Accounted, TO: Carrier> Drafted<MO> for Late<'_, MO, TO> {
             // needs an answer. The rows of the answer about groups do not use it.
             return self.rehearsed.ready(setting, delta, stated)?.run();
         }
-        let draft = (self.of)(&found.value)?;
+        let draft = (self.of_keys)(&found.value)?;
         let ready = draft.ready(setting, delta, stated)?;
         if !ready.cost().is_within(charged) {
             let reason =

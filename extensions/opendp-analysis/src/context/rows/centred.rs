@@ -55,7 +55,7 @@ impl Centre {
     /// `InvalidDistance` when `alpha` is not in `(0, 1]`.
     pub fn mean(&self, sum: &Estimate, count: &Estimate, alpha: f64) -> Result<(f64, (f64, f64))> {
         let (mean, interval) = self.0.mean(sum, count, alpha)?;
-        Ok((mean, interval.unwrap_or(self.0.of)))
+        Ok((mean, interval.unwrap_or(self.0.column_bounds)))
     }
     /// Find a goal for [`sum_around`](Rows::sum_around) in a [`Plan`](crate::context::Plan), after
     /// the count was released. If there is at least one row, then with this goal the

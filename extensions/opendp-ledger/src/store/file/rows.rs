@@ -165,7 +165,7 @@ impl Rows<'_> {
         let View { disk, state, .. } = &mut *self.view;
         let place = state.budgets.get(&account.name).and_then(|budget| budget.places.get(index));
         let place = place.ok_or_else(|| damaged(disk.path(), "an entry is missing"))?;
-        let line = disk.read(place.at, place.at + place.length as u64)?;
+        let line = disk.read(place.start, place.start + place.length as u64)?;
         match read_line(&place.before, &line).filter(|(seal, _)| *seal == place.seal) {
             Some((_, text)) => entry_of(text, account, place),
             None => Err(damaged(disk.path(), "an entry was changed")),

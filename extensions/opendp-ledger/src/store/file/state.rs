@@ -27,7 +27,7 @@ pub(super) struct Budget {
 /// it is read again.
 #[derive(Clone)]
 pub(super) struct Place {
-    pub(super) at: u64,
+    pub(super) start: u64,
     pub(super) length: usize,
     pub(super) before: String,
     pub(super) seal: String,
@@ -58,7 +58,7 @@ impl State {
                 return None;
             }
             budget.places.push(Place {
-                at: self.mark.end,
+                start: self.mark.end,
                 length,
                 before: self.mark.seal.clone(),
                 seal: seal.to_owned(),
@@ -115,7 +115,7 @@ pub(super) fn write_entry(entry: &Entry) -> String {
         "number": entry.number,
         "id": entry.id,
         "by": entry.by,
-        "at": entry.at,
+        "at": entry.at_ms,
         "pipeline": entry.pipeline,
         "d_in": entry.d_in,
         "loss": entry.loss.to_text(),
@@ -134,7 +134,7 @@ fn read_entry(json: &Json, notion: Notion, previous: String) -> Option<Entry> {
         number: json.get("number")?.as_i64()?,
         id: text("id")?,
         by: text("by")?,
-        at: json.get("at")?.as_i64()?,
+        at_ms: json.get("at")?.as_i64()?,
         pipeline: text("pipeline")?,
         d_in: text("d_in")?,
         source: if json.get("source").is_some() { text("source")? } else { String::new() },
@@ -178,7 +178,7 @@ mod tests {
                 number,
                 id: id.into(),
                 by: String::new(),
-                at: 6,
+                at_ms: 6,
                 pipeline: "null".into(),
                 d_in: "null".into(),
                 source: "{}".into(),

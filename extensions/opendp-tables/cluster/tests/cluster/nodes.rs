@@ -82,11 +82,11 @@ pub(crate) struct Nodes {
     pub(crate) executors: Vec<Node>,
     pub(crate) address: Address,
     folders: Vec<tempfile::TempDir>,
-    _one: MutexGuard<'static, ()>,
+    _guard: MutexGuard<'static, ()>,
 }
 impl Nodes {
     pub(crate) fn start() -> Nodes {
-        let one = alone();
+        let guard = alone();
         let scheduler = Node::start(&["scheduler", "--port", "0", "--executors", "2"]);
         let address = scheduler.greeting.trim().rsplit(' ').next().unwrap().to_owned();
         let folders: Vec<_> = (0..2).map(|_| tempfile::tempdir().unwrap()).collect();
@@ -97,7 +97,7 @@ impl Nodes {
         };
         let executors = folders.iter().map(start).collect();
         let address: Address = address.parse().unwrap();
-        Nodes { scheduler, executors, address, folders, _one: one }
+        Nodes { scheduler, executors, address, folders, _guard: guard }
     }
     /// Connect as soon as both executors are ready.
     pub(crate) fn connect(&self, limit: Duration) -> Cluster {

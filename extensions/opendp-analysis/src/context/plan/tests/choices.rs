@@ -7,7 +7,7 @@ use opendp_measurements::accounting::{
 use super::super::super::Entry;
 use super::*;
 
-fn one() -> Context<Tight> {
+fn for_person() -> Context<Tight> {
     let unit = PrivacyUnit::person(1).unwrap();
     let budget = Budget::epsilon_delta(1.0, 1e-6).unwrap();
     Context::new(table(), unit, budget, Split::as_you_go()).unwrap()
@@ -57,7 +57,7 @@ fn composed(context: &Context<Tight>, medians: usize) -> (f64, f64) {
 fn many_choices_in_a_plan_get_gumbel_noise_and_few_get_exponential_noise() {
     let limit = concentrated_rho(1.0, 1e-6).unwrap();
     for (medians, counts, gumbel) in [(2, 0, false), (40, 0, true), (40, 10, true)] {
-        let context = one();
+        let context = for_person();
         let (scales, found) = planned(&context, medians, counts);
         assert_eq!(found, gumbel, "{medians} {counts}: {scales:?}");
         let (delta, rho) = composed(&context, medians);
@@ -75,7 +75,7 @@ fn many_choices_in_a_plan_get_gumbel_noise_and_few_get_exponential_noise() {
     // If choices were charged by their `mu^2`, the room for `rho` would be smaller, and the noise
     // would be more than 14 % larger.
     let by_mu = gaussian_mu(1.0, 1e-6).unwrap().upper.powi(2) / std::f64::consts::PI;
-    let scale = planned(&one(), 40, 0).0[0];
+    let scale = planned(&for_person(), 40, 0).0[0];
     let before = (40.0 / 8.0 / by_mu).sqrt();
     assert!(scale * 1.14 < before, "{scale} {before}");
     // The control: twice as many choices exceed the budget.
@@ -84,12 +84,12 @@ fn many_choices_in_a_plan_get_gumbel_noise_and_few_get_exponential_noise() {
 }
 #[test]
 fn a_plan_that_took_the_whole_budget_is_carried_over_as_a_whole() {
-    let earlier = one();
+    let earlier = for_person();
     planned(&earlier, 12, 3);
     let entries = earlier.report().entries().to_vec();
     assert_eq!(entries[0].shares.as_ref().unwrap().len(), 15);
     assert!(entries[0].reserved.is_none() && entries[1].shares.is_none());
-    let later = one();
+    let later = for_person();
     for entry in &entries {
         later.carry_over(entry.clone()).unwrap();
     }
@@ -103,12 +103,12 @@ fn a_plan_that_took_the_whole_budget_is_carried_over_as_a_whole() {
     assert_eq!(plan.solve().unwrap_err().kind(), "BudgetExceeded");
     // Without the shares, the filters charge each choice by its `rho`, and do not admit all
     // choices.
-    let other = one();
+    let other = for_person();
     let older = entries.iter().map(|entry| Entry { shares: None, ..entry.clone() });
     assert!(older.into_iter().any(|entry| other.carry_over(entry).is_err()));
     // If a part of a budget was spent before, the budget cannot be divided into the shares of a
     // plan.
-    let used = one();
+    let used = for_person();
     let spend = used.query().spending(amount()).count().laplace();
     spend.unwrap().release().unwrap();
     assert_eq!(used.carry_over(entries[0].clone()).unwrap_err().kind(), "BudgetExceeded");

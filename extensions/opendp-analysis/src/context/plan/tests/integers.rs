@@ -7,7 +7,7 @@ use opendp_measurements::accounting::{
 use super::super::super::Entry;
 use super::*;
 
-fn one(split: Split) -> Context<Tight> {
+fn for_person(split: Split) -> Context<Tight> {
     let unit = PrivacyUnit::person(1).unwrap();
     Context::new(table(), unit, Budget::epsilon_delta(1.0, 1e-6).unwrap(), split).unwrap()
 }
@@ -39,7 +39,7 @@ fn counts_of_a_plan_are_not_worse_than_calibrated_noise() {
     // These numbers are the standard deviations of this noise. The first number is the result of 20
     // steps of bisection, as in `examples/compare`. The second number is the result of 30 steps.
     for calibrated in [42.247_14, 42.246_789_09] {
-        let context = one(Split::as_you_go());
+        let context = for_person(Split::as_you_go());
         let scale = planned(&context, 100);
         assert!(deviation(scale) < calibrated, "{scale} {}", deviation(scale));
         // The control: the best continuous noise, rounded to integers, has a larger root mean
@@ -84,7 +84,7 @@ fn answers_with_discrete_noise_have_its_intervals() {
     let (mut missed, mut times) = (0, 0);
     let truth = 1000.0;
     for _ in 0..40 {
-        let context = one(Split::as_you_go());
+        let context = for_person(Split::as_you_go());
         let mut plan = context.plan();
         let asked: Vec<_> =
             (0..10).map(|_| plan.ask(count(&context), Goal::Weight(1.0)).unwrap()).collect();

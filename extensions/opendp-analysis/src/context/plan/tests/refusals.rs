@@ -13,7 +13,11 @@ fn cities(context: &Context<Tight>) -> Groups<'_, Tight> {
 /// question fails when these keys are known.
 fn failing(context: &Context<Tight>, finds: usize) -> Late<'_, Tight, i64> {
     let too_many = || Error::FailedFunction("these are too many keys".into());
-    Late { rehearsed: count(context).into_draft(), finds, of: Box::new(move |_| Err(too_many())) }
+    Late {
+        rehearsed: count(context).into_draft(),
+        finds,
+        of_keys: Box::new(move |_| Err(too_many())),
+    }
 }
 
 #[test]
