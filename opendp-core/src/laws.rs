@@ -61,8 +61,9 @@ pub fn vectors<T: Clone>(alphabet: &[T], longest: usize) -> Vec<Vec<T>> {
     all
 }
 
-/// List all frames of at most `longest` rows, where each row is a one-row frame in `alphabet`. All
-/// frames, including the frame without rows, have the columns of the first frame of the alphabet.
+/// List all frames of at most `longest` rows, where each row is a one-row frame in `alphabet`. A
+/// frame with rows has the columns of its first row. The frame without rows has the columns of the
+/// first frame of the alphabet.
 pub fn frames<K: HashableAtom>(alphabet: &[DataFrame<K>], longest: usize) -> Vec<DataFrame<K>> {
     let mut empty = alphabet.first().cloned().unwrap_or_else(DataFrame::buffer);
     empty.reset();

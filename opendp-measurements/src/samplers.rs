@@ -13,11 +13,11 @@
 //! [`IntegerTable`]. The table allows scales up to about 146 for Laplace noise and up to about 386
 //! for Gaussian noise. The time does not depend on the noise: every draw takes one word, one load
 //! and the same instructions. There are two exceptions. First, a sum in a narrow integer type can
-//! saturate, and the compiler can use a branch for this saturation. But the release itself also
-//! shows that the sum saturated. Second, a few draws from a table take microseconds. On average, at
-//! most one in 500 000 draws takes microseconds. For scales up to 73, on average at most one in
-//! `2^38` draws takes microseconds. Large noise is much more likely in these slow draws than in
-//! other draws.
+//! saturate, and the compiler can use a branch for this saturation. The release is then an end of
+//! the type. So the time can reveal at most whether the exact sum was equal to this end or beyond
+//! it. Second, a few draws from a table take microseconds. On average, at most one in 500 000 draws
+//! takes microseconds. For scales up to 73, on average at most one in `2^38` draws takes
+//! microseconds. Large noise is much more likely in these slow draws than in other draws.
 //!
 //! **Other samplers leak a little through time**, except [`CensoredLaplace`] and the functions
 //! whose names end with `constant_time`. No loop runs once for each unit of the noise. But a draw

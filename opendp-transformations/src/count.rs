@@ -31,7 +31,8 @@ pub use tally::Tally;
 /// There are no arguments except the type `TO` of the count.
 ///
 /// # Precondition
-/// The input is a space of data sets in which records are added and removed.
+/// The metric counts added and removed records (`SymmetricDistance`), or inserted and deleted
+/// records (`InsertDeleteDistance`).
 ///
 /// # Postcondition
 /// Let `m` be the largest number such that `TO` represents every integer from 0 to `m`. The output

@@ -69,7 +69,8 @@
 //! | `counts_by` | `column` | a count for each key that enough people have; needs a delta. [`Cell::interval`] states for which keys its interval holds |
 //! | `top_k` | `column`, `k`, `categories` | the categories with the most rows |
 //!
-//! `bounds` default to the bounds of the column. Other statistics and conditions use no bounds.
+//! If a question does not state the `bounds` of a sum, a mean or a variance, the bounds of the
+//! column are used. All other statistics, and all conditions, ignore the bounds of the column.
 //! `candidates` is a list, or `{"from", "to", "step"}`. `rows` of a mean or a variance defaults to
 //! the public number of rows of the table, if the question has no condition and its column drops no
 //! rows. A `rows` above this public number is an error. Otherwise, `rows` is not compared with it.

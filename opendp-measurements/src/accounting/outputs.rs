@@ -12,7 +12,7 @@ use super::elementary::{U, exp_m1};
 /// its loss. All terms are positive. So if each probability has a relative error of at most `c`,
 /// the sum has a relative error of at most `c`. The terms increase with the losses. So for an upper
 /// bound on delta, the bound on the error of a loss is added to each loss. For a lower bound on
-/// delta, this bound is subtracted.
+/// delta, the bound on the error is subtracted from each loss.
 ///
 /// A pair with many outputs does not list them. See [`Outputs::of`].
 #[derive(Clone, Debug)]

@@ -17,7 +17,8 @@ use crate::{Key, Tally};
 /// There are no arguments except the type `TV` of the counts.
 ///
 /// # Precondition
-/// The input is a space of data sets in which records are added and removed.
+/// The metric counts added and removed records (`SymmetricDistance`), or inserted and deleted
+/// records (`InsertDeleteDistance`).
 ///
 /// # Postcondition
 /// The keys of the output are the values that occur among the records. The set of keys is private.

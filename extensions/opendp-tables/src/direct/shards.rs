@@ -186,8 +186,9 @@ mod tests {
         found.sort();
         found
     }
-    /// `individual` is called once for each individual, with all its rows. The number of rows
-    /// varies from 0 to 40,000. In some cases, many individuals share one bucket.
+    /// `individual` is called once for each individual, with all its rows. The total number of rows
+    /// of all individuals varies from 0 to 40,000. In some cases, many individuals share one
+    /// bucket.
     #[test]
     fn individuals_come_whole() {
         // If the hashes of ids are close to each other, the ids are in one bucket. The inverse of

@@ -145,8 +145,9 @@ fn the_charge_is_what_the_maps_of_the_constructors_say() {
     let loss = context.report().entries()[0].loss[0].to_f64_up();
     let rho = (270.0 / scale).powi(2) / 2.0;
     assert!((loss / rho - 1.0).abs() < 1e-9 && loss <= 0.5, "{loss} {rho}");
-    // Under an epsilon and a delta, the loss of Gaussian noise is a `mu`. If there is a release of
-    // counts, sums are of distances from the centre 45, so their sensitivity is 135.
+    // Under an epsilon and a delta, the loss of Gaussian noise is a `mu`. If counts are also
+    // released, each sum adds up the differences between the numbers and the centre 45. So the
+    // sensitivity of a sum is 3 * 45 = 135.
     let context = open(Budget::epsilon_delta(1.0, 1e-6), 3);
     let solved = both(&context).count().sum("years", (0.0, 90.0)).solve().unwrap();
     let noises = solved.noises(0.05).unwrap();
