@@ -128,12 +128,9 @@ fn rehearsed(arguments: &Arguments, study: &Study) -> Result<Outcome> {
 fn warn(arguments: &Arguments, study: &Study, as_json: bool) -> Result<()> {
     let measurement = study.measurement(arguments.alpha)?;
     let loss = measurement.map(&unit(study, &measurement)?)?.to_json();
-    let in_budget = |place: &budget::Place| {
-        Ledger::open_to_read(&place.file).ok()?.account(&place.name).ok()?.terms.size()
-    };
     let people = match study.rows() {
         Some(rows) => u64::try_from(rows).ok(),
-        None => arguments.budget.as_ref().and_then(in_budget),
+        None => arguments.budget.as_ref().and_then(budget::people),
     };
     Caution::new(&loss, people).warn(words::parts(measurement.measure()), as_json);
     warn_of_bools(study, as_json);

@@ -9,6 +9,7 @@ use opendp_registry::{Document, Registry};
 use serde_json::{Value as Json, json};
 
 use crate::caution::{self, Caution};
+use crate::words;
 
 /// The warning about a budget without a unit.
 const NO_UNIT: &str = "the budget states no unit, so nothing checks that all its releases protect \
@@ -294,6 +295,22 @@ fn date(milliseconds: i64) -> String {
     )
 }
 
+/// Return the number of people that a budget states. Return `None` if the budget does not exist.
+pub(crate) fn people(place: &Place) -> Option<u64> {
+    Ledger::open_to_read(&place.file).ok()?.account(&place.name).ok()?.terms.size()
+}
+
+/// Write a charge to a budget for readers. The charge is the JSON of [`charge_json`].
+pub(crate) fn charge_text(charge: &Json) -> String {
+    let text = |name: &str| charge[name].as_str().unwrap_or_default();
+    format!(
+        "{} as `{}`: {} charged, {} left",
+        text("budget"),
+        text("id"),
+        words::amounts(&charge["charged"], true),
+        words::amounts(&charge["remaining"], false)
+    )
+}
 /// Describe the charge to a budget in the report of a run.
 pub(crate) fn charge_json(release: &opendp_ledger::Release, remaining: &Loss) -> Json {
     let entry = release.entry();

@@ -186,7 +186,8 @@ pub(crate) fn text(report: &Json) -> String {
         if let Some(cells) = column.get("unreadable_as_bool") {
             lines.push(format!(
                 "  cells unreadable as bool: {cells}; a `bool` column counts each as missing, or as \
-                 false if `missing` is not stated: write truth values as true, True, TRUE, 1, false, False, FALSE or 0"
+                 false if `missing` is not stated: write truth values as true, True, TRUE, 1, \
+                 false, False, FALSE or 0"
             ));
         }
     }

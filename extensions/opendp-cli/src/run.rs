@@ -221,16 +221,9 @@ impl Run<'_> {
         let input = measurement.input();
         // The length of a vector under a distance of vectors is not a number of people.
         let of_rows = input.metric().to_json().as_str().is_some_and(|name| ROWS.contains(&name));
-        let domain = input.domain().to_json();
-        let in_domain = || {
-            let mut parts = domain.as_object().filter(|_| of_rows)?.values();
-            parts.find_map(|domain| domain.get("size")?.as_u64())
-        };
-        let in_budget = || {
-            let place = self.charge.as_ref()?.place;
-            Ledger::open_to_read(&place.file).ok()?.account(&place.name).ok()?.terms.size()
-        };
-        in_domain().or_else(in_budget)
+        let in_domain = input.domain().records().filter(|_| of_rows);
+        let in_budget = || budget::people(self.charge.as_ref()?.place);
+        in_domain.and_then(|records| records.try_into().ok()).or_else(in_budget)
     }
 
     /// Make a release that is charged to a budget. If a failure may depend on the records, the
@@ -359,22 +352,14 @@ impl Report {
             None => "loss      not known: state the distance of neighbours with --d-in".into(),
         });
         if let Some(charge) = report.get("budget") {
-            let text = |name: &str| charge[name].as_str().unwrap_or_default();
             if charge["repeated"] == true {
                 lines.push(format!(
                     "repeated  this is the release of an earlier run as `{}`: no new noise is \
                      drawn, and nothing is charged again",
-                    text("id")
+                    charge["id"].as_str().unwrap_or_default()
                 ));
             }
-            let (charged, left) = (&charge["charged"], &charge["remaining"]);
-            lines.push(format!(
-                "budget    {} as `{}`: {} charged, {} left",
-                text("budget"),
-                text("id"),
-                words::amounts(charged, true),
-                words::amounts(left, false)
-            ));
+            lines.push(format!("budget    {}", budget::charge_text(charge)));
         }
         lines.push(match &report["accuracy"]["value"] {
             Json::Null => "accuracy  not known for this mechanism".into(),

@@ -3,29 +3,22 @@
 use opendp_study::Study;
 use serde_json::Value as Json;
 
+use crate::budget;
 use crate::caution;
-use crate::words;
 
 /// Return the lines that report a charge to a budget. If the answers come from an earlier run, the
 /// first line says this.
 pub(super) fn charge_lines(charge: Option<&Json>) -> Vec<String> {
     let Some(charge) = charge else { return Vec::new() };
-    let text = |name: &str| charge[name].as_str().unwrap_or_default();
     let mut lines = Vec::new();
     if charge["repeated"] == true {
         lines.push(format!(
             "repeated: these are the answers of an earlier run as `{}`: no new noise is drawn, and \
              nothing is charged again",
-            text("id")
+            charge["id"].as_str().unwrap_or_default()
         ));
     }
-    lines.push(format!(
-        "budget {} as `{}`: {} charged, {} left",
-        text("budget"),
-        text("id"),
-        words::amounts(&charge["charged"], true),
-        words::amounts(&charge["remaining"], false)
-    ));
+    lines.push(format!("budget {}", budget::charge_text(charge)));
     lines
 }
 /// Warn of each column of `bool` that does not state `missing`. The warning does not depend on the

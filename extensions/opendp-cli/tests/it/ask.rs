@@ -42,11 +42,6 @@ fn desk_of(questions: Json) -> Desk {
     desk
 }
 
-/// Create a budget that protects one added or removed row.
-fn budget(desk: &Desk, place: &str, amount: &[&str]) {
-    let create = ["budget", "create", place, "--unit", "1", "--metric", "symmetric_distance"];
-    desk.says(&[&create[..], amount].concat());
-}
 #[test]
 fn a_study_is_answered_as_text_csv_and_json() {
     // Under this large budget, the noise rounds to 0.
@@ -97,7 +92,7 @@ fn a_wrong_study_is_not_charged() {
     let desk = desk(json!({"epsilon": 1.0}));
     let text = std::fs::read_to_string(desk.0.path().join("study.json")).unwrap();
     desk.file("wrong.json", text.replace("\"income\"}", "\"imcome\"}"));
-    budget(&desk, "b.ledger:survey", &["--epsilon", "1"]);
+    desk.budget("b.ledger:survey", &["--epsilon", "1"]);
     let to = ["--budget", "b.ledger:survey", "--id", "one"];
     let error = desk.fails(&[&["ask", "wrong.json"], &to[..]].concat(), 1);
     assert!(error.contains("imcome"), "{error}");
@@ -150,8 +145,7 @@ fn the_readme_study_is_answered() {
 #[test]
 fn a_study_is_charged_to_a_ledger_once_and_its_answers_stay() {
     let desk = desk(json!({"epsilon": 1.0}));
-    let create = ["budget", "create", "b.ledger:survey", "--epsilon", "2.5", "--unit", "1"];
-    desk.says(&[&create[..], &["--metric", "symmetric_distance"]].concat());
+    desk.budget("b.ledger:survey", &["--epsilon", "2.5"]);
     let ask = |id: &'static str| {
         desk.says(&["ask", "study.json", "--json", "--budget", "b.ledger:survey", "--id", id])
     };
@@ -207,8 +201,7 @@ fn a_study_in_a_batch_is_answered_from_columns_or_records_and_rehearsed_without(
 #[test]
 fn a_failure_on_data_is_charged_and_kept() {
     let desk = desk(json!({"epsilon": 1.0}));
-    let create = ["budget", "create", "b.ledger:survey", "--epsilon", "3.5", "--unit", "1"];
-    desk.says(&[&create[..], &["--metric", "symmetric_distance"]].concat());
+    desk.budget("b.ledger:survey", &["--epsilon", "3.5"]);
     desk.file("people.json", "[{\"age\": 3}]");
     let ask_as = |id: &str, data: &str| {
         let ask = ["ask", "study.json", "--budget", "b.ledger:survey", "--id", id];
@@ -238,7 +231,7 @@ fn a_budget_that_protects_little_is_warned_of_before_it_is_spent() {
     let warns = |of_study: Json, more: &[&str]| {
         let desk = desk(of_study);
         let amount = ["--epsilon", "100", "--delta", "0.5", "--size", "300"];
-        budget(&desk, "b.ledger:x", &amount);
+        desk.budget("b.ledger:x", &amount);
         let output = desk.run(&[&["ask", "study.json"], more].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stderr).unwrap()
@@ -323,7 +316,7 @@ fn a_tight_budget_charges_each_release_of_a_study() {
     let desk = desk_of((1..=30).map(rows).collect());
     let create = |name: &str, epsilon: &str, more: &[&str]| {
         let amount = ["--epsilon", epsilon, "--delta", "1.5e-6"];
-        budget(&desk, name, &[&amount[..], more].concat())
+        desk.budget(name, &[&amount[..], more].concat())
     };
     create("b.ledger:tight", "1.6", &["--tight"]);
     create("b.ledger:sum", "1.6", &[]);
@@ -356,7 +349,7 @@ fn found_keys_of_a_study_are_charged_to_a_tight_budget_with_their_delta() {
         {"counts_by": {"column": "city"}},
     ]));
     let amount = ["--epsilon", "2", "--delta", "4e-6", "--tight"];
-    budget(&desk, "b.ledger:x", &amount);
+    desk.budget("b.ledger:x", &amount);
     let ask = ["ask", "study.json", "--json", "--budget", "b.ledger:x", "--id", "a"];
     let answers: Json = serde_json::from_str(&desk.says(&ask)).unwrap();
     let members = answers["charge"]["charged"]["members"].as_array().unwrap();
@@ -375,7 +368,7 @@ fn a_study_of_one_plan_reserves_an_unspent_tight_budget_of_its_size() {
         let question = json!({"group_by": ["city"], "keys": keys, "statistics": sums.clone()});
         let desk = desk_of(json!([question]));
         for name in ["b.ledger:x", "b.ledger:late"] {
-            budget(&desk, name, &["--epsilon", "1", "--delta", "1e-6", "--tight"]);
+            desk.budget(name, &["--epsilon", "1", "--delta", "1e-6", "--tight"]);
         }
         let ask = |budget: &'static str, id: &'static str| {
             ["ask", "study.json", "--json", "--budget", budget, "--id", id]

@@ -70,6 +70,12 @@ impl Desk {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
     }
+    /// Create a budget that protects one added or removed row.
+    #[track_caller]
+    fn budget(&self, place: &str, amount: &[&str]) {
+        let create = ["budget", "create", place, "--unit", "1", "--metric", "symmetric_distance"];
+        self.says(&[&create[..], amount].concat());
+    }
     #[track_caller]
     fn fails(&self, arguments: &[&str], code: i32) -> String {
         let output = self.run(arguments);

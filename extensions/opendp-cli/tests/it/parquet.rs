@@ -102,8 +102,7 @@ fn a_text_in_a_parquet_file_that_is_not_utf_8_is_charged_like_a_release() {
         "questions": [{"histogram": {"column": "region", "categories": ["north", "east"]}}],
     });
     desk.file("study.json", study.to_string());
-    let create = ["budget", "create", "l.db:study", "--epsilon", "2", "--unit", "1"];
-    desk.says(&[&create[..], &["--metric", "symmetric_distance"]].concat());
+    desk.budget("l.db:study", &["--epsilon", "2"]);
     let ask = ["ask", "study.json", "--data", "damaged.parquet", "--budget", "l.db:study"];
     let error = desk.fails(&[&ask[..], &["--id", "1"]].concat(), 1);
     assert!(error.contains("no release is possible"), "{error}");

@@ -126,17 +126,7 @@ fn a_text_with_spaces_around_it_is_refused_because_no_cell_of_a_table_has_them()
         json!({"group_by": ["age", "city"], "keys": [[1, "Lyon "]], "statistics": [{"count": {}}]}),
     ] {
         let desk = desk(exact(), json!([{"count": {}}, question]));
-        desk.says(&[
-            "budget",
-            "create",
-            "b.ledger:x",
-            "--epsilon",
-            "1e7",
-            "--unit",
-            "1",
-            "--metric",
-            "symmetric_distance",
-        ]);
+        desk.budget("b.ledger:x", &["--epsilon", "1e7"]);
         for more in [&[][..], &["--dry-run"], &["--budget", "b.ledger:x", "--id", "a"]] {
             let error = desk.fails(&[&["ask", "study.json"], more].concat(), 1);
             for part in ["question 2", "city", "begins or ends with a space", "remove the spaces"] {
@@ -187,17 +177,7 @@ fn a_number_of_rows_that_is_believed_is_named_in_the_report() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("note: `old` uses the stated number of rows, 900"), "{said}");
     // The answers that a ledger keeps have the note too.
-    desk.says(&[
-        "budget",
-        "create",
-        "b.ledger:x",
-        "--epsilon",
-        "1e7",
-        "--unit",
-        "1",
-        "--metric",
-        "symmetric_distance",
-    ]);
+    desk.budget("b.ledger:x", &["--epsilon", "1e7"]);
     let charged = ["ask", "study.json", "--budget", "b.ledger:x", "--id", "a"];
     desk.says(&charged);
     assert!(desk.says(&charged).contains("uses the stated number of rows, 900"));

@@ -72,20 +72,15 @@ fn a_metric_in_document_form_is_the_metric_of_this_name() {
 fn a_release_without_a_bound_on_its_loss_is_refused_without_a_distance() {
     let desk = desk();
     desk.says(&RUN);
-    for (name, noise) in [
-        ("exact.json", json!({"laplace": {"scale": 0.0}})),
-        ("gaussian.json", json!({"gaussian": {"scale": 0.0}})),
-        // Under the symmetric distance, tables of a stated size are never at distance 1.
-        ("sized.json", json!({"laplace": {"scale": 0.0}})),
+    // Under the symmetric distance, tables of a stated size are never at distance 1.
+    for (name, size, noise, distance) in [
+        ("exact.json", None, "laplace", "1"),
+        ("gaussian.json", None, "gaussian", "1"),
+        ("sized.json", Some(2), "laplace", "2"),
     ] {
         let mut exact = sum(20.0);
-        exact["chain"][2] = noise;
-        let distance = if name == "sized.json" {
-            exact["space"]["domain"]["vector_domain"]["size"] = json!(2);
-            "2"
-        } else {
-            "1"
-        };
+        exact["space"]["domain"]["vector_domain"]["size"] = json!(size);
+        exact["chain"][2] = json!({noise: {"scale": 0.0}});
         desk.file(name, exact.to_string());
         let run = ["run", "-p", name, "--data", "people.csv", "--column", "age"];
         let error = desk.fails(&run, 1);
