@@ -12,7 +12,7 @@ const MOST_FAILURE: f64 = 1e-12;
 const MOST_TERMS: f64 = 2e6;
 /// The sum ends where the weights are below `e^-45` times the largest listed weight. The weights
 /// are the `e^(-u^2 / (2 m s^2))` of the theorem at [`delta_of_sum`]. This constant is twice 45,
-/// because their exponent contains the factor 1/2.
+/// because the exponent of a weight contains the factor 1/2.
 const FAR: f64 = 90.0;
 
 /// Return an upper bound on the delta of `count` releases of one integer. Neighbours differ by at

@@ -345,8 +345,8 @@ impl Inversion {
     }
     /// Bound the sum of the repetitions for all `m > 0`, or for all `m < 0`. The proof at
     /// [`Inversion`] defines the repetitions and `m`. `tilt` is the `t'` of this proof, and `log`
-    /// is an upper bound on `ln M` at this tilt. With a sketch, this `M` is that of the sketch, so
-    /// the result is only an estimate.
+    /// is an upper bound on `ln M` at this tilt. If a sketch is used, `M` is computed from the
+    /// sketch. Then the result is only an estimate.
     fn repeated(&self, (tilt, log): (f64, f64), epsilon: f64) -> f64 {
         let exponent = log - tilt * epsilon;
         let error = 8.0 * U * (log.abs() + (tilt * epsilon).abs());

@@ -131,8 +131,8 @@ pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<Priv
 /// the sensitivity is rounded down. If the sensitivity is the float nearest to the square root of
 /// an integer, this integer is used as the square. For scales of at least 100, profiles of
 /// continuous noise enclose this profile ([`EnclosedPair`](super::EnclosedPair)). For smaller
-/// scales, a bound for the worst of all shifts is used if the sensitivity is below about `sqrt(2)`
-/// times the scale, and the scale is not too small
+/// scales, a bound for the worst of all shifts (differences between neighbours) is used if the
+/// sensitivity is below about `sqrt(2)` times the scale, and the scale is not too small
 /// ([`IntegerVectorPair`](super::IntegerVectorPair)). Otherwise, the enclosure by continuous noise
 /// is used for scales of at least 20. For scales below 20, `rho` (the zero-concentrated loss) is
 /// used. In each case, an account of several releases has two more bounds. For the first bound, all

@@ -364,7 +364,7 @@ fn many_choices_share_rho_and_get_less_noise_than_by_mu() {
         assert!(epsilon <= exact(1.000_001) && delta <= exact(DELTA), "{epsilon} {delta}");
         // The control: twice as many choices exceed the budget. This is not checked for a single
         // choice of range `r`. The function `composed` uses the losses `r / 2` and `-r / 2`. With
-        // these losses, the delta of two choices can be at most `DELTA`.
+        // these losses, the composition of two choices can stay within `DELTA`.
         losses.extend(losses.clone());
         assert!(releases == 1 || DELTA < composed(&losses), "{releases}");
     }
