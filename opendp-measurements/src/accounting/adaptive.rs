@@ -74,8 +74,8 @@ impl Default for Room {
 /// The account has several filters. Each filter `j` except the Renyi filter has room for pure
 /// losses with a sum of at most `S_j`, and for Gaussian noise whose `mu^2` have a sum of at most
 /// `B_j^2`. Each release is charged to all filters. A release is admitted only if at least one
-/// filter has room for it and for all earlier releases, and the deltas fit (see *Deltas*). The
-/// filters and their charges are:
+/// filter has room for this release and for all earlier releases, and the deltas fit (see
+/// *Deltas*). The filters and their charges are:
 ///
 /// | filter | pure loss epsilon | Gaussian noise of `mu` |
 /// |---|---|---|
@@ -146,7 +146,7 @@ impl Default for Room {
 /// interaction is the whole interaction. Let `H_j` be the delta of filter `j`: the largest delta,
 /// at the budget's epsilon, of an interaction that this filter admits. Without releases that reveal
 /// all data, `P(E_j) - e^epsilon Q(E_j)` is at most `H_j`. Each transcript in `E` is in exactly one
-/// `E_j`, because some filter has admitted all its releases. So
+/// `E_j`, because some filter has admitted all releases of the transcript. So
 /// `P(E) - e^epsilon Q(E) <= D + sum_j H_j`, which is at most the budget's delta.
 ///
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
@@ -195,14 +195,14 @@ impl Default for Room {
 pub struct AdaptiveAccount {
     epsilon: Exact,
     delta: Exact,
-    /// Three ways to divide delta among the filters. The first release selects one of them. A pure
-    /// loss would use up a fraction of the Gaussian filter, of the Renyi filter and of the budget's
-    /// epsilon. If this release has a pure loss and is not the only release, these fractions are
-    /// compared. The first way is for Gaussian noise, and for a pure loss whose fraction of the
-    /// Gaussian filter is the smallest of the three. The second way is for a choice, and for a pure
-    /// loss whose fraction of the Renyi filter is the smallest. The third way is for all other
-    /// first releases. Accounts of older versions do not have the second way. After the first
-    /// release is charged, the account keeps only the way for this release.
+    /// Three ways to divide delta among the filters. The first release selects one of these ways. A
+    /// pure loss would use up a fraction of the Gaussian filter, of the Renyi filter and of the
+    /// budget's epsilon. If this release has a pure loss and is not the only release, these
+    /// fractions are compared. The first way is for Gaussian noise, and for a pure loss whose
+    /// fraction of the Gaussian filter is the smallest of the three. The second way is for a
+    /// choice, and for a pure loss whose fraction of the Renyi filter is the smallest. The third
+    /// way is for all other first releases. Accounts of older versions do not have the second way.
+    /// After the first release is charged, the account keeps only the way for this release.
     ways: Vec<Way>,
     began: bool,
     /// Whether the account is for a single release.

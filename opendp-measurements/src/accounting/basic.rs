@@ -107,12 +107,12 @@ impl Basic {
         let members = self.members.iter().enumerate();
         members.map(|(i, member)| delta_at(member, epsilon(i))).collect()
     }
-    /// Choose one point of the curve of each member, and return the sums over these points and the
-    /// points. The points follow from a price. The price is a weight of delta, and all members have
-    /// the same price. For each member, choose the point at which epsilon plus the price times
-    /// delta is least. Search for the logarithm of the price by bisection. Consider only prices at
-    /// which the sums of the epsilons and of the deltas of these points satisfy `fits`. Use the
-    /// highest of these prices if `highest` is true, and otherwise the lowest.
+    /// Choose one point of the curve of each member. Return the sums of the epsilons and of the
+    /// deltas of these points, and also the points. The points follow from a price. The price is a
+    /// weight of delta, and all members have the same price. For each member, choose the point at
+    /// which epsilon plus the price times delta is least. Search for the logarithm of the price by
+    /// bisection. Consider only prices at which the two sums satisfy `fits`. Use the highest of
+    /// these prices if `highest` is true, and otherwise the lowest.
     fn at_best_price(
         &self,
         points_of: impl Fn(&CurvePoints) -> &Vec<EpsilonDelta>,

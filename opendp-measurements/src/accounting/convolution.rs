@@ -34,7 +34,7 @@ pub(crate) struct Convolution {
     scale_error: f64,
     /// A bound on the mass with an infinite loss.
     infinite: f64,
-    /// A shift of all losses. A bound from above adds it, and a bound from below subtracts it.
+    /// A shift of all losses, added for a bound from above and subtracted for a bound from below.
     shift: f64,
     /// Let `x_j` be the loss at index `j`, and `t` the tilt. For each `j`, two sums of the tilted
     /// masses at the losses `x >= x_j`. In the first sum, each mass is multiplied by

@@ -279,9 +279,9 @@ mod tests {
             assert_eq!((delta.lower, delta.upper), (1.0, 1.0), "{epsilon}");
             assert_eq!(concentrated_delta(f64::INFINITY, epsilon).unwrap(), 1.0, "{epsilon}");
         }
-        // The exact delta is about 5.4e-225, and the upper bound must not be below it. The distance
-        // of the means is very large, so the rounding error of the argument of the tail exceeds the
-        // argument.
+        // The exact delta is about 5.4e-225, and the upper bound must not be below the exact delta.
+        // The distance of the means is very large, so the rounding error of the argument of the
+        // tail exceeds the argument.
         let delta = gaussian_delta(1.1091873288530578e18, 6.151482652440907e35).unwrap();
         assert!(5.5e-225 <= delta.upper);
         // The control: with noise, delta is 0 at an infinite epsilon.

@@ -80,8 +80,8 @@ impl IntegerGame {
         if MOST_EXCESS < times * excess {
             return None;
         }
-        // The standard deviation of the `u` of one release, and then that of the sum of the `u` of
-        // all releases. The theorem defines `u`.
+        // `deviation` is the standard deviation of the `u` of one release. `all` is the standard
+        // deviation of the sum of the `u` of all releases. The theorem defines `u`.
         let deviation = scale * distance.sqrt();
         let all = deviation * times.sqrt();
         let far = deviations(least);

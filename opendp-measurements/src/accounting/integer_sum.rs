@@ -41,8 +41,8 @@ const FAR: f64 = 90.0;
 /// weight. So the weights beyond `u` add up to at most `m s^2 / u` times the weight at `u`. Each
 /// term is at most its weight. Let `U` be the unit roundoff. Each loss is increased by `16 U` times
 /// a sum: epsilon plus the magnitudes of the two terms of the loss. Each exponent is below 700 in
-/// magnitude, or its weight is negligible. The relative error of a sum is at most `U` for each of
-/// its terms.
+/// magnitude, or the weight with this exponent is negligible. The relative error of a sum is at
+/// most `U` for each of its terms.
 ///
 /// [`DiscreteGaussianPair`]: super::DiscreteGaussianPair
 /// [`IntegerVectorPair::enclosed`]: super::IntegerVectorPair::enclosed

@@ -72,11 +72,11 @@ impl DominatingPair for LaplacePair {
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
         Some(Arc::new(SampledLaplacePair { epsilon: self.epsilon, rate, removed }))
     }
-    /// Let `p` and `q` be the centres of `P` and `Q`. The outputs at `p` and on its side away from
-    /// `q` have the loss `epsilon`. Together, these outputs have the probability `1/2` under `P`.
-    /// The outputs at `q` and on its side away from `p` have the loss `-epsilon`. Together, these
-    /// outputs have the probability `e^-epsilon / 2` under `P`. Between the centres, the loss `x`
-    /// has the density `e^((x - epsilon) / 2) / 4` under `P`.
+    /// Let `p` and `q` be the centres of `P` and `Q`. The outputs at `p`, and on the side of `p`
+    /// away from `q`, have the loss `epsilon`. Together, these outputs have the probability `1/2`
+    /// under `P`. The outputs at `q`, and on the side of `q` away from `p`, have the loss
+    /// `-epsilon`. Together, these outputs have the probability `e^-epsilon / 2` under `P`. Between
+    /// the centres, the loss `x` has the density `e^((x - epsilon) / 2) / 4` under `P`.
     fn buckets(&self, grid: &Grid) -> Buckets {
         let end = self.epsilon;
         let mut buckets = Buckets::empty(grid, ERROR + 4.0 * U * end, 4.0 * U * end);

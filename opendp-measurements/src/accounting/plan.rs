@@ -79,8 +79,8 @@ struct Found {
     /// The growth of `ln delta` for an added loss, divided by the variance of this loss: see
     /// [`shape`].
     sharpness: f64,
-    /// An estimate of the error that is due to the plan. It is the smaller of two errors: the error
-    /// of delta relative to delta, and the error of epsilon relative to epsilon.
+    /// An estimate of the error that is due to the plan. The estimate is the smaller of two errors:
+    /// the error of delta relative to delta, and the error of epsilon relative to epsilon.
     error: f64,
 }
 

@@ -134,7 +134,7 @@ impl Product {
             known.rposition(|factor| self.negligible <= factor.bound).map_or(0, |last| last + 1);
     }
     /// Return the product at each frequency. A negligible product is replaced by 0. The bound on
-    /// its modulus is then a bound on the error of the replacement.
+    /// the modulus of this product is then a bound on the error of the replacement.
     pub(super) fn factors(&self) -> impl Iterator<Item = Factor> {
         let zero = |bound| Factor { value: Complex::new(0.0, 0.0), bound, errors: 1.0 };
         let kept = move |factor: &Factor| match self.negligible <= factor.bound {

@@ -86,8 +86,8 @@ impl ComposableLoss for Account {
         if members.is_empty() {
             return Ok(profile);
         }
-        // If `exact` contains a single profile, use its own curve for basic composition. This curve
-        // can be faster to evaluate than the account.
+        // If `exact` contains a single profile, use the curve of this profile for basic
+        // composition. This curve can be faster to evaluate than the account.
         match exact[..] {
             [] => {}
             [single] => members.push(single.clone()),

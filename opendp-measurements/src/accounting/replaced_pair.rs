@@ -75,7 +75,7 @@ impl ReplacedPair {
 
     /// Make the pair of noise on a Poisson sample. The distances `added` and `replaced` have the
     /// unit of the distance in [`shift`](DominatingPair::shift): for noise on real numbers
-    /// (`Gaussian` and `Laplace`), they are divided by the scale.
+    /// (`Gaussian` and `Laplace`), the distances are divided by the scale.
     ///
     /// # Errors
     /// `InvalidDistance` when an argument is out of range. A distance, divided by the scale, must
