@@ -10,10 +10,10 @@ use super::transform::Tilted;
 /// The product of powers of waves (values of the Fourier transforms of losses), at each frequency.
 ///
 /// For each wave, let `m` be a bound on the modulus, `e` a bound on the error, and `k` the power.
-/// The error of the product of the powers is at most the product of all `m^k` times the sum of all
-/// `k e / m` (mean value theorem). If the bound on the modulus of the product is negligible at a
-/// frequency, no further waves are multiplied at this frequency. The bound stays valid, because the
-/// modulus of each wave is at most 1.
+/// The error of the product of the powers is at most the product of all `m^k`, multiplied by the
+/// sum of all `k e / m` (mean value theorem). If the bound on the modulus of the product is
+/// negligible at a frequency, no further waves are multiplied at this frequency. The bound stays
+/// valid, because the modulus of each wave is at most 1.
 pub(super) struct Product {
     spacing: f64,
     /// A product is negligible if the bound on its modulus is below this value.
