@@ -1,16 +1,16 @@
 //! Tight accounting of privacy loss.
 //!
 //! A mechanism states a [`DominatingPair`]. A dominating pair consists of two distributions. The
-//! loss of an output is the logarithm of the quotient of its two probabilities. The delta of this
-//! pair at each epsilon is at least the delta of the mechanism's releases on any two neighbouring
-//! data sets. An [`Account`] composes any number of pairs. The account computes certified lower and
-//! upper bounds on delta at an epsilon, or on epsilon at a delta.
+//! loss of an output is the logarithm of the quotient of its two probabilities. At each epsilon,
+//! the delta of this pair is at least the delta of the mechanism on any two neighbouring data sets.
+//! An [`Account`] composes any number of pairs. The account computes certified lower and upper
+//! bounds on delta at an epsilon, or on epsilon at a delta.
 //!
 //! # How an account computes, and why the bounds hold
 //!
 //! 1. Each pair puts its outputs into buckets. Each bucket is for an interval of losses. A bucket
-//!    has two masses: its probabilities under the two distributions, computed with rounding errors.
-//!    The pair states a bound on the relative error of its masses, and a bound on the error of its
+//!    has two masses: the computed probabilities of the bucket under the two distributions. The
+//!    pair states a bound on the relative error of the masses, and a bound on the error of the
 //!    losses. The comments of the functions that compute masses prove these bounds.
 //! 2. For an upper bound, the buckets become a measure on a grid ("connect the dots"). This measure
 //!    dominates the loss of the pair. The masses and losses of this measure are enlarged by the
@@ -18,13 +18,14 @@
 //!    of the pair dominates. The masses and losses of this measure are reduced by the bounds on the
 //!    errors of step 1.
 //! 3. The measures are tilted: the mass at each loss `x` is multiplied by `e^(t x)`, for a chosen
-//!    number `t`. The Fourier transform of each tilted measure is raised to a power, the number of
-//!    its releases. The product of all powers is transformed back. The values of the transforms
-//!    give a bound on the error that the transforms cause in each mass. The result covers an
-//!    interval of losses, the window. Chernoff's inequality bounds the mass outside the window. For
-//!    an upper bound on delta, the bound on the error is added to each mass, and the bound on the
-//!    mass outside is added to delta. For a lower bound on delta, both bounds are subtracted.
-//!    Because of the tilt, both bounds are small relative to delta, even if delta is tiny.
+//!    number `t`. The Fourier transform of each tilted measure is raised to a power. The exponent
+//!    is the number of releases with the pair of this measure. The product of all powers is
+//!    transformed back. The values of the transforms give a bound on the error that the transforms
+//!    cause in each mass. The result covers an interval of losses, the window. Chernoff's
+//!    inequality bounds the mass outside the window. For an upper bound on delta, the bound on the
+//!    error is added to each mass, and the bound on the mass outside the window is added to delta.
+//!    For a lower bound on delta, both bounds are subtracted. Because of the tilt, both bounds are
+//!    small relative to delta, even if delta is tiny.
 //! 4. A heuristic chooses the grid, the tilt and the window for the requested epsilon or delta. The
 //!    choice affects how tight the bounds are. The bounds hold for every choice. If a result shows
 //!    that the choice was poor, the parameters are chosen again from this result.
@@ -44,11 +45,11 @@
 //! epsilon by about 0.003 %, and makes all high frequencies negligible.
 //!
 //! For some accounts, the sum over frequencies is first tried with the added Gaussian release, and
-//! only then without it. The requested relative error of these accounts is at least the default,
-//! `10^-4`. These accounts have 64 or more different pairs, or they have 16 or more different pairs
-//! and at least one pair lists its losses. With 64 or more pairs, the added release has a larger
-//! loss than with fewer pairs, and increases epsilon by about 0.01 %. With 64 or more pairs, the
-//! parameters of the computation are also chosen for a few pairs that represent all pairs. Pairs
+//! only then without this release. The requested relative error of these accounts is at least the
+//! default, `10^-4`. These accounts have 64 or more different pairs, or they have 16 or more
+//! different pairs and at least one pair lists its losses. With 64 or more pairs, the added release
+//! has a larger loss than with fewer pairs, and increases epsilon by about 0.01 %. With 64 or more
+//! pairs, the choice of the parameters also uses only a few pairs, which represent all pairs. Pairs
 //! for noise on a Poisson sample, and pairs for profiles known only as curves, list their losses.
 //! One Fourier transform of such a list computes the transform of the loss at all frequencies.
 //!
@@ -61,11 +62,11 @@
 //! the bound from the steps above is reported.
 //!
 //! There is another bound for discrete Gaussian noise. For this bound, one release of continuous
-//! noise replaces all discrete Gaussian noise of an account. The variance of the loss of the
-//! continuous noise exceeds the variance of the total loss of the replaced noise by a small share.
-//! The bound holds for vectors of integers at every distance. For `m` equal releases of scale `s`,
-//! the share is about `0.5 / (m s^2)`. Compare the bound with the epsilon of continuous noise
-//! without the added variance. The bound is larger by at most about this share. So it is larger by
+//! noise replaces all discrete Gaussian noise of an account. The loss of the continuous noise has a
+//! slightly larger variance than the total loss of the replaced noise. The bound holds for vectors
+//! of integers at every distance. For `m` equal releases of scale `s`, the variance is larger by a
+//! share of about `0.5 / (m s^2)`. Compare the bound with the epsilon of continuous noise without
+//! the added variance. The bound is larger by at most about this share. So the bound is larger by
 //! at most about 0.1 % if `m s^2` is at least 500. If `m s^2` is below 500, other bounds can be
 //! smaller than this bound. The smallest computed bound is reported.
 //!
@@ -83,7 +84,7 @@
 //! noise. This bound is exact up to rounding.
 //!
 //! If only the profile of a pair is known, the profile is evaluated once, at 257 epsilons. The
-//! account then composes a pair whose losses are among these epsilons and their negatives.
+//! account then composes a pair whose finite losses are among these epsilons and their negatives.
 //!
 //! An [`AdaptiveAccount`] composes releases that are chosen after earlier answers are seen. A
 //! [`SharedAccount`] also composes such releases, but the share of the budget for each release is

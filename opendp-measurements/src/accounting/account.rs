@@ -19,7 +19,7 @@ mod rho;
 mod tests;
 mod waves;
 
-/// A certified interval. It contains the exact delta or epsilon of the dominating pairs.
+/// A certified interval. The interval contains the exact delta or epsilon of the dominating pairs.
 ///
 /// A privacy map reports the upper end of the interval. The distance between the two ends bounds
 /// the error of the computation.
@@ -227,7 +227,8 @@ impl Account {
     }
     /// If the account contains only a few equal releases of vectors of integers with discrete
     /// Gaussian noise, return the recursion that bounds their delta. The recursion computes all
-    /// deltas of about `delta / 2` or more. For smaller deltas, its bounds are too large.
+    /// deltas of about `delta / 2` or more. For smaller deltas, the bounds of the recursion are too
+    /// large.
     fn game(&self, delta: f64) -> Option<IntegerGame> {
         let [(pair, count)] = &self.parts[..] else { return None };
         let (square, scale) = pair.integer_gaussian().filter(|_| pair.only_above())?;
@@ -253,7 +254,7 @@ impl Account {
     }
 
     /// Compute a value for the pairs, and a value for the reversed pairs. Return the larger value.
-    /// If all pairs are symmetric, the two values are equal, and only one is computed.
+    /// If all pairs are symmetric, the two values are equal, and only one value is computed.
     fn worst(&self, value: impl Fn(&[PairCount]) -> Result<f64> + Sync) -> Result<f64> {
         if self.parts.iter().any(|(_, count)| *count > 1 << 31) {
             return Err(Error::FailedMap("expected at most 2^31 releases of one kind".into()));

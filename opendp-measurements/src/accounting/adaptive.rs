@@ -24,9 +24,9 @@ pub struct AdaptiveLoss {
     /// `None`. A `mu^2` is known for Gaussian noise, and for choices by Gumbel noise: see
     /// [`mu_squared_of_choices`](super::mu_squared_of_choices).
     pub mu_squared: Option<Exact>,
-    /// A `rho` for which the release is also `rho`-zero-concentrated. A `rho` is stated only if it
-    /// is below half of `mu_squared`, as for choices by Gumbel noise. The field `rho` is ignored if
-    /// `mu_squared` is not known.
+    /// A `rho` for which the release is also `rho`-zero-concentrated. A `rho` is stated only if
+    /// this `rho` is below half of `mu_squared`, as for choices by Gumbel noise. The field `rho` is
+    /// ignored if `mu_squared` is not known.
     pub rho: Option<Exact>,
 }
 /// A share of the budget: the largest allowed loss of a release.
@@ -72,9 +72,10 @@ impl Default for Room {
 /// An account with a budget of an epsilon and a delta, for adaptively chosen releases.
 ///
 /// The account has several filters. Each filter `j` except the Renyi filter has room for pure
-/// losses that add up to `S_j`, and for Gaussian noise whose `mu^2` add up to `B_j^2`. Each release
-/// is charged to all filters. A release is admitted only if at least one filter has room for it and
-/// for all earlier releases, and the deltas fit (see *Deltas*). The filters and their charges are:
+/// losses with a sum of at most `S_j`, and for Gaussian noise whose `mu^2` have a sum of at most
+/// `B_j^2`. Each release is charged to all filters. A release is admitted only if at least one
+/// filter has room for this release and for all earlier releases, and the deltas fit (see
+/// *Deltas*). The filters and their charges are:
 ///
 /// | filter | pure loss epsilon | Gaussian noise of `mu` |
 /// |---|---|---|
@@ -100,7 +101,7 @@ impl Default for Room {
 /// The filter can also charge the first release in another way: it takes `m` from `B^2`, and takes
 /// nothing from `S`. Then the same argument holds with `N(sqrt m)` and `N(sqrt(B^2 - m))`. The
 /// product of these two pairs is `N(B)` (Dong, Roth, Su 2022, on the composition of normal shifts).
-/// If all releases have Gaussian noise, this filter is the filter of Smith, Thakurta 2022 (also:
+/// If all releases have Gaussian noise, filter `j` is the filter of Smith, Thakurta 2022 (also:
 /// Koskela, Tobaben, Honkela 2023). An interaction can have any number of releases. Its delta is
 /// the supremum of the deltas after finitely many releases.
 ///
@@ -128,9 +129,9 @@ impl Default for Room {
 /// zero-concentrated filter of the same delta: it admits releases while the sum of their `rho` is
 /// at most `c`. Up to rounding, the Renyi filter admits each interaction that the zero-concentrated
 /// filter admits. One order is enough. A filter with several orders could refuse a release if the
-/// limit of any order is exceeded. Then it would admit less than a filter with one order. Or it
-/// could refuse a release only if all limits are exceeded. Then each order would need a part of
-/// delta.
+/// limit of any order is exceeded. Then this filter would admit less than a filter with one order.
+/// Or the filter with several orders could refuse a release only if all limits are exceeded. Then
+/// each order would need a part of delta.
 ///
 /// *Deltas.* An `(e, d)`-DP release is post-processing of a release that reveals all data with
 /// probability `d` and is `e`-DP otherwise (Kairouz, Oh, Viswanath 2015). So the probability that
@@ -145,7 +146,7 @@ impl Default for Room {
 /// interaction is the whole interaction. Let `H_j` be the delta of filter `j`: the largest delta,
 /// at the budget's epsilon, of an interaction that this filter admits. Without releases that reveal
 /// all data, `P(E_j) - e^epsilon Q(E_j)` is at most `H_j`. Each transcript in `E` is in exactly one
-/// `E_j`, because some filter has admitted all its releases. So
+/// `E_j`, because some filter has admitted all releases of the transcript. So
 /// `P(E) - e^epsilon Q(E) <= D + sum_j H_j`, which is at most the budget's delta.
 ///
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
@@ -194,14 +195,14 @@ impl Default for Room {
 pub struct AdaptiveAccount {
     epsilon: Exact,
     delta: Exact,
-    /// Three ways to divide delta among the filters. The first release selects one of them. A pure
-    /// loss would use up a fraction of the Gaussian filter, of the Renyi filter and of the budget's
-    /// epsilon. If this release has a pure loss and is not the only release, these fractions are
-    /// compared. The first way is for Gaussian noise, and for a pure loss whose fraction of the
-    /// Gaussian filter is the smallest of the three. The second way is for a choice, and for a pure
-    /// loss whose fraction of the Renyi filter is the smallest. The third way is for all other
-    /// first releases. Accounts of older versions do not have the second way. After the first
-    /// release is charged, the account keeps only the way for this release.
+    /// Three ways to divide delta among the filters. The first release selects one of these ways. A
+    /// pure loss would use up a fraction of the Gaussian filter, of the Renyi filter and of the
+    /// budget's epsilon. If this release has a pure loss and is not the only release, these
+    /// fractions are compared. The first way is for Gaussian noise, and for a pure loss whose
+    /// fraction of the Gaussian filter is the smallest of the three. The second way is for a
+    /// choice, and for a pure loss whose fraction of the Renyi filter is the smallest. The third
+    /// way is for all other first releases. Accounts of older versions do not have the second way.
+    /// After the first release is charged, the account keeps only the way for this release.
     ways: Vec<Way>,
     began: bool,
     /// Whether the account is for a single release.
@@ -250,7 +251,7 @@ impl AdaptiveAccount {
                 Kind::Gaussian | Kind::Choice => best.mu_squared < room.mu_squared,
                 Kind::Pure => best.epsilon < room.epsilon,
                 // The last element of `self.ways` has the most room for the deltas of releases. So
-                // its room is the result.
+                // the room of this element is the result.
                 Kind::WithDelta => true,
             };
             if better {

@@ -3,8 +3,8 @@
 //! Let mechanisms be `(epsilon_i, delta_i)`-private. Together, these mechanisms are
 //! `(sum epsilon_i, sum delta_i)`-private (Dwork, Roth 2014, on basic composition). This bound
 //! holds for every split of epsilon into `epsilon_i`. An account puts the losses of a curve on a
-//! grid. This makes the deltas of the curve slightly larger. So for a small number of curves, or at
-//! delta 0, an account can give a worse bound than basic composition.
+//! grid. The grid makes the deltas of the curve slightly larger. So for a small number of curves,
+//! or at delta 0, an account can give a worse bound than basic composition.
 
 use opendp_core::arith::{Directed, inf_sum};
 use opendp_core::{PrivacyProfile, Result};
@@ -107,11 +107,12 @@ impl Basic {
         let members = self.members.iter().enumerate();
         members.map(|(i, member)| delta_at(member, epsilon(i))).collect()
     }
-    /// The price is a weight of delta. The code searches for the logarithm of the price. All
-    /// members have the same price. For each member, choose the point at which epsilon plus the
-    /// price times delta is least. Consider only prices at which the sums of the epsilons and of
-    /// the deltas of these points satisfy `fits`. Use the highest of these prices if `highest` is
-    /// true, and otherwise the lowest.
+    /// Choose one point of the curve of each member. Return the sums of the epsilons and of the
+    /// deltas of these points, and also the points. The points follow from a price. The price is a
+    /// weight of delta, and all members have the same price. For each member, choose the point at
+    /// which epsilon plus the price times delta is least. Search for the logarithm of the price by
+    /// bisection. Consider only prices at which the two sums satisfy `fits`. Use the highest of
+    /// these prices if `highest` is true, and otherwise the lowest.
     fn at_best_price(
         &self,
         points_of: impl Fn(&CurvePoints) -> &Vec<EpsilonDelta>,

@@ -42,7 +42,7 @@ use opendp_core::arith::Exact;
 /// # Errors
 /// Currently there are no errors.
 pub fn mu_squared_of_choices(rho: &Exact) -> Result<Exact> {
-    // The constant `PI` is the float nearest to pi, and it is below pi. So use the next float,
+    // The constant `PI` is the float nearest to pi. This float is below pi. So use the next float,
     // which is above pi.
     Ok(rho.times(&Exact::from_f64(std::f64::consts::PI.next_up())?))
 }

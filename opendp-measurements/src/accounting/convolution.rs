@@ -34,11 +34,11 @@ pub(crate) struct Convolution {
     scale_error: f64,
     /// A bound on the mass with an infinite loss.
     infinite: f64,
-    /// A shift of all losses. A bound from above adds it, and a bound from below subtracts it.
+    /// A shift of all losses, added for a bound from above and subtracted for a bound from below.
     shift: f64,
     /// Let `x_j` be the loss at index `j`, and `t` the tilt. For each `j`, two sums of the tilted
     /// masses at the losses `x >= x_j`. In the first sum, each mass is multiplied by
-    /// `e^(-t (x - x_j))`. In the second sum, by `e^(-(t + 1) (x - x_j))`.
+    /// `e^(-t (x - x_j))`. In the second sum, each mass is multiplied by `e^(-(t + 1) (x - x_j))`.
     suffixes: Vec<(f64, f64)>,
 }
 
@@ -49,12 +49,13 @@ fn failed(_: Failed) -> Error {
 /// For a transform of length `n = 2^m`, return an upper bound on the error of each output. The
 /// bound is relative to the sum of the moduli of the inputs.
 ///
-/// Each output is a sum over the inputs. Each input passes `m` levels: an addition and a
-/// multiplication by a root of unity. An addition errs by `u`, and a complex product by `sqrt(5) u`
-/// (Brent, Percival, Zimmermann 2007). A tabulated root errs by less than `2 u`. So each level errs
-/// by less than `6 u`. A real transform is computed as a complex transform of half the length. This
-/// computation adds a level and doubles the error of the previous levels, so the error is below
-/// `12 m u` (compare Higham 2002, Theorem 24.2; Brisebarre, Joldes, Muller, Nanes, Picot 2020).
+/// Each output is a sum over the inputs. Each input passes `m` levels. Each level consists of an
+/// addition and a multiplication by a root of unity. An addition errs by `u`, and a complex product
+/// by `sqrt(5) u` (Brent, Percival, Zimmermann 2007). A tabulated root errs by less than `2 u`. So
+/// each level errs by less than `6 u`. A real transform is computed as a complex transform of half
+/// the length. This computation adds a level and doubles the error of the previous levels, so the
+/// error is below `12 m u` (compare Higham 2002, Theorem 24.2; Brisebarre, Joldes, Muller, Nanes,
+/// Picot 2020).
 pub(super) fn transform_error(n: usize) -> f64 {
     16.0 * (f64::from(n.ilog2()) + 2.0) * U
 }
@@ -133,7 +134,7 @@ impl Spectra {
         for ((z, result), (sum, bound)) in results.zip(self.errors.iter_mut().zip(&mut self.bounds))
         {
             let square = z.norm_sqr();
-            // For k = count, |z|^k <= e^(-k (1 - |z|^2) / 2) < e^-100, so z^k is negligible.
+            // Here |z|^count <= e^(-count (1 - |z|^2) / 2) < e^-100, so z^count is negligible.
             if *bound == 0.0 || power * (1.0 - square) > 200.0 {
                 *bound = 0.0;
                 continue;
@@ -312,8 +313,7 @@ impl Convolution {
         let epsilon = epsilon - self.shift * (1.0 + 1e-9);
         let (sum, rounding, weights) = self.sums(epsilon);
         let inside = sum + rounding + self.error * weights;
-        // With the tilt t, a loss epsilon + d has the weight e^(-t d) (1 - e^-d) <= 1, or 0 if d <
-        // 0.
+        // With tilt t, a loss epsilon + d has the weight e^(-t d) (1 - e^-d) <= 1, or 0 if d < 0.
         let delta = self.factor(epsilon, 1.0) * (inside + self.outside) + self.infinite;
         let below_window = epsilon < self.first as f64 * self.step;
         if below_window || !(delta < 1.0) { 1.0 } else { delta * (1.0 + 8.0 * U) }

@@ -107,10 +107,10 @@ fn power_of_two(k: i64) -> f64 {
 ///
 /// Write `x = 2^k m` with `m` within a factor `sqrt 2` of 1. Then `ln m = 2 atanh(s)` for
 /// `s = (m - 1) / (m + 1)`, and `|s| < 0.1716`. The numerator is exact, and the quotient is off by
-/// `2 u`. The first omitted term of the series is `2 s^25 / 25`, and it is below `2^-60 |s|`. The
-/// product `k * LN_2_HIGH` is exact. If `k != 0`, the magnitude of the sum `k ln 2 + ln m` is at
-/// least `|ln m|`. So the error of `ln m` relative to this sum is at most the error relative to
-/// `ln m`.
+/// `2 u`. The first omitted term of the series is `2 s^25 / 25`. Its magnitude is below
+/// `2^-60 |s|`. The product `k * LN_2_HIGH` is exact. If `k != 0`, the magnitude of the sum
+/// `k ln 2 + ln m` is at least `|ln m|`. So the error of `ln m` relative to this sum is at most the
+/// error relative to `ln m`.
 #[inline]
 pub(crate) fn ln(x: f64) -> f64 {
     if !(0.0 < x) {
@@ -171,8 +171,8 @@ pub(crate) const CIS_LIMIT: f64 = 1_000_000.0;
 /// from `x` are exact. The product `k * HALF_PI_LOW` is below `2^-14`, so `r` is off by at most
 /// `u |r| + 2^-66`. If `k` is 0, `r` is exact. The polynomials omit `r^18 / 18! < 2^-58` and
 /// `r^19 / 19!`. The last steps round by `2 u`. For the sine of `r`, this error is relative to `r`.
-/// If `k` is not 0, `|x|` is above 0.78. So the errors relative to `|x|` are at most 1.3 times as
-/// large.
+/// If `k` is not 0, `|x|` is above 0.78. So the errors relative to `|x|` are at most 1.3 times the
+/// errors.
 #[inline]
 pub(crate) fn cis(x: f64) -> (f64, f64) {
     let k = nearest(x * std::f64::consts::FRAC_2_PI);

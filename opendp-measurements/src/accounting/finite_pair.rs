@@ -238,7 +238,7 @@ impl DominatingPair for ThresholdedPair {
 /// The noise is log-concave. So this pair also dominates noise on vectors under the L1 distance.
 /// The proof is at [`LaplacePair`](super::LaplacePair). The proof also holds for integers. Then
 /// each best test (of least second error) compares the output with an integer, and chooses at
-/// random if they are equal. Let `T_a` be the trade-off function of the shift by `a`. Each of these
+/// random if both are equal. Let `T_a` be the trade-off function of the shift by `a`. Each of these
 /// tests is a best test for the shift by `a`, for the further shift by `b`, and for the shift by
 /// `a + b`. So the trade-off function of the shift by `a + b` is again `T_b(1 - T_a)`.
 #[derive(Clone, Copy, Debug, PartialEq)]

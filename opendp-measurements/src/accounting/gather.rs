@@ -22,12 +22,13 @@ use super::transform::Listed;
 /// `p` is the number of these places, and `w'` is the product of their distances from `x`. The
 /// reason is that the divided difference of order `p` is a mean of the derivative of order `p`,
 /// divided by `p!`. This fact also holds for complex values. In units of `g`, the product `|w'|` is
-/// largest in the middle, where it is `(1/2 3/2 5/2 ..)^2`. Each atom is spread to the grid with
-/// the weights of the polynomial. The moduli of the weights add up to less than [`WEIGHTS`]. One
-/// transform of the grid then gives all waves. The masses of the atoms add up to 1. So a wave is
-/// off by at most `((s g)^p / p!) (1/2 3/2 ..)^2`, and by rounding. The grid has at least [`FINE`]
-/// places for each frequency, so `s g` is at most `pi / 2`. Then the first of these two errors is
-/// at most 0.023. The first error is far smaller at the low frequencies, which contribute most.
+/// largest in the middle. There, `|w'|` is `(1/2 3/2 5/2 ..)^2`. Each atom is spread to the grid
+/// with the weights of the polynomial. The moduli of the weights add up to less than [`WEIGHTS`].
+/// One transform of the grid then gives all waves. The masses of the atoms add up to 1. So the
+/// error of a wave is at most the sum of two errors: `((s g)^p / p!) (1/2 3/2 ..)^2`, and the
+/// rounding error. The grid has at least [`FINE`] places for each frequency, so `s g` is at most
+/// `pi / 2`. Then the first of these two errors is at most 0.023. The first error is far smaller at
+/// the low frequencies, which contribute most.
 pub(super) struct Gather {
     spacing: f64,
     transform: Transform,

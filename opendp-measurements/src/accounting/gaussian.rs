@@ -69,10 +69,10 @@ pub fn gaussian_delta(mu: f64, epsilon: f64) -> Result<Certified> {
     let about = epsilon / mu - mu / 2.0;
     if !(about < FAR) {
         // Let `a` be the exact value of `about`. If `epsilon / mu` is at most `2 mu`, the rounding
-        // error of `about` is at most `error`, which is four units in the last place of `mu`.
-        // Otherwise, the relative error of `about` is negligible. So if the result is `certain`,
-        // `a` is above 38.5. The normal tail at 38.5 is already below the smallest positive float,
-        // and delta is at most this tail.
+        // error of `about` is at most `error`, which is at least four units in the last place of
+        // `mu`. Otherwise, the relative error of `about` is negligible. So if the result is
+        // `certain`, `a` is above 38.5. The normal tail at 38.5 is already below the smallest
+        // positive float, and delta is at most this tail.
         let error = 4.0 * f64::EPSILON * mu;
         let certain = error < 0.25 || FAR + error <= about;
         return Ok(Certified { lower: 0.0, upper: if certain { 5e-324 } else { 1.0 } });
@@ -279,9 +279,9 @@ mod tests {
             assert_eq!((delta.lower, delta.upper), (1.0, 1.0), "{epsilon}");
             assert_eq!(concentrated_delta(f64::INFINITY, epsilon).unwrap(), 1.0, "{epsilon}");
         }
-        // The exact delta is about 5.4e-225, and the upper bound must not be below it. The distance
-        // of the means is very large, so the rounding error of the argument of the tail exceeds the
-        // argument.
+        // The exact delta is about 5.4e-225, and the upper bound must not be below the exact delta.
+        // The distance of the means is very large, so the rounding error of the argument of the
+        // tail exceeds the argument.
         let delta = gaussian_delta(1.1091873288530578e18, 6.151482652440907e35).unwrap();
         assert!(5.5e-225 <= delta.upper);
         // The control: with noise, delta is 0 at an infinite epsilon.

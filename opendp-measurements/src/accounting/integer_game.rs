@@ -29,8 +29,8 @@ use super::gaussian_pair::deviations;
 /// # Proof of the computation
 /// Every total loss of `m` releases is `(m D + 2 j) / (2 s^2)` for an integer `j`. Delta is
 /// computed at these total losses. So each `V_k` is needed only at numbers `x` that are `1 / s^2`
-/// apart. The values `V_k(x)` are listed for all such `x` in a window. They are at most 1, and
-/// increase with `x`. So values above the window are replaced by 1. Values below the window are
+/// apart. The values `V_k(x)` are listed for all such `x` in a window. These values are at most 1,
+/// and increase with `x`. So values above the window are replaced by 1. Values below the window are
 /// replaced by the first value of the window. For integers `u` beyond a reach (a largest `|u|`),
 /// the value 1 is used. For each release, only numbers that are not negative are added. So the
 /// relative error of each sum is small, and each sum is enlarged by a bound on this error. Let `y`
@@ -80,8 +80,8 @@ impl IntegerGame {
         if MOST_EXCESS < times * excess {
             return None;
         }
-        // The standard deviation of the `u` of one release, and then that of the sum of the `u` of
-        // all releases. The theorem defines `u`.
+        // `deviation` is the standard deviation of the `u` of one release. `all` is the standard
+        // deviation of the sum of the `u` of all releases. The theorem defines `u`.
         let deviation = scale * distance.sqrt();
         let all = deviation * times.sqrt();
         let far = deviations(least);

@@ -183,8 +183,8 @@ fn roughness(u: f64, scale: f64, variance: f64) -> f64 {
 /// exists. The theorem at [`Smoothing`] defines `v`.
 fn variance(square: f64, scale: f64, excess: f64) -> Option<f64> {
     let own = scale * scale;
-    // For the scale `s`, first find the smallest allowed `s^2 v u / (s^2 + v u)`. From it, compute
-    // `v`.
+    // For the scale `s`, first find the smallest allowed `s^2 v u / (s^2 + v u)`. From this value,
+    // compute `v`.
     let variance_at = |u: f64| {
         let needed = (ln(2.02 * u / excess) / (2.0 * PI * PI)).max(0.25);
         (needed < 0.9 * own).then(|| needed / (1.0 - needed / own) / u)
@@ -197,8 +197,8 @@ fn variance(square: f64, scale: f64, excess: f64) -> Option<f64> {
 /// [`Smoothing`] defines `h` and `c`.
 fn roughness_of_all(square: f64, scale: f64, variance: f64, count: u64) -> Result<f64> {
     // As in the proof, releases are counted from the last release. The term of a release is its
-    // part of the sum. Each release has a smaller term than the release before it. So the term of
-    // release `ONE_BY_ONE` bounds the terms of all further releases.
+    // part of the sum. In this order, the terms decrease. So the term of release `ONE_BY_ONE`
+    // bounds the terms of all further releases.
     const ONE_BY_ONE: u64 = 32;
     let term = |before: u64| {
         let variance = variance + before as f64 * (scale * scale) * (1.0 - 1e-12);

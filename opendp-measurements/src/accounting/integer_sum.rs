@@ -12,7 +12,7 @@ const MOST_FAILURE: f64 = 1e-12;
 const MOST_TERMS: f64 = 2e6;
 /// The sum ends where the weights are below `e^-45` times the largest listed weight. The weights
 /// are the `e^(-u^2 / (2 m s^2))` of the theorem at [`delta_of_sum`]. This constant is twice 45,
-/// because their exponent contains the factor 1/2.
+/// because the exponent of a weight contains the factor 1/2.
 const FAR: f64 = 90.0;
 
 /// Return an upper bound on the delta of `count` releases of one integer. Neighbours differ by at
@@ -41,8 +41,8 @@ const FAR: f64 = 90.0;
 /// weight. So the weights beyond `u` add up to at most `m s^2 / u` times the weight at `u`. Each
 /// term is at most its weight. Let `U` be the unit roundoff. Each loss is increased by `16 U` times
 /// a sum: epsilon plus the magnitudes of the two terms of the loss. Each exponent is below 700 in
-/// magnitude, or its weight is negligible. The relative error of a sum is at most `U` for each of
-/// its terms.
+/// magnitude, or the weight with this exponent is negligible. The relative error of a sum is at
+/// most `U` for each of its terms.
 ///
 /// [`DiscreteGaussianPair`]: super::DiscreteGaussianPair
 /// [`IntegerVectorPair::enclosed`]: super::IntegerVectorPair::enclosed

@@ -222,10 +222,10 @@ impl Lattice {
         }
     }
     /// Return the profile at each point. The arguments are the masses of `Q` at the points. Let `r`
-    /// be `e^loss` at a point. Every term of the sums is positive. From a point to the previous
-    /// point, delta grows by the difference of their `r` times the mass of `Q` above the lower
-    /// point. From a point to the next point, `rest` grows by the difference of their `r` times the
-    /// mass of `Q` below the higher point.
+    /// be `e^loss` at a point. Every term of the sums is positive. For two adjacent points, let `d`
+    /// be the difference of the two values of `r`. From a point to the previous point, delta grows
+    /// by `d` times the mass of `Q` above the lower point. From a point to the next point, `rest`
+    /// grows by `d` times the mass of `Q` below the higher point.
     fn profile(&self, masses: &[f64]) -> Profile {
         let (mut delta, mut above, mut rest, mut below) = (0.0, 0.0, 0.0, 0.0);
         let points = self.ratios.iter().zip(masses);

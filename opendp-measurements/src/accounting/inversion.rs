@@ -38,7 +38,7 @@ pub(super) enum Target {
 /// frequencies, and let `L = 2 pi / h`. By Poisson's summation, two sums are equal. The first sum
 /// is `h / (2 pi)` times the sum of `G(n h) e^(-i n h x)` over all integers `n`. The second sum is
 /// the sum of `D(x + m L)` over all integers `m`. No term `D(x + m L)` is negative.
-/// - So the second sum bounds `D(x)`, its term for `m = 0`, from above.
+/// - So the second sum is at least its term for `m = 0`, which is `D(x)`.
 /// - The terms with `m` not 0 are the repetitions. Divide a term by `e^(t x)`. For `m > 0`, the
 ///   result is `e^(t L m) delta(x + m L) <= M(t') e^(-t' x - (t' - t) m L)` for each `t' > t`. For
 ///   `m < 0`, the same inequality holds for each `t'` from 0 to `t`. The reason is that
@@ -79,7 +79,8 @@ pub(super) struct Inversion {
 
 /// The target for the relative error of a sum of waves, divided by the tolerance.
 const SHARE: f64 = 1e-3;
-/// The maximum number of frequencies of a sum without smoothing.
+/// The maximum number of frequencies of a sum without smoothing. Smoothing is the addition of a
+/// small Gaussian release: see `Inversion::smoothed`.
 pub(super) const MOST: usize = 2048;
 /// The maximum number of frequencies of a sum without smoothing, if the transform of a part is a
 /// long sum and the tolerance is at least the default. If a sum would need more frequencies, a grid
@@ -345,8 +346,8 @@ impl Inversion {
     }
     /// Bound the sum of the repetitions for all `m > 0`, or for all `m < 0`. The proof at
     /// [`Inversion`] defines the repetitions and `m`. `tilt` is the `t'` of this proof, and `log`
-    /// is an upper bound on `ln M` at this tilt. With a sketch, this `M` is that of the sketch, so
-    /// the result is only an estimate.
+    /// is an upper bound on `ln M` at this tilt. If a sketch is used, `M` is computed from the
+    /// sketch. Then the result is only an estimate.
     fn repeated(&self, (tilt, log): (f64, f64), epsilon: f64) -> f64 {
         let exponent = log - tilt * epsilon;
         let error = 8.0 * U * (log.abs() + (tilt * epsilon).abs());

@@ -86,7 +86,8 @@ pub fn mu_of_pure(epsilon: f64) -> Result<f64> {
 /// # Errors
 /// `InvalidDistance` when `mu` is not finite.
 pub fn pure_of_mu(mu: f64) -> Result<f64> {
-    // Questions with equal shares of a budget ask for the same `mu`, so keep the last results.
+    // Queries with equal shares of a budget need the result for the same `mu`. So keep the last
+    // results.
     thread_local! {
         static LAST: Recent = const { Recent::new([None; 2]) };
     }

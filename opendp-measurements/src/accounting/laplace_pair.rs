@@ -72,11 +72,11 @@ impl DominatingPair for LaplacePair {
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
         Some(Arc::new(SampledLaplacePair { epsilon: self.epsilon, rate, removed }))
     }
-    /// Let `p` and `q` be the centres of `P` and `Q`. The outputs at `p` and on its side away from
-    /// `q` have the loss `epsilon`. Together, these outputs have the probability `1/2` under `P`.
-    /// The outputs at `q` and on its side away from `p` have the loss `-epsilon`. Together, these
-    /// outputs have the probability `e^-epsilon / 2` under `P`. Between the centres, the loss `x`
-    /// has the density `e^((x - epsilon) / 2) / 4` under `P`.
+    /// Let `p` and `q` be the centres of `P` and `Q`. The outputs at `p`, and on the side of `p`
+    /// away from `q`, have the loss `epsilon`. Together, these outputs have the probability `1/2`
+    /// under `P`. The outputs at `q`, and on the side of `q` away from `p`, have the loss
+    /// `-epsilon`. Together, these outputs have the probability `e^-epsilon / 2` under `P`. Between
+    /// the centres, the loss `x` has the density `e^((x - epsilon) / 2) / 4` under `P`.
     fn buckets(&self, grid: &Grid) -> Buckets {
         let end = self.epsilon;
         let mut buckets = Buckets::empty(grid, ERROR + 4.0 * U * end, 4.0 * U * end);
@@ -199,9 +199,9 @@ impl SampledLaplacePair {
     /// `x` is at most `a = end (r + 1/r) / 2`. The magnitude of the imaginary part is at most
     /// `b = end (r - 1/r) / 2`, which is below 1.5. So `|w|` is at most `w(a)` and at least
     /// `cos(b) w(-a)`. Also, `|arg w|` is at most `q e^a sin(b) / (1 - q + q e^a cos(b))`. So the
-    /// magnitude of the integrand is at most `|w|^v e^(s |arg w|) end e^((a - end) / 2) / 4`. Let
-    /// `M` be this bound, with the bounds on `|w|` and `|arg w|`. The error of a rule with `n`
-    /// nodes is at most `8 M r^(1 - n) / (r - 1)`: see [`Rule`].
+    /// magnitude of the integrand is at most `|w|^v e^(s |arg w|) end e^((a - end) / 2) / 4`.
+    /// Replace `|w|` and `|arg w|` in this bound by their bounds, and let `M` be the result. The
+    /// error of a rule with `n` nodes is at most `8 M r^(1 - n) / (r - 1)`: see [`Rule`].
     fn rule_errors(&self, tilt: f64, highest: f64) -> [(f64, f64); 8] {
         let (end, rate) = (self.epsilon, self.rate);
         [1.4, 1.0, 0.7, 0.5, 0.3, 0.15, 0.05, 0.01].map(|b| {

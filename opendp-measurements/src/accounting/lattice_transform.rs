@@ -45,7 +45,7 @@ impl TiltedLattice {
     fn total(&self) -> f64 {
         self.weights.0 + self.weights.1
     }
-    /// Take the weight of the outputs between the ends, before it is divided by `e^(w c)`. Return
+    /// Take the weight of the outputs between the ends, before the division by `e^(w c)`. Return
     /// the logarithmic derivative of this weight with respect to `w`, and the derivative of this
     /// logarithmic derivative.
     fn slopes(&self) -> (f64, f64) {

@@ -37,8 +37,8 @@ impl Mirror<'_> {
         self.buckets.atom(self.grid, loss, p, q);
         self.buckets.atom(self.grid, -loss, q, p);
     }
-    /// Add the outputs whose loss is 0. They have the mass `p` under `P` and the same mass under
-    /// `Q`.
+    /// Add the outputs whose loss is 0. These outputs have the mass `p` under `P`, and the same
+    /// mass under `Q`.
     pub(super) fn rest(&mut self, p: f64) {
         self.buckets.atom(self.grid, 0.0, p, p);
     }

@@ -131,15 +131,15 @@ pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<Priv
 /// the sensitivity is rounded down. If the sensitivity is the float nearest to the square root of
 /// an integer, this integer is used as the square. For scales of at least 100, profiles of
 /// continuous noise enclose this profile ([`EnclosedPair`](super::EnclosedPair)). For smaller
-/// scales, a bound for the worst of all shifts is used if the sensitivity is below about `sqrt(2)`
-/// times the scale, and the scale is not too small
-/// ([`IntegerVectorPair`](super::IntegerVectorPair)). Otherwise, the enclosure by continuous noise
-/// is used for scales of at least 20. For scales below 20, `rho` (the zero-concentrated loss) is
-/// used. In each case, an account of several releases has two more bounds. For the first bound, all
-/// releases with discrete Gaussian noise are composed as one release with continuous noise. The
-/// first bound is tight for many releases. For the second bound, a few equal releases are composed,
-/// with the worst choice of their shifts. The second bound is tight if the sensitivity is at most
-/// 1.3 times the scale.
+/// scales, there is a bound for the worst of all shifts (differences between neighbours): see
+/// [`IntegerVectorPair`](super::IntegerVectorPair). This bound is used if the sensitivity is below
+/// about `sqrt(2)` times the scale, and the scale is not too small. Otherwise, the enclosure by
+/// continuous noise is used for scales of at least 20. For scales below 20, `rho` (the
+/// zero-concentrated loss) is used. In each case, an account of several releases has two more
+/// bounds. For the first bound, all releases with discrete Gaussian noise are composed as one
+/// release with continuous noise. The first bound is tight for many releases. For the second bound,
+/// a few equal releases are composed, with the worst choice of their shifts. The second bound is
+/// tight if the sensitivity is at most 1.3 times the scale.
 ///
 /// # Errors
 /// The errors of [`profile_of_laplace`].

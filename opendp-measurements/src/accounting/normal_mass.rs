@@ -94,10 +94,10 @@ pub(crate) fn tail(x: f64) -> f64 {
 ///
 /// Suppose that the series is not used for an interval that contains 0. Then the interval is wider
 /// than 1/8: otherwise, `|c|` would be at most 1/16, and the series would be used. So the mass of
-/// the interval is above 0.049. The mass is computed as 1 minus two tails, whose sum is below 1. So
-/// the error of the mass is at most the relative error of the tails. Divide this error by a mass
-/// above 0.049. The relative error of the mass is again below 23 times the relative error of the
-/// tails.
+/// the interval is above 0.049. Let `a` and `b` be the tails below and above the interval. The mass
+/// is computed as `(1/2 - a) + (1/2 - b)`, and `a + b` is below 1. So the error of the mass is at
+/// most the relative error of the tails. Divide this error by a mass above 0.049. The relative
+/// error of the mass is again below 23 times the relative error of the tails.
 #[inline]
 pub(crate) fn mass(centre: f64, width: f64) -> f64 {
     let c = centre.abs();

@@ -123,14 +123,14 @@ impl fmt::Debug for Inner<'_> {
 ///
 /// Let `M(x)` be the law of the release on the data set `x`. For all neighbours `x`, `y` in this
 /// direction and all `epsilon` of any sign,
-/// `sup_S M(x)(S) - e^epsilon M(y)(S) <= sup_S P(S) - e^epsilon Q(S)`, for the largest values over
-/// all events `S`. Now compose several mechanisms adaptively, each with its own pair. The product
-/// of these pairs dominates the composition (Zhu, Dong, Wang 2022, Theorem 10).
+/// `sup_S M(x)(S) - e^epsilon M(y)(S) <= sup_S P(S) - e^epsilon Q(S)`, where `sup_S` is the
+/// supremum over all events `S`. Now compose several mechanisms adaptively, each with its own pair.
+/// The product of these pairs dominates the composition (Zhu, Dong, Wang 2022, Theorem 10).
 ///
 /// Two pairs with the same `Debug` text are treated as equal, unless the text is empty.
 pub trait DominatingPair: Debug + Send + Sync {
-    /// Return an interval of losses. The losses below the interval have a mass of at most about
-    /// `tail` under `P`, and the losses above the interval also.
+    /// Return an interval of losses. Under `P`, the losses below the interval have a mass of at
+    /// most about `tail`. The same holds for the losses above the interval.
     ///
     /// The computation is finer in this interval than outside. Bounds are valid for every interval.
     fn range(&self, tail: f64) -> (f64, f64);
@@ -171,7 +171,7 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// If the mechanism releases integers, or vectors of integers, with discrete Gaussian noise,
     /// return two numbers: the square of the L2 distance, rounded up, and the scale.
     ///
-    /// An account also composes all such releases as one release.
+    /// An account also computes a bound in which one release replaces all such releases.
     fn integer_gaussian(&self) -> Option<(f64, f64)> {
         None
     }
@@ -202,8 +202,9 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// noise.
     ///
     /// For example, take two pairs of shifts of the same noise: one for an added record, and one
-    /// for a replaced record. A [`ReplacedPair`](super::ReplacedPair) can be made from them. It is
-    /// the pair of the mechanism on a Poisson sample, for a replaced record.
+    /// for a replaced record. A [`ReplacedPair`](super::ReplacedPair) can be made from these two
+    /// pairs. The `ReplacedPair` is the pair of the mechanism on a Poisson sample, for a replaced
+    /// record.
     fn shift(&self) -> Option<(LogConcaveNoise, f64)> {
         None
     }

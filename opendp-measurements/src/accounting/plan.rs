@@ -79,8 +79,8 @@ struct Found {
     /// The growth of `ln delta` for an added loss, divided by the variance of this loss: see
     /// [`shape`].
     sharpness: f64,
-    /// An estimate of the error that is due to the plan. It is the smaller of two errors: the error
-    /// of delta relative to delta, and the error of epsilon relative to epsilon.
+    /// An estimate of the error that is due to the plan. The estimate is the smaller of two errors:
+    /// the error of delta relative to delta, and the error of epsilon relative to epsilon.
     error: f64,
 }
 
@@ -189,10 +189,10 @@ impl Plan {
         let count = releases(parts);
         // With a step h, the method "connect the dots" (see `DiscreteLoss::above`) increases the
         // variance of each loss by at most about h^2 / 4. The increase is about h^2 / 6 if the
-        // losses are spread evenly over the buckets. The logarithm of delta grows by half the
-        // variance that all losses gain together, times t (t + 1), where t is the tilt. If t is
-        // small, the factor is 1 / variance instead of t (t + 1). Here `variance` is the variance
-        // of the tilted sum of losses.
+        // losses are spread evenly over the buckets. Let g be the increase of the variance of all
+        // losses together, and t the tilt. The logarithm of delta grows by about g t (t + 1) / 2.
+        // If t is small, this growth is about g / (2 variance) instead. Here `variance` is the
+        // variance of the tilted sum of losses.
         let variance = found.variance.max(1e-300);
         let estimated = (found.tilt * (found.tilt + 1.0) / 2.0).max(0.5 / variance);
         let sharpness = estimated.max(sharpness);

@@ -102,12 +102,12 @@ impl Pot {
             && self.squares_spent <= self.squares
             && self.failures_spent <= self.failure
     }
-    /// Return whether to charge a pure loss as a pure loss, and not as a `mu^2`. As a pure loss, it
-    /// would use up a share of the remaining room for pure losses. As a `mu^2`, it would use up a
-    /// share of the remaining room for Gaussian noise. The result is true if two conditions hold.
-    /// First, the loss fits into the room for pure losses. Second, its share of this room is at
-    /// most its share of the room for Gaussian noise. If the limits are planned, the loss only has
-    /// to fit.
+    /// Return whether to charge a pure loss as a pure loss, and not as a `mu^2`. If the loss is
+    /// charged as a pure loss, it uses up a share of the remaining room for pure losses. If the
+    /// loss is charged as a `mu^2`, it uses up a share of the remaining room for Gaussian noise.
+    /// The result is true if two conditions hold. First, the loss fits into the room for pure
+    /// losses. Second, the share of this room is at most the share of the room for Gaussian noise.
+    /// If the limits are planned, the loss only has to fit.
     fn rather_pure(&self, epsilon: &Exact, square: &Exact) -> bool {
         let (pure, squares) = (self.pure_left(), self.square_left());
         epsilon <= &pure && (self.planned || epsilon.times(&squares) <= square.times(&pure))

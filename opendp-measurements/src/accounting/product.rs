@@ -10,10 +10,10 @@ use super::transform::Tilted;
 /// The product of powers of waves (values of the Fourier transforms of losses), at each frequency.
 ///
 /// For each wave, let `m` be a bound on the modulus, `e` a bound on the error, and `k` the power.
-/// Take the product of all `m^k`, and the sum of all `k e / m`. The error of the product of the
-/// powers is at most this product times this sum (mean value theorem). If the bound on the modulus
-/// of the product is negligible at a frequency, no further waves are multiplied at this frequency.
-/// The bound stays valid, because the modulus of each wave is at most 1.
+/// The error of the product of the powers is at most the product of all `m^k`, multiplied by the
+/// sum of all `k e / m` (mean value theorem). If the bound on the modulus of the product is
+/// negligible at a frequency, no further waves are multiplied at this frequency. The bound stays
+/// valid, because the modulus of each wave is at most 1.
 pub(super) struct Product {
     spacing: f64,
     /// A product is negligible if the bound on its modulus is below this value.
@@ -134,7 +134,7 @@ impl Product {
             known.rposition(|factor| self.negligible <= factor.bound).map_or(0, |last| last + 1);
     }
     /// Return the product at each frequency. A negligible product is replaced by 0. The bound on
-    /// its modulus is then a bound on the error of the replacement.
+    /// the modulus of this product is then a bound on the error of the replacement.
     pub(super) fn factors(&self) -> impl Iterator<Item = Factor> {
         let zero = |bound| Factor { value: Complex::new(0.0, 0.0), bound, errors: 1.0 };
         let kept = move |factor: &Factor| match self.negligible <= factor.bound {

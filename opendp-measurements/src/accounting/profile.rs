@@ -86,8 +86,8 @@ impl ComposableLoss for Account {
         if members.is_empty() {
             return Ok(profile);
         }
-        // If `exact` contains a single profile, use its own curve for basic composition. This curve
-        // can be faster to evaluate than the account.
+        // If `exact` contains a single profile, use the curve of this profile for basic
+        // composition. This curve can be faster to evaluate than the account.
         match exact[..] {
             [] => {}
             [single] => members.push(single.clone()),
@@ -273,8 +273,8 @@ pub fn profile_of_poisson_sample(profile: &PrivacyProfile, rate: f64) -> Result<
 /// a bound by advanced joint convexity (Balle, Barthe, Gaboardi 2018, Theorem 2). The curve holds
 /// in both directions, because `profile` holds in both directions. So the two directions have the
 /// same bound `d(epsilon)` at each `epsilon >= 0`. At `-epsilon`, the bound is
-/// `1 - e^-epsilon + e^-epsilon d(epsilon)`. It follows from the bound at `epsilon` in the opposite
-/// direction.
+/// `1 - e^-epsilon + e^-epsilon d(epsilon)`. The bound at `-epsilon` follows from the bound at
+/// `epsilon` in the opposite direction.
 ///
 /// # Errors
 /// Currently there are no errors.

@@ -12,9 +12,10 @@ use super::elementary::{exp, ln, ln_1p};
 /// Compute an upper bound on delta at an epsilon, from bounds on the Renyi divergence of every
 /// order.
 ///
-/// Let `r` be the divergence of order `a > 1`. Then `delta <= e^((a - 1)(r - epsilon)) / (a - 1) *
-/// (1 - 1/a)^a` (Canonne, Kamath, Steinke 2020, Proposition 12). Every order gives a bound, so an
-/// approximate search for the order with the smallest bound is enough. The result is rounded up.
+/// Let `r` be the divergence of order `a > 1`. Then
+/// `delta <= e^((a - 1)(r - epsilon)) / (a - 1) * (1 - 1/a)^a` (Canonne, Kamath, Steinke 2020,
+/// Proposition 12). Every order gives a bound, so an approximate search for the order with the
+/// smallest bound is enough. The result is rounded up.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or NaN.
@@ -110,12 +111,13 @@ pub fn concentrated_epsilon(rho: f64, delta: f64) -> Result<f64> {
 /// The Renyi divergence of this response, of order `a`, is `(g(a) - g(1)) / (a - 1)` with
 /// `g(a) = ln cosh((a - 1/2) epsilon)`. As a function of `s = (a - 1/2)^2`, `g` is
 /// `ln cosh(sqrt(s) epsilon)`. The derivative `epsilon tanh(sqrt(s) epsilon) / (2 sqrt(s))`
-/// decreases with `s`. So `g` is concave in `s` and lies below its tangent at `s = 1/4`, which is
-/// at `a = 1`. So `g(a) - g(1) <= ((a - 1/2)^2 - 1/4) epsilon tanh(epsilon / 2)`. The first factor
-/// of this bound is `a (a - 1)`. So the divergence is at most `a epsilon tanh(epsilon / 2)`. A
-/// `rho` is valid if the divergence of every order `a > 1` is at most `a rho`. So
-/// `epsilon tanh(epsilon / 2)` is a valid `rho`. If `a` goes to 1, the divergence goes to
-/// `epsilon tanh(epsilon / 2)`, and `a rho` goes to `rho`. So a smaller `rho` is impossible.
+/// decreases with `s`. So `g` is concave in `s`, and is nowhere above its tangent at `s = 1/4`. At
+/// this `s`, the order `a` is 1. So `g(a) - g(1) <= ((a - 1/2)^2 - 1/4) epsilon tanh(epsilon / 2)`.
+/// The first factor of this bound is `a (a - 1)`. So the divergence is at most
+/// `a epsilon tanh(epsilon / 2)`. A `rho` is valid if the divergence of every order `a > 1` is at
+/// most `a rho`. So `epsilon tanh(epsilon / 2)` is a valid `rho`. If `a` goes to 1, the divergence
+/// goes to `epsilon tanh(epsilon / 2)`, and `a rho` goes to `rho`. So a smaller `rho` is
+/// impossible.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or NaN.

@@ -34,8 +34,8 @@ mod noises;
 /// `H_alpha(P, Q)` is at most the integral of `(k M1 - c M0)+` plus the integral of
 /// `(l M1 - alpha q M2)+`. Up to factors, these integrals are divergences of `M1` from `M0` and of
 /// `M1` from `M2`. Let `p` be the density of the noise. The first divergence is at most the
-/// divergence for a shift of `p` by `added`. The second is at most the divergence for a shift of
-/// `p` by `replaced`.
+/// divergence for a shift of `p` by `added`. The second divergence is at most the divergence for a
+/// shift of `p` by `replaced`.
 ///
 /// Put the centre of the noise at 0 for `M1`, at `-added` for `M0` and at `-replaced` for `M2`.
 /// Because `p` is log-concave, `p(y + added) / p(y)` and `p(y + replaced) / p(y)` do not increase
@@ -75,7 +75,7 @@ impl ReplacedPair {
 
     /// Make the pair of noise on a Poisson sample. The distances `added` and `replaced` have the
     /// unit of the distance in [`shift`](DominatingPair::shift): for noise on real numbers
-    /// (`Gaussian` and `Laplace`), they are divided by the scale.
+    /// (`Gaussian` and `Laplace`), the distances are divided by the scale.
     ///
     /// # Errors
     /// `InvalidDistance` when an argument is out of range. A distance, divided by the scale, must

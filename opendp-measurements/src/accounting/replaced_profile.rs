@@ -15,11 +15,11 @@ use super::{
 ///
 /// `added` and `replaced` are profiles of the mechanism without sampling: for one added or removed
 /// record, and for one replaced record. `rate` is the probability that a record is in the sample,
-/// above 0 and at most 1. Profiles of noise have the pair [`ReplacedPair`] and compose tightly. The
-/// noise can be real or integer, and Laplace or Gaussian. Several releases with Gaussian noise
-/// count as one release. If there is no [`ReplacedPair`] but both profiles have the same pair, then
-/// the pair for a sample of fixed size is used. For all other profiles, the curve of the theorem
-/// below is composed.
+/// above 0 and at most 1. For profiles of noise, the result has the pair [`ReplacedPair`] and
+/// composes tightly. The noise can be real or integer, and Laplace or Gaussian. Several releases
+/// with Gaussian noise count as one release. If there is no [`ReplacedPair`] but both profiles have
+/// the same pair, then the pair for a sample of fixed size is used. For all other profiles, the
+/// curve of the theorem below is composed.
 ///
 /// # Theorem
 /// Let `q` be the rate, and fix the other records of the sample. Let `M0` be the law of the release

@@ -241,9 +241,9 @@ impl TiltedSample {
         let top = self.atoms.iter().map(density).fold(0.0, f64::max);
         let variation = if bent <= 1.0 { 2.0 } else { 4.0 } * top * slack;
         // Between two neighbouring outputs, the density is at least the smaller of its values at
-        // the two outputs, divided by `slack`. If the losses of the two outputs were subtracted,
-        // the difference would lose precision by cancellation. But this difference is the integral
-        // of `mu p` between the two outputs. Because `ln p` is concave, the integral is at least
+        // the two outputs, divided by `slack`. A subtraction of the losses of the two outputs would
+        // lose precision by cancellation. But the difference of these losses is the integral of
+        // `mu p` between the two outputs. Because `ln p` is concave, the integral is at least
         // `step * mu` times the geometric mean of the values of `p` at the two outputs.
         let mut cells = Vec::with_capacity(self.atoms.len());
         let mut place = 0.0;
@@ -275,7 +275,7 @@ impl TiltedSample {
     }
 }
 
-/// Properties of the density of a loss. They bound the waves of this loss.
+/// Properties of the density of a loss. These properties bound the waves of this loss.
 #[derive(Clone, Debug)]
 struct Shape {
     variation: f64,

@@ -9,10 +9,10 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// An account with a budget of an epsilon and a delta. The budget is divided into shares before the
 /// first release. Each share has a dominating pair.
 ///
-/// An [`AdaptiveAccount`](super::AdaptiveAccount) does not know the kinds of later releases. So it
-/// charges every pure loss as randomized response or as a normal shift, and divides delta among its
-/// filters. A shared account knows the kinds, so it composes the distributions of the losses of
-/// these kinds.
+/// An [`AdaptiveAccount`](super::AdaptiveAccount) does not know the kinds of later releases. So an
+/// adaptive account charges every pure loss as randomized response or as a normal shift, and
+/// divides delta among its filters. A shared account knows the kinds, so it composes the
+/// distributions of the losses of these kinds.
 ///
 /// # What is proved
 ///
@@ -25,19 +25,19 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// interaction that uses only shares of `A`, and each of them at most once. The proof is by
 /// induction over the size of `A`. For an interaction without releases, the distributions on the
 /// two neighbours are equal, and every pair dominates them. Let the first release use the share
-/// `s`. Its pair dominates the release ([`SharePair::dominates`]). Given any answer, the rest of
-/// the interaction uses only the other shares of `A`. So by the claim for fewer shares, the product
-/// of their pairs dominates the rest. This product is the same for all answers. So the product of
-/// all pairs of `A` dominates the interaction (adaptive composition of dominating pairs: Zhu, Dong,
-/// Wang 2022, Theorem 10). If the choice of the first share is random, convexity gives the same
-/// claim. [`new`](SharedAccount::new) checks the delta of the product of all shares with
-/// [`Account`], in both directions.
+/// `s`. The pair of `s` dominates the release ([`SharePair::dominates`]). Given any answer, the
+/// rest of the interaction uses only the other shares of `A`. So by the claim for fewer shares, the
+/// product of the pairs of these shares dominates the rest. This product is the same for all
+/// answers. So the product of all pairs of `A` dominates the interaction (adaptive composition of
+/// dominating pairs: Zhu, Dong, Wang 2022, Theorem 10). If the choice of the first share is random,
+/// convexity gives the same claim. [`new`](SharedAccount::new) checks the delta of the product of
+/// all shares with [`Account`], in both directions.
 ///
 /// There is a second bound. Suppose that every release of each share has a known `rho`. Then the
 /// sum of all `rho` bounds the whole interaction (Bun, Steinke 2016, Lemma 2.3), because each `rho`
 /// is the same for all answers. [`concentrated_delta`] converts the sum to a delta. The shares fit
 /// the budget if one of the two bounds is within the budget. If many releases are choices, the
-/// second bound can be the smaller one. The reason is that the dominating pair of a choice
+/// second bound can be the smaller bound. The reason is that the dominating pair of a choice
 /// dominates all mechanisms of its range at once.
 ///
 /// Discrete Gaussian noise on vectors has no single pair, because shifts of equal length can have
@@ -48,7 +48,7 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// multiplies the bound by a factor for each release. The factor of a release depends only on the
 /// number of later releases of the same kind. The bound on the product of all factors holds for any
 /// order of the releases. If a release is left out, the proof of smoothing adds the loss of normal
-/// noise in its place. This added loss does not reduce delta.
+/// noise in place of this release. This added loss does not reduce delta.
 ///
 /// For the pair of a Poisson sample, neighbours differ by an added or removed record. So delta can
 /// depend on the direction. All other pairs give the same delta in both directions.

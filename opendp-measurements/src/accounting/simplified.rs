@@ -46,9 +46,9 @@ const BELOW: (f64, f64) = (3.0, 0.33);
 
 impl Simplified {
     /// If pairs that [enclose](super::Between) a pair are known, replace this pair by the enclosing
-    /// pair on the given side. Replace all Gaussian noise by one release. The `mu` of this release
-    /// is the square root of the sum of all `mu_i^2` (Dong, Roth, Su 2022, on the composition of
-    /// Gaussian noise).
+    /// pair on the given side. Replace all Gaussian noise by one release. The square of the `mu` of
+    /// this release is the sum of the squares of all replaced `mu` (Dong, Roth, Su 2022, on the
+    /// composition of Gaussian noise).
     ///
     /// Return `None` if a bound from below is requested, and some pair gives no such bound.
     pub(super) fn of(parts: &[PairCount], side: Side) -> Result<Option<Simplified>> {

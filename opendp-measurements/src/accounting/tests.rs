@@ -220,7 +220,7 @@ fn losses_on_a_sample_keep_their_digits_at_rates_near_1() {
         let mut worst = 0.0f64;
         for n in 1..200 {
             let x = 0.5 - 0.2 * f64::from(n);
-            // Both terms are positive and do not cancel. So only the last digits are inexact.
+            // Both terms of the sum are positive, so only the last digits are inexact.
             let loss = ln((1.0 - rate) + rate * exp(x));
             assert!((mixed(x, rate) - loss).abs() <= 64.0 * U * (1.0 + loss.abs()), "{rate} {x}");
             let off =

@@ -83,10 +83,10 @@ impl Way {
         let mut largest = Exact::ZERO;
         for pot in &self.pots {
             let mu = pot.square_left().times(part).to_f64_down().neg_inf_sqrt()?;
-            // `mu^2` is the requested part of what is left for squares in this filter. The `rho` of
-            // a pure loss is at most half of the square of its epsilon. So a pure loss with the
-            // epsilon `mu` has a `rho` of at most `mu^2 / 2`, and the filter admits it. A factor
-            // that is a little less than 1 covers the rounding errors.
+            // Here `mu^2` is the requested part of the remaining room for squares in this filter.
+            // The `rho` of a pure loss is at most half of the square of its epsilon. So a pure loss
+            // with the epsilon `mu` has a `rho` of at most `mu^2 / 2`, and the filter admits it. A
+            // factor that is a little less than 1 covers the rounding errors.
             let by_rho = mu * (1.0 - 4.0 * f64::EPSILON);
             let epsilon = match &pot.order {
                 Some(order) => pure_of_order(order, &pot.square_left().times(part), by_rho)?,
@@ -173,10 +173,11 @@ impl Way {
             let own = if pot.simple { pot.failure_left() } else { Exact::ZERO };
             return Ok((pure, deltas.plus(&own)));
         }
-        // Consider the composition of a pure loss `e` and noise. Randomized response has the loss
-        // `e` with a probability of at least 1/2. So the delta of this composition at epsilon
-        // `e + x` is at least half of the delta of the noise alone at epsilon `x`. So the delta of
-        // the noise alone is at most twice the delta of the composition.
+        // Consider the composition of a pure loss `e` and noise. The worst pure loss is the loss of
+        // randomized response, which is `e` with a probability of at least 1/2. So the delta of
+        // this composition at epsilon `e + x` is at least half of the delta of the noise alone at
+        // epsilon `x`. So the delta of the noise alone at epsilon `x` is at most twice the delta of
+        // the composition at epsilon `e + x`.
         let own = if pure.is_zero() { pot.failure.clone() } else { pot.failure.plus(&pot.failure) };
         let noise = joined_epsilon(0.0, mu, own.to_f64_up())? * (1.0 - 4e-6);
         Ok((pure.plus(&Exact::from_f64(noise)?), deltas.plus(&pot.failure)))

@@ -1,4 +1,4 @@
-//! Pairs that are equal only to themselves, and infinite losses.
+//! Tests of pairs that are equal only to themselves, and of infinite losses.
 
 use super::*;
 use crate::accounting::pair::{Buckets, Grid};

@@ -81,7 +81,8 @@ impl Account {
         let inside = (first <= 0.0 || first < epsilon) && epsilon < last;
         inside.then_some(epsilon)
     }
-    /// Enclose delta at an epsilon. Return bounds only if their distance is within the tolerance.
+    /// Enclose delta at an epsilon. Return the bounds only if their distance is at most the
+    /// tolerance times the upper bound, plus the bound on the mass with an infinite loss.
     fn exact(&self, sum: &Inversion, epsilon: f64) -> Option<Certified> {
         let (lower, upper) = (sum.delta_below(epsilon), sum.delta_above(epsilon));
         (upper - lower <= self.tolerance * upper + sum.infinite)

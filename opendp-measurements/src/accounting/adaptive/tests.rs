@@ -317,8 +317,8 @@ fn a_reserved_filter_has_room_for_the_whole_budget_and_no_more() {
         assert!(account.charge(&pure(1e-3, 0.0)).is_err());
         assert!(account.charge(&gaussian(&exact(1e-9), &exact(1e-9))).is_err());
     }
-    // A small pure loss fills the whole room for pure losses. It is charged as a pure loss and not
-    // as a `mu^2`, both before and after the Gaussian release.
+    // A small pure loss fills the whole room for pure losses. This loss is charged as a pure loss
+    // and not as a `mu^2`, both before and after the Gaussian release.
     for gaussian_first in [false, true] {
         let mut account =
             AdaptiveAccount::reserving(&exact(EPSILON), &exact(DELTA), &exact(0.05), &Exact::ZERO)
@@ -364,7 +364,7 @@ fn many_choices_share_rho_and_get_less_noise_than_by_mu() {
         assert!(epsilon <= exact(1.000_001) && delta <= exact(DELTA), "{epsilon} {delta}");
         // The control: twice as many choices exceed the budget. This is not checked for a single
         // choice of range `r`. The function `composed` uses the losses `r / 2` and `-r / 2`. With
-        // these losses, the delta of two choices can be at most `DELTA`.
+        // these losses, the composition of two choices can stay within `DELTA`.
         losses.extend(losses.clone());
         assert!(releases == 1 || DELTA < composed(&losses), "{releases}");
     }

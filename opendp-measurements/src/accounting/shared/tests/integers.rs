@@ -16,9 +16,9 @@ fn sum_of(first: &[f64], other: &[f64]) -> Vec<f64> {
     law[far..law.len() - far].to_vec()
 }
 /// Compute the delta of `count` releases with discrete Gaussian noise. Each release is one integer
-/// plus noise, and this integer changes by 1. The total loss depends only on the sum of all noise.
-/// The law of this sum is computed from the definition, by convolution. All terms are positive, so
-/// rounding errors stay small.
+/// plus noise. This integer differs by 1 between two neighbours. The total loss depends only on the
+/// sum of all noise. The law of this sum is computed from the definition, by convolution. All terms
+/// are positive, so rounding errors stay small.
 fn integers(scale: f64, count: u32, epsilon: f64) -> f64 {
     let reach = (11.0 * scale).ceil() as i32;
     let weight = |z: i32| (-(f64::from(z) / scale).powi(2) / 2.0).exp();
