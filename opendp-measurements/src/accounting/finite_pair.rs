@@ -67,7 +67,9 @@ impl FinitePair {
         };
         if p.len() != q.len() || !right(&p) || !right(&q) {
             return Err(Error::InvalidDistance(
-                "probabilities: expected two lists of the same length, each with the sum 1".into(),
+                "probabilities: expected two lists of the same length, each with numbers of at \
+                 least 0 and with the sum 1"
+                    .into(),
             ));
         }
         Ok(FinitePair { p: p.into(), q: q.into() })

@@ -104,8 +104,9 @@ impl ReplacedPair {
         let fits = limit.is_none_or(|limit| integer(added) && integer(replaced) && scale <= limit);
         if !fits {
             return Err(Error::InvalidDistance(format!(
-                "expected integers of at most 65536 as distances, found {added} and {replaced}, and \
-                 a scale of at most 65536 for discrete Gaussian noise"
+                "expected integers of at most 65536 as distances, and a scale of at most 65536 for \
+                 discrete Gaussian noise, found the distances {added} and {replaced} and the scale \
+                 {scale}"
             )));
         }
         // A larger `replaced` gives a larger bound, so it is safe to increase `replaced`. For

@@ -100,7 +100,8 @@ impl SharePair {
             return Ok(self);
         }
         Err(Error::InvalidDistance(format!(
-            "a share: expected finite numbers of at least 0, found {self:?}"
+            "a share: expected finite numbers of at least 0, a scale above 0, and a delta or a rate \
+             of at most 1, found {self:?}"
         )))
     }
     /// Return a copy of the pair with larger losses (if `factor` is above 1) or with smaller losses
