@@ -93,8 +93,8 @@ impl Arg {
 /// A space whose domain and metric have any types. If the domain and the metric come from a
 /// document, `from_arg` checks that they form a space. Let `D` and `M` be the types of the domain
 /// and the metric. Only code that is compiled for `D` and `M` can make this check. So `from_arg`
-/// calls code that was compiled for a registered function with a parameter of the type `Space<D,
-/// M>`.
+/// calls code that was compiled for a registered function with a parameter of the type
+/// `Space<D, M>`.
 impl Argument for Space<AnyDomain, AnyMetric> {
     fn type_name() -> TypeName {
         TypeName::generic("Space", [AnyDomain::type_name(), AnyMetric::type_name()])

@@ -23,7 +23,7 @@ pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
     ///
     /// # Errors
     /// `BudgetExceeded` when the question must not be answered. In this case, nothing is charged.
-    /// The errors of the map.
+    /// Also the errors of the map.
     fn charge(&self, map: PrivacyMapRef<'_, MI, MO>) -> Result<()>;
     /// Return an upper bound on the loss of all questions so far, for data sets at distance at most
     /// `d_in`.
