@@ -14,7 +14,7 @@ pub const CHUNK_ROWS: usize = 4096;
 pub trait Chunk: Copy + Send + Sync {
     /// Count the rows of this chunk.
     fn rows(self) -> usize;
-    /// Keep only the rows in `range`. The range must be within `0..rows`.
+    /// Keep only the rows in `range`. The range must be within `0..self.rows()`.
     #[must_use]
     fn narrow(self, range: Range<usize>) -> Self;
 }

@@ -37,7 +37,7 @@ pub trait Codec: Sized {
     ///
     /// # Errors
     /// `FailedCast` when the JSON does not have the form of this type, or when a number is out of
-    /// range. If the value is invalid, the error of the constructor of the type.
+    /// range. If the value is invalid, the constructor of the type gives the error.
     fn from_json(json: &Json) -> Result<Self>;
     /// Bind every queryable and every session in this value to a turn. A bound queryable or session
     /// stops answering when the turn ends.

@@ -9,8 +9,8 @@ use crate::{DistanceOn, Domain, Error, Metric, MetricOn, Result};
 
 /// A domain and a metric on this domain.
 ///
-/// A space exists only if its domain and metric fit. [`Space::new`] checks this condition. An
-/// erased space comes from [`Space::erase`], or from a document after the same check.
+/// A space exists only if its domain and its metric fit together. [`Space::new`] checks this
+/// condition. An erased space comes from [`Space::erase`], or from a document after the same check.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, ChangeOneDistance, Space, VectorDomain};
@@ -136,8 +136,8 @@ pub(crate) fn fits<D: Domain, M: MetricOn<D>>(space: &Untyped) -> Result<()> {
     space.metric.known::<M>().check(space.domain.known())
 }
 impl<D, M: Metric> Space<D, M> {
-    /// Make a space from a domain and a metric. The caller must have checked that they fit, and
-    /// that the domain has the type `D`.
+    /// Make a space from a domain and a metric. The caller must have checked that they fit
+    /// together, and that the domain has the type `D`.
     pub(crate) fn of(domain: AnyDomain, metric: M) -> Self {
         Untyped::new(domain, AnyMetric::new(metric), Best::Unknown).typed()
     }

@@ -43,7 +43,8 @@ const MOST_TWOS: usize = 1100;
 /// The largest length of a text that is read as a number. The texts of all finite floats, and of
 /// all running totals below `2^1024`, are shorter.
 const MOST_CHARACTERS: usize = 4096;
-/// A number with more decimals than this is not written as a decimal number.
+/// The largest number of decimals in a written decimal number. A number that needs more decimals is
+/// written as a fraction.
 const MOST_DECIMALS: usize = 64;
 
 impl Exact {

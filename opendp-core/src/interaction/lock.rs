@@ -21,7 +21,7 @@ impl<S> Lock<S> {
     pub(crate) fn new(state: S) -> Self {
         Lock { state: Mutex::new(state), holder: Mutex::new(None) }
     }
-    /// Lock the state and call `run` with it.
+    /// Lock the state, and call `run` with the state.
     pub(crate) fn with<R>(&self, run: impl FnOnce(&mut S) -> Result<R>) -> Result<R> {
         let here = thread::current().id();
         // A thread changes `holder` only while it holds the lock of `state`, and stores only its

@@ -243,8 +243,8 @@ impl Grounds {
         Ok(())
     }
     /// Check that the distance between two outputs is at most the bound of the map. Return 1 if
-    /// this is true. Return 0 if the map makes no claim, or if the distance between the inputs is
-    /// infinite or cannot be computed.
+    /// this is true, and an error if this is false. Return 0 if the map makes no claim, or if the
+    /// distance between the inputs is infinite or cannot be computed.
     fn close(
         &self,
         transformation: &AnyTransformation,
@@ -315,7 +315,8 @@ fn varies(
     Ok(false)
 }
 /// Divide an input into chunks of one row, and then into chunks of two rows. Check that the output
-/// is the same as for the whole input. Return 1, or 0 if the function cannot run over a stream.
+/// is the same as for the whole input. Return 1 if the check succeeds. Return 0 if the function
+/// cannot run over a stream.
 fn divided(
     transformation: &AnyTransformation,
     input: &AnyValue,

@@ -1,4 +1,4 @@
-//! Measures with a bound on the loss that can fail with a small probability.
+//! Measures whose bound on the loss can fail with a small probability.
 
 use serde_json::Value as Json;
 
