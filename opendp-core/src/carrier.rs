@@ -30,7 +30,7 @@ pub trait Carrier: Named + Codec + Clone + Send + Sync {
     /// Borrow all rows of this value.
     fn chunk(&self) -> Self::Chunk<'_>;
     /// Take rows whose type is known only at run time, and view them as a chunk of this type.
-    /// Return `None` if the rows have another type. Implementations must not override this method.
+    /// Return `None` if the rows have another type. Only [`AnyValue`] may override this method.
     #[doc(hidden)]
     fn view(chunk: AnyChunk<'_>) -> Option<Self::Chunk<'_>> {
         chunk.typed::<Self>()

@@ -112,7 +112,7 @@ pub enum Error {
     /// More than one signature fits a request, or several functions have the same name.
     #[error("{}", shown(.0, LONGEST))]
     Ambiguous(String),
-    /// An argument is missing, unknown, or does not decode.
+    /// An argument is missing or unknown, does not decode, or is not allowed.
     #[error("argument `{}`: {}", shown(argument, 200), shown(reason, LONGEST))]
     Argument {
         /// Name of the argument.
