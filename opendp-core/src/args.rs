@@ -129,7 +129,7 @@ impl Args {
     ///
     /// # Errors
     /// `Argument` when the argument is missing or does not decode. If the argument describes an
-    /// invalid object, the error of the constructor of this object.
+    /// invalid object, the constructor of this object gives the error.
     pub fn decode<A: Argument>(&self, name: &str, default: Option<&str>) -> Result<A> {
         let Some(arg) = self.find(name, default) else {
             return Err(missing(name, &A::type_name()));
@@ -187,7 +187,7 @@ pub trait Argument: Sized + 'static {
     ///
     /// # Errors
     /// `FailedCast` when the argument does not decode. If the argument describes an invalid object,
-    /// the error of the constructor of this object.
+    /// the constructor of this object gives the error.
     fn from_arg(arg: &Arg) -> Result<Self>;
     /// A function that returns the name of the type of an argument. If `Self` stands for several
     /// types, as [`AnyDatasetMetric`](crate::AnyDatasetMetric) does, the function returns the name

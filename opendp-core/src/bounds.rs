@@ -47,12 +47,12 @@ impl<T: Atom> Bounds<T> {
     pub fn upper(&self) -> T {
         self.upper.clone()
     }
-    /// Return whether `value` is in the interval. NaN is in no interval.
+    /// Return whether `value` is in the interval. Return `false` for NaN.
     pub fn contains(&self, value: &T) -> bool {
         self.lower <= *value && *value <= self.upper
     }
     /// Return the value of the interval that is nearest to `value`. NaN stays NaN. The constructor
-    /// `make_clamp` refuses input domains that contain NaN, so `make_clamp` never clamps NaN.
+    /// `make_clamp` refuses input domains that contain NaN.
     #[must_use]
     #[inline]
     pub fn clamp(&self, value: T) -> T {

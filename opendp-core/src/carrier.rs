@@ -5,15 +5,16 @@ use std::{collections::HashMap, hash::Hash, ops::Range};
 use crate::erased::{AnyChunk, AnyValue};
 use crate::{Codec, Named};
 
-/// The number of rows that a stage of a function gets at once. This number is large, so the cost of
-/// calling a stage is negligible. The rows still fit into the cache of a core.
+/// The largest number of rows that the first stage of a function gets at once. This number is
+/// large, so the cost of calling a stage is negligible. The number is also small enough that the
+/// rows fit into the cache of a core.
 pub const CHUNK_ROWS: usize = 4096;
 
 /// A borrowed range of the rows of a value.
 pub trait Chunk: Copy + Send + Sync {
     /// Count the rows of this chunk.
     fn rows(self) -> usize;
-    /// Keep only the rows in `range`. The range must be within `0..rows`.
+    /// Keep only the rows in `range`. The range must be within `0..self.rows()`.
     #[must_use]
     fn narrow(self, range: Range<usize>) -> Self;
 }
@@ -29,7 +30,7 @@ pub trait Carrier: Named + Codec + Clone + Send + Sync {
     /// Borrow all rows of this value.
     fn chunk(&self) -> Self::Chunk<'_>;
     /// Take rows whose type is known only at run time, and view them as a chunk of this type.
-    /// Return `None` if the rows have another type. Implementations must not override this method.
+    /// Return `None` if the rows have another type. Only [`AnyValue`] may override this method.
     #[doc(hidden)]
     fn view(chunk: AnyChunk<'_>) -> Option<Self::Chunk<'_>> {
         chunk.typed::<Self>()

@@ -27,8 +27,8 @@ use crate::{Error, Result, Turn};
 /// ```
 pub trait Codec: Sized {
     /// If `true`, values of this type never contain a queryable or a session. In this case,
-    /// [`bound_to`](Codec::bound_to) does nothing, and containers do not call `bound_to` on their
-    /// contents.
+    /// [`bound_to`](Codec::bound_to) does nothing, and vectors and maps do not call `bound_to` on
+    /// the values that they contain.
     #[doc(hidden)]
     const COMPLETE: bool = false;
     /// Write the value as JSON.
@@ -37,7 +37,7 @@ pub trait Codec: Sized {
     ///
     /// # Errors
     /// `FailedCast` when the JSON does not have the form of this type, or when a number is out of
-    /// range. If the value is invalid, the error of the constructor of the type.
+    /// range. If the value is invalid, the constructor of the type gives the error.
     fn from_json(json: &Json) -> Result<Self>;
     /// Bind every queryable and every session in this value to a turn. A bound queryable or session
     /// stops answering when the turn ends.
@@ -146,7 +146,7 @@ macro_rules! floats {
                     Json::from(if 0.0 < *self { "Infinity" } else { "-Infinity" })
                 } else {
                     // The debug text of a float is read back as the same float. The text has a
-                    // point or an exponent, so no reader takes it for an integer.
+                    // point or an exponent, so a reader never reads the text as an integer.
                     format!("{self:?}").parse::<Number>().map_or(Json::Null, Json::Number)
                 }
             }
@@ -269,9 +269,9 @@ tuples!(2 (A a, B b) 3 (A a, B b, C c));
 /// `$serde_json::private::`. Any other map is written as an array of pairs. The keys are sorted by
 /// their text, so equal maps are written identically.
 ///
-/// `serde_json` reserves the keys that begin with `$serde_json::private::`. For example, it tries
-/// to read an object whose first key is `$serde_json::private::Number` as a number. A category in
-/// the data can be such a key.
+/// `serde_json` reserves the keys that begin with `$serde_json::private::`. For example,
+/// `serde_json` tries to read an object whose first key is `$serde_json::private::Number` as a
+/// number. A category in the data can be such a key.
 impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
     const COMPLETE: bool = V::COMPLETE;
     fn to_json(&self) -> Json {

@@ -112,7 +112,7 @@ pub enum Error {
     /// More than one signature fits a request, or several functions have the same name.
     #[error("{}", shown(.0, LONGEST))]
     Ambiguous(String),
-    /// An argument is missing, unknown, or does not decode.
+    /// An argument is missing or unknown, does not decode, or is not allowed.
     #[error("argument `{}`: {}", shown(argument, 200), shown(reason, LONGEST))]
     Argument {
         /// Name of the argument.
@@ -123,7 +123,7 @@ pub enum Error {
     /// A query asks for more than the remaining privacy budget.
     #[error("{}", shown(.0, LONGEST))]
     BudgetExceeded(String),
-    /// Another error, and the argument or step in which it occurred.
+    /// An error that occurred in an argument or in a step, with the name of this argument or step.
     #[error("{}: {source}", shown(place, 80))]
     At {
         /// The argument or step.
@@ -136,7 +136,7 @@ pub enum Error {
 impl Error {
     /// Return the name of this kind of error, for programs in other languages. Two variants share
     /// the name of another variant: `NoEntropy` has the name `FailedFunction`, and `Downcast` has
-    /// the name `FailedCast`.
+    /// the name `FailedCast`. `At` has the name of the error that it contains.
     ///
     /// ```
     /// # use opendp_core::Error;

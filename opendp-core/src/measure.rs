@@ -76,7 +76,7 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
             Self::type_name()
         )))
     }
-    /// Split a loss into its parts, rounding up.
+    /// Split a loss into its parts. Round each part up.
     ///
     /// # Errors
     /// `NotImplemented` if losses have no parts.
@@ -84,7 +84,7 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
         let _ = loss;
         self.parts().map(|_| Vec::new())
     }
-    /// Build a loss from its parts, rounding up.
+    /// Build a loss from its parts, and round the loss up.
     ///
     /// # Errors
     /// `NotImplemented` if losses have no parts. `FailedMap` when the number of parts is wrong.

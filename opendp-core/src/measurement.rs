@@ -150,7 +150,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     pub(crate) fn map_ref(&self) -> PrivacyMapRef<'_, MI, MO> {
         self.claims.map.privacy_ref()
     }
-    /// Return whether the loss of one release is at most `d_out`: `map(d_in) <= d_out`.
+    /// Return whether the map bounds the loss of one release by `d_out`: `map(d_in) <= d_out`.
     ///
     /// # Errors
     /// The errors of the map and of [`Distance::at_most`].

@@ -92,6 +92,6 @@ pub trait DatasetMetric: Metric<Distance = u32> {
     /// their symmetric distance.
     ///
     /// # Errors
-    /// `Overflow` when the bound exceeds `u32`.
+    /// `Overflow` when the bound exceeds the largest `u32`.
     fn to_symmetric(&self, d_in: u32) -> Result<u32>;
 }

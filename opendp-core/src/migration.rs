@@ -1,5 +1,5 @@
-//! Changes of registered constructors. When an older document is read, these changes are applied to
-//! it.
+//! Changes of registered constructors. The reader of an older document applies these changes to the
+//! document.
 
 /// A change of a registered constructor.
 ///
@@ -46,7 +46,8 @@ pub enum Change {
     Defaulted {
         /// The name of the new argument, or of the argument whose default has changed.
         argument: &'static str,
-        /// The value of the argument, as JSON text, for earlier documents that do not state it.
+        /// The value of the argument, as JSON text, for earlier documents that do not state the
+        /// argument.
         value: &'static str,
     },
     /// The constructor still exists, but another constructor is better.
@@ -63,8 +64,8 @@ impl Migration {
     }
 }
 
-/// State changes of registered constructors. When an older document is read, these changes are
-/// applied to it.
+/// State changes of registered constructors. The reader of an older document applies these changes
+/// to the document.
 ///
 /// ```
 /// # mod acme {

@@ -27,9 +27,9 @@ impl<D: Domain, M: Metric> Space<D, M> {
     /// only one member.
     ///
     /// If there are no neighbours at distance `d_in`, the loss at `d_in` is 0 even without noise.
-    /// This loss is correct, but it gives no protection. So adaptive compositions, privacy filters,
-    /// the sparse vector technique, and the search for a parameter of a document check their
-    /// distance first.
+    /// This loss is correct, but it gives no protection. So some operations first check their
+    /// distance with this function. Examples are adaptive compositions, privacy filters, the sparse
+    /// vector technique, and the search for a parameter of a document.
     ///
     /// ```
     /// # use opendp_core::{AtomDomain, ChangeOneDistance, Space, SymmetricDistance, VectorDomain};

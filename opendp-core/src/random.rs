@@ -27,7 +27,7 @@ pub struct NoEntropy;
 pub trait RandomSource {
     /// The number of uniform bits in each word, between 1 and 64.
     ///
-    /// Releases use words of 64 bits. Many tests use words of 1 or 4 bits, so that they can
+    /// Releases use words of 64 bits. Many tests use words of 1 or 4 bits, so that a test can
     /// enumerate every tape (fixed list of words) of a given length. Tests with short words also
     /// reach code that is almost never reached with 64-bit words.
     const BITS: u32 = 64;

@@ -34,7 +34,8 @@ pub struct Registration {
 }
 inventory::collect!(Registration);
 
-/// A function with all its names, for all choices of its types.
+/// The part of a registration that is the same for all choices of types: the names, the parameters
+/// and the source of the function.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
     /// The names of the function, such as `make_clamp`. Listings use the first name.

@@ -11,8 +11,8 @@ pub trait Bisect: Copy + PartialOrd + Debug {
     /// List values above the start, in ascending order. The last value is the largest value of the
     /// type.
     fn above() -> Vec<Self>;
-    /// List values below the start, in descending order. The last value is the smallest value of
-    /// the type.
+    /// List values below the start, in descending order. The last value is the lowest value of the
+    /// type.
     fn below() -> Vec<Self>;
     /// Return a value between `low` and `high`. If there is no such value, return `low` or `high`.
     fn between(low: Self, high: Self) -> Self;

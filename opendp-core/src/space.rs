@@ -9,8 +9,8 @@ use crate::{DistanceOn, Domain, Error, Metric, MetricOn, Result};
 
 /// A domain and a metric on this domain.
 ///
-/// A space exists only if its domain and metric fit. [`Space::new`] checks this condition. An
-/// erased space comes from [`Space::erase`], or from a document after the same check.
+/// A space exists only if its domain and its metric fit together. [`Space::new`] checks this
+/// condition. An erased space comes from [`Space::erase`], or from a document after the same check.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, ChangeOneDistance, Space, VectorDomain};
@@ -136,8 +136,8 @@ pub(crate) fn fits<D: Domain, M: MetricOn<D>>(space: &Untyped) -> Result<()> {
     space.metric.known::<M>().check(space.domain.known())
 }
 impl<D, M: Metric> Space<D, M> {
-    /// Make a space from a domain and a metric. The caller must have checked that they fit, and
-    /// that the domain has the type `D`.
+    /// Make a space from a domain and a metric. The caller must have checked that they fit
+    /// together, and that the domain has the type `D`.
     pub(crate) fn of(domain: AnyDomain, metric: M) -> Self {
         Untyped::new(domain, AnyMetric::new(metric), Best::Unknown).typed()
     }
@@ -155,8 +155,8 @@ impl<D, M> Space<D, M> {
     }
     /// State that the step on this space selects the highest score. The step then cannot follow a
     /// step whose [lowest score is the best](Space::with_lowest_best). A constructor that selects
-    /// the highest score calls this function on its input space. So does a constructor of a session
-    /// whose questions can select the highest score.
+    /// the highest score calls this function on its input space. A constructor of a session also
+    /// calls this function if the questions of the session can select the highest score.
     #[must_use]
     pub fn with_highest_best(self) -> Self {
         self.with_best(Best::Highest)
@@ -164,8 +164,8 @@ impl<D, M> Space<D, M> {
     fn with_best(self, best: Best) -> Self {
         Untyped::new(self.untyped.domain.clone(), self.untyped.metric.clone(), best).typed()
     }
-    /// Return whether the space states that the step on it
-    /// [selects the highest score](Space::with_highest_best).
+    /// Return whether this space states that the next step [selects the highest
+    /// score](Space::with_highest_best).
     pub fn selects_highest(&self) -> bool {
         self.untyped.best == Best::Highest
     }
@@ -208,9 +208,9 @@ impl<D: Domain, M: Metric> Space<D, M> {
     /// second step. This space must equal `found`, the output space of the first step.
     ///
     /// # Errors
-    /// `DomainMismatch` or `MetricMismatch`. The message contains both domains or both metrics as
-    /// JSON. `Argument` when the second step selects the highest score, but the lowest score of the
-    /// first step is the best.
+    /// `DomainMismatch` when the domains differ, and `MetricMismatch` when the metrics differ. The
+    /// message contains the two different objects as JSON. `Argument` when the second step selects
+    /// the highest score, but the lowest score of the first step is the best.
     pub fn follows(&self, found: &Space<D, M>) -> Result<()> {
         self.untyped.follows(&found.untyped)
     }

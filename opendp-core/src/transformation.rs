@@ -178,12 +178,12 @@ pub trait After<First> {
     fn after(&self, first: &First) -> Result<Self::Chained>;
 }
 
-/// Chain two transformations. Their functions and their maps are composed in order. Let `map_0` and
-/// `map_1` be the maps of the first and of the second transformation. Let the distance between two
-/// inputs be at most `d_in`. Then the outputs of the first function are members of the output space
-/// of the first transformation, at distance at most `map_0(d_in)`. This space is the input space of
-/// the second transformation. So the distance between the final outputs is at most
-/// `map_1(map_0(d_in))`.
+/// Chain two transformations. Compose the two functions in order, and compose the two maps in
+/// order. Let `map_0` and `map_1` be the maps of the first and of the second transformation. Let
+/// the distance between two inputs be at most `d_in`. Then the two outputs of the first function
+/// are members of the output space of the first transformation, and their distance is at most
+/// `map_0(d_in)`. This space is the input space of the second transformation. So the distance
+/// between the final outputs is at most `map_1(map_0(d_in))`.
 impl<DI: Domain, MI: Metric, DX: Domain, MX: Metric, DO: Domain, MO: Metric>
     After<Transformation<DI, MI, DX, MX>> for Transformation<DX, MX, DO, MO>
 {

@@ -1,4 +1,5 @@
-//! Tests that operations on big integers give the same results as another library.
+//! Tests that operations on big integers give the same results as the operations of another
+//! library.
 //!
 //! Many maps use big integers. Many samplers use big integers when floats are too imprecise. In
 //! another project, quotients of big integers had a wrong sign, so the outputs of samplers were

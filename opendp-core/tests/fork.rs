@@ -1,4 +1,4 @@
-//! Tests that a forked child never repeats the random words of its parent.
+//! Tests that a child process of `libc::fork` does not repeat the random words of its parent.
 #![cfg(unix)]
 #![allow(
     unsafe_code,

@@ -57,10 +57,10 @@ impl Arg {
     fn accepted(&self, domain: TypeId, views: fn(&AnyMetric) -> bool) -> bool {
         pair_on(self, domain).is_some_and(|pair| views(pair.metric))
     }
-    /// Return the space that this argument describes, if its domain has the type `domain` and
-    /// `view` accepts its metric. If the domain and the metric come from a document, `fits` checks
-    /// that they form a space. `expected` returns the name of the type of the space, for the
-    /// message of an error.
+    /// Return the space that this argument describes, if the domain of the space has the type
+    /// `domain` and `view` accepts the metric of the space. If the domain and the metric come from
+    /// a document, `fits` checks that they form a space. `expected` returns the name of the type of
+    /// the space, for the message of an error.
     fn untyped(
         &self,
         domain: TypeId,
@@ -93,8 +93,8 @@ impl Arg {
 /// A space whose domain and metric have any types. If the domain and the metric come from a
 /// document, `from_arg` checks that they form a space. Let `D` and `M` be the types of the domain
 /// and the metric. Only code that is compiled for `D` and `M` can make this check. So `from_arg`
-/// calls code that was compiled for a registered function with a parameter of the type `Space<D,
-/// M>`.
+/// calls code that was compiled for a registered function with a parameter of the type
+/// `Space<D, M>`.
 impl Argument for Space<AnyDomain, AnyMetric> {
     fn type_name() -> TypeName {
         TypeName::generic("Space", [AnyDomain::type_name(), AnyMetric::type_name()])

@@ -76,8 +76,9 @@ macro_rules! impl_elementary {
             let small = self < $safe;
             let radicand = if small { self * ($scale * $scale) } else { self };
             let nearest = radicand.sqrt();
-            // The residual is `radicand` minus the square of `nearest`. It is exact. The sign of
-            // the residual shows whether the exact root is above or below `nearest`.
+            // The residual is `radicand` minus the square of `nearest`. The computed residual is
+            // exact. The sign of the residual shows whether the exact root is above or below
+            // `nearest`.
             let residual = nearest.mul_add(-nearest, radicand);
             let root = if residual $side 0.0 { nearest.$next() } else { nearest };
             finite(if small { root / $scale } else { root }, || overflow("sqrt", self.into()))

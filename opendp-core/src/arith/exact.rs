@@ -43,7 +43,8 @@ const MOST_TWOS: usize = 1100;
 /// The largest length of a text that is read as a number. The texts of all finite floats, and of
 /// all running totals below `2^1024`, are shorter.
 const MOST_CHARACTERS: usize = 4096;
-/// A number with more decimals than this is not written as a decimal number.
+/// The largest number of decimals in a written decimal number. A number that needs more decimals is
+/// written as a fraction.
 const MOST_DECIMALS: usize = 64;
 
 impl Exact {
@@ -140,14 +141,14 @@ impl Exact {
     ///
     /// The odd part of a number is the number without its factors of 2. The odd part of a
     /// denominator is 1 for floats and a power of 5 for decimals. Consider the common denominator
-    /// of the total and the term. There are two limits: its odd part has at most 256 bits, and it
-    /// has at most 1100 factors of 2. Within these limits, the sum is exact. If the common
+    /// of the total and the term. This denominator has two limits: at most 256 bits in the odd
+    /// part, and at most 1100 factors of 2. Within these limits, the sum is exact. If the common
     /// denominator would exceed a limit, the term is first rounded up to a float. So the total is
     /// never too small.
     ///
     /// Before the limits are checked, the numbers are reduced to lowest terms. The text of a number
-    /// is in lowest terms, too. So writing a total or a term as text and reading it again does not
-    /// change the later totals.
+    /// is in lowest terms, too. So later totals do not change if a total or a term is written as
+    /// text and read again.
     #[must_use]
     pub fn plus_term(&self, term: &Self) -> Self {
         let (Some(x), Some(y)) = (&self.0, &term.0) else { return Exact::INFINITY };
@@ -267,8 +268,8 @@ impl Fraction {
         }
         Some(self.twos.max(fives)).filter(|decimals| *decimals <= MOST_DECIMALS)
     }
-    /// Reduce the fraction to lowest terms. A fraction whose denominator is `2^k` with `k <=
-    /// MOST_TWOS` is within the limits already, so it is not reduced.
+    /// Reduce the fraction to lowest terms. A fraction whose denominator is `2^k` with
+    /// `k <= MOST_TWOS` is within the limits already, so it is not reduced.
     fn lowest(&self) -> Cow<'_, Self> {
         match self.odd == UBig::ONE && self.twos <= MOST_TWOS {
             true => Cow::Borrowed(self),

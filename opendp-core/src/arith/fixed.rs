@@ -31,7 +31,7 @@ pub fn ln(mantissa: &UBig, exponent: i64, bits: usize) -> (IBig, IBig) {
     let mut k = exponent as i128 + top as i128;
     // Let w be the working precision in bits. One unit is 2^-w. The guard bits absorb two errors:
     // 2|k| units from k multiples of ln 2, and 4n + 9 units from all other truncations. Here n is
-    // the number of terms of the series of atanh, which is at most w / 3 + 2.
+    // the number of terms of the series of atanh, and n is at most w / 3 + 2.
     let w = bits + 16 + int_bits(k.unsigned_abs()) + int_bits(bits as u128);
 
     // Write f in units of 2^-w. Because f >= 1, the dropped low bits change ln f by less than one
@@ -114,9 +114,9 @@ pub fn exp(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig, UBig) 
 /// Enclose `exp(numerator / 2^fraction_bits)`. The width of the enclosure is proportional to the
 /// magnitude of the result.
 ///
-/// Let `x` be the argument. Return `(lo, hi, k)` with `lo <= 2^(bits - k) * exp(x) <= hi`, `hi - lo
-/// <= 2` and `2^(k - 1) < exp(x) < 2^(k + 2)`. The domain is `|x| < 2^40`. In this domain, `k` fits
-/// into an `i64`.
+/// Let `x` be the argument. Return `(lo, hi, k)` with `lo <= 2^(bits - k) * exp(x) <= hi`,
+/// `hi - lo <= 2` and `2^(k - 1) < exp(x) < 2^(k + 2)`. The domain is `|x| < 2^40`. In this domain,
+/// `k` fits into an `i64`.
 pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig, UBig, i64) {
     if numerator.is_zero() {
         let unit = UBig::ONE << bits;

@@ -285,9 +285,9 @@ mod tests {
             let (a, b) = (f64::from_bits(a), f64::from_bits(b));
             prop_assume!(a.is_finite() && b.is_finite());
             check(a, b, f64::next_up, f64::next_down)?;
-            // Choose a second operand. Its magnitude is near the magnitude of `a` or near the
-            // reciprocal of `a`, or it brings the result near underflow or overflow. These choices
-            // reach every branch.
+            // Choose second operands of three kinds: the magnitude is near the magnitude of `a`,
+            // the magnitude is near the reciprocal of the magnitude of `a`, or the result is near
+            // underflow or overflow. These operands reach every branch.
             let (_, _, exponent) = super::super::dyadic::decode(a).unwrap();
             let mantissa = b.to_bits() & ((1 << 52) - 1);
             for centre in [exponent + 52, -exponent - 52, -1000 - exponent, -exponent - 1074,

@@ -181,10 +181,10 @@ fn nudge(x: f64, above: bool, format: Format, rounding: Rounding) -> f64 {
 /// Round a number that is known only by its enclosures. Double the precision of the enclosure until
 /// both ends round to the same float.
 ///
-/// `enclose` returns `(lo, hi, exponent)` such that the result is in `lo * 2^exponent ..= hi *
-/// 2^exponent`. The largest precision is 32 times the first precision. If the rounded ends still
-/// differ at this precision, use the rounded upper end for rounding up. For other rounding
-/// directions, use the rounded lower end.
+/// `enclose` returns `(lo, hi, exponent)` such that the result is in
+/// `lo * 2^exponent ..= hi * 2^exponent`. The largest precision is 32 times the first precision. If
+/// the rounded ends still differ at this precision, use the rounded upper end for rounding up. For
+/// other rounding directions, use the rounded lower end.
 fn converge(
     mut bits: usize,
     format: Format,

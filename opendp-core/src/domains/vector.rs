@@ -7,8 +7,8 @@ use crate::{AtomDomain, Domain, IBig, OptionDomain, PairDomain, Result, TheDomai
 
 /// The set of all vectors whose elements are members of `D`. The length can be known.
 ///
-/// An example of this domain in a document is `{"vector_domain": {"atom_domain": {...}, "size":
-/// 1000}}`.
+/// An example of this domain in a document is
+/// `{"vector_domain": {"atom_domain": {...}, "size": 1000}}`.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, Domain, VectorDomain};

@@ -245,8 +245,8 @@ impl AnyMetric {
     pub fn decode(&self, json: &Json) -> Result<AnyDistance> {
         self.0.distance(json)
     }
-    /// Decode a number that the result of a map must not exceed. Round it down to a value of the
-    /// metric's distance type.
+    /// Decode a number that the result of a map must not exceed. Round this number down to a value
+    /// of the metric's distance type.
     ///
     /// # Errors
     /// `FailedCast` when the JSON is not a distance in this metric.
@@ -267,8 +267,8 @@ impl AnyMetric {
     }
 }
 impl AnyMeasure {
-    /// Decode a privacy loss that the result of a map must not exceed. Round it down to a value of
-    /// the measure's loss type.
+    /// Decode a privacy loss that the result of a map must not exceed. Round this loss down to a
+    /// value of the measure's loss type.
     ///
     /// # Errors
     /// `FailedCast` when the JSON is not a loss in this measure. `InvalidDistance` when the points

@@ -7,11 +7,11 @@ use crate::{Distance, Error, Measure, Result};
 
 /// An account of losses in a measure, with or without a budget.
 ///
-/// Totals are exact and do not depend on the order of the losses. So ten losses of a tenth exhaust
-/// a budget of 1. There is one exception: if the denominator of a total would become too large, a
-/// loss is [rounded up](Exact::plus_term). [`total`](Ledger::total) rounds only the value that it
-/// returns, and not the stored total. The time to add a loss does not depend on the number of
-/// earlier losses.
+/// Totals are exact and do not depend on the order of the losses, with one exception: if the
+/// denominator of a total would become too large, a loss is [rounded up](Exact::plus_term). For
+/// example, ten losses of exactly a tenth exhaust a budget of 1. [`total`](Ledger::total) rounds
+/// only the value that it returns, and not the stored total. The time to add a loss does not depend
+/// on the number of earlier losses.
 ///
 /// # What is added
 /// The added loss is the result of [`PrivacyMap::eval_exact`](crate::PrivacyMap::eval_exact). If

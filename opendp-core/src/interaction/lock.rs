@@ -21,7 +21,7 @@ impl<S> Lock<S> {
     pub(crate) fn new(state: S) -> Self {
         Lock { state: Mutex::new(state), holder: Mutex::new(None) }
     }
-    /// Lock the state and call `run` with it.
+    /// Lock the state, and call `run` with the state.
     pub(crate) fn with<R>(&self, run: impl FnOnce(&mut S) -> Result<R>) -> Result<R> {
         let here = thread::current().id();
         // A thread changes `holder` only while it holds the lock of `state`, and stores only its
@@ -51,8 +51,9 @@ pub(crate) fn holds_lock() -> bool {
 /// A sign that the current thread holds a lock, such as a `Mutex`. While this object exists,
 /// `with_threads` avoids deadlocks with threads that wait for the lock.
 ///
-/// Make this object before work that is done under a lock, or that initializes a `OnceLock`, if the
-/// work can call `with_threads`. Privacy maps and accounts can call `with_threads`.
+/// If work under a lock can call `with_threads`, make this object before the work. Do the same
+/// before work that initializes a `OnceLock`. The evaluation of a privacy map or of a privacy
+/// profile can call `with_threads`.
 #[derive(Debug)]
 pub struct HeldLock(PhantomData<*const ()>);
 impl HeldLock {

@@ -85,7 +85,8 @@ impl<DI: Domain, MI: Metric, MO: Measure> fmt::Debug for Odometer<DI, MI, MO> {
     }
 }
 
-/// The allowance of an odometer. It allows every question, and records the map of each question.
+/// The allowance of an odometer. This allowance permits every question, and records the map of each
+/// question.
 struct Record<MI: Metric, MO: Measure> {
     measure: MO,
     history: Lock<History<MI, MO>>,

@@ -46,11 +46,11 @@ impl<Q: 'static, A: Carrier> Queryable<Q, A> {
     /// Ask a question.
     ///
     /// # Errors
-    /// The errors of the answer. `FailedFunction` if the turn of this queryable has ended. If this
-    /// queryable has a state or a turn, there are two more cases of `FailedFunction`. In the first
-    /// case, the answer to an earlier question panicked. In the second case, the code of an answer
-    /// asks the same queryable. A turn exists only under a privacy measure that composes
-    /// interactive mechanisms one after the other.
+    /// The errors of the answer. `FailedFunction` if the [turn](crate::Turn) of this queryable has
+    /// ended. If this queryable has a state or a turn, there are two more cases of
+    /// `FailedFunction`. In the first case, the answer to an earlier question panicked. In the
+    /// second case, the code of an answer asks the same queryable. A turn exists only under a
+    /// privacy measure that composes interactive mechanisms one after the other.
     pub fn ask(&self, query: &Q) -> Result<A> {
         let answer = self.bindings.run(|| (self.answer)(query))?;
         Ok(self.bindings.turns().iter().fold(answer, |answer, turn| answer.bound_to(turn)))

@@ -12,7 +12,8 @@ use crate::{
     Result, Space, TypeName, Whole,
 };
 
-/// The rule of a session. The rule decides which questions are answered, and adds up their losses.
+/// The rule of a session. The rule decides which questions are answered, and adds up the losses of
+/// these questions.
 ///
 /// The implementer is responsible for the claimed loss of the whole session. Several threads can
 /// call an allowance at the same time.
@@ -23,7 +24,7 @@ pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
     ///
     /// # Errors
     /// `BudgetExceeded` when the question must not be answered. In this case, nothing is charged.
-    /// The errors of the map.
+    /// Also the errors of the map.
     fn charge(&self, map: PrivacyMapRef<'_, MI, MO>) -> Result<()>;
     /// Return an upper bound on the loss of all questions so far, for data sets at distance at most
     /// `d_in`.
@@ -82,7 +83,7 @@ impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
         let inner = Inner { input, measure, data, allowance, turns };
         Session { inner: Some(Arc::new(inner)), bindings: Bindings::default() }
     }
-    /// Ask a question. Charge the loss of the measurement first, and then release its answer.
+    /// Ask a question. First charge the loss of the measurement. Then release the answer.
     ///
     /// # Errors
     /// * `DomainMismatch`, `MetricMismatch` or `MeasureMismatch` when the measurement has another

@@ -29,7 +29,7 @@ impl Turns {
     pub fn new() -> Self {
         Turns(Arc::new(Lock::new(0)))
     }
-    /// If `admit` succeeds, begin the next turn and call `run` with it.
+    /// If `admit` succeeds, begin the next turn and call `run` with this turn.
     ///
     /// When the next turn begins, all earlier turns end. The earlier turns remain ended even if
     /// `run` fails. If `admit` fails, nothing changes.

@@ -134,8 +134,9 @@ impl Grounds {
             .with::<VectorDomain<AtomDomain<T>>, LInfDistance<Q>>()
             .with::<VectorDomain<AtomDomain<T>>, RangeDistance<Q>>()
     }
-    /// Draw members of the domain of a space. The result has all small members whose elements are
-    /// in a drawn alphabet, a few larger members, and variations of the larger members.
+    /// Draw members of the domain of a space. Also draw an alphabet, which is a short list of
+    /// elements. The result has all small members with elements in this alphabet, a few larger
+    /// members, and variations of the larger members.
     ///
     /// # Errors
     /// A description of the space if it is unknown.
@@ -172,8 +173,7 @@ impl Grounds {
         let ground = self.of(space)?;
         (ground.distance)(space.metric(), left, right).map_err(|error| error.to_string())
     }
-    /// Test a transformation on all small inputs whose elements are in a drawn alphabet, on a few
-    /// larger inputs, and on variations of the larger inputs.
+    /// Test a transformation on the inputs that [`members`](Grounds::members) draws.
     ///
     /// The test checks four properties. The transformation gives no error on a member, because an
     /// error would reveal information about the data. Outputs are members of the output domain. The
@@ -243,8 +243,8 @@ impl Grounds {
         Ok(())
     }
     /// Check that the distance between two outputs is at most the bound of the map. Return 1 if
-    /// this is true. Return 0 if the map makes no claim, or if the distance between the inputs is
-    /// infinite or cannot be computed.
+    /// this is true, and an error if this is false. Return 0 if the map makes no claim, or if the
+    /// distance between the inputs is infinite or cannot be computed.
     fn close(
         &self,
         transformation: &AnyTransformation,
@@ -315,7 +315,8 @@ fn varies(
     Ok(false)
 }
 /// Divide an input into chunks of one row, and then into chunks of two rows. Check that the output
-/// is the same as for the whole input. Return 1, or 0 if the function cannot run over a stream.
+/// is the same as for the whole input. Return 1 if the check succeeds. Return 0 if the function
+/// cannot run over a stream.
 fn divided(
     transformation: &AnyTransformation,
     input: &AnyValue,

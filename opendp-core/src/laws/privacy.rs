@@ -12,7 +12,7 @@ use crate::{Carrier, Codec, DistanceOn, Domain, Error, Measure, Measurement, Met
 
 /// The values of epsilon at which [`Claim::of`] evaluates a privacy profile.
 const EPSILONS: [f64; 5] = [0.0, 0.5, 1.0, 2.0, 4.0];
-/// At most `2^MOST_BITS` random tapes are enumerated.
+/// [`Chances::of`] enumerates at most `2^MOST_BITS` tapes. A tape is a list of random words.
 const MOST_BITS: u32 = 26;
 
 /// A claim about the releases of two neighbours `x` and `y`, for some pairs of epsilon and delta.
@@ -112,8 +112,8 @@ impl Claim {
     ///
     /// The exact tails of the binomial distribution give a lower and an upper bound on the
     /// probability of an event (Clopper, Pearson 1934). The claim is refuted if no probabilities
-    /// between the lower and the upper bounds satisfy it. So a true claim is refuted only if a
-    /// bound is wrong. There are bounds for all events and all pairs of epsilon and delta. The
+    /// between the lower and the upper bounds satisfy the claim. So a true claim is refuted only if
+    /// a bound is wrong. There are bounds for all events and all pairs of epsilon and delta. The
     /// probability that at least one of these bounds is wrong is at most [`false_alarm`](Trial). To
     /// get the same result in each run, draw from [`Seeded`](crate::random::Seeded).
     ///

@@ -1,4 +1,4 @@
-//! Measures with a bound on the loss that can fail with a small probability.
+//! Measures whose bound on the loss can fail with a small probability.
 
 use serde_json::Value as Json;
 
@@ -26,7 +26,7 @@ impl<M: Measure> Measure for Approximate<M> {
         descriptor("approximate", [("measure", Some(self.0.to_json()))])
     }
     /// Compose the losses in `M`, and add the deltas. The sum of the deltas is a union bound: the
-    /// bound on each loss fails with probability at most its own delta.
+    /// bound on each loss fails with probability at most the delta of this loss.
     fn compose(&self, losses: &[Self::Distance]) -> Result<Self::Distance> {
         let (inner, deltas): (Vec<M::Distance>, Vec<f64>) = losses.iter().cloned().unzip();
         Ok((self.0.compose(&inner)?, total(&deltas)?))

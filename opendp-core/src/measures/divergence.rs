@@ -129,10 +129,10 @@ impl Measure for RenyiDivergence {
     fn interaction(&self) -> Interaction {
         Interaction::Concurrent
     }
-    /// Return the number of orders at which an account adds up losses. The parts of a loss are the
-    /// divergences at these orders. At each of these orders, a limit on the sum of the divergences
-    /// is a privacy filter (Feldman, Zrnic 2021; Lecuyer 2021). The filter is valid even when the
-    /// mechanisms are interactive and concurrent (Haney and others 2023).
+    /// Return the number of orders at which a [`Ledger`](crate::Ledger) adds up losses. The parts
+    /// of a loss are the divergences at these orders. At each of these orders, a limit on the sum
+    /// of the divergences is a privacy filter (Feldman, Zrnic 2021; Lecuyer 2021). The filter is
+    /// valid even when the mechanisms are interactive and concurrent (Haney and others 2023).
     fn parts(&self) -> Result<usize> {
         Ok(PART_ORDERS.len())
     }
@@ -156,7 +156,7 @@ named! {
     RenyiDivergence as "RenyiDivergence",
 }
 
-/// The orders at which an account adds up the losses of its queries in Renyi divergence. Each order
+/// The orders at which a [`Ledger`](crate::Ledger) adds up losses in Renyi divergence. Each order
 /// gives one part of a loss.
 const PART_ORDERS: [f64; 20] = [
     1.125, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 24.0, 32.0,

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use crate::domains::described;
 use crate::{Measure, Result, TheMeasure, named};
 
-/// A privacy measure that a user defines, only by a name.
+/// A privacy measure that a user defines only by a name.
 ///
 /// In Rust, prefer your own type that implements [`Measure`], because losses in your own measure
 /// can compose. The losses of a `UserDivergence` are numbers. These losses do not compose and have

@@ -134,7 +134,8 @@ impl AnyDistance {
     /// Return the numbers in a distance that consists of three numbers.
     ///
     /// # Errors
-    /// `FailedCast` when the distance does not consist of three numbers.
+    /// `FailedCast` when the distance does not consist of three numbers, or when one of these
+    /// numbers exceeds the largest `i128`.
     pub fn three_numbers(&self) -> Result<[AnyNumber; 3]> {
         match self.numbers() {
             [Some(first), Some(second), Some(third)] => Ok([first, second, third]),

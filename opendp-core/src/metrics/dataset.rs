@@ -9,17 +9,17 @@ use serde_json::{Number, Value as Json};
 
 /// The number of records added or removed, in any order.
 ///
-/// The distance `d(x, x')` of two data sets is the size of the symmetric difference of their
-/// multisets of records: `sum over values v of |#(v in x) - #(v in x')|`. Here `#(v in x)` is the
-/// number of records of `x` that equal `v`.
+/// The distance `d(x, x')` between two data sets `x` and `x'` is the size of the symmetric
+/// difference of their multisets of records: `sum over values v of |#(v in x) - #(v in x')|`. Here
+/// `#(v in x)` is the number of records of `x` that equal `v`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SymmetricDistance;
 
 /// The number of records inserted or deleted, in order.
 ///
-/// `d(x, x')` is the smallest number of insertions and deletions that turn the sequence `x` into
-/// `x'`: `|x| + |x'| - 2 c`. Here `|x|` is the number of records of `x`, and `c` is the length of a
-/// longest common subsequence.
+/// The distance `d(x, x')` is the smallest number of insertions and deletions that turn the
+/// sequence `x` of records into the sequence `x'`: `|x| + |x'| - 2 c`. Here `|x|` is the number of
+/// records of `x`, and `c` is the length of a longest common subsequence of `x` and `x'`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct InsertDeleteDistance;
 
@@ -32,8 +32,9 @@ pub struct ChangeOneDistance;
 
 /// The number of positions with different records. The size of the data sets must be known.
 ///
-/// The distance is `d(x, x') = #{i : x_i != x'_i}`, where `x_i` is the record of `x` at position
-/// `i`. The distance between data sets of different sizes is infinite.
+/// The distance between two data sets `x` and `x'` is `d(x, x') = #{i : x_i != x'_i}`. Here `x_i`
+/// is the record of `x` at position `i`, and `#` counts the elements of a set. The distance between
+/// data sets of different sizes is infinite.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HammingDistance;
 
@@ -193,8 +194,8 @@ pub(super) fn symmetric<T>(left: &[T], right: &[T], same: fn(&T, &T) -> bool) ->
     count(removed + unmatched.len())
 }
 pub(super) fn insert_delete<T>(left: &[T], right: &[T], same: fn(&T, &T) -> bool) -> Result<u32> {
-    // Entry `j` is the length of a longest common subsequence of two sequences: the records of
-    // `left` that were already visited, and the first `j` records of `right`.
+    // Entry `j` of `longest` is the length of a longest common subsequence of two sequences: the
+    // records of `left` that were already visited, and the first `j` records of `right`.
     let mut longest = vec![0_usize; right.len() + 1];
     for x in left {
         let mut diagonal = 0;

@@ -17,8 +17,9 @@ use crate::{
 /// `d(x, x') = max_i |x_i - x'_i|`.
 ///
 /// If `monotonic` is `true`, the user promises that all scores change in the same direction between
-/// neighbours. Under this promise, the privacy loss of a selection from the scores is half of the
-/// loss without the promise.
+/// neighbours. Under this promise, the [range of the changes](RangeDistance) is at most `d(x, x')`.
+/// Without the promise, the range can be `2 d(x, x')`. The privacy loss of a selection from the
+/// scores grows with this range.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LInfDistance<Q> {
     monotonic: bool,

@@ -10,7 +10,7 @@ use crate::{
     RangeDistance, Result, SymmetricDistance, TheMetric, named,
 };
 
-/// A metric that a user defines, only by a name.
+/// A metric that a user defines only by a name.
 ///
 /// In Rust, prefer your own type that implements [`Metric`]. No property of a `UserDistance` is
 /// checked: it can be paired with any domain. Two metrics are equal if they have the same

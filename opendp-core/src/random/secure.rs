@@ -19,9 +19,9 @@ use zeroize::{Zeroize, Zeroizing};
 ///   new key is unpredictable if *either* of the two XORed values is unpredictable. So the stream
 ///   also recovers from a past leak of a key;
 /// * the fields with secrets are zeroed on drop, and `Debug` shows no secret;
-/// * copies outside of the fields are not zeroed. For example, a refill can leave copies of words
-///   and keys on the stack and in the registers, and so can a move of the source. An attacker who
-///   reads the whole memory can find such copies;
+/// * copies outside of the fields are not zeroed. For example, a refill or a move of the source can
+///   leave copies of words and keys on the stack and in the registers. An attacker who reads the
+///   whole memory can find such copies;
 /// * the words are only computationally uniform: to distinguish the words from ideal words, an
 ///   adversary must break ChaCha20. All other steps that draw noise are exact.
 ///

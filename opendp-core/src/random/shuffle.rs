@@ -78,9 +78,9 @@ mod tests {
     }
     #[test]
     fn the_enumeration_notices_the_usual_mistakes() {
-        // For each place, this shuffle swaps its item with the item at a random place among all n
-        // places, so there are n^n sequences of draws. For n above 2, n! does not divide n^n. So
-        // the n! orders cannot occur equally often.
+        // For each place, this shuffle swaps the item at this place with the item at a random
+        // place. The random place is drawn from all n places, so there are n^n sequences of draws.
+        // For n above 2, n! does not divide n^n. So the n! orders cannot occur equally often.
         let naive: Shuffle = |items, source| {
             for place in 0..items.len() {
                 let other = uniform_below(items.len() as u64, source)? as usize;

@@ -41,8 +41,9 @@ pub fn uniform_below<S: RandomSource>(bound: u64, source: &mut S) -> Result<u64,
 
 /// Draw an integer of any length that is exactly uniform on `[0, bound)`.
 ///
-/// Draw a number with the bit length of `bound - 1`. Repeat this step until the number is below the
-/// bound. The proof of [`uniform_below`] applies. A bound of 0 counts as 1.
+/// Let `b` be the number of bits of `bound - 1`. Draw a number that is uniform on `[0, 2^b)`.
+/// Repeat this step until the number is below the bound. The proof of [`uniform_below`] applies. A
+/// bound of 0 counts as 1.
 ///
 /// # Errors
 ///

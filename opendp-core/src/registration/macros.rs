@@ -10,20 +10,20 @@
 /// ```
 ///
 /// The text before the colon is the name of the file that contains the macro call. Listings show
-/// the doc comment that the function has in that file. `make_count as ["make_count",
-/// "acme::count"](input)` offers `make_count` under the two listed names. A parameter can have a
-/// JSON literal as default: `null_category = true`. A type parameter can have a default too:
-/// `TO in [i32, i64] = i32`. The macro only defines a constant. Place the macro outside of any
-/// function, right below the named function.
+/// the doc comment that the function has in that file.
+/// `make_count as ["make_count", "acme::count"](input)` offers `make_count` under the two listed
+/// names. A parameter can have a JSON literal as default: `null_category = true`. A type parameter
+/// can have a default too: `TO in [i32, i64] = i32`. The macro only defines a constant. Place the
+/// macro outside of any function, right below the named function.
 ///
 /// The function is compiled once for each choice. If a type after `as` stands for several other
-/// types, the function is compiled only for the type after `as`. For example, `M in
-/// [SymmetricDistance, HammingDistance] as AnyDatasetMetric` offers two signatures and compiles one
-/// function. `make_it via it_at(input)` compiles `it_at` in place of `make_it`. Use the form with
-/// `via` if a type of the signature stands for other types. `it_at` must take the same type
-/// arguments as `make_it` and have the same effect. `make_it via make_it_in as ["make_it"](input)`
-/// offers `make_it_in` under the name `make_it`, with the doc comment of `make_it`. Some lists of
-/// types have names:
+/// types, the function is compiled only for the type after `as`. For example,
+/// `M in [SymmetricDistance, HammingDistance] as AnyDatasetMetric` offers two signatures and
+/// compiles one function. `make_it via it_at(input)` compiles `it_at` in place of `make_it`. Use
+/// the form with `via` if a type of the signature stands for other types. `it_at` must take the
+/// same type arguments as `make_it` and have the same effect.
+/// `make_it via make_it_in as ["make_it"](input)` offers `make_it_in` under the name `make_it`,
+/// with the doc comment of `make_it`. Some lists of types have names:
 ///
 /// | name | types |
 /// |---|---|
@@ -155,8 +155,8 @@ macro_rules! __register {
         $crate::__register!($f [$($done)* $next] $rest);
     };
 }
-/// Take the same input as [`register!`](crate::register), and use its functions and types, but
-/// register nothing.
+/// Take the same input as [`register!`](crate::register), and use the functions and types in this
+/// input, but register nothing.
 ///
 /// Unit tests in this project use this macro instead of `register!`. Unit tests do not resolve
 /// names, and registrations take long to compile. This macro uses the functions and types, so that
