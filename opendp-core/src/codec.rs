@@ -285,7 +285,9 @@ impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
         let mut map = HashMap::new();
         for (key, value) in pairs_of_json(json)? {
             if map.insert(K::from_json(&key)?, V::from_json(&value)?).is_some() {
-                return Err(Error::FailedCast("expected distinct keys, found one twice".into()));
+                return Err(Error::FailedCast(
+                    "expected distinct keys, found the same key twice".into(),
+                ));
             }
         }
         Ok(map)

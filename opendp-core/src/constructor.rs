@@ -13,7 +13,7 @@ use crate::{
 /// A type that a registered function can return.
 #[diagnostic::on_unimplemented(
     message = "a registered function cannot make `{Self}`",
-    note = "it makes a transformation, a measurement, a function, or a wrapped domain, metric or measure"
+    note = "return a transformation, a measurement, an odometer, a function, `TheDomain`, `TheMetric` or `TheMeasure`"
 )]
 pub trait Made {
     /// Return the kind of the result.

@@ -127,7 +127,7 @@ impl Untyped {
 }
 #[cold]
 fn another() -> ! {
-    unreachable!("a map holds a function of the distances that it says")
+    unreachable!("a map stores a function between the distance types that it states")
 }
 fn typed<I: Distance, O: Distance>(bound: &Shared<AnyDistance, AnyDistance>) -> Shared<I, O> {
     let bound = bound.clone();

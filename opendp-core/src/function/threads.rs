@@ -36,8 +36,7 @@ pub fn with_threads<R: Send>(work: impl FnOnce(bool) -> R + Send) -> R {
     if !holds_lock() {
         return work(true);
     }
-    // A worker must not start the separate pool. If another thread was starting this pool at the
-    // same time, the worker would have to wait for that thread.
+    // Only a thread outside of all pools uses the separate pool. A worker runs the work alone.
     if rayon::current_thread_index().is_none()
         && let Some(pool) = POOL.as_ref()
     {

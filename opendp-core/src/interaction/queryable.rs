@@ -90,6 +90,9 @@ impl<Q: Named, A: Named> Codec for Queryable<Q, A> {
         self
     }
 }
+/// The error of a queryable that only fills a buffer.
+const EMPTY: &str = "this queryable answers no question: it is a placeholder in a buffer";
+
 impl<Q: Named, A: Carrier> Carrier for Queryable<Q, A> {
     type Chunk<'a> = Whole<'a, Self>;
     fn chunk(&self) -> Whole<'_, Self> {
@@ -97,7 +100,7 @@ impl<Q: Named, A: Carrier> Carrier for Queryable<Q, A> {
     }
     /// Make a queryable that returns an error for every question.
     fn buffer() -> Self {
-        Queryable::stateless(|_| Err(Error::FailedFunction("an empty queryable".into())))
+        Queryable::stateless(|_| Err(Error::FailedFunction(EMPTY.into())))
     }
     fn reset(&mut self) {
         *self = Self::buffer();

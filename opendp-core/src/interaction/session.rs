@@ -143,7 +143,11 @@ impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
         Queryable::stateless(move |question| session.ask(question))
     }
     fn inner(&self) -> Result<&Inner<DI, MI, MO>> {
-        let empty = || Error::FailedFunction("an empty session".into());
+        let empty = || {
+            Error::FailedFunction(
+                "this session has no data: it is a placeholder in a buffer".into(),
+            )
+        };
         self.inner.as_deref().ok_or_else(empty)
     }
 }

@@ -146,7 +146,7 @@ pub fn make_randomized_response<T: HashableAtom + Named + Codec>(
     let indices: HashMap<T, u64> = categories.iter().cloned().zip(0..).collect();
     if indices.len() < categories.len() {
         return Err(Error::MakeMeasurement(
-            "categories: expected distinct values, found one twice".into(),
+            "categories: expected distinct values, found the same value twice".into(),
         ));
     }
     let function = Function::map(move |truth: &T| {

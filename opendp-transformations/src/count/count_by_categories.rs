@@ -195,7 +195,7 @@ impl<L: LongKey> Places<L> {
         }
         if table.len() < categories.len() {
             return Err(Error::MakeTransformation(
-                "categories: expected distinct values, found one twice".into(),
+                "categories: expected distinct values, found the same value twice".into(),
             ));
         }
         let range =

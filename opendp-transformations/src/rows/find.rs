@@ -77,7 +77,7 @@ fn index<T: HashableAtom>(categories: Vec<T>) -> Result<HashMap<T, usize, Random
     let index: HashMap<T, usize, _> = categories.into_iter().zip(0..).collect();
     if index.len() < count {
         return Err(Error::MakeTransformation(
-            "categories: expected distinct values, found one twice".into(),
+            "categories: expected distinct values, found the same value twice".into(),
         ));
     }
     Ok(index)
