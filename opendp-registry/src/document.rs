@@ -40,8 +40,8 @@ const VERSION: u64 = 1;
 /// and of the constructors of this workspace. `"packages": {"acme-dp": 2}` states the versions of
 /// other packages. If a version is not stated, it is 1. If the arguments of a constructor change,
 /// the author of the constructor [states](opendp_core::migrate) the change. This change is then
-/// applied to documents of earlier versions. [`take_notes`](Registry::take_notes) returns advice to
-/// authors whose documents use older arguments or deprecated constructors.
+/// applied to documents of earlier versions. [`take_notes`](Registry::take_notes) returns advice
+/// for authors whose documents use older arguments or deprecated constructors.
 ///
 /// ```
 /// use opendp_registry::{Document, Registry};
