@@ -108,9 +108,9 @@ impl Document {
     /// Build the object that the document describes.
     ///
     /// # Errors
-    /// `Argument` when a parameter has no value, when a part of the document does not have the form
-    /// of a document, or when the document states a newer version of a package than this program
-    /// knows. The errors of finding and calling each constructor, with the place in the document.
+    /// `Argument` when a parameter has no value, when a part of the document has a wrong form, or
+    /// when the document states a newer version of a package than this program knows. The errors of
+    /// finding and calling each constructor, with the place in the document.
     pub fn build(&self, registry: &Registry) -> Result<Constructed> {
         self.build_with(registry, &BTreeMap::new())
     }

@@ -68,16 +68,16 @@ pub use parts::Parts;
 /// over all rows `v`. Here `#(v in x)` is the number of rows of `x` that equal `v`. Each `v`
 /// belongs to at most one part, so `sum_i d(x_i, y_i) <= d(x, y)`. Under the insert-delete
 /// distance, take the edits that turn `x` into `y`. The edits of rows of part `i` turn `x_i` into
-/// `y_i`, and each edit changes one row. Under both distances, the distances `d_i = d(x_i, y_i)`
-/// add up to at most `d_in`. A part with `d_i = 0` has the same multiset (or sequence) of rows in
-/// `x` and in `y`. The loss of this part is `map_i(0) = 0`. The constructor checks this loss. The
-/// check is needed for releases that depend on the order of rows. Under the symmetric distance,
-/// such releases have a loss in every part, even in parts with `d_i = 0`. At most `min(k, d_in)`
-/// parts have `d_i > 0`. The loss of the release of each such part is at most `map_i(d_i)`. The
-/// releases draw independent randomness. So their total loss is at most the composition of these
-/// losses in the measure. For each part, the code uses the largest of `map_i(1), ..., map_i(d_i)`.
-/// So the bound also covers splits whose sum is below `d_in`. (McSherry 2009, on parallel
-/// composition, for pure differential privacy and `d_in = 1`.)
+/// `y_i`, and each edit changes one row. Under either metric, the distances `d_i = d(x_i, y_i)` add
+/// up to at most `d_in`. A part with `d_i = 0` has the same multiset (or sequence) of rows in `x`
+/// and in `y`. The loss of this part is `map_i(0) = 0`. The constructor checks this loss. The check
+/// is needed for releases that depend on the order of rows. Under the symmetric distance, such
+/// releases have a loss in every part, even in parts with `d_i = 0`. At most `min(k, d_in)` parts
+/// have `d_i > 0`. The loss of the release of each such part is at most `map_i(d_i)`. The releases
+/// draw independent randomness. So their total loss is at most the composition of these losses in
+/// the measure. For each part, the code uses the largest of `map_i(1), ..., map_i(d_i)`. So the
+/// bound also covers splits whose sum is below `d_in`. (McSherry 2009, on parallel composition, for
+/// pure differential privacy and `d_in = 1`.)
 ///
 /// The maximum over splits is computed part by part. For the first `i` parts and `d` changed rows,
 /// the worst loss is a maximum over `j`. Here `j` is the number of changed rows in part `i`. For
@@ -104,8 +104,7 @@ pub use parts::Parts;
 /// * `MakeMeasurement` when the metric counts replaced rows, or the domain fixes the number of rows
 /// * `MakeMeasurement` when a measurement has a loss at distance 0
 /// * `DomainMismatch` or `MetricMismatch` when the domain or the metric of a measurement differs
-///   from that of `input`, and `MeasureMismatch` when its measure differs from that of the first
-///   measurement
+///   from that of `input`; `MeasureMismatch` when two measurements have different measures
 /// * the errors of the measurements and of their maps; from the map, also `FailedMap` when a loss
 ///   is NaN
 ///

@@ -105,9 +105,9 @@ pub trait ScoreMetric: Metric {
 /// range by the scale exactly, and rounds the quotient up to a float once.
 ///
 /// # Accuracy
-/// Let `n` be the number of scores. Except with probability `alpha`, the chosen score differs from
-/// the best score by at most `temperature ln(n / alpha)`, rounded up (McSherry, Talwar 2007; Dwork,
-/// Roth 2014, Theorem 3.11). The accuracy is known if the domain has a known size above 0.
+/// Let `n` be the number of scores. With probability at least `1 - alpha`, the chosen score differs
+/// from the best score by at most `temperature ln(n / alpha)`, rounded up (McSherry, Talwar 2007;
+/// Dwork, Roth 2014, Theorem 3.11). The accuracy is known if the domain has a known size above 0.
 ///
 /// # Errors
 /// * `Argument` when `optimize` is "max", but the space states that the lowest score is the best

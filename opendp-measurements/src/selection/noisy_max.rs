@@ -80,8 +80,8 @@ use crate::{Scale, SelectionMeasure};
 /// has the same index for both neighbours, and the releases are equal.
 ///
 /// # Accuracy
-/// Let `n` be the number of scores. Except with probability `alpha`, the chosen score differs from
-/// the best score by at most `scale ln(n / alpha)`, rounded up. For exponential noise, this
+/// Let `n` be the number of scores. With probability at least `1 - alpha`, the chosen score differs
+/// from the best score by at most `scale ln(n / alpha)`, rounded up. For exponential noise, this
 /// difference is at most the scale times the largest of the noise variables `E_j`. The largest
 /// `E_j` exceeds `ln(n / alpha)` with probability at most `alpha`. For Gumbel noise, see
 /// [`make_gumbel_max`](crate::make_gumbel_max). The accuracy is known if the domain has a known

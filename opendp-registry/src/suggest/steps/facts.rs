@@ -68,10 +68,11 @@ impl Search<'_> {
         self.aim.facts.get(&own_name(constructor, parameter))
     }
     /// Return whether a transformation converts rows, although the goal does not request the
-    /// conversion. Conversions of floats to another type count, and conversions of texts to
-    /// integers. Rounded rows have other medians and other sums, and a text such as `4.5` is not an
-    /// integer. The goal requests a conversion if a fact states one of the transformation's
-    /// arguments, or if the condition `about` of the goal holds for the transformation.
+    /// conversion. Two conversions count: from floats to a type that is not a float type, and from
+    /// texts to integers. Rounded rows have other medians and other sums, and a text such as `4.5`
+    /// is not an integer. The goal requests a conversion if a fact states one of the
+    /// transformation's arguments, or if the condition `about` of the goal holds for the
+    /// transformation.
     pub(super) fn rounds(
         &self,
         name: &str,
