@@ -43,10 +43,10 @@ use crate::sparse_vector::rounded;
 /// above 0. The table has at most 2^32 bits. A key sets at most 2^20 bits.
 ///
 /// # Postcondition
-/// The release is a queryable. The answer for a key is the estimate of its value. The same question
-/// always has the same answer. Values below 0 count as 0, and values above `value_limit` count as
-/// about `value_limit`. The time of the release grows with the number of keys, with the values, and
-/// with the size of the table.
+/// The release is a queryable. The answer for a key is the estimate of the value of this key. The
+/// same question always has the same answer. Values below 0 count as 0, and values above
+/// `value_limit` count as about `value_limit`. The time of the release grows with the number of
+/// keys, with the values, and with the size of the table.
 ///
 /// # Map
 /// `d_out = scale l1`, rounded up, where `d_in = (l0, l1, linf)`.
