@@ -35,17 +35,18 @@ use crate::sparse_vector::rounded;
 ///   about `value_limit`. The default is the upper bound of the domain of values
 /// * `size_factor` - let `n` be the expected number of bits that the keys set if the sum of all
 ///   values is `total_limit`. The table has at least `size_factor n` bits
-/// * `alpha` - determines the unit of values, which is `alpha / scale`. A larger unit is coarser
+/// * `alpha` - determines the unit of values, which is `alpha / scale`. Values are rounded to
+///   multiples of this unit
 ///
 /// # Precondition
 /// `scale` is finite and above 0, and the unit `alpha / scale` is finite. The other numbers are
 /// above 0. The table has at most 2^32 bits. A key sets at most 2^20 bits.
 ///
 /// # Postcondition
-/// The release is a queryable. The answer for a key is the estimate of its value. The same question
-/// always has the same answer. Values below 0 count as 0, and values above `value_limit` count as
-/// about `value_limit`. The time of the release grows with the number of keys, with the values, and
-/// with the size of the table.
+/// The release is a queryable. The answer for a key is the estimate of the value of this key. The
+/// same question always has the same answer. Values below 0 count as 0, and values above
+/// `value_limit` count as about `value_limit`. The time of the release grows with the number of
+/// keys, with the values, and with the size of the table.
 ///
 /// # Map
 /// `d_out = scale l1`, rounded up, where `d_in = (l0, l1, linf)`.
@@ -56,11 +57,12 @@ use crate::sparse_vector::rounded;
 /// functions and an outcome of the table.
 ///
 /// Let `v` be the value of a key, or 0 for a missing key. Let `t = max(v, 0) scale / alpha`,
-/// limited to the number `m` of hash functions. The key has the level `floor(t)`, or the next level
-/// with probability `t - floor(t)`. The probability of the next level is a rational number, so the
-/// level is drawn exactly, with big integers. A key of level `j` sets the bits at its first `j`
-/// positions. Then each bit of the table is flipped with the probability `p`. `p` is a float that
-/// is at least `1 / (alpha + 2)` and at most `1 / 2`, so `(1 - p) / p <= alpha + 1`.
+/// limited to the number `m` of hash functions. Each hash function gives one position of the key in
+/// the table. The key has the level `floor(t)`, or the next level with probability `t - floor(t)`.
+/// The probability of the next level is a rational number, so the level is drawn exactly, with big
+/// integers. A key of level `j` sets the bits at its first `j` positions. Then each bit of the
+/// table is flipped with the probability `p`. `p` is a float that is at least `1 / (alpha + 2)` and
+/// at most `1 / 2`, so `(1 - p) / p <= alpha + 1`.
 ///
 /// The same mechanism can be defined for values that are real numbers. Let the value of one key
 /// change such that its `t` stays between `j` and `j + 1`. Let `A` be the probability of the

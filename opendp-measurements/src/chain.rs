@@ -132,13 +132,13 @@ register! {
             MO in [AnyMeasure], TO in [AnyValue];
 }
 
-/// Chain a function of the release after a measurement.
+/// Apply a function to the release of a measurement.
 ///
 /// [`Measurement::then`] has the same effect. The argument of `then` is a function that makes the
 /// post-processing.
 ///
 /// # Arguments
-/// * `postprocess1` - a function of the release only
+/// * `postprocess1` - the function that is applied to the release
 /// * `measurement0` - the first step, which gets the data
 ///
 /// # Precondition

@@ -29,7 +29,7 @@ pub use privacy_filter::make_privacy_filter;
 ///
 /// # Precondition
 /// All members have the same input space and the same privacy measure. Losses in this measure must
-/// compose. They compose in the measures [`MaxDivergence`](opendp_core::MaxDivergence),
+/// compose. Losses compose in the measures [`MaxDivergence`](opendp_core::MaxDivergence),
 /// [`ZeroConcentratedDivergence`](opendp_core::ZeroConcentratedDivergence),
 /// [`RenyiDivergence`](opendp_core::RenyiDivergence),
 /// [`SmoothedMaxDivergence`](opendp_core::SmoothedMaxDivergence), and the approximate versions of
@@ -44,8 +44,8 @@ pub use privacy_filter::make_privacy_filter;
 /// can answer questions in any order. Otherwise, when a member starts, all earlier members end. So
 /// only the last member answers questions.
 ///
-/// The function needs all data in memory, because it runs each member on all data, one after the
-/// other.
+/// The function runs the members one after the other, each on all data. So all data must be in
+/// memory.
 ///
 /// # Map
 /// Take the losses of the members at `d_in`. The loss is the composition of these losses in the
@@ -55,7 +55,7 @@ pub use privacy_filter::make_privacy_filter;
 /// analyst can choose an epsilon or a delta later.
 ///
 /// # Proof
-/// Let `x`, `y` be `d_in`-close members of the common input domain. Let `map_i` be the map of
+/// Let `x`, `y` be `d_in`-close elements of the common input domain. Let `map_i` be the map of
 /// member `i`. By the claim of this member, its releases on `x` and `y` are at most `map_i(d_in)`
 /// apart. The members draw independent randomness. For pure differential privacy, take the
 /// probability (or density) of a list of releases. This probability is the product of the

@@ -79,12 +79,13 @@ pub use path::PathMetric;
 /// 2022, on group privacy.)
 ///
 /// *Renyi.* Let `s_i = k a (a - 1) / (k (a - 1) + i)`. These numbers decrease from `s_0 = a` to
-/// `s_k = a - 1`. Let `t_i = s_i - s_(i+1)`. All `t_i` add up to 1. Let `b_i = s_i / t_i`. Then
-/// `b_i = k (a - 1) + i + 1` and `t_i (b_i - 1) = s_(i+1)`. Let `p_i` be the density of `P_i`, and
-/// `D_a(P | Q)` the Renyi divergence of order `a` of `P` from `Q`. Then `p_0^a p_k^(1 - a)` is the
-/// product over `i < k` of `p_i^(b_i t_i) p_(i+1)^((1 - b_i) t_i)`. Indeed, for `0 < i < k`, the
-/// power of `p_i` in this product is `s_i - s_i = 0`. Hölder's inequality for the weights `t_i`
-/// gives `(a - 1) D_a(P_0 | P_k) <= sum_i t_i (b_i - 1) D_(b_i)(P_i | P_(i+1))`. So
+/// `s_k = a - 1`. Let `t_i = s_i - s_(i+1)`. The numbers `t_0, ..., t_(k - 1)` add up to 1. Let
+/// `b_i = s_i / t_i`. Then `b_i = k (a - 1) + i + 1` and `t_i (b_i - 1) = s_(i+1)`. Let `p_i` be
+/// the density of `P_i`, and `D_a(P | Q)` the Renyi divergence of order `a` of `P` from `Q`. Then
+/// `p_0^a p_k^(1 - a)` is the product over `i < k` of `p_i^(b_i t_i) p_(i+1)^((1 - b_i) t_i)`.
+/// Indeed, for `0 < i < k`, the power of `p_i` in this product is `s_i - s_i = 0`. Hölder's
+/// inequality for the weights `t_i` gives
+/// `(a - 1) D_a(P_0 | P_k) <= sum_i t_i (b_i - 1) D_(b_i)(P_i | P_(i+1))`. So
 /// `D_a(P_0 | P_k) <= sum_i k a / (k (a - 1) + i + 1) r(b_i)`. The right side equals the sum in the
 /// table; the terms are in reverse order. Renyi divergence does not decrease if its order
 /// increases, so orders can be rounded up.

@@ -33,11 +33,12 @@ use crate::{Scale, make_noisy_max};
 /// `d_in + d_in`, rounded up.
 ///
 /// # Proof
-/// The proof of [`make_noisy_max`] applies. For "min", `negate` is true.
+/// The proof of [`make_noisy_max`] applies. For "min", the argument `negate` of [`make_noisy_max`]
+/// is true.
 ///
 /// # Errors
-/// The errors of [`make_noisy_max`]. But `Argument` names `optimize`: this error occurs when
-/// `optimize` is "max", but the space states that the lowest score is the best.
+/// The errors of [`make_noisy_max`], with one difference. When `optimize` is "max", but the space
+/// states that the lowest score is the best, the error `Argument` names the argument `optimize`.
 ///
 /// # Example
 /// ```

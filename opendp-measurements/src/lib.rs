@@ -28,8 +28,8 @@
 //!   [`make_composition`] makes several releases of the same data.
 //! - [`make_fully_adaptive_composition`], [`make_privacy_filter`] and [`make_adaptive_composition`]
 //!   answer questions one after another. The first constructor does not limit the total loss. The
-//!   second constructor has a budget for the total loss. The third constructor takes a list with an
-//!   upper bound on the loss of each question. This list is fixed in advance.
+//!   second constructor has a budget for the total loss. The third constructor takes a list of
+//!   upper bounds, one for the loss of each question. This list is fixed in advance.
 //! - [`make_select_private_candidate`] repeats a measurement until the score of its release reaches
 //!   a threshold.
 //! - [`make_parallel_composition`] makes a release of each part of a data set. Each record is in at

@@ -240,8 +240,8 @@ fn draws_of_a_randomized_response_keep_to_the_map() {
     let answer = |prob| make_randomized_response(vec![1, 2, 3], prob).unwrap();
     let epsilon = answer(0.5).map(&1).unwrap();
     let events: [&dyn Fn(&i32) -> bool; 3] = [&|r| *r == 1, &|r| *r == 2, &|r| *r == 3];
-    // The first pair of data has two categories. The second pair has a category and a value that is
-    // not a category.
+    // The first pair of data consists of two categories. The second pair consists of a category and
+    // a value that is not a category.
     for pair in [(&1, &2), (&3, &9)] {
         assert!(excess(&answer(0.5), pair, epsilon, &events) < 6.0);
     }

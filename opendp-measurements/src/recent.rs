@@ -1,4 +1,5 @@
-//! Slow functions of public numbers: their last computed results.
+//! A store for the last two results of a slow function. The arguments of the function are public
+//! numbers.
 
 use std::cell::Cell;
 use std::thread::LocalKey;
@@ -9,14 +10,14 @@ use opendp_core::Result;
 /// first.
 pub(crate) type Recent = Cell<[Option<(f64, f64)>; 2]>;
 
-/// Return `function(argument)`. If the argument is one of the last two at which this thread
-/// computed the function, return the earlier result.
+/// Return `function(argument)`. If `last` contains the argument, return the stored result.
+/// Otherwise compute the result and store it in `last`. Each thread has its own `last`.
 ///
 /// The function must be deterministic, and the argument must be public: the time of a call shows
 /// whether the argument occurred before.
 ///
 /// # Errors
-/// The errors of the function. An error is not kept.
+/// The errors of the function. An error is not stored.
 pub(crate) fn recent(
     last: &'static LocalKey<Recent>,
     argument: f64,
@@ -57,7 +58,8 @@ mod tests {
             assert_eq!(double(argument), Ok(2.0 * argument));
             assert_eq!(calls.get(), wanted, "{argument}");
         }
-        // 1 was forgotten. Arguments with other bits are other arguments.
+        // The result for 1 is no longer stored. Arguments with different bits are different
+        // arguments.
         for (argument, wanted) in [(1.0, 4), (0.0, 5), (-0.0, 6)] {
             assert_eq!(double(argument), Ok(2.0 * argument));
             assert_eq!(calls.get(), wanted, "{argument}");

@@ -28,18 +28,18 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// add nothing to the loss.
 ///
 /// # Arguments
-/// * `input` - the space that the queries start from
+/// * `input` - the input space of all queries
 /// * `d_in` - the distance between data sets for which `sensitivity` holds
 /// * `sensitivity` - the largest allowed change of a query between data sets at distance `d_in`
-/// * `threshold` - the number that the queries are compared with
+/// * `threshold` - the number with which the values of the queries are compared
 /// * `limit` - the maximum number of answers "above"
 /// * `scales` - the scales of the noise on the threshold and of the noise on each query
-/// * `monotonic` - the promise that all queries change in the same direction
+/// * `monotonic` - true if the analyst promises that all queries change in the same direction
 ///
 /// # Precondition
 /// `d_in` and `sensitivity` are distances, and `sensitivity` is finite. `d_in` is not 0, and there
-/// are two members at a positive distance of at most `d_in`. `threshold` is not NaN. `limit` is at
-/// least 1.
+/// are two members of the input domain at a positive distance of at most `d_in`. `threshold` is not
+/// NaN. `limit` is at least 1.
 ///
 /// With `monotonic`, the analyst makes a promise that the code cannot check. Let `x`, `y` be any
 /// two data sets at distance at most `d_in`. Then either `q(x) >= q(y)` holds for all asked queries
@@ -55,7 +55,8 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// whose stability map exceeds `sensitivity` gets an error, and changes nothing. After `limit`
 /// answers `true`, all questions get errors.
 ///
-/// Infinite numbers count as the largest or lowest finite number.
+/// Infinity counts as the largest finite number, and minus infinity counts as the lowest finite
+/// number.
 ///
 /// # Map
 /// The loss is `sensitivity / scales.0 + 2 limit sensitivity / scales.1`, rounded up once. With
@@ -97,11 +98,11 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// bound holds for every event. The bound does not depend on `n`, so it holds for any number of
 /// answers.
 ///
-/// The proof needs four properties. Queries have noise. For the same loss, the scale of this noise
-/// increases with `limit`. No question is answered after `limit` answers `true`. The compared noisy
-/// value is not released. Other versions lack some of these properties (Lyu, Su, Li 2017,
-/// Algorithms 3 to 6). Tests show that the loss of each of these versions exceeds the loss that the
-/// version claims.
+/// The proof needs four properties of the mechanism. Noise is added to each query. For the same
+/// loss, the scale of this noise increases with `limit`. No question is answered after `limit`
+/// answers `true`. The compared noisy value is not released. Some published versions of the
+/// mechanism lack some of these properties (Lyu, Su, Li 2017, Algorithms 3 to 6). Tests show that
+/// the loss of each of these versions exceeds the loss that the version claims.
 ///
 /// # Errors
 /// * `MakeMeasurement` or `FailedMap` when an argument does not satisfy the precondition;

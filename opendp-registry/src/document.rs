@@ -40,8 +40,8 @@ const VERSION: u64 = 1;
 /// and of the constructors of this workspace. `"packages": {"acme-dp": 2}` states the versions of
 /// other packages. If a version is not stated, it is 1. If the arguments of a constructor change,
 /// the author of the constructor [states](opendp_core::migrate) the change. This change is then
-/// applied to documents of earlier versions. [`take_notes`](Registry::take_notes) returns advice to
-/// authors whose documents use older arguments or deprecated constructors.
+/// applied to documents of earlier versions. [`take_notes`](Registry::take_notes) returns advice
+/// for authors whose documents use older arguments or deprecated constructors.
 ///
 /// ```
 /// use opendp_registry::{Document, Registry};
@@ -108,9 +108,9 @@ impl Document {
     /// Build the object that the document describes.
     ///
     /// # Errors
-    /// `Argument` when a parameter has no value, when a part of the document does not have the form
-    /// of a document, or when the document states a newer version of a package than this program
-    /// knows. The errors of finding and calling each constructor, with the place in the document.
+    /// `Argument` when a parameter has no value, when a part of the document has a wrong form, or
+    /// when the document states a newer version of a package than this program knows. The errors of
+    /// finding and calling each constructor, with the place in the document.
     pub fn build(&self, registry: &Registry) -> Result<Constructed> {
         self.build_with(registry, &BTreeMap::new())
     }

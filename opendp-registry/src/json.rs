@@ -153,7 +153,7 @@ impl<'de> Visitor<'de> for Node {
         Ok(Json::Object(object))
     }
 }
-/// Quote the beginning of a document's text for a message. Escape the characters that control a
+/// Quote the first 60 characters of a text for a message. Escape the characters that control a
 /// terminal.
 pub fn short(text: &str) -> String {
     format!("`{}`", text.chars().take(60).collect::<String>().escape_debug())

@@ -1,7 +1,8 @@
 //! Finds constructors by name and type signature, and reads pipeline documents.
 //!
-//! A program links the crates whose constructors it needs, and names each crate once in code (`use
-//! opendp_transformations as _;`). [`Registry::global`] then contains their constructors.
+//! A program links the crates whose constructors it needs, and names each of these crates once in
+//! code (`use opendp_transformations as _;`). [`Registry::global`] then contains their
+//! constructors.
 //!
 //! ```
 //! use opendp_core::{Args, AtomDomain, Space, SymmetricDistance, VectorDomain};

@@ -61,7 +61,7 @@ impl Key {
 }
 /// The hasher of the cache. It returns each key of the cache unchanged as the hash. The keys of the
 /// cache are already results of a hash function with a secret seed. So a second hash function would
-/// not distribute them better.
+/// not distribute the keys better.
 pub(crate) type KeyHashes = BuildHasherDefault<KeyHash>;
 #[derive(Default)]
 pub(crate) struct KeyHash(u64);

@@ -140,8 +140,8 @@ impl Registry {
     /// Add a constructor. Other threads can resolve names at the same time.
     ///
     /// # Errors
-    /// `Ambiguous` when another function has the same name. `Ambiguous` also when this function
-    /// has a signature with the same text.
+    /// `Ambiguous` when another function is registered under this name, or when the same function
+    /// is registered with a signature of the same text.
     pub fn add(&self, addition: Addition) -> Result<()> {
         let entry = Arc::new(addition.into_entry());
         // If there is no constructor `clamp`, a request for `clamp` means `make_clamp`. So the
@@ -271,7 +271,7 @@ impl Registry {
         self.families.contains_key(name) || self.families.contains_key(&full_name(name))
     }
     /// Return the kind of object that the constructor with this name makes. Return `None` if the
-    /// name is unknown, or if two functions have it.
+    /// name is unknown, or if two functions have this name.
     pub(crate) fn kind(&self, name: &str) -> Option<Kind> {
         // The reader of documents calls this function for each key. So the search for an unknown
         // name must be fast.

@@ -9,8 +9,8 @@ type Change = L01InfDistance<AbsoluteDistance<i32>>;
 fn maps() -> Space<Maps, Change> {
     Space::new(MapDomain::default(), L01InfDistance::default()).unwrap()
 }
-/// Make a plan with a table of four bits, and fixed hash functions. The key of hash 0 has the
-/// positions 0, 1, and so on. The key of hash 1 has the positions 1, 2, and so on.
+/// Make a plan with a table of four bits, and fixed hash functions. The key with the hash 0 has the
+/// positions 0, 1, and so on. The key with the hash 1 has the positions 1, 2, and so on.
 fn small(scale: f64, alpha: u32, value_limit: u32) -> (Plan, Hashes) {
     let plan = Plan::new(scale, alpha, 1, UBig::ONE, value_limit.into()).unwrap();
     let bits = 2;

@@ -256,8 +256,9 @@ where
 /// `InsertDeleteDistance` or `ChangeOneDistance`, so a distance limits the number of replaced
 /// records. Data at distance 0, for example the same records in another order, must give the same
 /// distribution of releases. A measurement with a loss at distance 0 is refused, even if the loss
-/// is only a delta. So fix a delta, as [`make_fix_delta`](crate::make_fix_delta) does, only after
-/// amplification.
+/// is only a delta. So a measurement with a fixed delta (see
+/// [`make_fix_delta`](crate::make_fix_delta)) is refused. Instead, a program can amplify the
+/// measurement that states a privacy profile.
 ///
 /// The caller is responsible for two more conditions, which the code cannot check. First, the data
 /// must be a *simple random sample without replacement* of the population. Second, only the curator

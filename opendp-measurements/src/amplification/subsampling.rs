@@ -121,17 +121,17 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// of the divergence.
 ///
 /// # Proof
-/// Let `x`, `y` be `d_in`-close. Call the records in both `x` and `y` shared. Let both samples
-/// contain the same shared records. Every other record is in the sample of its data set with
-/// probability `rate`. With probability at least `(1 - rate)^k`, both samples contain shared
-/// records only. So for each choice of the kept shared records, the releases are mixtures `(1 - q)
-/// A + q B` and `(1 - q) A + q C`. Here `A` is the release on the kept shared records alone. `B`
-/// and `C` are releases on the kept shared records with some other records. The data of `A`, `B`
-/// and `C` are at most `d_in` apart. Advanced joint convexity (Balle, Barthe, Gaboardi 2018,
-/// Theorem 2) gives the bound for each choice. The joint convexity of the hockey-stick divergence
-/// then gives the bound for all choices together. The bound grows with `q`, so `q` can be rounded
-/// up. If one record is removed or added, `B` or `C` equals `A`. Theorem 11 of Zhu, Dong, Wang 2022
-/// gives the pairs of distributions for this case (see
+/// Let `x`, `y` be `d_in`-close. Call the records in both `x` and `y` shared. Couple the two
+/// samples such that both contain the same shared records. Every other record is in the sample of
+/// its data set with probability `rate`. With probability at least `(1 - rate)^k`, both samples
+/// contain only shared records. So for each choice of the kept shared records, the releases are
+/// mixtures `(1 - q) A + q B` and `(1 - q) A + q C`. Here `A` is the release on the kept shared
+/// records alone. `B` and `C` are releases on the kept shared records with some other records. The
+/// data of `A`, `B` and `C` are at most `d_in` apart. Advanced joint convexity (Balle, Barthe,
+/// Gaboardi 2018, Theorem 2) gives the bound for each choice. The joint convexity of the
+/// hockey-stick divergence then gives the bound for all choices together. The bound grows with `q`,
+/// so `q` can be rounded up. If one record is removed or added, `B` or `C` equals `A`. Theorem 11
+/// of Zhu, Dong, Wang 2022 gives the pairs of distributions for this case (see
 /// [`SampledPair`](crate::accounting::SampledPair)).
 ///
 /// If `size` is given, `x` and `y` have equally many records that are not shared. Make pairs of
@@ -139,10 +139,10 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// both. So there are `k` random choices instead of `2 k`. If one record is replaced, the data of
 /// `B` and of `C` differ by this record, and each has one record more than the data of `A`.
 /// [`profile_of_replaced_sample`](crate::accounting::profile_of_replaced_sample) gives the profile.
-/// The theorem in its documentation also gives the loss as a single pair of epsilon and delta. Let
-/// `c = (alpha - 1)(1 - rate)`. Use the theorem at the order `alpha` for which
-/// `c e^-a + alpha rate e^-r = rate`, and split `rate` into these two terms. This `alpha` is `e` to
-/// the power of the epsilon that the map states. The two orders in the theorem are then
+/// The theorem in the documentation of this function also gives the loss as a single pair of
+/// epsilon and delta. Let `c = (alpha - 1)(1 - rate)`. Use the theorem at the order `alpha` for
+/// which `c e^-a + alpha rate e^-r = rate`, and split `rate` into these two terms. This `alpha` is
+/// `e` to the power of the epsilon that the map states. The two orders in the theorem are then
 /// `c / (c e^-a) = e^a` and `alpha rate / (alpha rate e^-r) = e^r`.
 ///
 /// # Errors
@@ -275,8 +275,8 @@ where
     }))
 }
 
-/// Return an upper bound on the probability that a sample contains at least one of some given
-/// records. The number of given records is `records`.
+/// Return an upper bound on the probability that a sample contains at least one of `records` given
+/// records.
 fn any_of(records: u32, rate: f64) -> Result<f64> {
     // The power `(1 - rate)^records` is computed by squaring, and rounded down.
     let (mut none, mut power, mut left) = (1.0_f64, 1.0.neg_inf_sub(rate)?, records);

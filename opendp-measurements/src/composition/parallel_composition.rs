@@ -32,8 +32,8 @@ pub use parts::Parts;
 ///
 /// # Precondition
 /// The measurements have the input space `input`, have the same measure, and have no loss at
-/// distance 0. The size of data sets is not part of the domain. The part of each row depends on
-/// this row only. The number of parts is public, and equals the number of measurements. For
+/// distance 0. The size of data sets is not part of the domain. The part of each row depends only
+/// on this row. The number of parts is public, and equals the number of measurements. For
 /// categories, the number of parts is the number of categories. For edges, the number of parts is
 /// the number of edges plus one.
 ///
@@ -68,10 +68,10 @@ pub use parts::Parts;
 /// over all rows `v`. Here `#(v in x)` is the number of rows of `x` that equal `v`. Each `v`
 /// belongs to at most one part, so `sum_i d(x_i, y_i) <= d(x, y)`. Under the insert-delete
 /// distance, take the edits that turn `x` into `y`. The edits of rows of part `i` turn `x_i` into
-/// `y_i`, and each edit changes one row. In both cases, the distances `d_i = d(x_i, y_i)` add up to
-/// at most `d_in`. A part with `d_i = 0` has the same multiset (or sequence) of rows in `x` and in
-/// `y`. The loss of this part is `map_i(0) = 0`. The constructor checks this loss. The check is
-/// needed for releases that depend on the order of rows. Under the symmetric distance, such
+/// `y_i`, and each edit changes one row. Under either metric, the distances `d_i = d(x_i, y_i)` add
+/// up to at most `d_in`. A part with `d_i = 0` has the same multiset (or sequence) of rows in `x`
+/// and in `y`. The loss of this part is `map_i(0) = 0`. The constructor checks this loss. The check
+/// is needed for releases that depend on the order of rows. Under the symmetric distance, such
 /// releases have a loss in every part, even in parts with `d_i = 0`. At most `min(k, d_in)` parts
 /// have `d_i > 0`. The loss of the release of each such part is at most `map_i(d_i)`. The releases
 /// draw independent randomness. So their total loss is at most the composition of these losses in
@@ -84,17 +84,18 @@ pub use parts::Parts;
 /// each `j`, take the worst loss of the first `i - 1` parts and `d - j` changed rows, and compose
 /// this loss with `map_i(j)`. Each composition is rounded up.
 ///
-/// Now consider the upper bounds. At most `min(k, d_in)` parts have `d_i > 0`. The rows of each
-/// such part are at distance at most `d_in`, so its loss is at most `map_i(d_in)`. This proves the
-/// first bound. For the second bound, let `m(d)` be the largest of `map_i(1), ..., map_i(d)` over
-/// all parts. Larger maps or more parts do not make the worst composition smaller. So the loss is
-/// at most the worst loss of `d_in` parts with the map `m`. This worst loss is `U(d_in)`. Here,
-/// `U(d)` is the maximum of `m(d)` and of all compositions of `U(d - j)` and `m(j)` with `0 < j <
-/// d`, and `j` is the number of changed rows in the last part. If losses add up, divide the numbers
-/// from 1 to `d_in` into intervals `[a, b]` with `b <= 257 a / 256`. The rows of a part with `d_i`
-/// in `[a, b]` are at distance at most `b`. So the loss of this part is at most `map_i(b) <=
-/// (map_i(b) / a) d_i <= r d_i`. Here, `r` is the largest value of `map_i(b) / a` for all intervals
-/// and parts. The sum of these losses is at most `r d_in`. Quotients and products are rounded up.
+/// Now consider the upper bounds. At most `min(k, d_in)` parts have `d_i > 0`. For each such part,
+/// `d_i = d(x_i, y_i)` is at most `d_in`, so the loss of the part is at most `map_i(d_in)`. This
+/// proves the first bound. For the second bound, let `m(d)` be the largest of
+/// `map_i(1), ..., map_i(d)` over all parts. Larger maps or more parts do not make the worst
+/// composition smaller. So the loss is at most the worst loss of `d_in` parts with the map `m`.
+/// This worst loss is `U(d_in)`. Here, `U(d)` is the maximum of `m(d)` and of all compositions of
+/// `U(d - j)` and `m(j)` with `0 < j < d`. The number `j` is the number of changed rows in the last
+/// part. If losses add up, divide the numbers from 1 to `d_in` into intervals `[a, b]` with
+/// `b <= 257 a / 256`. If `d_i` is in `[a, b]`, then `x_i` and `y_i` are at distance at most `b`.
+/// So the loss of this part is at most `map_i(b) <= (map_i(b) / a) d_i <= r d_i`. Here, `r` is the
+/// largest value of `map_i(b) / a` over all intervals and parts. The sum of these losses is at most
+/// `r d_in`. Quotients and products are rounded up.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no measurements, or when their number differs from the number
@@ -102,7 +103,8 @@ pub use parts::Parts;
 /// * `MakeMeasurement` when the measure does not compose
 /// * `MakeMeasurement` when the metric counts replaced rows, or the domain fixes the number of rows
 /// * `MakeMeasurement` when a measurement has a loss at distance 0
-/// * `DomainMismatch`, `MetricMismatch` or `MeasureMismatch` when a measurement does not fit
+/// * `DomainMismatch` or `MetricMismatch` when the domain or the metric of a measurement differs
+///   from that of `input`; `MeasureMismatch` when two measurements have different measures
 /// * the errors of the measurements and of their maps; from the map, also `FailedMap` when a loss
 ///   is NaN
 ///

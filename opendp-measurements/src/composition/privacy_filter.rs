@@ -61,14 +61,15 @@ use crate::composition::interactive::register_interactive;
 ///
 /// *Approximate.* See Rogers, Roth, Ullman and Vadhan (2016), for sums of epsilon and of delta.
 /// *Renyi divergence of order alpha.* See Feldman and Zrnic (2021). Zero-concentrated divergence is
-/// a special case, because a loss `rho` is the loss `alpha rho` at every order `alpha`.
-/// *Zero-concentrated divergence with a delta.* See Whitehouse, Ramdas, Rogers and Wu (2023).
+/// a special case: a loss `rho` in this divergence is the loss `alpha rho` in Renyi divergence of
+/// every order `alpha`. *Zero-concentrated divergence with a delta.* See Whitehouse, Ramdas, Rogers
+/// and Wu (2023).
 ///
 /// *Interactive questions.* A question can open a conversation (an interactive release). When the
 /// conversation begins, the whole bound that the question's map states is charged. For (epsilon,
 /// delta), and for Renyi divergence of each order, the bounds above also hold for interleaved
 /// conversations (Haney, Shoemate, Tian, Vadhan, Vyrros, Xu, Zhang 2023). For measures without such
-/// a theorem, the session does not interleave conversations.
+/// a theorem, the session does not allow interleaved conversations.
 ///
 /// *Refusals.* The refusal of a question depends only on the questions so far. The analyst chose
 /// these questions, so a refusal reveals nothing about the data.

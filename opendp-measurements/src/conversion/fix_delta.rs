@@ -12,7 +12,7 @@ use opendp_core::{
 /// An implementation claims that every mechanism with the given loss is (epsilon,
 /// delta)-differentially private for the epsilon that [`epsilon`](ProfileMeasure::epsilon) returns.
 pub trait ProfileMeasure: Measure {
-    /// Return an upper bound on epsilon at a delta, rounded up.
+    /// Return an upper bound on epsilon at the given delta, rounded up.
     ///
     /// # Errors
     /// `FailedMap` when the loss has no epsilon at this delta.

@@ -31,8 +31,8 @@ impl RenyiMeasure for Approximate<RenyiDivergence> {}
 /// at an order, this order is ignored.
 ///
 /// # Proof
-/// Every order gives a bound (Canonne, Kamath, Steinke 2020, Proposition 12). So the result is a
-/// bound for any order that the search finds.
+/// Every order gives a bound on delta (Canonne, Kamath, Steinke 2020, Proposition 12). So the
+/// result is an upper bound on delta, even if the search does not find the best order.
 ///
 /// # Errors
 /// From the map: the errors of the measurement's map.

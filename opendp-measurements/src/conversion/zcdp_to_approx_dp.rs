@@ -30,9 +30,9 @@ impl ConcentratedMeasure for Approximate<ZeroConcentratedDivergence> {}
 /// At each epsilon, delta is the least value of
 /// `e^((a - 1)(a rho - epsilon)) / (a - 1) * (1 - 1/a)^a` over all orders `a > 1`, rounded up.
 /// [`make_fix_delta`](crate::make_fix_delta) converts this profile to one of its points. For
-/// Gaussian noise, the exact profile is lower, and [`make_gaussian_in`](crate::make_gaussian_in)
-/// states it. This conversion cannot use the exact profile, because a `rho` does not show that the
-/// noise is Gaussian.
+/// Gaussian noise, the exact profile is lower. [`make_gaussian_in`](crate::make_gaussian_in) states
+/// this exact profile. This conversion cannot use the exact profile, because a `rho` does not show
+/// that the noise is Gaussian.
 ///
 /// # Proof
 /// At every order `a`, the divergence of releases on `d_in`-close data is at most `a rho`. So every

@@ -24,8 +24,8 @@ const WOBBLE: f64 = 1e-9;
 ///
 /// # Precondition
 /// For each epsilon, the mechanism is (epsilon, curve(epsilon))-differentially private. The values
-/// of the curve are from 0 to 1, and do not increase with epsilon. The computed values are never
-/// too small.
+/// of the curve are from 0 to 1, and do not increase with epsilon. Rounding errors never make a
+/// computed value smaller than the exact value.
 ///
 /// # Postcondition
 /// The profile has the deltas of the curve.

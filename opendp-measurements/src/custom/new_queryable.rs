@@ -22,9 +22,9 @@ use opendp_core::{Carrier, Error, Function, Queryable, Result};
 /// Questions are answered one at a time. If a transition asks its own queryable a question, this
 /// question gets an error. If a transition fails, it can have changed a part of the state. The
 /// conversation then continues with this state. If a transition panics, the conversation ends. Some
-/// mechanisms, such as a sequential composition, release one queryable after another. When the next
-/// release begins, the earlier queryable ends. All queryables that the earlier queryable returned
-/// also end.
+/// privacy measures do not allow interleaved conversations. If a composition in such a measure
+/// releases one queryable after another, each new release ends the earlier queryable. All
+/// queryables that the earlier queryable returned also end.
 ///
 /// # Trust
 /// If the function is chained after a measurement, the caller promises the precondition. If the

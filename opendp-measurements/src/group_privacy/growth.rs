@@ -68,7 +68,7 @@ impl GroupMeasure for SmoothedMaxDivergence {
     }
 }
 /// A [`Sampled`] loss is the loss, in the inner measure, of a mechanism whose data is a population.
-/// So it grows in the same way as every loss in the inner measure.
+/// So a [`Sampled`] loss grows in the same way as a loss in the inner measure.
 impl<M: GroupMeasure + Default> GroupMeasure for Sampled<M> {
     fn growth() -> Growth<Self> {
         Growth::Whole(|loss, steps| match M::growth() {

@@ -46,9 +46,9 @@ fn divide(unit: NonZeroU32, d_in: u32, limit: u32) -> (u32, u32) {
     (units.clamp(1, limit), units.div_ceil(limit) * unit.get())
 }
 /// Implement `PathMetric` for metrics that count records. A path leads from a first multiset (or
-/// sequence) to a second one. First, remove the records that only the first multiset contains, one
-/// by one. Then insert the records that only the second multiset contains, one by one. If the
-/// number of records is fixed, one step removes a record and inserts a record.
+/// sequence) to a second multiset (or sequence). First, remove the records that only the first
+/// multiset contains, one by one. Then insert the records that only the second multiset contains,
+/// one by one. If the number of records is fixed, one step removes a record and inserts a record.
 macro_rules! counting {
     ($($metric:ident $sized:literal),*) => {$(
         impl PathMetric for $metric {

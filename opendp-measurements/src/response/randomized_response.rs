@@ -206,8 +206,8 @@ fn loss(prob: f64, count: u64) -> Result<Exact> {
     if prob == 1.0 {
         return Ok(Exact::INFINITY);
     }
-    // The probability is exactly truth / all. A float below 1 has a negative exponent, so `all` is
-    // 2^-exponent.
+    // The probability is exactly `truth / all`. A float below 1 has a negative exponent, so `all`
+    // is `2^-exponent`.
     let parts = Dyadic::new(prob);
     let truth = UBig::from(parts.mantissa);
     let all = UBig::ONE << usize::try_from(parts.exponent.unsigned_abs()).unwrap_or_default();

@@ -46,11 +46,12 @@ pub trait ScoreMetric: Metric {
 
 /// Make a measurement that chooses the index of a good score.
 ///
-/// Each score is divided by the temperature, and independent Gumbel noise is added. The release is
-/// the index of the best sum. This is the exponential mechanism. For "max", index `i` is chosen
-/// with probability proportional to `exp(score_i / temperature)`. For "min", this probability is
-/// proportional to `exp(-score_i / temperature)`. The analyst can look up the released index in a
-/// public list of candidates.
+/// For "min", each score is first negated. Each score is divided by the temperature, and
+/// independent Gumbel noise is added. The release is the index of the largest sum. This is the
+/// exponential mechanism. For "max", index `i` is chosen with probability proportional to
+/// `exp(score_i / temperature)`. For "min", this probability is proportional to
+/// `exp(-score_i / temperature)`. The analyst can look up the released index in a public list of
+/// candidates.
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the range distance or the L-infinity distance
@@ -61,8 +62,9 @@ pub trait ScoreMetric: Metric {
 /// # Precondition
 /// The domain excludes NaN, because the metric requires a domain without NaN. `temperature` is
 /// finite and positive. The domain can have vectors of any length. Vectors of different lengths are
-/// infinitely far apart, so a finite `d_in` implies that the number of candidates is public. An
-/// infinite score counts as the largest or lowest finite number.
+/// infinitely far apart, so a finite `d_in` implies that the number of candidates is public.
+/// Infinity counts as the largest finite number, and minus infinity counts as the lowest finite
+/// number.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
@@ -103,9 +105,9 @@ pub trait ScoreMetric: Metric {
 /// range by the scale exactly, and rounds the quotient up to a float once.
 ///
 /// # Accuracy
-/// Let `n` be the number of scores. Except with probability `alpha`, the chosen score differs from
-/// the best score by at most `temperature ln(n / alpha)`, rounded up (McSherry, Talwar 2007; Dwork,
-/// Roth 2014, Theorem 3.11). The accuracy is known if the domain has a known size above 0.
+/// Let `n` be the number of scores. With probability at least `1 - alpha`, the chosen score differs
+/// from the best score by at most `temperature ln(n / alpha)`, rounded up (McSherry, Talwar 2007;
+/// Dwork, Roth 2014, Theorem 3.11). The accuracy is known if the domain has a known size above 0.
 ///
 /// # Errors
 /// * `Argument` when `optimize` is "max", but the space states that the lowest score is the best

@@ -13,10 +13,11 @@ use crate::{Scale, SelectionMeasure};
 
 /// Make a measurement that chooses the index of a good score.
 ///
-/// Each score is divided by the scale, and independent noise is added. The release is the index of
-/// the best sum. Under the max-divergence, the noise is exponential. The index then has the
-/// probabilities of permute-and-flip. Under zero-concentrated divergence, the noise is Gumbel
-/// noise. The index then has the probabilities of the exponential mechanism.
+/// If `negate` is true, each score is first negated. Each score is divided by the scale, and
+/// independent noise is added. The release is the index of the largest sum. Under the
+/// max-divergence, the noise is exponential. The index then has the probabilities of
+/// permute-and-flip. Under zero-concentrated divergence, the noise is Gumbel noise. The index then
+/// has the probabilities of the exponential mechanism.
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the L-infinity distance or the range distance
@@ -29,7 +30,8 @@ use crate::{Scale, SelectionMeasure};
 /// The domain excludes NaN, because the metric requires a domain without NaN. `scale` is finite and
 /// not negative. The domain can have vectors of any length. Vectors of different lengths are
 /// infinitely far apart. So members at a finite distance have the same number of candidates, and
-/// this number counts as public. An infinite score counts as the largest or lowest finite number.
+/// this number counts as public. Infinity counts as the largest finite number, and minus infinity
+/// counts as the lowest finite number.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose divergence in `output_measure` is
@@ -66,20 +68,20 @@ use crate::{Scale, SelectionMeasure};
 /// `(u_i - v_i) / s` plus a constant. All `L_i` are in an interval of length `r`. Let
 /// `K(t) = ln sum_i P_v[i] exp(t L_i)`. Then `K(0) = K(1) = 0`, because `P_u` and `P_v` are
 /// distributions. `K''(t)` is the variance of the numbers `L_i` under weights proportional to
-/// `P_v[i] exp(t L_i)`. In an interval of length `r`, a variance is at most `r^2 / 4`. So
-/// `r^2 t (t - 1) / 8 - K(t)` is convex with zeros 0 and 1, and at least 0 for `t > 1`. The Renyi
-/// divergence of order `a` is `K(a) / (a - 1) <= a r^2 / 8`. By symmetry this bound holds in both
-/// directions, so the loss is `r^2 / 8` (Cesar, Rogers 2021; for the range, Durfee, Rogers 2019).
-/// Permute-and-flip of loss `r` does not satisfy this bound, because its numbers `L_i` can be in an
-/// interval of length up to `2 r`. A test finds a loss of permute-and-flip that exceeds `r^2 / 8`.
-/// So the noise is different for the two measures.
+/// `P_v[i] exp(t L_i)`. The variance of numbers in an interval of length `r` is at most `r^2 / 4`.
+/// So `r^2 t (t - 1) / 8 - K(t)` is convex with zeros 0 and 1, and at least 0 for `t > 1`. The
+/// Renyi divergence of order `a` is `K(a) / (a - 1) <= a r^2 / 8`. By symmetry this bound holds in
+/// both directions, so the loss is `r^2 / 8` (Cesar, Rogers 2021; for the range, Durfee, Rogers
+/// 2019). Permute-and-flip of loss `r` does not satisfy this bound, because its numbers `L_i` can
+/// be in an interval of length up to `2 r`. A test finds a loss of permute-and-flip that exceeds
+/// `r^2 / 8`. So the noise is different for the two measures.
 ///
 /// *Scale 0.* At distance 0, all scores change by the same number. So the last of the best scores
 /// has the same index for both neighbours, and the releases are equal.
 ///
 /// # Accuracy
-/// Let `n` be the number of scores. Except with probability `alpha`, the chosen score differs from
-/// the best score by at most `scale ln(n / alpha)`, rounded up. For exponential noise, this
+/// Let `n` be the number of scores. With probability at least `1 - alpha`, the chosen score differs
+/// from the best score by at most `scale ln(n / alpha)`, rounded up. For exponential noise, this
 /// difference is at most the scale times the largest of the noise variables `E_j`. The largest
 /// `E_j` exceeds `ln(n / alpha)` with probability at most `alpha`. For Gumbel noise, see
 /// [`make_gumbel_max`](crate::make_gumbel_max). The accuracy is known if the domain has a known

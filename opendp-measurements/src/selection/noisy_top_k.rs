@@ -13,9 +13,9 @@ use crate::{Scale, SelectionMeasure};
 
 /// Make a measurement that chooses the indices of several good scores, in the order of choice.
 ///
-/// Each score is divided by the scale, and independent noise is added once. The release lists the
-/// indices of the `k` best sums, with the best first. [`make_noisy_max`](crate::make_noisy_max)
-/// uses the same noise.
+/// If `negate` is true, each score is first negated. Each score is divided by the scale, and
+/// independent noise is added once. The release lists the indices of the `k` largest sums, with the
+/// largest first. [`make_noisy_max`](crate::make_noisy_max) uses the same noise.
 ///
 /// Under zero-concentrated divergence, the release has the distribution of `k` successive choices.
 /// Each choice is made with fresh noise among the remaining candidates. Under the max-divergence,
@@ -39,7 +39,7 @@ use crate::{Scale, SelectionMeasure};
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose divergence in `output_measure` is
 /// at most `map(d_in)`. A release has `k` different indices, or all indices when there are fewer
-/// than `k`.
+/// than `k` scores.
 ///
 /// # Map
 /// Let `r = range / scale`, rounded up. The loss is `k r` under the max-divergence, and `k r^2 / 8`

@@ -10,7 +10,8 @@ use opendp_core::{
 
 use crate::samplers::Geometric;
 
-/// A type of releases that have a score. Such a release is a pair of the score and any value.
+/// A type of releases that have a score. Such a release is a pair of a score and a value of any
+/// type.
 ///
 /// An erased release has a score if the erased value is such a pair, or a list that begins with the
 /// score. The release of a composition can be such a list.
@@ -84,10 +85,10 @@ impl CandidateMeasure for AnyMeasure {
 ///
 /// With a `stop_probability` of 0, the function never gives up. So if no score of `measurement` on
 /// the data can reach the threshold, the function never returns. Under max-divergence, a function
-/// that never returns reveals nothing. Indeed, if the loss is finite, the function returns either
-/// for all data or for no data. Under approximate max-divergence, a function that never returns can
-/// reveal something about the data. So with a `stop_probability` of 0, the map returns an error if
-/// delta is above 0.
+/// that never returns reveals nothing. Indeed, if the loss is finite, take two neighbours. The
+/// function returns either for both neighbours or for neither neighbour. Under approximate
+/// max-divergence, a function that never returns can reveal something about the data. So with a
+/// `stop_probability` of 0, the map returns an error if delta is above 0.
 ///
 /// # Postcondition
 /// Each round runs the measurement again. The release is the first pair whose score is at least the

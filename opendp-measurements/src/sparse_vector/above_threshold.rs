@@ -30,7 +30,8 @@ use crate::sparse_vector::{Cost, Threshold, rounded};
 /// The release is a list of answers for the numbers, in the same order. The answer `true` ("above")
 /// means that the noisy number is at least the noisy threshold. The list ends after `limit` answers
 /// `true`, or after the last number. All noise is independent. The noise on the threshold is drawn
-/// once. An infinite number counts as the largest or lowest finite number.
+/// once. Infinity counts as the largest finite number, and minus infinity counts as the lowest
+/// finite number.
 ///
 /// # Map
 /// The loss is `d_in / scales.0 + 2 limit d_in / scales.1`, rounded up once. For a `monotonic`

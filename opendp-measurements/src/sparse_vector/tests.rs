@@ -4,11 +4,11 @@ use super::*;
 use crate::make_above_threshold;
 use crate::samplers::tests::chi_square::chi_square;
 
-/// The number of cells of a numerical integral in each interval of length 1. All kinks of the
-/// integrands are at whole numbers, so no kink is inside a cell.
+/// The number of cells of a numerical integral in each interval of length 1. The integrands have
+/// kinks (points without a derivative) only at whole numbers, so no kink is inside a cell.
 const FINE: f64 = 64.0;
 
-/// Compute the probability that Laplace noise of a scale is below `a`.
+/// Compute the probability that Laplace noise of the given scale is below `a`.
 fn below(a: f64, scale: f64) -> f64 {
     match scale {
         0.0 => f64::from(u8::from(0.0 < a)),
@@ -108,8 +108,8 @@ fn answers_have_the_probabilities_of_the_proof() {
     let claimed = |answers: &[bool]| law(answers, &values, (s, r));
     assert!(fit(&at_once, &claimed) < 1.0);
     assert!(fit(&in_turn, &claimed) < 1.0);
-    // The controls: the draws do not fit the distribution with half of the noise on queries. The
-    // draws also do not fit the distribution with fresh noise on the threshold for each query.
+    // The controls: the draws do not fit the distribution with half of the noise scale for queries.
+    // The draws also do not fit the distribution with fresh noise on the threshold for each query.
     assert!(1.0 < fit(&in_turn, &|answers| law(answers, &values, (s, r / 2.0))));
     let fresh = |answers: &[bool]| {
         let each = answers.iter().zip(values).map(|(above, q)| law(&[*above], &[q], (s, r)));

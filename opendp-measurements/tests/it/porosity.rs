@@ -34,7 +34,7 @@ fn last_bit(y: f64) -> Option<i32> {
 /// frequency of releases that are not multiples of `2^g`.
 fn leaks(window: f64, data: &[f64], release: &mut dyn FnMut(f64) -> f64) -> f64 {
     // The frequencies of exponents of at least `coarse` also depend on the position of a release in
-    // the window. So all these exponents are counted together.
+    // the interval from `window / 2` to `window`. So all these exponents are counted together.
     let coarse = last_bit(window).unwrap() - 6;
     let mut counts: Vec<HashMap<i32, f64>> = Vec::new();
     for x in data {

@@ -185,7 +185,8 @@ impl<'a> Builder<'a> {
         self.weight = weight;
         chain.ok_or_else(|| Error::argument("chain", "expected at least one link"))
     }
-    /// Build the link after `chain`, or the first link on the space `start`. Also return its name.
+    /// Build the link after `chain`, or the first link on the space `start`. Also return the name
+    /// of the link.
     pub(super) fn link<'j>(
         &mut self,
         link: &'j Json,

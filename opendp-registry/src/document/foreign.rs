@@ -121,9 +121,9 @@ fn chain(
 }
 
 /// Build the transformation or the measurement that the argument `this` describes, and return one
-/// part of it. The part can be the domain or the metric of the input space, the domain or the
-/// metric of the output space, or the privacy measure. Return `None` if `name` begins with neither
-/// `transformation_` nor `measurement_`.
+/// part of this object. The part can be the domain or the metric of the input space, the domain or
+/// the metric of the output space, or the privacy measure. Return `None` if `name` begins with
+/// neither `transformation_` nor `measurement_`.
 fn accessor(
     builder: &mut Builder<'_>,
     name: &str,

@@ -91,8 +91,8 @@ fn a_mean_of_a_public_size_is_one_clamp_away() {
     // The least scale that meets the budget is a little above 0.1. The search rounds this scale
     // upward to six digits.
     assert!(name == "scale" && *scale == json!(0.100001), "{scale}");
-    // With probability 0.05, Laplace noise of scale 0.1 is larger in absolute value than the error
-    // ln(1 / 0.05) * 0.1.
+    // With probability 0.05, the absolute value of Laplace noise of scale 0.1 exceeds
+    // `ln(1 / 0.05) * 0.1`, which is about 0.29957.
     let error = first.accuracy[0].unwrap();
     assert!((0.299..0.31).contains(&error), "{error}");
 }

@@ -13,8 +13,8 @@ type Bits = VectorDomain<AtomDomain<i32>>;
 fn bits() -> Bits {
     VectorDomain::new(AtomDomain::default())
 }
-/// The sum of rows, which are from -1 to 1. An added row changes the sum by at most one, and a
-/// replaced row changes the sum by at most two.
+/// The sum of the rows. Each row is from -1 to 1. An added row changes the sum by at most one, and
+/// a replaced row changes the sum by at most two.
 struct Total;
 impl Fold<Vec<i32>, i32> for Total {
     type State = i64;
@@ -141,7 +141,7 @@ fn two_poisson_samples_compose_direction_by_direction_to_the_exact_divergence() 
         assert!(exact <= bound + 1e-12, "{epsilon}: {exact} > {bound}");
         assert!(bound <= exact * 1.001 + 1e-9, "{epsilon}: {exact} is far below {bound}");
         // The control: the two directions have different divergences. The exact delta is the larger
-        // one, so the smaller one is too small as a bound.
+        // divergence, so the smaller divergence is too small as a bound.
         let less = divergence(&p, &q, epsilon).min(divergence(&q, &p, epsilon));
         assert!(less < 0.999 * exact, "{epsilon}: {less} {exact}");
     }
@@ -293,8 +293,8 @@ fn thousands_of_sampled_gaussian_releases_cost_what_the_literature_says() {
         let found = training.map(&1).unwrap().epsilon(1e-5).unwrap();
         assert!(epsilon * 0.999 < found && found < epsilon * 1.001, "{found} {epsilon}");
     }
-    // For one release, delta has a closed form. The computed epsilon must be nearly the inverse of
-    // this closed form.
+    // For one release, delta has a closed form. The computed epsilon must be nearly the least
+    // epsilon at which this delta is at most 10^-6.
     let profile = noisy_sum(1.0, 0.01).map(&1).unwrap();
     let epsilon = profile.epsilon(1e-6).unwrap();
     assert!(profile.delta(epsilon).unwrap() <= 1e-6 * (1.0 + 1e-9));

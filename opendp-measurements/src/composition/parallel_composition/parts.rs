@@ -59,9 +59,9 @@ impl<T: Atom> Parts<T> {
         };
         Ok(Parts { place: Arc::new(place), count, written })
     }
-    /// Make parts between edges. The first part contains the rows below the first edge. Each next
-    /// part starts at an edge and ends below the next edge. The last part contains the rows that
-    /// are equal to or above the last edge. NaN is in no part.
+    /// Make parts between edges. The first part contains the rows below the first edge. Each
+    /// further part starts at an edge and ends below the next edge. The last part contains the rows
+    /// that are equal to or above the last edge. NaN is in no part.
     ///
     /// # Errors
     /// `MakeMeasurement` when an edge is not above the previous edge, or when an edge is NaN.

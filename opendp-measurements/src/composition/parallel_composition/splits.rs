@@ -33,7 +33,8 @@ impl<MO: Measure<Distance = f64>> Composing for MO {
     }
 }
 
-/// The largest allowed number of steps of one search.
+/// The largest allowed number of steps of one search. A step is one composition, or one call of a
+/// map.
 const MOST_STEPS: u64 = 1 << 18;
 fn fits(steps: u64) -> bool {
     steps <= MOST_STEPS
@@ -119,9 +120,9 @@ impl Splits<'_> {
     /// changed rows, the cost is `d^2 / 2` compositions.
     fn over_any_parts(&self, d_in: u32) -> Result<f64> {
         let nothing = self.measure.compose(&[])?;
-        // Both lists have an entry for each number of changed rows. An entry of `alone` is the loss
-        // if all these rows are in one part. An entry of `worst` is the worst loss over all splits
-        // of these rows.
+        // The lists `alone` and `worst` have an entry for each number of changed rows. An entry of
+        // `alone` is the largest loss if all these rows are in one part. An entry of `worst` is the
+        // worst loss over all splits of these rows.
         let (mut alone, mut worst) = (vec![nothing], vec![nothing]);
         for (d, before) in (1..=d_in).zip(0..) {
             alone.push(self.loss_of_any(d)?.max(alone[before]));

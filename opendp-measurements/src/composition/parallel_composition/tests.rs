@@ -61,8 +61,8 @@ fn ten_tenths_of_parts_are_one() {
 }
 #[test]
 fn looks_at_all_splits() {
-    // Every change to a part has the loss 1, independently of the number of changed rows. So the
-    // worst case splits the changes among all parts.
+    // Each part with changed rows has the loss 1, independently of the number of changed rows. So
+    // the worst case splits the changed rows among all parts.
     let members = vec![costing(&[0.0, 1.0, 1.0, 1.0]); 2];
     let parts = make_parallel_composition(rows(), last_digit(), members).unwrap();
     let losses = [0, 1, 2, 3].map(|d| parts.map(&d).unwrap());

@@ -124,8 +124,8 @@ fn a_refusal_changes_nothing_and_smaller_questions_go_on() {
     let bounds = opendp_core::Bounds::new(0, 9).unwrap();
     let other = Space::new(AtomDomain::bounded(bounds), Change::new()).unwrap();
     let other = make_laplace(other, Scale::new(10.0).unwrap(), None).unwrap();
-    // The error states the domain of the session as expected, and the domain of the question as
-    // found.
+    // In the error, `expected` is the domain of the session, and `found` is the domain of the
+    // question.
     let Err(Error::DomainMismatch { expected, found }) = session.ask(&other) else { panic!() };
     assert!(!expected.contains("bounds") && found.contains("bounds"), "{expected} {found}");
     assert_eq!(session.left().unwrap(), 0.5);

@@ -268,7 +268,8 @@ fn a_choice_of_candidates_is_registered_for_pairs_and_compositions_of_any_types(
     assert_eq!(release(3), json!([3.0, 3]));
     assert_eq!(release(1), Json::Null);
     // A score is an `f64`. If a release does not begin with a score, the mechanism returns an
-    // error. Both releases below begin with an `i32`.
+    // error. The first release below is an `i32`. The second release is a list that begins with an
+    // `i32`.
     let error = call(exact.erase()).invoke(&AnyValue::new(3)).unwrap_err();
     assert_eq!(error.kind(), "FailedCast");
     let swapped = make_composition(vec![exact.erase(), score.erase()]).unwrap().erase();

@@ -99,7 +99,8 @@ pub(super) fn described(json: &Json) -> Result<Json> {
     }
     Ok(function(module, name, Json::Object(arguments)))
 }
-/// Return whether an object is a description of a domain, and not its arguments.
+/// Return whether an object is a description of a domain, and not the arguments of an
+/// `atom_domain`.
 fn names_domain(object: &Map<String, Json>) -> bool {
     object.len() == 1 && object.keys().all(|name| name.ends_with("_domain"))
 }

@@ -44,8 +44,8 @@ impl Search<'_> {
         }
         if missing.is_empty() { Ok(given) } else { Err(missing) }
     }
-    /// Return whether the fact `bounds`, which states the bounds of the rows, may state the bounds
-    /// of this constructor. This holds if the output of the chain consists of rows, and if the
+    /// Return whether the fact `bounds`, which states the bounds of the rows, also applies to this
+    /// constructor. The fact applies if the output of the chain consists of rows, and if the
     /// constructor does not drop rows. After an aggregation, the output has another range than the
     /// rows. With the bounds of the rows, a noisy sum or count would be clamped to the wrong range.
     fn clamps(&self, entry: &Entry, chain: &Chain) -> bool {
@@ -67,10 +67,12 @@ impl Search<'_> {
     fn own_fact(&self, constructor: &str, parameter: &str) -> Option<&Json> {
         self.aim.facts.get(&own_name(constructor, parameter))
     }
-    /// Return whether a transformation turns rows of floats into rows of another type, or rows of
-    /// texts into rows of integers, without being requested. Rounded rows have other medians and
-    /// other sums, and a text such as `4.5` is no integer. A transformation is requested if a fact
-    /// states one of its arguments, or if the condition `about` of the goal holds for it.
+    /// Return whether a transformation converts rows, although the goal does not request the
+    /// conversion. Two conversions count: from floats to a type that is not a float type, and from
+    /// texts to integers. Rounded rows have other medians and other sums, and a text such as `4.5`
+    /// is not an integer. The goal requests a conversion if a fact states one of the
+    /// transformation's arguments, or if the condition `about` of the goal holds for the
+    /// transformation.
     pub(super) fn rounds(
         &self,
         name: &str,

@@ -21,8 +21,8 @@ pub(super) struct Member {
 /// A lower bound on the true loss at distance 0. The function `delta` gives a lower bound on delta
 /// for each epsilon. The number `divergence` is a lower bound on the divergence of every order of
 /// at least 1. Let `d` be the limit of `delta` for large epsilon. A loss of an approximate measure
-/// consists of a divergence and a delta. If its delta is less than `d`, the number `divergence` is
-/// also a lower bound on its divergence.
+/// consists of a divergence and a delta. If the delta of such a loss is less than `d`, the number
+/// `divergence` is also a lower bound on the divergence of this loss.
 #[derive(Clone, Copy)]
 pub(super) struct Truth {
     delta: fn(f64) -> f64,
