@@ -1,8 +1,7 @@
 //! Pairs with atoms (outputs of positive probability): discrete noise, randomized response, and
 //! listed distributions.
 
-use std::fmt;
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use opendp_core::arith::Directed;
 use opendp_core::{Error, Result};
@@ -54,6 +53,9 @@ pub struct FinitePair {
     q: Arc<[f64]>,
 }
 
+const NOT_A_PAIR: &str = "probabilities: expected two lists of the same length, each with numbers \
+                          of at least 0 and the sum 1";
+
 impl FinitePair {
     /// Make a pair from two lists of probabilities. The floats count as exact numbers.
     ///
@@ -66,11 +68,7 @@ impl FinitePair {
             list.iter().all(|x| *x >= 0.0) && (total - 1.0).abs() < 1e-9
         };
         if p.len() != q.len() || !right(&p) || !right(&q) {
-            return Err(Error::InvalidDistance(
-                "probabilities: expected two lists of the same length, each with numbers of at \
-                 least 0 and with the sum 1"
-                    .into(),
-            ));
+            return Err(Error::InvalidDistance(NOT_A_PAIR.into()));
         }
         Ok(FinitePair { p: p.into(), q: q.into() })
     }

@@ -237,7 +237,7 @@ where
     }
     Err(Error::MakeMeasurement(
         "measurement: expected a map that is 0 at distance 0; this release may depend on the order \
-         of the records, which sampling does not hide. Fix a delta after sampling, not before"
+         of the records, which sampling does not hide. Instead of a fixed delta, state a profile"
             .into(),
     ))
 }

@@ -225,7 +225,9 @@ register! {
 fn repeated(loss: Vec<Exact>, stop_probability: f64) -> Result<Vec<Exact>> {
     let mut parts = loss.into_iter();
     let Some(epsilon) = parts.next() else {
-        return Err(Error::FailedMap("a loss without parts".into()));
+        return Err(Error::FailedMap(
+            "measurement: its map returned a loss without an epsilon".into(),
+        ));
     };
     let mut repeated = vec![epsilon.plus(&epsilon)];
     if let Some(delta) = parts.next() {

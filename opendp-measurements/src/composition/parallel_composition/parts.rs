@@ -88,9 +88,8 @@ fn increasing<T: Atom>(name: &str, values: &[T]) -> Result<()> {
 }
 #[cold]
 fn unordered(name: &str) -> Error {
-    let reason =
-        format!("{name}: expected distinct numbers or texts, and edges in increasing order");
-    Error::MakeMeasurement(reason)
+    let order = if name == "edges" { "in increasing order" } else { "without a repetition" };
+    Error::MakeMeasurement(format!("{name}: expected values {order}, and no NaN"))
 }
 impl<T> fmt::Debug for Parts<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -123,7 +123,9 @@ pub(super) fn plain(value: &Json, type_name: &TypeName) -> Result<Json> {
         }
         Json::String(name) if float => match name.as_str() {
             "NaN" | "Infinity" | "-Infinity" => {
-                return Err(Error::NotImplemented(format!("{name} cannot be written")));
+                return Err(Error::NotImplemented(format!(
+                    "OpenDP 0.16 has no form for the number {name} in a document"
+                )));
             }
             _ => value.clone(),
         },
