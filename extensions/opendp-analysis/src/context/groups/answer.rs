@@ -67,9 +67,9 @@ impl Moments {
             reach: farthest,
         })
     }
-    /// Convert the weight of a goal. The given weight is for errors in units of `size`, and the new
-    /// weight is for the errors themselves. `size` is the largest change that one row causes in a
-    /// release.
+    /// Convert the weight of a goal. The given weight applies to errors in units of `size`. The new
+    /// weight applies to the errors themselves. `size` is the largest change that one row causes in
+    /// a release.
     pub(super) fn goal(goal: Goal, size: f64) -> Goal {
         match goal {
             Goal::Weight(weight) if 0.0 < size => Goal::Weight(weight / size / size),

@@ -8,8 +8,8 @@ use super::endowed::{Best, Endowed};
 use super::solver::Item;
 use super::{Plan, Setting};
 
-/// The largest number of ways to divide the budget for which a plan asks the account. This limit
-/// applies separately to each division of delta.
+/// A plan asks the account about at most this many ways to divide the budget. This limit applies
+/// separately to each division of delta.
 const MOST_TRIALS: usize = 256;
 
 impl<MO: Accounted> Plan<'_, MO> {
