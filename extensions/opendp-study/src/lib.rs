@@ -73,7 +73,8 @@
 //! column are used. All other statistics, and all conditions, ignore the bounds of the column.
 //! `candidates` is a list, or `{"from", "to", "step"}`. `rows` of a mean or a variance defaults to
 //! the public number of rows of the table, if the question has no condition and its column drops no
-//! rows. A `rows` above this public number is an error. Otherwise, `rows` is not compared with it.
+//! rows. A `rows` above this public number is an error. Apart from this check, `rows` is not
+//! compared with the number of rows of the table.
 //!
 //! # Groups
 //!
@@ -234,7 +235,8 @@ impl Study {
     ///
     /// # Errors
     /// The errors of `read`, the split, the columns and the questions; `Argument` when `alpha` is
-    /// not in `(0, 1]`, when the context names no column, or when the table is not as it states.
+    /// not in `(0, 1]`, when the context names no column, or when the context does not fit the
+    /// table.
     pub fn ask(
         &self,
         mut read: impl FnMut(&str, CellType) -> Result<Cells>,
@@ -347,7 +349,8 @@ impl Study {
         Ok(steps)
     }
     /// Return the number of releases of a question about groups. The number of releases depends on
-    /// the bounds of columns.
+    /// the bounds of columns: two statistics share a sum only if they have the same column and the
+    /// same bounds.
     fn releases_of_groups(&self, question: &QuestionFields) -> Result<usize> {
         let (budget, split) = (Budget::epsilon(1.0)?, Split::as_you_go());
         let context = Context::new(self.blank()?, self.unit, budget, split)?;
