@@ -73,8 +73,7 @@
 //! column are used. All other statistics, and all conditions, ignore the bounds of the column.
 //! `candidates` is a list, or `{"from", "to", "step"}`. `rows` of a mean or a variance defaults to
 //! the public number of rows of the table, if the question has no condition and its column drops no
-//! rows. A `rows` above this public number is an error. Apart from this check, `rows` is not
-//! compared with the number of rows of the table.
+//! rows. A `rows` above this public number is an error. A smaller `rows` is no error.
 //!
 //! # Groups
 //!
@@ -222,7 +221,7 @@ impl Study {
     ///
     /// # Errors
     /// The errors of the split, the columns and the questions; `Argument` when `alpha` is not in
-    /// `(0, 1]`, or when the number of rows is public and not stated: the noise may depend on it.
+    /// `(0, 1]`, or when the number of rows is public and not stated.
     pub fn rehearse(&self, alpha: f64) -> Result<Outcome> {
         if self.unit.size_is_public() && self.rows.is_none() {
             let reason = "state the public number of rows, because the noise may depend on it";
@@ -235,8 +234,7 @@ impl Study {
     ///
     /// # Errors
     /// The errors of `read`, the split, the columns and the questions; `Argument` when `alpha` is
-    /// not in `(0, 1]`, when the context names no column, or when the context does not fit the
-    /// table.
+    /// not in `(0, 1]`, or when the context names no column, or does not fit the table.
     pub fn ask(
         &self,
         mut read: impl FnMut(&str, CellType) -> Result<Cells>,
@@ -246,8 +244,9 @@ impl Study {
             let reason = "name at least one column of the table: its cells give the number of rows";
             return Err(Error::argument("columns", reason).at("context"));
         }
-        // The noise does not depend on private data. So wrong questions are found before a large
-        // file is read. If the public number of rows is not stated, the file must be read first.
+        // The noise does not depend on private data. So a rehearsal finds wrong questions before a
+        // large file is read. If the public number of rows is not stated, the file must be read
+        // first.
         let told = self.unit.size_is_public() && self.rows.is_none();
         if !told {
             self.rehearse(alpha)?;

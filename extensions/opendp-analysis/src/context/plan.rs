@@ -64,10 +64,10 @@ pub enum Goal {
 /// earlier releases have already limited the possible divisions of the budget. The scales of the
 /// plan can then be larger than the best scales.
 ///
-/// A question that finds keys has a threshold, which hides keys whose noisy counts are below it. If
-/// this question has a weight, its threshold counts as an error, in addition to the error of the
-/// noise. In this case, the plan finds the scale, the threshold and the part of delta for
-/// thresholds together.
+/// A question that finds keys has a threshold, and hides keys whose noisy counts are below this
+/// threshold. If this question has a weight, its threshold counts as an error, in addition to the
+/// error of the noise. In this case, the plan finds the scale, the threshold and the part of delta
+/// for thresholds together.
 ///
 /// The noise is reduced further under four conditions: the plan takes the whole budget, all its
 /// goals are weights, no question has a threshold, and the releases have at most 16 different

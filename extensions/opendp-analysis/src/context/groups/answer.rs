@@ -182,8 +182,8 @@ impl Moments {
 }
 /// A number, and an interval for the true number, if an interval is known.
 pub(in super::super) type Interval = (f64, Option<(f64, f64)>);
-/// Divide an interval by an interval of positive numbers. The result contains all quotients of
-/// their numbers.
+/// Divide an interval by an interval of positive numbers. The result contains each quotient of a
+/// number of the first interval and a number of the second interval.
 fn quotient((low, high): (f64, f64), (fewest, largest): (f64, f64)) -> Result<(f64, f64)> {
     let low = low.neg_inf_div(if low < 0.0 { fewest } else { largest })?;
     Ok((low, high.inf_div(if high < 0.0 { largest } else { fewest })?))
