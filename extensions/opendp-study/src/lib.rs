@@ -245,8 +245,7 @@ impl Study {
             return Err(Error::argument("columns", reason).at("context"));
         }
         // The noise does not depend on private data. So a rehearsal finds wrong questions before a
-        // large file is read. If the public number of rows is not stated, the file must be read
-        // first.
+        // large file is read. If the public number of rows is not stated, read the file first.
         let told = self.unit.size_is_public() && self.rows.is_none();
         if !told {
             self.rehearse(alpha)?;
