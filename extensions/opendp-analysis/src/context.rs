@@ -74,8 +74,8 @@
 //!
 //! Each question may depend on earlier answers. The unspent part of a share stays in the remaining
 //! budget, and later questions can use this part. Only a split [by kinds of noise](Split::by_kinds)
-//! does not keep the unspent part. A question returns an error if the split has no share for this
-//! question, or if nothing is left of the budget. In both cases, nothing is run:
+//! loses the unspent part. A question returns an error if the split has no share for this question,
+//! or if nothing is left of the budget. In both cases, nothing is run:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -215,10 +215,10 @@
 //! kinds is in [`SharedAccount`](opendp_measurements::accounting::SharedAccount). The kinds and the
 //! weights of these shares must not depend on answers. The questions themselves may depend on
 //! earlier answers. Two combinations have no proof and are errors: `count_by` with Gaussian noise,
-//! and Laplace noise under a rho. Under an epsilon and a delta, Gaussian noise on integers is
-//! continuous, and is then rounded, because discrete Gaussian noise is not exactly `mu`-GDP. Only a
-//! [`Plan`] that takes the whole budget can use discrete Gaussian noise. The questions of a
-//! [`Plan`] may depend on all answers before the plan.
+//! and Laplace noise under a rho. Under an epsilon and a delta, integers get continuous Gaussian
+//! noise, and the noisy integers are rounded. The reason is that discrete Gaussian noise is not
+//! exactly `mu`-GDP. Only a [`Plan`] that takes the whole budget can use discrete Gaussian noise.
+//! The questions of a [`Plan`] may depend on all answers before the plan.
 
 mod account;
 mod books;

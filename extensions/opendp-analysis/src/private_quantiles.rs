@@ -238,8 +238,8 @@ pub(crate) fn rank_bound(candidates: usize, alphas: &[f64], alpha: f64) -> Resul
     let sum = all.iter().try_fold(0.0, |sum: f64, width| sum.inf_add(*width))?;
     logarithm.inf_mul(sum)?.inf_mul(1.0 + 1e-12)
 }
-/// For each level of choices, find the largest `2 max(r, 1 - r)`, as defined in [`rank_bound`].
-/// Write it to `all`, if the number there is smaller.
+/// For each level of choices, find the largest `2 max(r, 1 - r)`, as defined in [`rank_bound`]. If
+/// this number is larger than the element of `all` for this level, it replaces this element.
 fn widths(alphas: &[f64], (low, high): (f64, f64), all: &mut [f64]) {
     let (below, middle, above) = halves(alphas);
     if let (Some(middle), Some((first, rest))) = (middle, all.split_first_mut()) {

@@ -203,8 +203,8 @@ impl Asking<'_> {
             Err(Failure::OfFile(error)) => Err(error),
         }
     }
-    /// Find the charge for all releases without the data. Return `None` if the budget is not an
-    /// epsilon and a delta, or if the public number of rows is not stated.
+    /// Find the charge for all releases. This function does not read the data. Return `None` if the
+    /// budget is not an epsilon and a delta, or if the public number of rows is not stated.
     fn planned(&self) -> Option<Planned> {
         Planned::of(&self.study.rehearse(self.arguments.alpha).ok()?)
     }

@@ -27,7 +27,7 @@ impl Selection<'_> {
     }
 }
 
-/// List a summary of each selected constructor. For each constructor, call `of` with its
+/// List a summary of each selected constructor. For each constructor, call `facts` with its
 /// signatures, and store the result in the field `signatures` of its summary.
 fn list_with(
     registry: &Registry,
@@ -276,7 +276,8 @@ fn entry_lines(constructor: &Json) -> [String; 2] {
 }
 
 /// Describe a constructor for readers. If `every` is true, list every signature. Otherwise, list
-/// one signature with its possible types for each shape.
+/// one signature for each shape, with its possible types. Signatures of the same shape differ only
+/// in their types.
 pub(crate) fn describe_text(described: &Json, every: bool) -> String {
     let text = |json: &Json| json.as_str().unwrap_or_default().to_owned();
     let names: Vec<String> =

@@ -100,8 +100,8 @@ impl CsvFrame {
         DataFrame::new(columns.collect::<Vec<(String, Column)>>()).map(Some)
     }
 }
-/// Find the positions of the columns of the schema in the list `names`. Return `Argument` if there
-/// is no schema, or if a name of the schema does not occur exactly once in `names`.
+/// Find the positions of the columns of the schema in the list `names`. Return an `Argument` error
+/// if there is no schema, or if a name of the schema does not occur exactly once in `names`.
 pub(crate) fn places(names: &[String], domain: &DataFrameDomain<String>) -> Result<Vec<usize>> {
     let schema = domain.schema().ok_or_else(|| {
         Error::argument(

@@ -94,8 +94,8 @@ fn check(start: &[u8]) -> Result<()> {
             "the file is Parquet, not CSV: give it a name that ends in `.parquet`"
         }
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => UTF_16,
-        // Do not check other bytes, such as NUL. The first line of a JSON file has records, and an
-        // error must not depend on the records. `check_header` checks the header of a table.
+        // Do not check other bytes, such as NUL. The first line of a JSON file can contain records,
+        // and an error must not depend on the records. `check_header` checks the header of a table.
         _ => return Ok(()),
     };
     Err(refuse(reason))

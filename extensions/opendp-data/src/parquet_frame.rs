@@ -27,8 +27,8 @@ impl ParquetFrame {
     pub fn new(file: File, domain: &DataFrameDomain<String>) -> Result<Self> {
         let table = Table::open(file)?;
         let places = places(&table.names, domain)?;
-        // The batches contain the columns in the order of the file. `among` lists the position of
-        // each column of the schema in a batch.
+        // The batches contain the columns in the order of the file. For each column of the schema,
+        // `among` contains the position of this column in a batch.
         let mut order = places.clone();
         order.sort_unstable();
         let among = places.iter().map(|place| order.partition_point(|other| other < place));

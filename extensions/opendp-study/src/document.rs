@@ -152,7 +152,8 @@ impl RankFields {
             Json::Object(_) => from_json(&self.candidates).map_err(located)?,
             list => return value(list.clone()).map_err(located),
         };
-        // Rounding can make the quotient slightly too small. The term 1e-9 keeps `to` in this case.
+        // Rounding can make the quotient slightly too small. Because of the term 1e-9, the grid
+        // contains `to` in this case, too.
         let steps = ((to - from) / step + 1e-9).floor();
         if !(0.0 < step && from <= to && steps < MOST_CANDIDATES) {
             let reason = format!(
@@ -353,9 +354,9 @@ impl Condition {
     /// are too large for the precision of a float.
     ///
     /// # Errors
-    /// `Argument` when a number is too large for a float. Also `Argument` when a number is not
-    /// written as an integer, and its nearest float is another number that is an integer below 1e20
-    /// in magnitude.
+    /// `Argument` when a number is too large for a float. Also `Argument` when three facts hold: a
+    /// number is not written as an integer, it differs from its nearest float, and this float is an
+    /// integer below 1e20 in magnitude.
     pub(super) fn integers(&self) -> Result<Range<i128>> {
         let least = |number: Option<&Number>, none: i128| number.map_or(Ok(none), ceiling);
         let lower = least(self.at_least.as_ref(), i128::MIN)?;

@@ -73,7 +73,7 @@
 //! column are used. All other statistics, and all conditions, ignore the bounds of the column.
 //! `candidates` is a list, or `{"from", "to", "step"}`. `rows` of a mean or a variance defaults to
 //! the public number of rows of the table, if the question has no condition and its column drops no
-//! rows. A `rows` above this public number is an error. Otherwise, `rows` is not compared with it.
+//! rows. A `rows` above this public number is an error. A smaller `rows` is no error.
 //!
 //! # Groups
 //!
@@ -221,7 +221,7 @@ impl Study {
     ///
     /// # Errors
     /// The errors of the split, the columns and the questions; `Argument` when `alpha` is not in
-    /// `(0, 1]`, or when the number of rows is public and not stated: the noise may depend on it.
+    /// `(0, 1]`, or when the number of rows is public and not stated.
     pub fn rehearse(&self, alpha: f64) -> Result<Outcome> {
         if self.unit.size_is_public() && self.rows.is_none() {
             let reason = "state the public number of rows, because the noise may depend on it";
@@ -234,7 +234,7 @@ impl Study {
     ///
     /// # Errors
     /// The errors of `read`, the split, the columns and the questions; `Argument` when `alpha` is
-    /// not in `(0, 1]`, when the context names no column, or when the table is not as it states.
+    /// not in `(0, 1]`, or when the context names no column, or does not fit the table.
     pub fn ask(
         &self,
         mut read: impl FnMut(&str, CellType) -> Result<Cells>,
@@ -244,8 +244,8 @@ impl Study {
             let reason = "name at least one column of the table: its cells give the number of rows";
             return Err(Error::argument("columns", reason).at("context"));
         }
-        // The noise does not depend on private data. So wrong questions are found before a large
-        // file is read. If the public number of rows is not stated, the file must be read first.
+        // The noise does not depend on private data. So a rehearsal finds wrong questions before a
+        // large file is read. If the public number of rows is not stated, read the file first.
         let told = self.unit.size_is_public() && self.rows.is_none();
         if !told {
             self.rehearse(alpha)?;
@@ -347,7 +347,8 @@ impl Study {
         Ok(steps)
     }
     /// Return the number of releases of a question about groups. The number of releases depends on
-    /// the bounds of columns.
+    /// the bounds of columns: two statistics share a sum only if they have the same column and the
+    /// same bounds.
     fn releases_of_groups(&self, question: &QuestionFields) -> Result<usize> {
         let (budget, split) = (Budget::epsilon(1.0)?, Split::as_you_go());
         let context = Context::new(self.blank()?, self.unit, budget, split)?;

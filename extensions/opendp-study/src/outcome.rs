@@ -26,13 +26,14 @@ pub struct Cell {
     /// known.
     ///
     /// If the key of a count was found in the data (`counts_by`, or groups with the keys
-    /// `"found"`), this probability is about all keys, including the keys that were not found.
-    /// Among the found keys alone, intervals miss more often: a key is found only if its noisy
-    /// count passes the threshold, and noise can raise the count above the threshold.
+    /// `"found"`), the probability has another meaning. For each key, one of two events happens
+    /// with at least the stated probability: the key is not found, or its interval contains the
+    /// true count. Among the found keys alone, intervals miss more often: a key is found only if
+    /// its noisy count passes the threshold, and noise can raise the count above the threshold.
     pub interval: Option<(f64, f64)>,
 }
-/// The answer to one question. Before the release, it has only the properties that are already
-/// known.
+/// The answer to one question. Before the release, the answer has only the properties that are
+/// already known.
 #[derive(Clone, Debug)]
 pub struct StudyAnswer {
     /// The title of the question.

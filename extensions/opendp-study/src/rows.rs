@@ -30,7 +30,8 @@ impl Divisor {
     }
 }
 impl ColumnFields {
-    /// Return whether questions about this column leave out rows with a missing cell in it.
+    /// Return whether questions about this column leave out rows with a missing cell in this
+    /// column.
     pub(super) fn drops(&self) -> bool {
         self.missing.as_ref().and_then(Json::as_str) == Some("drop")
     }

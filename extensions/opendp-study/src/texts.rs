@@ -9,10 +9,10 @@ use super::{Study, place_of};
 
 impl Study {
     /// Check that no text of a question begins or ends with a space. The command `opendp` reads
-    /// cells without the spaces around them, so no cell would be equal to such a text. Also check
-    /// that no text is empty if its column states `missing`, because an empty cell is then missing.
-    /// Call this if [`Cells`](crate::Cells) are read in this way. The check does not depend on the
-    /// data.
+    /// cells without the spaces around them, so no cell would be equal to such a text. In a column
+    /// that states `missing`, an empty cell is missing. So also check that no text for such a
+    /// column is empty. Call this function if [`Cells`](crate::Cells) are read in this way. The
+    /// check does not depend on the data.
     ///
     /// A text is allowed if it is the replacement `missing` of its column, because a replaced cell
     /// is equal to it.
@@ -75,8 +75,8 @@ impl QuestionFields {
         }
     }
 }
-/// Check that a cell can be equal to each of the texts, if the texts are compared with the cells of
-/// a column of texts.
+/// If the column `name` contains texts, check for each element of `texts` that a cell of this
+/// column can be equal to it.
 fn check_texts(name: &str, texts: &[Json], columns: &[(String, ColumnFields)]) -> Result<()> {
     let column = columns.iter().find(|(known, _)| known == name).map(|(_, column)| column);
     let Some(column) = column.filter(|column| column.kind == CellType::Text) else {

@@ -100,7 +100,8 @@ impl Room {
         let parts = vec![Exact::from_f64(epsilon)?, Exact::from_f64(delta)?];
         Ok(Room { share: Some(pair), ..Room::of(parts) })
     }
-    /// Return the delta at which the epsilon of Gaussian noise is stated.
+    /// Return the delta at which the epsilon of Gaussian noise is stated. If the share was fixed in
+    /// advance, this is 1/64 of the delta of `budget`. Otherwise, this is the delta of the share.
     pub(crate) fn stated(&self, budget: &[Exact]) -> f64 {
         let whole = self.share.and(budget.get(1));
         whole.map_or_else(
@@ -193,7 +194,9 @@ impl<MO: Accounted> Account<MO> {
         }
         costs.iter().try_for_each(|cost| self.charge(cost))
     }
-    /// Replace the filters of the account by one filter, for releases whose kinds are known.
+    /// Replace the filters of the account by one filter, for releases whose kinds are known. This
+    /// filter reserves `pure` of the budget's epsilon for the sum of pure losses, and `deltas` of
+    /// the budget's delta for the sum of deltas.
     pub(crate) fn reserve(&mut self, pure: &Exact, deltas: &Exact) -> Result<()> {
         if let Account::Tight(account) = self {
             let (epsilon, delta) = account.budget();
@@ -271,7 +274,8 @@ fn amounts(
     let (filters, epsilon) = (account.filters(), epsilon.to_f64_down());
     let joined = joined_delta(0.0, largest.sqrt(), epsilon)?;
     // Before the first release, it is not known which filter will remain open. So compute the delta
-    // for thresholds for each filter: it is the fraction `delta / all` of the filter's delta.
+    // for thresholds for each filter: it is the fraction `delta / all` of the filter's delta. Here
+    // `all` is the delta of the budget.
     let all = account.budget().1;
     let part = |room: &accounting::Room| match account.has_begun() || all.is_zero() {
         true => own.clone().min(room.delta.clone()),

@@ -105,7 +105,7 @@ pub(super) fn as_scores(
 }
 
 /// Make the function that sorts the chosen candidates of several quantiles. The list of quantiles
-/// is in increasing order.
+/// is in increasing order, so the `i`-th smallest candidate is the answer for the `i`-th quantile.
 fn sorted<T: Atom>() -> Result<Function<Vec<T>, Vec<T>>> {
     Ok(Function::map(|chosen: &Vec<T>| Ok(order::sorted(chosen))))
 }
@@ -127,8 +127,9 @@ pub(super) fn quantile_bound(choices: usize) -> Bound {
         logarithm.inf_mul(scale.value())
     })
 }
-/// Separate releases of quantiles need one level of choices for each quantile. If there are at
-/// least this many quantiles, one release of all of them needs fewer levels than separate releases.
+/// The smallest number of quantiles for which one release of all quantiles is better than a
+/// separate release of each. Separate releases need one level of successive choices for each
+/// quantile. One release of at least this many quantiles needs fewer levels.
 pub(super) const SEVERAL: usize = 3;
 /// Return how many successive choices with equal ranges are necessary to choose `quantiles`
 /// quantiles. Return `None` for two quantiles, because their two choices can have different ranges.

@@ -237,10 +237,10 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         self
     }
     /// Use the groups that [`find`](Groups::find) found. The answer also has noisy counts of these
-    /// groups. Counts, means and variances are computed from these noisy counts. Among all keys,
-    /// including the keys that were not found, an interval misses the true number with at most the
-    /// stated probability. Among the found keys alone, intervals can miss more often, because a key
-    /// is found more often if its noise is large.
+    /// groups. Counts, means and variances are computed from these noisy counts. For each key, the
+    /// probability that the key is found and that its interval misses the true number is at most
+    /// the stated probability. Among the found keys alone, intervals can miss more often, because a
+    /// key is found more often if its noise is large.
     ///
     /// # Errors
     /// `FailedCast` when a key of the answer is not a list of values, and `NotImplemented` when the

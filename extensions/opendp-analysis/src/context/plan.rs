@@ -64,10 +64,10 @@ pub enum Goal {
 /// earlier releases have already limited the possible divisions of the budget. The scales of the
 /// plan can then be larger than the best scales.
 ///
-/// A question that finds keys has a threshold, which hides keys whose noisy counts are below it. If
-/// this question has a weight, its threshold counts as an error, in addition to the error of the
-/// noise. In this case, the plan finds the scale, the threshold and the part of delta for
-/// thresholds together.
+/// A question that finds keys has a threshold, and hides keys whose noisy counts are below this
+/// threshold. If this question has a weight, its threshold counts as an error, in addition to the
+/// error of the noise. In this case, the plan finds the scale, the threshold and the part of delta
+/// for thresholds together.
 ///
 /// The noise is reduced further under four conditions: the plan takes the whole budget, all its
 /// goals are weights, no question has a threshold, and the releases have at most 16 different
@@ -253,8 +253,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     }
     /// Find the scales of all questions, as [`solve`](Plan::solve) does. If the wanted accuracies
     /// do not fit, multiply all of them by one factor: about the least factor with which they fit.
-    /// If some questions have weights, the wanted accuracies must fit nine tenths of the share, and
-    /// the rest is for the weights.
+    /// If some questions have weights, the wanted accuracies must fit nine tenths of the share. The
+    /// rest of the share is for the questions with weights.
     ///
     /// # Errors
     /// `BudgetExceeded` when nothing is left of the budget; `Argument` when the plan has no
@@ -277,8 +277,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
             if taken(middle)? <= room { high = middle } else { low = middle }
         }
         // The exact limits of the account can be slightly below the limits that were computed
-        // above. While the account does not admit the losses, increase the wanted errors by 2
-        // percent.
+        // above. As long as the account does not admit the losses, increase all wanted errors by 2
+        // percent, again and again.
         self.items = self.widened(high)?;
         while self.chosen()?.is_none() && high < 1e100 {
             high *= 1.02;
@@ -342,7 +342,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setting {
     scale: Scale,
-    /// Whether the noise is Gaussian, or Gumbel noise for a choice, under an epsilon and a delta.
+    /// Whether the noise is Gaussian noise, or Gumbel noise for a choice. This field is `true` only
+    /// under an epsilon and a delta.
     gaussian: bool,
     /// Whether Gaussian noise on integers is discrete.
     discrete: bool,

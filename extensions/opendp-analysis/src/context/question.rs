@@ -56,7 +56,8 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
     }
     /// Bound the distance of the answer from the truth, except with probability `alpha`. For
     /// several numbers, the bound holds for each number separately. For a quantile, the bound is in
-    /// ranks, and does not include the error of the best candidate. This function spends nothing.
+    /// ranks, and does not include the distance in ranks between the quantile and the best
+    /// candidate. This function spends nothing.
     ///
     /// # Errors
     /// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when no bound is known.
@@ -203,8 +204,8 @@ impl<MO: Accounted> Known<'_, MO> {
 pub struct Answer<MO: Accounted, TO: Carrier> {
     /// The released value.
     pub value: TO,
-    /// A bound on the distance from the truth, except with probability [`Context::ALPHA`], if a
-    /// bound is known. See [`Question::accuracy`].
+    /// A bound on the distance between the answer and the true answer, if a bound is known. The
+    /// bound holds except with probability [`Context::ALPHA`]. See [`Question::accuracy`].
     pub accuracy: Option<f64>,
     measurement: OfTable<MO, TO>,
     mechanism: &'static str,

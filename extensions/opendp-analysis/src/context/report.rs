@@ -84,9 +84,10 @@ impl Entry {
 
 /// A record of releases that is kept after the process ends.
 pub trait Journal: Send + Sync {
-    /// Record a release. The release was already charged, and has not yet been run. It is run only
-    /// if the recording succeeds. Other releases wait until the recording ends, so the entries of
-    /// the journal are in the order of the charges. An implementation must not call the context.
+    /// Record a release. The release was already charged, and has not yet been run. The release is
+    /// run only if the recording succeeds. Other releases wait until the recording ends, so the
+    /// entries of the journal are in the order of the charges. An implementation must not call the
+    /// context.
     ///
     /// # Errors
     /// Any error when the record could not be written. Then nothing is released.
@@ -101,8 +102,8 @@ pub trait Journal: Send + Sync {
         entries.iter().try_for_each(|entry| self.record(entry))
     }
     /// Return whether the journal can record the [reserve](Entry::reserved) and the
-    /// [shares](Entry::shares) of a plan. If `false`, plans make no reserve and no shares, and need
-    /// a little more noise than with them.
+    /// [shares](Entry::shares) of a plan. If this method returns `false`, plans make no reserve and
+    /// no shares, and need a little more noise.
     fn reserves(&self) -> bool {
         true
     }

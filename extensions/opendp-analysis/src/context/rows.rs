@@ -203,10 +203,10 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         // probability `alpha`, all exponential noise is below `scale ln(n / alpha)`. If all noise
         // is below this bound, the count of a chosen category is at most `scale ln(n / alpha)`
         // below the count of a category that was not chosen. With Gumbel noise, there are `k`
-        // successive choices (Durfee, Rogers 2019, Lemma 4.2). For every number `t`, the chosen
-        // count is more than `t` below the best remaining count with probability at most
-        // `n exp(-t / scale)` in each choice. By the union bound over the `k` choices, `n k`
-        // replaces `n` in the bound.
+        // successive choices (Durfee, Rogers 2019, Lemma 4.2). Let `t` be a number. In each choice,
+        // the probability that the chosen count is more than `t` below the best remaining count is
+        // at most `n exp(-t / scale)`. By the union bound over the `k` choices, `n k` replaces `n`
+        // in the bound.
         let chances = choices.saturating_mul(if MO::NOISE == "Laplace" { 1 } else { k.max(1) });
         let what = format!("top {k} of `{}`", self.name);
         let mut draft = self.query.draft(what, SELECTION, build);

@@ -101,8 +101,8 @@ impl<'c, MO: Accounted, TO: Carrier> Choice<'c, MO, TO> {
     ///
     /// Under an epsilon and a delta, there are two kinds of noise. Exponential noise has a pure
     /// loss. Gumbel noise has a loss `mu` in Gaussian differential privacy. Quantiles get the kind
-    /// of noise with the smaller error. This is Gumbel noise if there are many questions.
-    /// [`Rows::top_k`](super::Rows::top_k) always gets exponential noise.
+    /// of noise with the smaller error. This is Gumbel noise if there are many questions. Under
+    /// such a budget, [`Rows::top_k`](super::Rows::top_k) always gets exponential noise.
     ///
     /// # Errors
     /// The errors of earlier steps; `BudgetExceeded` when nothing is left.

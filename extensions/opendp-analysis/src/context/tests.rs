@@ -269,8 +269,8 @@ fn a_public_number_of_rows_needs_no_resizing() {
     let context = Context::new(table(), unit, budget, split).unwrap();
     let question = incomes(&context).mean().gaussian().unwrap();
     // One of a thousand values changes by at most 9900.3, so their mean changes by at most 9.9003.
-    // At a rho of 0.5, the scale of Gaussian noise is equal to this change, because rho is half of
-    // the square of the change divided by the scale.
+    // At a rho of 0.5, the scale of Gaussian noise is equal to this change, because rho is
+    // `(change / scale)^2 / 2`.
     assert!((question.scale() - 9.9003).abs() < 1e-6, "{}", question.scale());
     // The number of adults is not public, so a question for the mean of their incomes is an error.
     let adults = context.query().filter("age", |age: &i64| 18 <= *age).column::<f64>("income");

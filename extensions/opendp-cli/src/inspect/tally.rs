@@ -108,7 +108,7 @@ pub(super) fn may_be_header(names: &[String]) -> bool {
     names.iter().enumerate().all(name)
 }
 
-/// The number of cells of each kind, when the cells are read as the type `of`.
+/// The counts of cells by the result of reading them as the type `kind`.
 struct Count {
     kind: Type,
     values: u64,

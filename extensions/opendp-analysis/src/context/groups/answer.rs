@@ -67,9 +67,9 @@ impl Moments {
             reach: farthest,
         })
     }
-    /// Convert the weight of a goal. The given weight is for errors in units of `size`, and the new
-    /// weight is for the errors themselves. `size` is the largest change that one row causes in a
-    /// release.
+    /// Convert the weight of a goal. The given weight applies to errors in units of `size`. The new
+    /// weight applies to the errors themselves. `size` is the largest change that one row causes in
+    /// a release.
     pub(super) fn goal(goal: Goal, size: f64) -> Goal {
         match goal {
             Goal::Weight(weight) if 0.0 < size => Goal::Weight(weight / size / size),
@@ -182,8 +182,8 @@ impl Moments {
 }
 /// A number, and an interval for the true number, if an interval is known.
 pub(in super::super) type Interval = (f64, Option<(f64, f64)>);
-/// Divide an interval by an interval of positive numbers. The result contains all quotients of
-/// their numbers.
+/// Divide an interval by an interval of positive numbers. The result contains each quotient of a
+/// number of the first interval and a number of the second interval.
 fn quotient((low, high): (f64, f64), (fewest, largest): (f64, f64)) -> Result<(f64, f64)> {
     let low = low.neg_inf_div(if low < 0.0 { fewest } else { largest })?;
     Ok((low, high.inf_div(if high < 0.0 { largest } else { fewest })?))

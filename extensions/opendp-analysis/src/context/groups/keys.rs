@@ -158,7 +158,7 @@ pub(super) fn sorted(counts: &HashMap<String, i64>) -> Result<Vec<(Vec<Json>, i6
     keys.sort_by(|left, right| order(&left.0, &right.0));
     Ok(keys)
 }
-/// Check that the cells of a column can be keys: they are not floats.
+/// Check that the cells of a column can be keys. Floats cannot be keys.
 pub(super) fn refuse_nullable(name: &str, nullable: bool) -> Result<()> {
     match nullable {
         false => Ok(()),

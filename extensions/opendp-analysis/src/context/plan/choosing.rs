@@ -8,15 +8,16 @@ use super::endowed::{Best, Endowed};
 use super::solver::Item;
 use super::{Plan, Setting};
 
-/// The largest number of ways to divide the budget for which a plan asks the account. This limit
-/// applies separately to each division of delta.
+/// A plan asks the account about at most this many ways to divide the budget. This limit applies
+/// separately to each division of delta.
 const MOST_TRIALS: usize = 256;
 
 impl<MO: Accounted> Plan<'_, MO> {
-    /// Describe the questions for the solver, with their thresholds. A threshold hides counts below
-    /// it. So for a question with a weight, the threshold counts as a second error, in addition to
-    /// the noise. A threshold is approximately proportional to the scale of the noise. The factor
-    /// is computed at the scale for an even division of epsilon.
+    /// Describe the questions for the solver, with their thresholds. A threshold hides the counts
+    /// that are below the threshold. So for a question with a weight, the threshold counts as a
+    /// second error, in addition to the noise. A threshold is approximately proportional to the
+    /// scale of the noise. The ratio of the threshold to the scale is computed at one scale: the
+    /// scale for an even division of epsilon.
     fn with_thresholds(&self, endowed: &Endowed) -> Result<Vec<Item>> {
         let mut items = self.items.clone();
         let Some((epsilon, delta)) = endowed.even(items.len())? else { return Ok(items) };

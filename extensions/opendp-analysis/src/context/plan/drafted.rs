@@ -57,9 +57,10 @@ impl Units {
         Ok(Units { alpha, laplace, gaussian })
     }
     /// Return the bound on the error at scale 1. If an accuracy is wanted, also return the largest
-    /// scale with this accuracy. Noise on floats is a multiple of a step, and the step is at most
-    /// 2^-40 of the scale. Because of this step, the largest scale is divided by a number slightly
-    /// above 1. For discrete Laplace noise, [`discrete_laplace`] finds the scale.
+    /// scale with this accuracy. If `rounded` is `true`, the noisy number is rounded to an integer,
+    /// which adds at most 0.5 to the error. Noise on floats is a multiple of a step, and the step
+    /// is at most 2^-40 of the scale. Because of this step, the largest scale is divided by a
+    /// number slightly above 1. For discrete Laplace noise, [`discrete_laplace`] finds the scale.
     fn of(&self, noise: Noise, rounded: bool, wanted: Option<f64>) -> Result<(f64, Option<f64>)> {
         let unit_scale = Scale::new(1.0)?;
         let lattice = 1.0 + 1e-11;
@@ -137,8 +138,8 @@ pub(super) trait Drafted<MO: Accounted> {
     fn states_amount(&self) -> bool;
     /// Return whether the answer consists of integers with noise.
     fn is_of_integers(&self) -> Result<bool>;
-    /// Return the least threshold of keys whose delta is at most `delta`, at the noise scale
-    /// `scale`.
+    /// Return the least threshold at which the release of keys has a delta of at most `delta`. The
+    /// noise has the scale `scale`.
     fn threshold(&self, scale: f64, delta: &Exact) -> Result<f64>;
     /// Set the noise of the draft. `delta` is the delta of a threshold. `stated` is the delta at
     /// which the epsilon of Gaussian or Gumbel noise is stated.

@@ -78,7 +78,8 @@ impl Endowed {
         let thresholds = u32::try_from(thresholds).unwrap_or(u32::MAX);
         Endowed { thresholds, ..self }.with_sixteenths(QUARTER)
     }
-    /// Keep some sixteenths of delta for thresholds, if the plan has questions with thresholds.
+    /// Keep `sixteenths` sixteenths of delta for thresholds, if the plan has questions with
+    /// thresholds.
     fn with_sixteenths(mut self, sixteenths: u32) -> Self {
         self.sixteenths = sixteenths;
         if 0 < self.thresholds {

@@ -3,8 +3,8 @@
 //! The room of a plan has two limits. The first limit is for the sum of pure losses. The second
 //! limit is for the sum of the `mu^2` of Gaussian noise. The `mu` of Gaussian noise is the largest
 //! change of the released numbers in the L2 norm, divided by the scale of the noise. A release is
-//! `mu`-GDP (Gaussian differentially private) if it is as hard to distinguish between two
-//! neighbours as with Gaussian noise of this `mu`.
+//! `mu`-GDP (Gaussian differentially private) if two neighbours are at least as hard to distinguish
+//! by this release as by a number with Gaussian noise of this `mu`.
 //!
 //! All numbers here are approximate. The account checks the exact losses when it admits releases.
 

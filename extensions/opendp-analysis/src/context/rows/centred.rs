@@ -1,5 +1,5 @@
 //! Sums of signed distances from the middle of bounds. If the number of rows is private, a mean can
-//! be computed from this sum and a count.
+//! be computed from such a sum and a count.
 
 use opendp_core::{
     AtomDomain, Bounds, Function, MaxDivergence, Result, Space, StabilityMap, VectorDomain,

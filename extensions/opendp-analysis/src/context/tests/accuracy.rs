@@ -1,5 +1,5 @@
-//! Check that errors exceed their bounds, and intervals miss the truth, with at most the stated
-//! probability.
+//! Check two probabilities: that an error exceeds its bound, and that an interval misses the truth.
+//! Each of them must be at most the stated probability.
 
 use super::*;
 
@@ -78,8 +78,8 @@ fn what_is_computed_from_answers_has_an_interval() {
     let single = cells[20].accuracy(0.05).unwrap();
     assert!(adults.accuracy(0.05).unwrap() < 0.3 * 82.0 * single);
     assert_eq!(single, answer.accuracy.unwrap());
-    // The noise of an estimate is the same in every copy of the estimate. So it cancels in the
-    // difference of two copies.
+    // The noise of an estimate is the same in every copy of the estimate. So the noise cancels in
+    // the difference of two copies.
     let nothing = cells[3].minus(&answer.estimates().unwrap()[3]).unwrap();
     assert_eq!(nothing.accuracy(0.05), Ok(0.0));
     let copy = answer.clone();

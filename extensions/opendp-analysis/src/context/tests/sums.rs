@@ -41,7 +41,8 @@ fn intervals_of_sums_of_unsigned_answers_include_the_errors_at_the_end_of_the_ty
         inside += usize::from(low <= 0.0 && 0.0 <= high);
     }
     // At least 19 of 20 intervals are expected to contain 0. The total of the 100 sums is about
-    // 500. If its interval did not include the error of replacing negative sums by 0, the bound on
-    // its error would be about 280. Then almost no interval would contain 0.
+    // 500. If the interval of the total did not include the error of replacing negative sums by 0,
+    // the bound on the error of the total would be about 280. Then almost no interval would contain
+    // 0.
     assert!(12 <= inside, "{inside}");
 }
