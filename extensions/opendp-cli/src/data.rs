@@ -325,7 +325,7 @@ fn cell(json: &Json) -> String {
 fn pick(json: Json, name: &str) -> Result<Json> {
     let missing = || {
         let name = name.escape_debug();
-        Err(Error::argument("column", format!("the data has no column `{name}`")))
+        Err(Error::argument("column", format!("the data have no column `{name}`")))
     };
     match json {
         Json::Object(mut columns) => columns.remove(name).map_or_else(missing, Ok),

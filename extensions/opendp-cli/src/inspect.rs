@@ -150,13 +150,13 @@ pub(crate) fn text(report: &Json) -> String {
     let mut lines = vec![PRIVATE.to_owned(), format!("{} rows", report["rows"])];
     if report["uneven_rows"] != 0 {
         let uneven = &report["uneven_rows"];
-        lines.push(format!("{uneven} of them have more or fewer cells than the first line"));
+        lines.push(format!("rows with more or fewer cells than the first line: {uneven}"));
     }
     if report["odd_quotes"] != 0 {
         let odd = &report["odd_quotes"];
         lines.push(format!(
-            "warning: {odd} of them have an odd number of quotes, so a cell may have a line break. \
-             Each line is one record: remove line breaks from the cells"
+            "warning: rows with an odd number of quotes: {odd}. A cell may have a line break, but \
+             each line is one record: remove line breaks from the cells"
         ));
     }
     if let Some(cells) = report.get("not_utf8") {

@@ -181,7 +181,7 @@ enum Command {
     New(template::Arguments),
     /// Make a command and a Python package that also have the constructors of other crates
     ///
-    /// A compiled crate can't be loaded at run time, because Rust has no stable binary interface.
+    /// A compiled crate cannot be loaded at run time, because Rust has no stable binary interface.
     /// So this command writes a program that names the crates, and builds the program with `cargo`.
     Bundle(Box<bundle::Arguments>),
     /// Answer requests: read and write JSON lines. The exit code is 1 if a request fails
@@ -229,7 +229,7 @@ impl Pipeline {
         if matches!(extension, Some("csv" | "tsv" | "parquet" | "gz" | "zst")) {
             let file = self.pipeline.display();
             let reason = format!(
-                "{file} looks like a table: the document is stated with -p, the table with --data"
+                "{file} looks like a table: state the document with -p, and the table with --data"
             );
             return Err(Error::argument("pipeline", reason));
         }

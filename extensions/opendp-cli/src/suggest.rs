@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     /// The budget: epsilon
     #[arg(long, allow_hyphen_values = true, value_parser = parse_amount)]
     epsilon: Option<Json>,
-    /// The budget: delta, beside epsilon
+    /// The budget: delta, together with --epsilon
     #[arg(long, requires = "epsilon", conflicts_with_all = ["rho", "measure"], allow_hyphen_values = true, value_parser = parse_amount)]
     delta: Option<Json>,
     /// The budget: rho

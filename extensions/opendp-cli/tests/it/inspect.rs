@@ -82,7 +82,7 @@ fn rows_with_another_number_of_cells_are_counted() {
     let report = inspect(&desk, &["people.csv"]);
     assert_eq!((&report["rows"], &report["uneven_rows"]), (&json!(5), &json!(3)));
     let text = desk.says(&["inspect", "--data", "people.csv"]);
-    assert!(text.contains("3 of them have more or fewer cells"), "{text}");
+    assert!(text.contains("more or fewer cells than the first line: 3"), "{text}");
 }
 #[test]
 fn lines_of_a_cell_with_a_line_break_are_counted_with_a_warning() {
@@ -94,7 +94,7 @@ fn lines_of_a_cell_with_a_line_break_are_counted_with_a_warning() {
         let report = inspect(&desk, &["people.csv"]);
         assert_eq!((&report["rows"], &report["odd_quotes"]), (&json!(rows), &json!(odd)));
         let text = desk.says(&["inspect", "--data", "people.csv"]);
-        let warning = "2 of them have an odd number of quotes";
+        let warning = "rows with an odd number of quotes: 2";
         assert_eq!(text.contains(warning), odd == 2, "{text}");
     }
 }

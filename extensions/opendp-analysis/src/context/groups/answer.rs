@@ -35,7 +35,8 @@ impl Moments {
     pub(in super::super) fn new(column_bounds: (f64, f64), centred: bool) -> Result<Self> {
         let (lower, upper) = column_bounds;
         if !(lower <= upper && lower.is_finite() && upper.is_finite()) {
-            let reason = format!("expected numbers, the lower one first; found {lower}, {upper}");
+            let reason =
+                format!("expected two finite numbers, the lower first, found {lower}, {upper}");
             return Err(Error::argument("bounds", reason));
         }
         let plain = Moments {
@@ -101,14 +102,14 @@ impl Moments {
     ) -> Result<Goal> {
         let unit = Noise::laplace(Scale::new(1.0)?);
         let ratio = unit.quantile(alpha / 2.0)?.inf_div(unit.quantile(alpha)?)?;
-        let (mut fewest_rows, mut least) = (f64::INFINITY, 0.0_f64);
+        let (mut least_room, mut least) = (f64::INFINITY, 0.0_f64);
         for count in counts {
             let (rows, lost) = (count.value(), self.reach.inf_mul(count.accuracy(alpha / 2.0)?)?);
             let left = error.neg_inf_mul(rows)?.neg_inf_sub(lost)?;
-            fewest_rows = fewest_rows.min(if rows < 1.0 { f64::NEG_INFINITY } else { left });
+            least_room = least_room.min(if rows < 1.0 { f64::NEG_INFINITY } else { left });
             least = least.max(if rows < 1.0 { f64::INFINITY } else { lost.inf_div(rows)? });
         }
-        if fewest_rows <= 0.0 {
+        if least_room <= 0.0 {
             return Err(Error::argument(
                 "goal",
                 format!(
@@ -118,7 +119,7 @@ impl Moments {
                 ),
             ));
         }
-        Ok(Goal::Within(fewest_rows.neg_inf_div(ratio)?))
+        Ok(Goal::Within(least_room.neg_inf_div(ratio)?))
     }
     /// Return half of the square of `reach`, the largest magnitude of a distance. This number is
     /// subtracted from each squared distance before the sum of squares is released.

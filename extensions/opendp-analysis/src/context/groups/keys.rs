@@ -74,7 +74,7 @@ impl Grouping {
         let count = keys.len();
         let groups: HashMap<_, _> = places_of.into_iter().zip(0..).collect();
         if groups.len() != count {
-            return Err(Error::argument("keys", "a key is listed twice: list each of them once"));
+            return Err(Error::argument("keys", "a key is listed twice: list each key once"));
         }
         if count == 0 || MOST_GROUPS < count {
             let reason = format!("expected from 1 to {MOST_GROUPS} groups, found {count}");
