@@ -5,10 +5,11 @@ use std::sync::{Mutex, PoisonError};
 
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
-use opendp_ledger::{Account as Found, Ledger, Loss, Notion, Request, Terms};
+use opendp_ledger::{Account as Found, Ledger, Loss, Notion, Request, Terms, Unit};
 use opendp_measurements::accounting::{AdaptiveAccount, AdaptiveLoss, Kind, Share};
+use serde_json::{Map, Value as Json, json};
 
-use crate::metadata::{BudgetText, Table};
+use crate::metadata::{BudgetText, Metadata, Table};
 
 /// An amount of privacy loss: the budget of a session, or the largest loss of one query.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,23 +99,77 @@ impl Composition {
 pub(crate) enum Account {
     Memory { budget: Loss, spent: Mutex<Vec<Exact>> },
     Tight { filters: Mutex<AdaptiveAccount> },
-    Durable { ledger: Ledger, name: String, notion: Notion, composition: Composition },
+    Durable { ledger: Ledger, found: Found },
 }
-/// Return whether a budget with these terms protects the individuals of all private tables. This
-/// module creates budgets with empty terms, which protect the units of all tables. If the terms
-/// state a unit, each private table must have this unit and no public number of rows.
+/// Describe the individuals that a private table protects. Limits on the rows of an id are not a
+/// part of the description: each query enforces its limits, and protects all rows of an id.
+fn individuals(table: &Table) -> Json {
+    let unit = table.unit.clone().unwrap_or_default();
+    match (unit.id, table.rows) {
+        (Some(id), _) => json!({"id": id}),
+        (None, None) => json!({"rows": unit.rows}),
+        (None, Some(_)) => json!({"replaced_rows": unit.rows}),
+    }
+}
+/// Return the terms of a new budget for tables. The terms state the individuals of all private
+/// tables. If the tables have the same unit `rows = k`, the terms state the symmetric distance `k`,
+/// so the budget can also be charged by other programs. Otherwise, the terms list the tables.
+fn terms_of(tables: &BTreeMap<String, Table>) -> Result<Terms> {
+    let private = || tables.iter().filter(|(_, table)| !table.public);
+    let rows = private().find_map(|(_, table)| table.unit.as_ref()?.rows);
+    if let Some(rows) = rows
+        && private().all(|(_, table)| individuals(table) == json!({"rows": rows}))
+    {
+        return Ok(Terms::new().with_unit(Unit::new("symmetric_distance".into(), rows)?));
+    }
+    let listed = private().map(|(name, table)| (name.clone(), individuals(table)));
+    let metric = json!({"tables": listed.collect::<Map<_, _>>()});
+    Ok(Terms::new().with_unit(Unit::new(metric, 1)?))
+}
+/// Return whether a budget with these terms protects the individuals of all private tables. Terms
+/// without a unit are accepted here, so that earlier releases are returned. New releases are
+/// refused.
 fn protects(terms: &Terms, tables: &BTreeMap<String, Table>) -> bool {
-    let rows = |table: &Table| match (&table.unit, table.rows) {
-        (Some(unit), None) => unit.rows,
-        _ => None,
-    };
-    let unit = match terms.unit() {
-        _ if terms.size().is_some() || terms.digest().is_some() => return false,
-        None => return true,
-        Some(unit) => unit,
-    };
-    let mut private = tables.values().filter(|table| !table.public);
-    unit.metric() == "symmetric_distance" && private.all(|table| rows(table) == Some(unit.d_in()))
+    if terms.size().is_some() || terms.digest().is_some() {
+        return false;
+    }
+    let Some(unit) = terms.unit() else { return true };
+    let (metric, rows) = (unit.metric(), json!({"rows": unit.d_in()}));
+    let mut private = tables.iter().filter(|(_, table)| !table.public);
+    private.all(|(name, table)| match metric["tables"].get(name) {
+        Some(stated) => *stated == individuals(table),
+        None => metric == "symmetric_distance" && individuals(table) == rows,
+    })
+}
+impl Metadata {
+    /// Create the budget of these metadata in its ledger. If there is no file, create the ledger.
+    /// The terms of the budget state the individuals whom the private tables protect.
+    ///
+    /// Only this function creates a ledger or a budget. If a session did, a wrong path would
+    /// silently give a new budget.
+    ///
+    /// # Errors
+    /// `Argument` when the metadata name no ledger, or when the budget exists already. Further
+    /// errors are the errors of the metadata and of the ledger.
+    pub fn create_budget(&self) -> Result<()> {
+        let budget = Budget::read(&self.budget)?;
+        let (Some(path), Some(name)) = (&self.budget.ledger, &self.budget.name) else {
+            return Err(incomplete());
+        };
+        for (table, described) in &self.tables {
+            described.check().map_err(|error| error.at(format!("table `{table}`")))?;
+        }
+        let (composition, terms) = (Composition::read(&self.budget)?, terms_of(&self.tables)?);
+        let ledger = Ledger::open(path)?;
+        match composition {
+            Composition::Sum => ledger.create_with(name, &budget.0, &terms),
+            Composition::Tight => ledger.create_tight(name, &budget.0, &terms),
+        }
+    }
+}
+/// Return the error for metadata that state only a part of a durable budget, or no part.
+pub(crate) fn incomplete() -> Error {
+    Error::argument("budget", "a durable budget needs both a `ledger` and a `name`")
 }
 impl Account {
     /// Open an account in memory.
@@ -125,31 +180,35 @@ impl Account {
         let spent = vec![Exact::ZERO; budget.0.parts().len()];
         Ok(Account::Memory { budget: budget.0.clone(), spent: Mutex::new(spent) })
     }
-    /// Use the budget with this name in a ledger. Create the budget if it does not exist.
+    /// Use the budget with this name in a ledger.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such ledger or budget. `Argument` when the budget is for other
+    /// individuals, or has another amount or composition.
     pub(crate) fn durable(
-        ledger: Ledger,
+        path: &str,
         name: &str,
         budget: &Budget,
         composition: Composition,
         tables: &BTreeMap<String, Table>,
     ) -> Result<Self> {
-        let found = match ledger.account(name) {
-            Err(error) if error.kind() == "NotFound" => {
-                created(&ledger, name, budget, composition)?
-            }
-            found => Some(found?),
+        let missing = |error: Error| match error.kind() {
+            "NotFound" => Error::NotFound(format!(
+                "{error}.\nIf this budget was used before, find its file: a new budget would be \
+                 spent again. Otherwise, create it with `opendp-sql create --config FILE`"
+            )),
+            _ => error,
         };
-        if let Some(found) = found {
-            check_terms(&found, name, budget, composition, tables)?;
-        }
-        let (name, notion) = (name.to_owned(), budget.0.notion());
-        Ok(Account::Durable { ledger, name, notion, composition })
+        let ledger = Ledger::open_existing(path).map_err(missing)?;
+        let found = ledger.account(name).map_err(missing)?;
+        check_terms(&found, name, budget, composition, tables)?;
+        Ok(Account::Durable { ledger, found })
     }
     pub(crate) fn notion(&self) -> Notion {
         match self {
             Account::Memory { budget, .. } => budget.notion(),
             Account::Tight { .. } => Notion::Approximate,
-            Account::Durable { notion, .. } => *notion,
+            Account::Durable { found, .. } => found.total.notion(),
         }
     }
     /// Return how losses compose.
@@ -157,7 +216,8 @@ impl Account {
         match self {
             Account::Memory { .. } => Composition::Sum,
             Account::Tight { .. } => Composition::Tight,
-            Account::Durable { composition, .. } => *composition,
+            Account::Durable { found, .. } if found.filters().is_some() => Composition::Tight,
+            Account::Durable { .. } => Composition::Sum,
         }
     }
     /// Return the rest of the budget. If the budget composes tightly, return the epsilon and the
@@ -174,7 +234,7 @@ impl Account {
                 let (epsilon, delta) = filters.left()?;
                 Loss::exact(Notion::Approximate, vec![epsilon, delta])
             }
-            Account::Durable { ledger, name, .. } => ledger.remaining(name),
+            Account::Durable { ledger, found } => ledger.remaining(&found.name),
         }
     }
     /// Charge the loss of a release, and return the release. In memory, the loss is charged before
@@ -201,29 +261,30 @@ impl Account {
                 charge_tightly(filters, request.loss())?;
                 compute()
             }
-            Account::Durable { ledger, name, .. } => {
-                let checked = || check().and_then(|()| compute());
-                ledger.release(name, request, checked)?.value::<String>()
+            Account::Durable { ledger, found } => {
+                let checked = || {
+                    check_unit(found)?;
+                    check()?;
+                    compute()
+                };
+                ledger.release(&found.name, request, checked)?.value::<String>()
             }
         }
     }
 }
-/// Create a budget in a ledger, and return `None`. If another process has created a budget of this
-/// name in the meantime, return the budget of the other process.
-fn created(
-    ledger: &Ledger,
-    name: &str,
-    budget: &Budget,
-    composition: Composition,
-) -> Result<Option<Found>> {
-    let made = match composition {
-        Composition::Sum => ledger.create(name, &budget.0),
-        Composition::Tight => ledger.create_tight(name, &budget.0, &Terms::new()),
-    };
-    match made {
-        Ok(()) => Ok(None),
-        Err(error) => ledger.account(name).map(Some).map_err(|_| error),
+/// Check that a budget states its unit. Without a unit, two sessions could charge the losses of
+/// different individuals to one budget. The sum of such losses bounds the loss of nobody.
+fn check_unit(found: &Found) -> Result<()> {
+    if found.terms.unit().is_some() {
+        return Ok(());
     }
+    let name = &found.name;
+    let reason = format!(
+        "budget `{name}` states no unit, so it cannot check that all queries protect the same \
+         individuals.\nCreate another budget with `opendp-sql create`. The releases of `{name}` \
+         remain charged, so do not give the new budget more than the rest of `{name}`"
+    );
+    Err(Error::argument("budget", reason))
 }
 /// Check that a budget of a ledger protects the tables, and that its amount and its composition are
 /// those of the metadata.
@@ -239,10 +300,11 @@ fn check_terms(
         let terms = found.terms.to_json();
         let reason = format!(
             "budget `{name}` of the ledger is for other data or for another unit: {terms}.\n\
-             The terms of a budget for tables may state a unit in `symmetric_distance`, but no size \
-             and no digest. Then each private table must have the unit `rows = k`, where `k` is the \
-             distance of the budget, and no stated number of rows. Change the tables, or name a new \
-             budget"
+             The terms of a budget for tables state a unit, but no size and no digest. If the unit \
+             lists tables, each private table must be listed with its unit. If the unit is in \
+             `symmetric_distance`, each private table must have the unit `rows = k`, where `k` is \
+             the distance of the budget, and no stated number of rows. Change the tables, or name a \
+             new budget"
         );
         return Err(Error::argument("budget", reason));
     }
@@ -324,30 +386,4 @@ pub(crate) fn total(notion: Notion, losses: &[Loss]) -> Result<Loss> {
 pub(crate) fn share(loss: &Loss, shares: u32) -> Result<Loss> {
     let by = Exact::from_f64(f64::from(shares.max(1)))?;
     Loss::exact(loss.notion(), loss.parts().iter().map(|part| part.over(&by)).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_budget_that_another_process_creates_at_the_same_time_is_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let ledger = Ledger::open(folder.path().join("budget.ledger")).unwrap();
-        let (small, large) = (Budget::epsilon(1.0).unwrap(), Budget::epsilon(2.0).unwrap());
-        let tables = BTreeMap::new();
-        let make = |budget| created(&ledger, "survey", budget, Composition::Sum).unwrap();
-        assert!(make(&small).is_none());
-        // A second process also found no budget, so it also calls `created`. It must get the budget
-        // that the first process created.
-        let found = make(&small).unwrap();
-        let check = |budget, composition| {
-            check_terms(&found, "survey", budget, composition, &tables).is_ok()
-        };
-        assert!(check(&small, Composition::Sum));
-        // The controls: budgets that differ from the budget in the ledger are refused.
-        assert!(!check(&large, Composition::Sum) && !check(&small, Composition::Tight));
-        let bad = created(&ledger, "", &small, Composition::Sum);
-        assert_eq!(bad.unwrap_err().kind(), "Argument");
-    }
 }

@@ -12,6 +12,10 @@ use serde_json::Value as Json;
 
 use crate::{Type, Value};
 
+mod file;
+
+pub use file::{BudgetText, Metadata};
+
 /// The largest magnitude of bounds of integers. A float can store every integer up to this number
 /// exactly.
 const MOST: f64 = 9_007_199_254_740_992.0;
@@ -320,64 +324,4 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
     let reason =
         "expected at most 60 bytes: letters, digits, spaces, `-` and `_`, not `__` at the start";
     Err(Error::argument("name", format!("`{name}`: {reason}")))
-}
-
-/// A budget as it is written in metadata.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BudgetText {
-    /// The epsilon of the budget.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub epsilon: Option<f64>,
-    /// The delta of the budget, in addition to an epsilon.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delta: Option<f64>,
-    /// The rho of a budget of zero-concentrated differential privacy.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rho: Option<f64>,
-    /// How losses compose: `sum`, which is the default, or `tight`. A budget of an epsilon and a
-    /// delta can compose tightly. Tight composition admits more small releases than a sum.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub composition: Option<String>,
-    /// The file of a ledger that keeps the budget.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ledger: Option<String>,
-    /// The name of the budget in the ledger.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-}
-
-/// A metadata file: tables and a budget.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Metadata {
-    /// The budget for all queries together.
-    pub budget: BudgetText,
-    /// The number of queries that share the budget evenly. Without this number, each query states
-    /// its own largest loss.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queries: Option<u32>,
-    /// The descriptions of the tables, by the names of the tables.
-    pub tables: BTreeMap<String, Table>,
-}
-impl Metadata {
-    /// Read metadata as TOML, or as JSON if the text begins with `{`.
-    ///
-    /// # Errors
-    /// `Argument` when the text cannot be read, has an unknown field, or states something invalid,
-    /// such as bounds in the wrong order; `NotFound` when a table names an `id` or a `key` that is
-    /// not one of its columns.
-    pub fn parse(text: &str) -> Result<Self> {
-        let wrong = |reason: String| Error::argument("metadata", reason);
-        let metadata: Metadata = if text.trim_start().starts_with('{') {
-            serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?
-        } else {
-            toml::from_str(text).map_err(|error| wrong(error.to_string()))?
-        };
-        for (name, table) in &metadata.tables {
-            check_name(name)?;
-            table.check().map_err(|error| error.at(format!("table `{name}`")))?;
-        }
-        Ok(metadata)
-    }
 }

@@ -13,11 +13,11 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use opendp_core::{Error, Result};
-use opendp_ledger::{Ledger, Loss};
+use opendp_ledger::Loss;
 use serde_json::{Value as Json, json};
 
 use crate::Type;
-use crate::budget::{Account, Budget, Composition};
+use crate::budget::{Account, Budget, Composition, incomplete};
 use crate::check::{Checked, Tables, check};
 use crate::engine::{DataFusion, Engine, Source, parse};
 use crate::functions::{clamp_function, quantile_function, weight_function};
@@ -60,25 +60,20 @@ impl Session {
     /// # Errors
     /// The errors of [`open`](Session::open) and of the engine.
     pub fn open_on(path: impl AsRef<Path>, engine: Box<dyn Engine>) -> Result<Self> {
-        let path = path.as_ref();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Error::NotFound(format!("metadata {}: {error}", path.display())))?;
-        let mut metadata = Metadata::parse(&text)?;
-        let folder = path.parent().unwrap_or(Path::new("."));
-        let placed = |name: &String| folder.join(name).to_string_lossy().into_owned();
-        metadata.budget.ledger = metadata.budget.ledger.as_ref().map(placed);
+        let metadata = Metadata::open(path)?;
         let mut sources = Vec::new();
         for (name, table) in &metadata.tables {
-            let file = table.path.as_ref();
-            let file = file
+            let file = table
+                .path
+                .clone()
                 .ok_or_else(|| Error::argument("path", format!("table `{name}` has no `path`")))?;
-            let extension = Path::new(file).extension().and_then(|text| text.to_str());
+            let extension = Path::new(&file).extension().and_then(|text| text.to_str());
             let format = table.format.as_deref().or(extension).unwrap_or("parquet");
             sources.push((
                 name.clone(),
                 match format {
-                    "csv" => Source::Csv(placed(file)),
-                    "parquet" => Source::Parquet(placed(file)),
+                    "csv" => Source::Csv(file),
+                    "parquet" => Source::Parquet(file),
                     other => {
                         let reason = format!("expected `csv` or `parquet`, found `{other}`");
                         return Err(Error::argument("format", reason).at(format!("table `{name}`")));
@@ -135,12 +130,9 @@ impl Session {
         let account = match (&metadata.budget.ledger, &metadata.budget.name) {
             (None, None) => Account::memory(&budget, composition)?,
             (Some(path), Some(name)) => {
-                Account::durable(Ledger::open(path)?, name, &budget, composition, &metadata.tables)?
+                Account::durable(path, name, &budget, composition, &metadata.tables)?
             }
-            _ => {
-                let reason = "a durable budget needs both a `ledger` and a `name`";
-                return Err(Error::argument("budget", reason));
-            }
+            _ => return Err(incomplete()),
         };
         let planner = planner(&metadata.tables)?;
         let waiter = Arc::new(DataFusion::new()?);
@@ -188,6 +180,11 @@ impl Session {
     }
     pub(crate) fn checked(&self, sql: &str) -> Result<Checked> {
         check(self.planned(sql)?, &self.metadata.tables)
+    }
+    /// Return whether the budget is kept only in memory. Such a budget ends with the session, so a
+    /// later session can spend it again.
+    pub fn is_in_memory(&self) -> bool {
+        !matches!(self.account, Account::Durable { .. })
     }
     /// Return the remaining budget.
     ///

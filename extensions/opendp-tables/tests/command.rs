@@ -63,13 +63,52 @@ fn explains_spends_once_and_refuses() {
     assert_eq!(refused.status.code(), Some(1));
     assert_eq!(run(folder.path(), &[]).status.code(), Some(2));
 }
-/// Make a folder with a metadata file and 500 rows. The first question creates the ledger.
+/// Make a folder with a metadata file and 500 rows, and create the budget.
 fn study() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("study.toml"), METADATA).unwrap();
     let rows: String = (0..500).map(|k| format!("{},{}\n", k % 90, ["f", "m"][k % 2])).collect();
     std::fs::write(folder.path().join("people.csv"), format!("age,sex\n{rows}")).unwrap();
+    let created = run(folder.path(), &["create", "--config", "study.toml"]);
+    assert_eq!(text(&created), "created; epsilon 1 is left\n", "{created:?}");
     folder
+}
+#[test]
+fn only_create_makes_a_ledger_and_a_budget() {
+    let folder = study();
+    let path = folder.path().join("study.ledger");
+    let sql = "SELECT COUNT(*) FROM people";
+    let refused = |first: &[&str]| {
+        let all =
+            [first, &["--config", "study.toml"], if first == ["budget"] { &[] } else { &[sql] }];
+        let output = run(folder.path(), &all.concat());
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(error.contains("NotFound") && error.contains("opendp-sql create"), "{error}");
+    };
+    let all: [&[&str]; 4] = [&["budget"], &["explain"], &["plan"], &["query", "--epsilon", "0.5"]];
+    // Without the file of the ledger, no command makes a new one.
+    std::fs::remove_file(&path).unwrap();
+    all.iter().for_each(|first| refused(first));
+    assert!(!path.exists());
+    // The same holds for a ledger without the budget.
+    drop(opendp_ledger::Ledger::open(&path).unwrap());
+    all.iter().for_each(|first| refused(first));
+    // The controls: after `create`, a query is answered. `create` makes each budget only once.
+    let create = || run(folder.path(), &["create", "--config", "study.toml"]);
+    assert!(create().status.success());
+    let ask = ["--config", "study.toml", sql, "--epsilon", "0.5"];
+    let answer = run(folder.path(), &ask);
+    assert!(answer.status.success() && answer.stderr.is_empty(), "{answer:?}");
+    let again = create();
+    assert_eq!(again.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("exists already"), "{again:?}");
+    // A budget without a ledger is spent again by the next run, so a note says this.
+    let metadata = METADATA.replace("ledger = \"study.ledger\"\nname = \"survey\"\n", "");
+    std::fs::write(folder.path().join("study.toml"), metadata).unwrap();
+    let answer = run(folder.path(), &ask);
+    let note = String::from_utf8_lossy(&answer.stderr).into_owned();
+    assert!(answer.status.success() && note.contains("another run can spend it again"), "{note}");
 }
 #[test]
 fn an_answer_is_printed_although_a_file_cannot_be_written() {
@@ -91,7 +130,7 @@ fn an_answer_is_printed_although_a_file_cannot_be_written() {
     assert_eq!(text(&written), text(&answer));
     assert!(folder.path().join("x.json").exists() && folder.path().join("x.html").exists());
 }
-/// Several first questions on a new ledger can create its budget at the same time.
+/// Several first questions are charged to one budget at the same time.
 #[test]
 fn first_questions_in_parallel_share_a_budget() {
     for _ in 0..4 {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use indicatif::ProgressBar;
 use opendp_core::{Error, Result};
-use opendp_tables::{Budget, Dialect, NoiseKind, Question, Session};
+use opendp_tables::{Budget, Dialect, Metadata, NoiseKind, Question, Session};
 
 /// Run private queries on tables, in SQL.
 #[derive(Parser)]
@@ -29,6 +29,12 @@ enum Command {
     Explain(Ask),
     /// Print the exact plan in the SQL of PostgreSQL. The results of the plan are private.
     Plan(Ask),
+    /// Create the budget of a metadata file in its ledger. Do this once, before the first query.
+    Create {
+        /// The metadata file.
+        #[arg(long)]
+        config: PathBuf,
+    },
     /// Print the remaining budget.
     Budget {
         /// The metadata file.
@@ -108,6 +114,7 @@ fn main() -> ExitCode {
         (Some(Command::Query(ask)), _) | (None, Some(ask)) => query(&ask),
         (Some(Command::Explain(ask)), _) => explain(&ask),
         (Some(Command::Plan(ask)), _) => plan(&ask),
+        (Some(Command::Create { config }), _) => create(&config),
         (Some(Command::Budget { config }), _) => budget(&config),
         (None, None) => {
             eprintln!("expected --config FILE and a query; see --help");
@@ -135,6 +142,12 @@ fn query(ask: &Ask) -> Result<String> {
         ask.document.as_ref().map(|path| write(path, &document, "release document")),
         ask.html.as_ref().map(|path| write(path, &answer.to_html(), "page")),
     ];
+    if session.is_in_memory() {
+        eprintln!(
+            "note: no ledger keeps this budget, so another run can spend it again: state `ledger` \
+             and `name` in the metadata, and run `opendp-sql create`"
+        );
+    }
     let text = if ask.json { document } else { answer.to_string() };
     let mut failures = files.into_iter().flatten().filter_map(Result::err).peekable();
     if failures.peek().is_none() {
@@ -188,6 +201,10 @@ fn plan(ask: &Ask) -> Result<String> {
     let statements = Session::open(&ask.config)?.statements(&ask.sql, Dialect::PostgreSql)?;
     let all: Vec<String> = statements.sums.into_iter().chain(statements.buckets).collect();
     Ok(all.join(";\n\n"))
+}
+fn create(config: &PathBuf) -> Result<String> {
+    Metadata::open(config)?.create_budget()?;
+    Ok(format!("created; {}", budget(config)?))
 }
 fn budget(config: &PathBuf) -> Result<String> {
     Ok(format!("{} is left", Session::open(config)?.remaining()?.show(false)))

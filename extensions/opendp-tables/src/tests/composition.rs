@@ -84,7 +84,11 @@ fn a_ledger_keeps_how_a_budget_composes() {
         let mut metadata = tight(1.0, 1e-6);
         metadata.budget.composition = Some(composition.into());
         let path = folder.path().join("budget.ledger").to_string_lossy().into_owned();
-        (metadata.budget.ledger, metadata.budget.name) = (Some(path), Some("survey".into()));
+        (metadata.budget.ledger, metadata.budget.name) =
+            (Some(path.clone()), Some("survey".into()));
+        if !std::path::Path::new(&path).exists() {
+            metadata.create_budget().unwrap();
+        }
         open(metadata)
     };
     let ask = |session: &Session, id: &str| {

@@ -7,7 +7,14 @@ fn durable(folder: &std::path::Path, epsilon: f64) -> opendp_core::Result<Sessio
     metadata.budget.epsilon = Some(epsilon);
     metadata.budget.ledger = Some(folder.join("budget.ledger").to_string_lossy().into_owned());
     metadata.budget.name = Some("survey".into());
+    created(&metadata);
     Session::new(metadata, vec![("people".into(), Source::Batches(vec![people()]))])
+}
+/// Create the budget, unless its ledger exists.
+fn created(metadata: &Metadata) {
+    if !std::path::Path::new(metadata.budget.ledger.as_ref().unwrap()).exists() {
+        metadata.create_budget().unwrap();
+    }
 }
 #[test]
 fn a_budget_of_a_ledger_is_spent_once_for_each_id() {
@@ -76,9 +83,64 @@ fn a_budget_of_a_ledger_for_another_unit_is_refused() {
             "{error}"
         );
     }
-    // The controls: terms that state the unit of the table, and empty terms.
+    // The control: terms that state the unit of the table.
     assert!(open(Terms::new().with_unit(unit("symmetric_distance", 1))).is_ok());
-    assert!(open(Terms::new()).is_ok());
+}
+/// Two sessions whose tables protect different individuals cannot charge their losses to one
+/// budget.
+#[test]
+fn a_budget_belongs_to_the_individuals_for_which_it_was_created() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |name: &str, unit: PrivacyUnit, rows: Option<u64>| {
+        let mut metadata = metadata(described(unit));
+        metadata.tables.get_mut("people").unwrap().rows = rows;
+        metadata.budget.ledger = Some(folder.path().join(name).to_string_lossy().into_owned());
+        metadata.budget.name = Some("survey".into());
+        created(&metadata);
+        Session::new(metadata, vec![("people".into(), Source::Batches(vec![people()]))])
+    };
+    let by_id = |column: &str, rows: u32| PrivacyUnit::id(column, rows);
+    assert!(open("rows", PrivacyUnit::rows(1), None).is_ok());
+    assert!(open("id", by_id("pid", 2), None).is_ok());
+    assert!(open("replaced", PrivacyUnit::rows(1), Some(1000)).is_ok());
+    // The limit of rows is no part of the unit: a query protects all rows of an id.
+    assert!(open("id", by_id("pid", 7), None).is_ok());
+    for (name, unit, rows) in [
+        ("rows", PrivacyUnit::rows(7), None),
+        ("rows", PrivacyUnit::rows(1), Some(1000)),
+        ("rows", by_id("pid", 1), None),
+        ("id", by_id("town", 2), None),
+        ("id", PrivacyUnit::rows(1), None),
+        ("replaced", PrivacyUnit::rows(2), Some(1000)),
+        ("replaced", PrivacyUnit::rows(1), None),
+    ] {
+        let error = open(name, unit.clone(), rows).unwrap_err();
+        assert_eq!(error.kind(), "Argument", "{name} {unit:?}");
+        assert!(error.to_string().contains("for another unit"), "{error}");
+    }
+}
+/// A budget whose terms are empty returns its earlier releases, and admits no new ones.
+#[test]
+fn a_budget_without_a_unit_admits_no_new_release() {
+    use opendp_ledger::{Ledger, Loss, Terms};
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(folder.path().join("budget.ledger")).unwrap();
+    ledger.create_with("survey", &Loss::epsilon("1").unwrap(), &Terms::new()).unwrap();
+    let session = durable(folder.path(), 1.0).unwrap();
+    let question = session.query("SELECT COUNT(*) FROM people").unwrap();
+    let error = question.spending(Budget::epsilon(0.25).unwrap()).release().unwrap_err();
+    assert!(error.to_string().contains("states no unit"), "{error}");
+    assert_eq!(session.remaining().unwrap().show(false), "epsilon 1");
+}
+#[test]
+fn a_budget_for_rows_can_be_charged_by_other_programs() {
+    use opendp_ledger::Ledger;
+    let folder = tempfile::tempdir().unwrap();
+    durable(folder.path(), 1.0).unwrap();
+    let ledger = Ledger::open_existing(folder.path().join("budget.ledger")).unwrap();
+    let terms = ledger.account("survey").unwrap().terms;
+    let unit = terms.unit().unwrap();
+    assert_eq!((unit.metric(), unit.d_in()), (&"symmetric_distance".into(), 1));
 }
 #[test]
 fn an_id_belongs_to_its_files() {
@@ -98,6 +160,7 @@ fn an_id_belongs_to_its_files() {
         metadata.budget.name = Some("survey".into());
         metadata.tables.insert("zones".into(), super::sensitivity::zone_table());
         let sources = vec![("people".into(), people.clone()), ("zones".into(), zones.clone())];
+        created(&metadata);
         let session = Session::new(metadata, sources).unwrap();
         let sql = "SELECT COUNT(*) FROM people JOIN zones ON town = name";
         let question = session.query(sql).unwrap();
@@ -130,6 +193,7 @@ fn records_that_cannot_be_decoded_are_charged() {
         let engine = if portable { engine.portable() } else { engine };
         let source = Source::Csv(path.to_string_lossy().into_owned());
         let sources = vec![("people".into(), source)];
+        created(&metadata);
         let session = Session::on(metadata, sources, Box::new(engine)).unwrap();
         let question = session.query("SELECT COUNT(age) FROM people").unwrap();
         let answer = question.spending(Budget::epsilon(0.25).unwrap()).id(id).release();
@@ -174,6 +238,7 @@ fn a_release_is_returned_although_a_key_of_a_public_table_is_no_longer_unique() 
         metadata.tables.insert("zones".into(), super::sensitivity::zone_table());
         let zones = write("zones.csv", zones);
         let sources = vec![("people".into(), people.clone()), ("zones".into(), zones)];
+        created(&metadata);
         let session = Session::new(metadata, sources).unwrap();
         let sql = "SELECT COUNT(*) FROM people JOIN zones ON town = name";
         let question = session.query(sql).unwrap();

@@ -23,7 +23,9 @@ fn durable(data: &Data, name: &str) -> std::path::PathBuf {
     let budget = format!("ledger = \"{name}.ledger\"\nname = \"survey\"");
     // No individual has more rows than this limit, so all rows are kept. With practically no noise,
     // the answers of two sessions are equal.
-    data.config(name, "people.csv", "{ id = \"pid\", max_rows = 1000 }", &budget)
+    let config = data.config(name, "people.csv", "{ id = \"pid\", max_rows = 1000 }", &budget);
+    opendp_tables::Metadata::open(&config).unwrap().create_budget().unwrap();
+    config
 }
 fn left(config: &Path) -> String {
     Session::open(config).unwrap().remaining().unwrap().show(false)
