@@ -250,7 +250,9 @@ where
             query = match kind {
                 CellType::Integer => {
                     let range = condition.integers()?;
-                    refuse_nothing(range.is_empty(), name)?;
+                    let (least, greatest) = (i128::from(i64::MIN), i128::from(i64::MAX));
+                    let empty = range.is_empty() || range.end <= least || range.start > greatest;
+                    refuse_nothing(empty, name)?;
                     query.filter(name, move |cell: &i64| range.contains(&i128::from(*cell)))
                 }
                 CellType::Float => {
@@ -343,8 +345,9 @@ where
 /// Refuse a condition that no cell can satisfy. The answer would be known without the data, and
 /// would still be charged.
 fn refuse_nothing(nothing: bool, name: &str) -> Result<()> {
-    let reason = "no cell satisfies this condition: expected `at_least` below `below`, and at least \
-                  one value in the list `in`";
+    let reason = "no cell satisfies this condition: expected `at_least` below `below`, at least one \
+                  value in the list `in`, and for a column of i64 an integer of 64 bits between \
+                  the two ends";
     if nothing { Err(Error::argument(name, reason)) } else { Ok(()) }
 }
 fn among_keys<'c, MO: Accounted, T: Atom>(

@@ -37,13 +37,23 @@ fn conditions_on_integers_are_exact() {
         (r#"{"at_least": 9007199254740992, "below": 9007199254740993}"#, 1.0),
         (r#"{"at_least": 9223372036854775807}"#, 1.0),
         (r#"{"below": 9223372036854775808}"#, 4.0),
-        (r#"{"at_least": 1e30}"#, 0.0),
+        (r#"{"at_least": -1e30}"#, 4.0),
+        (r#"{"below": 1e30}"#, 4.0),
         (r#"{"at_least": -1e30, "below": 9e15}"#, 0.0),
         (r#"{"at_least": 0.5, "below": 1e18}"#, 3.0),
         (r#"{"at_least": 1e3, "below": 4503599627370495.5}"#, 0.0),
         ("9007199254740993", 1.0),
     ] {
         assert_eq!(count(condition).unwrap(), wanted, "{condition}");
+    }
+    // No integer of 64 bits satisfies these conditions.
+    for condition in [
+        r#"{"at_least": 1e30}"#,
+        r#"{"at_least": 9223372036854775808}"#,
+        r#"{"below": -9223372036854775808}"#,
+    ] {
+        let error = count(condition).unwrap_err().to_string();
+        assert!(error.contains("`x`: no cell satisfies"), "{error}");
     }
     // None of these numbers is equal to a float, so all of them are refused. `1e400` is above all
     // finite floats. Each of the other numbers lies between two neighbouring floats.
