@@ -43,7 +43,7 @@ where
 }
 
 /// Check all laws of a function that acts on each record alone. Also check that its map returns 3
-/// for the distance 3. First the size of the data is unknown, and then the size is 2.
+/// for the distance 3. Do this once for data of unknown size, and once for data of size 2.
 #[track_caller]
 pub(crate) fn check_rows<D, M, E, MO>(
     element: &D,

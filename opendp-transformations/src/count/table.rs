@@ -13,8 +13,8 @@ use crate::count::key::{Form, Key, LongKey};
 /// A key that fits one or two words is stored next to its value, in the same array. So a lookup
 /// costs one memory access. If the key is a short text, the lookup costs a second access, which
 /// reads the bytes of the text. The place of a key depends on a seed that is drawn for each table.
-/// An adversary does not know the seed, so crafted data cannot make the table slow. The contents of
-/// a table do not depend on the seed.
+/// An adversary does not know the seed, and so cannot choose data that make the table slow. The
+/// contents of a table do not depend on the seed.
 ///
 /// The type of a table depends only on the type `L` of its long keys and on the type `V` of its
 /// values. So the code of tables is compiled only once for all number types.

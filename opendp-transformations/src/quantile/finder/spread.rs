@@ -7,7 +7,8 @@ use opendp_core::arith::Number;
 #[derive(Clone, Copy)]
 pub(super) enum Spread {
     /// The number is converted to a float. The function is linear in this float, or in the bits of
-    /// this float, read as an integer. This integer grows like the logarithm of a positive number.
+    /// this float, read as an integer. For positive numbers, this integer grows like the logarithm
+    /// of the number.
     Float(Place),
     /// A linear function of the number after conversion to an integer. The distances between the
     /// numbers are below `2^51`.

@@ -1,8 +1,9 @@
 //! Exact sums of floats, rounded once at the end.
 //!
 //! Each record is rounded separately to a multiple of a power of two. The multiples are stored as
-//! integers. These integers add up exactly, in any order. Let `I` be the sum of the integers, and
-//! let the bounds correspond to the integers `L <= U`.
+//! integers. These integers add up exactly, in any order. Let `I` be the sum of the integers. Let
+//! `L` and `U` be the lower and the upper bound in units of this power, rounded outward to
+//! integers.
 //!
 //! **Unknown size.** A record that is added or removed changes `I` by at most `M = max(|L|, |U|)`.
 //! Let `B` be `M`, rounded up to a number with at most 28 significant bits. Let `g` be a power of
