@@ -50,7 +50,8 @@ impl Kept {
     fn charge(&self, entries: &[Entry]) -> Result<()> {
         let loss = Loss::together(entries.iter().map(loss_of).collect::<Result<_>>()?)?;
         let Account { total, releases, .. } = self.0.account(BUDGET)?;
-        // The first entry of a plan states the reserve or the shares of the plan.
+        // The first entry of a plan states the epsilon and the delta that the plan reserves, or the
+        // shares into which the plan divides the budget.
         let planned = entries.first().map(|first| (&first.reserved, &first.shares));
         let loss = match planned {
             Some((_, Some(shares))) => loss.sharing(&total, shares)?,

@@ -105,9 +105,9 @@ mod tests {
         let chosen = |set: usize| (0..3).filter(move |i| set >> i & 1 == 1).map(|i| pairs[i]);
         (0..8).map(|set| Graph::new(chosen(set))).collect()
     }
-    /// Return the probability of each release. `digits` is the number of binary digits of `flip`. A
-    /// coin is a random bit. There are three pairs of nodes, and each flip reads at most `digits`
-    /// coins. So a tape of `3 * digits` coins never ends too early.
+    /// Return the probability of each release. `digits` is the number of binary digits of `flip`.
+    /// There are three pairs of nodes, and each flip reads at most `digits` random bits. So
+    /// `3 * digits` random bits are always enough.
     fn chances(graph: &Graph, flip: f64, digits: u32) -> Chances<Vec<(u32, u32)>> {
         let run = |coins: &mut Tape<1>| Ok(randomize(graph, NODES, flip, coins)?.edges().to_vec());
         Chances::of(3 * digits, run).unwrap()
@@ -144,7 +144,8 @@ mod tests {
     fn has_exactly_the_probabilities_of_the_proof() {
         let chances = chances(&Graph::new([(0, 1)]), 0.25, 2);
         // In the empty release, only the pair (0, 1) is wrong. The probability of this release is
-        // 1/4 * 3/4 * 3/4 = 9/64. In the second release no pair is wrong, and in the third all are.
+        // 1/4 * 3/4 * 3/4 = 9/64. In the second release no pair is wrong, and in the third release
+        // all pairs are wrong.
         assert_eq!(chances.count(&vec![]), 9);
         assert_eq!(chances.count(&vec![(0, 1)]), 27);
         assert_eq!(chances.count(&vec![(0, 2), (1, 2)]), 1);

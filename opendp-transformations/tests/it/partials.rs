@@ -80,7 +80,7 @@ fn states_of_sums_of_other_columns_are_refused() {
         column.then(make_sum).unwrap()
     };
     all_differ(&[&|| sum("x"), &|| sum("y")]);
-    // If this merge were accepted, the result would be a sum over two different columns.
+    // If the merge below were accepted, its result would be a sum over two different columns.
     let frame = |x, y| {
         let columns = [("x", x), ("y", y)].map(|(n, cell)| (n.to_owned(), Column::new(vec![cell])));
         DataFrame::new(columns).unwrap()

@@ -18,10 +18,10 @@ const NEAR: u64 = 1 << 20;
 const LISTS: usize = 1 << 8;
 /// The initial capacity of a list, in words.
 const FIRST: usize = 1 << 8;
-/// A list that was joined with other lists drops its duplicates when it contains more words than
+/// A list that was joined with other lists drops its duplicates when its number of words exceeds
 /// `JOINED` times its capacity.
 const JOINED: usize = 4;
-/// If the lists of a set have at least `PARALLEL` words, all cores count them.
+/// If the lists of a set have at least `PARALLEL` words, all cores count these words.
 const PARALLEL: usize = 1 << 17;
 
 /// A set of keys.
@@ -33,8 +33,8 @@ const PARALLEL: usize = 1 << 17;
 /// list. A full list drops its duplicates, with the help of a table that all lists share. If less
 /// than half of the list is free after this step, its capacity becomes twice the number of its
 /// words. So each word is read only a few times, and each time from the cache. The capacity of a
-/// list is at most the larger of its initial capacity and twice the number of its distinct words.
-/// Sets with the same seed are joined list by list. This join reads the words of a list only if the
+/// list is at most `max(FIRST, 2 * d)`, where `d` is the number of distinct words in the list. Sets
+/// with the same seed are joined list by list. This join reads the words of a list only if the
 /// joined list is too long; see `JOINED`. Counting the words of a large set uses all cores. The
 /// results do not depend on the seed.
 pub(crate) struct Set<L> {
