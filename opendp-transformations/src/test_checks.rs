@@ -139,9 +139,9 @@ fn matches<T>(left: &[T], right: &[T], near: impl Fn(&T, &T) -> bool) -> bool {
     (0..longer)
         .all(|i| augment(i, &|i, j| edges[i % n][j % m], &mut partner, &mut vec![false; longer]))
 }
-/// Find a partner in the right list for item `i` of the left list, and return whether there is one.
-/// Other items of the left list that already have a partner can get another partner. `seen` marks
-/// the items of the right list that were tried.
+/// Find a partner in the right list for item `i` of the left list. Return whether there is a
+/// partner. Other items of the left list that already have a partner can get another partner.
+/// `seen` marks the items of the right list that were tried.
 fn augment(
     i: usize,
     near: &impl Fn(usize, usize) -> bool,

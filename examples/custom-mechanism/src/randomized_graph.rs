@@ -32,13 +32,13 @@ use crate::{EdgeDistance, FlipProbability, Graph, GraphDomain};
 /// of the float. Let `n` be the number of pairs, and `h(r, x)` the number of pairs in which a
 /// release `r` differs from a graph `x`. The release `r` has probability
 /// `p^h(r, x) (1 - p)^(n - h(r, x))`. The distance between two graphs is the number of pairs in
-/// which they differ, and it is at most `n`. Let `y` be a graph at distance at most `d_in` from
-/// `x`. By the triangle inequality, `|h(r, x) - h(r, y)| <= d_in`. Because `p <= 1 - p`, the ratio
-/// of the probabilities for `x` and `y` is at most `((1 - p) / p)^d_in`. This bound is the
-/// exponential of `d_out` (Warner 1965; Dwork, Roth 2014, Section 3.2, for one bit). The map
-/// computes upper bounds on `1 - p`, the quotient, the logarithm and the product. Each step is a
-/// non-decreasing function of the result of the previous step. So if the input of a step is an
-/// upper bound, its result is an upper bound, too.
+/// which the graphs differ, so the distance is at most `n`. Let `y` be a graph at distance at most
+/// `d_in` from `x`. By the triangle inequality, `|h(r, x) - h(r, y)| <= d_in`. Because
+/// `p <= 1 - p`, the ratio of the probabilities for `x` and `y` is at most `((1 - p) / p)^d_in`.
+/// This bound is the exponential of `d_out` (Warner 1965; Dwork, Roth 2014, Section 3.2, for one
+/// bit). The map computes upper bounds on `1 - p`, the quotient, the logarithm and the product.
+/// Each step is a non-decreasing function of the result of the previous step. So if the input of a
+/// step is an upper bound, the result of the step is an upper bound, too.
 ///
 /// # Errors
 /// The map gives `Overflow` when `(1 - flip) / flip` exceeds all floats.

@@ -20,10 +20,10 @@ pub(crate) const INCOMES: (f64, f64) = (0.0, 200_000.0);
 pub(super) struct Noisy {
     value: Option<f64>,
     epsilon: f64,
-    /// A bound on the error of the number. It fails with probability at most `ALPHA`.
+    /// A bound on the error of the number. The bound fails with probability at most `ALPHA`.
     error: Option<f64>,
-    /// A bound on the error of the number, larger than `error`. It fails with probability at most
-    /// `ALPHA / 2`.
+    /// A bound on the error of the number, larger than `error`. This bound fails with probability
+    /// at most `ALPHA / 2`.
     wide_error: Option<f64>,
 }
 

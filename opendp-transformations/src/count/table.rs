@@ -73,7 +73,7 @@ impl<L: LongKey, V: Default + Copy> Table<L, V> {
             words.visit(&mut |word, _| show(word));
         }
     }
-    /// Return the value of a key. If the key is absent, insert it with the default.
+    /// Return the value of a key. If the key is absent, insert the key with the default.
     #[inline]
     pub(crate) fn entry(&mut self, key: Form<&L>) -> &mut V {
         match key {
@@ -86,7 +86,7 @@ impl<L: LongKey, V: Default + Copy> Table<L, V> {
         }
     }
     /// Find the value of a long key, and return the index of this value in `values`. If the key is
-    /// absent, insert it with the default.
+    /// absent, insert the key with the default.
     fn place(&mut self, key: &L) -> usize {
         if let Some(place) = self.others.get(key) {
             return *place;
@@ -257,7 +257,7 @@ impl<W: Word, V: Default + Copy> Words<W, V> {
         }
         self.places[self.find(word)].1
     }
-    /// Return the place of a word. If the word is absent, return the free place for it.
+    /// Return the place of a word. If the word is absent, return the free place for the word.
     #[inline]
     fn find(&self, word: W) -> usize {
         let mask = self.places.len() - 1;

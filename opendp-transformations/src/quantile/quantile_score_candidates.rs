@@ -309,7 +309,7 @@ mod tests {
     fn promises_no_more_than_is_attained() {
         for alpha in [(0, 1), (1, 4), (1, 2), (2, 3), (1, 1)] {
             for size in [None, Some(6)] {
-                // If the bound is lowered by one, it is exceeded at some distance.
+                // If the bound is lowered by one, the lowered bound is exceeded at some distance.
                 assert!(!slack::<RangeDistance<u64>>(size, alpha, |d| d.saturating_sub(1)));
                 assert!(!slack::<LInfDistance<u64>>(size, alpha, |d| d.saturating_sub(1)));
             }

@@ -238,8 +238,8 @@ fn user_transformations_refuse_states_of_other_spaces_and_of_other_closures() {
         &|| make(records(), double(Some("double"))),
         &|| make(records(), double(Some("twice"))),
     ]);
-    // These two functions share one closure, but their input spaces differ. So one function rejects
-    // the partial results of the other.
+    // These two functions share one closure, but their input spaces differ. So each function
+    // rejects the partial results of the other function.
     let shared = double(None);
     let (large, small) = (make(records(), shared.clone()), make(small(), shared));
     assert!(!taken(large.function(), small.function()));

@@ -107,8 +107,8 @@ impl Near {
     fn bucket<T: Number>(self, number: T) -> usize {
         let number = integer_within(number, self.lowest, self.highest);
         // Let `above` be the clamped number minus the smallest number. This integer is below 2^52.
-        // Put it into the last bits of the float 2^52. The result is the float 2^52 plus `above`.
-        // Then subtract 2^52.
+        // Put this integer into the last bits of the float 2^52. The result is the float 2^52 plus
+        // `above`. Then subtract 2^52.
         let above = number.wrapping_sub(self.lowest).cast_unsigned();
         let above = f64::from_bits(above | INTEGERS.to_bits()) - INTEGERS;
         last_bits(above * self.factor)
