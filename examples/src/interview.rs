@@ -40,7 +40,7 @@ pub struct Line {
 /// Ask a dozen questions, and then one question for which the budget is too small.
 ///
 /// Each question is an ordinary measurement. A privacy filter calls the map of each measurement,
-/// and adds up the losses. The other questions spend the whole budget, up to rounding, so the
+/// and adds up the losses. The dozen questions spend the whole budget, up to rounding, so the
 /// filter refuses the last question. The [`Line`] of the last question contains the reason.
 ///
 /// # Errors

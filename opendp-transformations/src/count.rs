@@ -43,10 +43,10 @@ pub use tally::Tally;
 /// `d_out = d_in`, cast to `TO` and rounded up.
 ///
 /// # Proof
-/// If one record is added or removed, the number of records changes by one. If each of two numbers
-/// is limited to at most `m`, the distance between them does not increase. So the symmetric
-/// distance between two data sets bounds the difference of their counts. A known size does not
-/// change the function or the map.
+/// If one record is added or removed, the number of records changes by one. If two numbers `x` and
+/// `y` become `min(x, m)` and `min(y, m)`, the distance between them does not increase. So the
+/// symmetric distance between two data sets bounds the difference of their counts. A known size
+/// does not change the function or the map.
 ///
 /// # Errors
 /// The map returns `FailedCast` when `d_in` does not fit `TO`.
@@ -78,8 +78,8 @@ register! {
             TO in [i32, i64, u32, u64, usize, f64] = i32;
 }
 
-/// Make a transformation that counts records as an `i32`. The type `i32` is also the default type
-/// of [`make_count`] in documents.
+/// Make a transformation that counts records as an `i32`. If a document, such as the JSON text of a
+/// pipeline, calls [`make_count`] without a type, the type is also `i32`.
 ///
 /// A program that calls this function needs no type argument.
 ///

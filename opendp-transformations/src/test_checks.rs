@@ -43,7 +43,7 @@ where
 }
 
 /// Check all laws of a function that acts on each record alone. Also check that its map returns 3
-/// for the distance 3. First the size of the data is unknown, and then the size is 2.
+/// for the distance 3. Do this once for data of unknown size, and once for data of size 2.
 #[track_caller]
 pub(crate) fn check_rows<D, M, E, MO>(
     element: &D,
@@ -139,9 +139,9 @@ fn matches<T>(left: &[T], right: &[T], near: impl Fn(&T, &T) -> bool) -> bool {
     (0..longer)
         .all(|i| augment(i, &|i, j| edges[i % n][j % m], &mut partner, &mut vec![false; longer]))
 }
-/// Find a partner in the right list for item `i` of the left list, and return whether there is one.
-/// Other items of the left list that already have a partner can get another partner. `seen` marks
-/// the items of the right list that were tried.
+/// Find a partner in the right list for item `i` of the left list. Return whether there is a
+/// partner. Other items of the left list that already have a partner can get another partner.
+/// `seen` marks the items of the right list that were tried.
 fn augment(
     i: usize,
     near: &impl Fn(usize, usize) -> bool,

@@ -25,7 +25,7 @@ use opendp_core::{Domain, Function, Metric, Result, Space, StabilityMap, Transfo
 /// This constructor has no proof. The author of the function and the map promises that the
 /// precondition holds. The author also promises that members at distance at most `d_in` have
 /// outputs at most `stability_map(d_in)` apart. If a promise is broken, every privacy loss that
-/// relies on it can be wrong. [`laws`](opendp_core::laws) tests such promises.
+/// relies on this promise can be wrong. [`laws`](opendp_core::laws) tests such promises.
 ///
 /// # Errors
 /// The constructor returns no error. The function and the map of the transformation return the

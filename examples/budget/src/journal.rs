@@ -17,7 +17,7 @@ const BUDGET: &str = "survey";
 #[derive(Debug)]
 pub(crate) struct Kept(Ledger);
 impl Kept {
-    /// Open a ledger, and create its budget if it does not exist.
+    /// Open a ledger. If the ledger does not contain the budget, create the budget.
     ///
     /// # Errors
     /// `Argument` when the budget exists with another amount. The errors of [`Loss::epsilon_delta`]
@@ -50,7 +50,8 @@ impl Kept {
     fn charge(&self, entries: &[Entry]) -> Result<()> {
         let loss = Loss::together(entries.iter().map(loss_of).collect::<Result<_>>()?)?;
         let Account { total, releases, .. } = self.0.account(BUDGET)?;
-        // The first entry of a plan states the reserve or the shares of the plan.
+        // The first entry of a plan states the epsilon and the delta that the plan reserves, or the
+        // shares into which the plan divides the budget.
         let planned = entries.first().map(|first| (&first.reserved, &first.shares));
         let loss = match planned {
             Some((_, Some(shares))) => loss.sharing(&total, shares)?,
@@ -77,9 +78,9 @@ impl Kept {
             let id = format!("question {number}");
             match release(&id) {
                 Ok(release) if !release.repeated() => return Ok(()),
-                // Another process has already charged a question with this number. If its loss was
-                // equal, the release is repeated. Otherwise, the result is an error. In both cases,
-                // try the next number.
+                // Another process has already charged a question with this number. If the loss of
+                // that question was equal, the ledger repeats its release. Otherwise, the ledger
+                // returns an error. In both cases, try the next number.
                 Ok(_) => {}
                 Err(_) if self.0.entry(BUDGET, &id)?.is_some() => {}
                 Err(error) => return Err(error),

@@ -30,9 +30,9 @@ fn column<T: Atom>(path: &Path, name: &str) -> Result<CsvColumn<VectorDomain<Ato
     CsvColumn::new(file, Some(name), &VectorDomain::new(AtomDomain::default()))
 }
 
-/// Generate a survey of fictitious people, coded as in the file. The sex is 1 for men and 2 for
-/// women. The status is 1 for people who work, 2 for people who look for work, and 3 for others.
-/// The hours are 99 for people who do not work.
+/// Generate a survey of fictitious people, with the codes of a survey file. The sex is 1 for men
+/// and 2 for women. The status is 1 for people who work, 2 for people who look for work, and 3 for
+/// others. The hours are 99 for people who do not work.
 ///
 /// # Errors
 /// No error is possible, because all columns have the same length.

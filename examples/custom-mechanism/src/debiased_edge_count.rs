@@ -15,9 +15,9 @@ use crate::{FlipProbability, Graph, GraphDomain};
 /// * `flip` - the probability with which each pair was flipped
 ///
 /// # Function
-/// `(released - flip * pairs) / (1 - 2 * flip)`, in ordinary floating point. Here `released` is the
-/// number of edges of the released graph, and `pairs` is the number of pairs of nodes. The estimate
-/// may be negative.
+/// The function returns `(released - flip * pairs) / (1 - 2 * flip)`, computed in ordinary floating
+/// point. Here `released` is the number of edges of the released graph, and `pairs` is the number
+/// of pairs of nodes. The estimate may be negative.
 ///
 /// # Proof
 /// Let `m` be the number of edges. On average, `m (1 - flip)` edges stay, and `(pairs - m) flip`

@@ -14,7 +14,7 @@
 //! - a constructor of the framework, registered for one more type (see `more_types.rs`).
 //!
 //! In documents, all names of this crate begin with `acme::`, so they cannot clash with names of
-//! other crates. A program that uses this crate names it once in code:
+//! other crates. A program that uses this crate names the crate once in code:
 //! `use custom_mechanism as _;`.
 //!
 //! ```

@@ -30,15 +30,15 @@ use crate::{EdgeDistance, FlipProbability, Graph, GraphDomain};
 /// A member has one bit for each pair of nodes. In the release, each bit is flipped independently
 /// with probability `p = flip`. This probability is exact, because `bernoulli` uses the exact value
 /// of the float. Let `n` be the number of pairs, and `h(r, x)` the number of pairs in which a
-/// release `r` differs from a graph `x`. The release `r` has probability `p^h(r, x) (1 - p)^(n -
-/// h(r, x))`. The distance between two graphs is the number of pairs in which they differ, and it
-/// is at most `n`. Let `y` be a graph at distance at most `d_in` from `x`. By the triangle
-/// inequality, `|h(r, x) - h(r, y)| <= d_in`. Because `p <= 1 - p`, the ratio of the probabilities
-/// for `x` and `y` is at most `((1 - p) / p)^d_in`. This bound is the exponential of `d_out`
-/// (Warner 1965; Dwork, Roth 2014, Section 3.2, for one bit). The map computes upper bounds on
-/// `1 - p`, the quotient, the logarithm and the product. Each step is a non-decreasing function of
-/// the result of the previous step. So if the input of a step is an upper bound, its result is an
-/// upper bound, too.
+/// release `r` differs from a graph `x`. The release `r` has probability
+/// `p^h(r, x) (1 - p)^(n - h(r, x))`. The distance between two graphs is the number of pairs in
+/// which the graphs differ, so the distance is at most `n`. Let `y` be a graph at distance at most
+/// `d_in` from `x`. By the triangle inequality, `|h(r, x) - h(r, y)| <= d_in`. Because
+/// `p <= 1 - p`, the ratio of the probabilities for `x` and `y` is at most `((1 - p) / p)^d_in`.
+/// This bound is the exponential of `d_out` (Warner 1965; Dwork, Roth 2014, Section 3.2, for one
+/// bit). The map computes upper bounds on `1 - p`, the quotient, the logarithm and the product.
+/// Each step is a non-decreasing function of the result of the previous step. So if the input of a
+/// step is an upper bound, the result of the step is an upper bound, too.
 ///
 /// # Errors
 /// The map gives `Overflow` when `(1 - flip) / flip` exceeds all floats.
@@ -106,8 +106,8 @@ mod tests {
         (0..8).map(|set| Graph::new(chosen(set))).collect()
     }
     /// Return the probability of each release. `digits` is the number of binary digits of `flip`.
-    /// There are three pairs of nodes, and each flip reads at most `digits` coins. So a tape of
-    /// `3 * digits` coins never ends too early.
+    /// There are three pairs of nodes, and each flip reads at most `digits` random bits. So
+    /// `3 * digits` random bits are always enough.
     fn chances(graph: &Graph, flip: f64, digits: u32) -> Chances<Vec<(u32, u32)>> {
         let run = |coins: &mut Tape<1>| Ok(randomize(graph, NODES, flip, coins)?.edges().to_vec());
         Chances::of(3 * digits, run).unwrap()
@@ -144,7 +144,8 @@ mod tests {
     fn has_exactly_the_probabilities_of_the_proof() {
         let chances = chances(&Graph::new([(0, 1)]), 0.25, 2);
         // In the empty release, only the pair (0, 1) is wrong. The probability of this release is
-        // 1/4 * 3/4 * 3/4 = 9/64. In the second release no pair is wrong, and in the third all are.
+        // 1/4 * 3/4 * 3/4 = 9/64. In the second release no pair is wrong, and in the third release
+        // all pairs are wrong.
         assert_eq!(chances.count(&vec![]), 9);
         assert_eq!(chances.count(&vec![(0, 1)]), 27);
         assert_eq!(chances.count(&vec![(0, 2), (1, 2)]), 1);

@@ -20,10 +20,10 @@ pub(crate) const INCOMES: (f64, f64) = (0.0, 200_000.0);
 pub(super) struct Noisy {
     value: Option<f64>,
     epsilon: f64,
-    /// A bound on the error of the number. It fails with probability at most `ALPHA`.
+    /// A bound on the error of the number. The bound fails with probability at most `ALPHA`.
     error: Option<f64>,
-    /// A bound on the error of the number, larger than `error`. It fails with probability at most
-    /// `ALPHA / 2`.
+    /// A bound on the error of the number, larger than `error`. This bound fails with probability
+    /// at most `ALPHA / 2`.
     wide_error: Option<f64>,
 }
 
@@ -76,13 +76,13 @@ impl Noisy {
     }
     /// Divide a noisy sum by a noisy count.
     ///
-    /// The number of people is private, so the mean is not a separate measurement. The mean is a
-    /// function of two releases and has no further loss. The error of each release is at most its
-    /// `wide_error`, except with probability at most `ALPHA / 2`. So both errors are at most their
-    /// `wide_error`, except with probability at most `ALPHA`. The interval of a released number
-    /// goes from the number minus its `wide_error` to the number plus its `wide_error`. Divide each
-    /// end of the interval of the sum by each end of the interval of the count. If both errors are
-    /// at most their `wide_error`, and the interval of the count is above 0, the true quotient is
+    /// The number of people is private, so the mean is a function of two releases: a sum and a
+    /// count. A function of releases has no further loss. The error of each release exceeds its
+    /// `wide_error` with probability at most `ALPHA / 2`. So with probability at least `1 - ALPHA`,
+    /// neither error exceeds its `wide_error`. The interval of a release goes from the released
+    /// number minus its `wide_error` to the released number plus its `wide_error`. Divide each end
+    /// of the interval of the sum by each end of the interval of the count. If neither error
+    /// exceeds its `wide_error`, and the interval of the count is above 0, the true quotient is
     /// between the smallest and the largest of these four quotients.
     pub(super) fn over(self, count: &Noisy) -> Noisy {
         let value = self.value.zip(count.value).filter(|(_, count)| 1.0 <= *count);

@@ -15,9 +15,9 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! Begin with [`Context`](prelude::Context), which answers questions about a table from one privacy
-//! budget. Tables are read from CSV. The features `arrow` and `parquet` add the formats Arrow and
-//! Parquet. This example computes the mean income by education, with intervals:
+//! Begin with [`Context`](prelude::Context), which answers questions about a table within one
+//! privacy budget. Tables are read from CSV. The features `arrow` and `parquet` add the formats
+//! Arrow and Parquet. This example computes the mean income by education, with intervals:
 //!
 //! ```
 //! # use std::fs::File;

@@ -24,7 +24,8 @@ use crate::{Key, Tally};
 /// The keys of the output are the values that occur among the records. The set of keys is private.
 /// A measurement may release this set only if the privacy loss of the measurement covers the
 /// release. Let `m` be the largest number such that `TV` represents every integer from 0 to `m`.
-/// The count of a key is the number of records with this value. A count above `m` becomes `m`.
+/// The count of a key is the number of records that are equal to the key. A count above `m` becomes
+/// `m`.
 ///
 /// # Map
 /// `d_out = (d_in, d_in, d_in)`. The three parts are bounds on the number of counts that change, on
@@ -32,12 +33,12 @@ use crate::{Key, Tally};
 /// rounded up.
 ///
 /// # Proof
-/// A value without a key has count zero. If a record is added or removed, the count of its value
-/// changes by one, and no other count changes. In `d` such steps, at most `d` counts change, and
-/// the changes add up to at most `d`. So each count changes by at most `d`. Saturation at `m` does
-/// not increase the distance between two counts, and equal counts stay equal. If `d` records of `d`
-/// different values are added, the first two bounds are attained. If `d` records of one value are
-/// added, the last bound is attained.
+/// A value that is not a key of the output has count zero. If a record is added or removed, the
+/// count of its value changes by one, and no other count changes. In `d` such steps, at most `d`
+/// counts change, and the changes add up to at most `d`. So each count changes by at most `d`.
+/// Saturation at `m` does not increase the distance between two counts, and equal counts stay
+/// equal. If `d` records of `d` different values are added, the first two bounds are attained. If
+/// `d` records of one value are added, the last bound is attained.
 ///
 /// # Errors
 /// The map returns `FailedCast` when `d_in` does not fit `TV`.

@@ -93,7 +93,8 @@ register! {
             TOA in [f64] = i32;
 }
 
-/// The metric of a norm that is at most the sum of absolute values.
+/// A metric on vectors. The distance of two vectors is a norm of their difference. This norm is at
+/// most the sum of the absolute values of the entries.
 pub trait Norm: Metric + Default {}
 impl<Q> Norm for L1Distance<Q> where L1Distance<Q>: Metric + Default {}
 impl<Q> Norm for L2Distance<Q> where L2Distance<Q>: Metric + Default {}

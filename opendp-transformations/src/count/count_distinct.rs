@@ -31,8 +31,8 @@ use crate::{Key, count::table};
 /// # Proof
 /// Two data sets at symmetric distance `d` are `d` steps apart. Each step adds or removes one
 /// record. A step changes at most one value from absent to present, or from present to absent. So
-/// the numbers of distinct values in the two data sets differ by at most `d`. If each of two
-/// numbers is limited to at most `m`, the distance between them does not increase.
+/// the numbers of distinct values in the two data sets differ by at most `d`. If two numbers `x`
+/// and `y` become `min(x, m)` and `min(y, m)`, the distance between them does not increase.
 ///
 /// If the size is known, the bound `d / 2` holds. In this case, `d` is even, and the two data sets
 /// are `d / 2` replacements apart. Each replacement changes the count by at most one. The map does

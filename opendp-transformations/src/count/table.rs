@@ -13,8 +13,8 @@ use crate::count::key::{Form, Key, LongKey};
 /// A key that fits one or two words is stored next to its value, in the same array. So a lookup
 /// costs one memory access. If the key is a short text, the lookup costs a second access, which
 /// reads the bytes of the text. The place of a key depends on a seed that is drawn for each table.
-/// An adversary does not know the seed, so crafted data cannot make the table slow. The contents of
-/// a table do not depend on the seed.
+/// An adversary does not know the seed, and so cannot choose data that make the table slow. The
+/// contents of a table do not depend on the seed.
 ///
 /// The type of a table depends only on the type `L` of its long keys and on the type `V` of its
 /// values. So the code of tables is compiled only once for all number types.
@@ -73,7 +73,7 @@ impl<L: LongKey, V: Default + Copy> Table<L, V> {
             words.visit(&mut |word, _| show(word));
         }
     }
-    /// Return the value of a key. If the key is absent, insert it with the default.
+    /// Return the value of a key. If the key is absent, insert the key with the default.
     #[inline]
     pub(crate) fn entry(&mut self, key: Form<&L>) -> &mut V {
         match key {
@@ -86,7 +86,7 @@ impl<L: LongKey, V: Default + Copy> Table<L, V> {
         }
     }
     /// Find the value of a long key, and return the index of this value in `values`. If the key is
-    /// absent, insert it with the default.
+    /// absent, insert the key with the default.
     fn place(&mut self, key: &L) -> usize {
         if let Some(place) = self.others.get(key) {
             return *place;
@@ -257,7 +257,7 @@ impl<W: Word, V: Default + Copy> Words<W, V> {
         }
         self.places[self.find(word)].1
     }
-    /// Return the place of a word. If the word is absent, return the free place for it.
+    /// Return the place of a word. If the word is absent, return the free place for the word.
     #[inline]
     fn find(&self, word: W) -> usize {
         let mask = self.places.len() - 1;

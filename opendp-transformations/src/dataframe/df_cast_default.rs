@@ -13,7 +13,7 @@ use crate::dataframe::replaced::{cast_cells, has, replaced};
 use crate::rows::each::call;
 
 /// Cast the cells of a column to another type. If the cast of a cell has no result, the cell
-/// becomes the default value of that type.
+/// becomes the default value of the new type.
 ///
 /// # Arguments
 /// * `column_name` - the name of the column

@@ -10,7 +10,7 @@ use opendp_core::{
 use crate::dataframe::replaced::{has, replaced};
 use crate::rows::each::call;
 
-/// Test whether each cell of a column equals a value.
+/// Test each cell of a column for equality with a value.
 ///
 /// # Arguments
 /// * `column_name` - the name of the column
@@ -18,13 +18,14 @@ use crate::rows::each::call;
 ///
 /// # Precondition
 /// The input is any space of frames. If the schema of the frames is known, the schema contains the
-/// column with type `TIA`. A NaN is not equal to any value, including NaN.
+/// column with type `TIA`.
 ///
 /// # Postcondition
 /// The output has one row for each row of the input, in the same order. Each cell of the column is
-/// replaced by a truth value. If the schema is not known, some rows can lack the column, or have a
-/// column of another type. The truth value of such a row is `false`. The other columns and the size
-/// do not change.
+/// replaced by `true` if the cell equals `value`, and by `false` otherwise. A NaN is not equal to
+/// any value, including NaN. If the schema is not known, some rows can lack the column, or have a
+/// column of another type. The new cell of such a row is `false`. The other columns and the size do
+/// not change.
 ///
 /// # Map
 /// `d_out = d_in`.

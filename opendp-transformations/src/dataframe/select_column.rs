@@ -83,9 +83,9 @@ register! {
             M in unsized_metrics = SymmetricDistance;
 }
 
-/// Return the domain of the cells of a column, or `None` if there is no schema. If there is a
-/// schema without this column, or with another type than `T` for this column, return
-/// `MakeTransformation`. The error names the argument `argument`.
+/// Return the domain of the cells of a column, or `None` if there is no schema. If the schema lacks
+/// this column, or states a type other than `T` for it, return `MakeTransformation`. The error
+/// names the argument `argument`.
 pub(crate) fn column<K: HashableAtom, T: Cell>(
     domain: &DataFrameDomain<K>,
     name: &K,

@@ -15,10 +15,10 @@ use crate::{make_create_dataframe, make_split_lines, make_split_records};
 ///
 /// # Precondition
 /// The precondition of [`make_split_lines`] holds: one line is one record. The first line is also a
-/// record, and not a header, so remove a header first. No cell contains the separator. Quotes have
-/// no special meaning, so such a cell is split, and the later cells move to other columns. To read
-/// a CSV file with a header or with quoted cells, use a program that reads CSV, and start from a
-/// space of frames.
+/// record, so remove a header first. No cell contains the separator. Otherwise the cell is split at
+/// the separator, even within quotes, and the later cells of the line move to other columns. To
+/// read a CSV file with a header or with quoted cells, use a program that reads CSV, and start from
+/// a space of frames.
 ///
 /// # Postcondition
 /// Each line is split into fields by [`make_split_records`]. The postcondition of

@@ -17,13 +17,14 @@ pub(crate) type Texts = VectorDomain<AtomDomain<String>>;
 ///
 /// # Precondition
 /// The input is a text. The metric counts the lines that are added or removed, so one line is one
-/// record. The record of one person must not contain an end of line. Otherwise, split the text into
-/// records yourself, or choose a `d_in` that counts every line of one person.
+/// record. The record of one person must not contain an end of line. If a record can contain an end
+/// of line, split the text into records yourself, or choose a `d_in` that counts every line of one
+/// person.
 ///
 /// # Postcondition
 /// The output has one record for each line, in the same order. A line ends with `\n` or `\r\n`. The
-/// record does not contain these characters. After the last line of the text, these characters can
-/// be missing. Quotes have no special meaning. The size is unknown.
+/// record does not include this ending. The last line of the text can lack the ending. Quotes have
+/// no special meaning. The size is unknown.
 ///
 /// # Map
 /// `d_out = d_in`.

@@ -38,21 +38,25 @@ impl UnorderedMetric for ChangeOneDistance {
 /// proof describes.
 ///
 /// # Proof
-/// The output is random, so the claim is about distributions. For two close inputs, there is a
-/// joint distribution of two orders `(o, o')` with two properties. Each order is uniform. For every
-/// draw of `(o, o')`, the two outputs are close. A mechanism that reads the output has a proved
-/// loss for each pair of close data sets. The same bound on the loss then holds for mixtures of
-/// such pairs, because the divergences are jointly quasi-convex. For Renyi divergences of all
-/// orders, see van Erven and Harremoes 2014, "Renyi Divergence and Kullback-Leibler Divergence",
-/// Theorem 13. For approximate privacy, `P(E) - e^eps * Q(E)` is linear in the pair of
-/// distributions `(P, Q)`. So the supremum of this expression over events `E` is convex.
+/// The output is random, so the claim is about distributions. Two data sets are called close if
+/// their distance is at most `d_in`. For two close inputs, there is a joint distribution of two
+/// orders `(o, o')` with two properties. Each order is uniform. For every draw of `(o, o')`, the
+/// first input in the order `o` and the second input in the order `o'` are close. A mechanism that
+/// reads the output has a proved loss for each pair of close data sets. The same bound on the loss
+/// then holds for mixtures of such pairs, because the divergences that measure a loss are jointly
+/// quasi-convex. For Renyi divergences of all orders, see van Erven and Harremoes 2014, "Renyi
+/// Divergence and Kullback-Leibler Divergence", Theorem 13. For approximate privacy, let `P` and
+/// `Q` be the distributions of the releases for two inputs. For each event `E`,
+/// `P(E) - e^eps * Q(E)` is linear in the pair `(P, Q)`. So the supremum over all events is convex
+/// in this pair.
 ///
 /// Suppose that one record is added. Put the other records into a uniform order, and then insert
 /// the record at a uniform place. The result is uniform over all orders of the larger data set. The
 /// order of the larger data set differs from the order of the other records by one insertion. Now
 /// suppose that one record is replaced. Match the records of the two data sets so that only one
 /// pair differs. Use the same order for both data sets. The two ordered data sets differ at one
-/// position. For larger distances, change one record at a time.
+/// position. For larger distances, change one record at a time. The couplings of successive data
+/// sets combine into one coupling, and the distances add up.
 ///
 /// # Errors
 /// A run returns `NoEntropy` when the operating system provides no random bits.

@@ -1,4 +1,4 @@
-//! Changes to a metric that ignores the order of the records.
+//! Changes the metric of the data to a metric that ignores the order of the records.
 
 use opendp_core::{
     AtomDomain, ChangeOneDistance, DatasetMetric, Domain, HammingDistance, InsertDeleteDistance,
@@ -21,7 +21,7 @@ impl OrderedMetric for HammingDistance {
     type Unordered = ChangeOneDistance;
 }
 
-/// Change to a metric that ignores the order of the records.
+/// Change the metric of the data to a metric that ignores the order of the records.
 ///
 /// # Arguments
 /// None.

@@ -20,20 +20,20 @@ use spread::{Kind, Spread};
 ///
 /// A row is a number whose position is searched. If no bucket contains two of the sorted numbers,
 /// the work for a row is the computation of its bucket, one access to a table, two comparisons, and
-/// one increment. In this case, the table has at most 16 bytes for each bucket if a number has at
-/// most 64 bits.
+/// one increment. If a number also has at most 64 bits, the table has at most 16 bytes for each
+/// bucket.
 pub(crate) struct Finder<T> {
     spread: Spread,
     search: Search<T>,
 }
 /// The method of the search within a bucket.
 enum Search<T> {
-    /// No bucket contains two numbers. Each bucket has an entry, which contains a number. The rows
-    /// in the bucket are compared with this number. If the bucket contains a number, the entry has
-    /// this number. Otherwise the entry has the first number after the bucket, or the last number
-    /// if there is no later number. The `u32` of an entry is a cell; see `count`. A row that is in
-    /// the bucket and below the number of the entry has this cell. The count of buckets is a power
-    /// of two.
+    /// No bucket contains two of the sorted numbers. Each bucket has an entry, which contains one
+    /// of the sorted numbers. The rows in the bucket are compared with this number. If the bucket
+    /// contains a sorted number, the entry has this number. Otherwise the entry has the first
+    /// sorted number after the bucket, or the last sorted number if there is no later number. The
+    /// `u32` of an entry is a cell; see `count`. A row that is in the bucket and below the number
+    /// of the entry has this cell. The count of buckets is a power of two.
     One(Vec<(T, u32)>),
     Some {
         /// The sorted numbers, followed by repetitions of the last number.

@@ -15,7 +15,8 @@ use crate::symmetric::Records;
 /// Score each candidate by its distance from a quantile of the records.
 ///
 /// A selection mechanism that prefers low scores probably releases a candidate near the quantile.
-/// The worst candidate has the largest score, so use a selection with `negate` or `"min"`.
+/// The worst candidate has the largest score. So use a selection of the lowest score, with `negate`
+/// or `"min"`.
 ///
 /// # Arguments
 /// * `candidates` - the values that can be released, in increasing order
@@ -73,10 +74,11 @@ use crate::symmetric::Records;
 /// *Range.* The changes of two scores differ by at most twice the largest change. If `a = 0` then
 /// the score is `b * #(x < c)`. An added record changes each score by 0 or `b`. A replacement by a
 /// greater record changes each score by 0 or `-b`. The inverse steps change the scores in the other
-/// direction. In each step, all scores change in one direction, also after saturation. So two
-/// changes differ by at most `b`. The range of changes satisfies the triangle inequality, so the
-/// range after all steps is at most the sum of the ranges of the steps. If `a = b` then the score
-/// is `b * #(x > c)`, and the same argument holds with `<` and `>` exchanged.
+/// direction. In each step, all scores change in one direction, also after saturation. So in one
+/// step, the changes of two scores differ by at most `b`. The range of changes satisfies the
+/// triangle inequality, so the range after all steps is at most the sum of the ranges of the steps.
+/// If `a = b` then the score is `b * #(x > c)`, and the same argument holds with `<` and `>`
+/// exchanged.
 ///
 /// If there are enough records, some candidates and data sets attain the bounds.
 ///
@@ -307,7 +309,7 @@ mod tests {
     fn promises_no_more_than_is_attained() {
         for alpha in [(0, 1), (1, 4), (1, 2), (2, 3), (1, 1)] {
             for size in [None, Some(6)] {
-                // If the bound is lowered by one, it is exceeded at some distance.
+                // If the bound is lowered by one, the lowered bound is exceeded at some distance.
                 assert!(!slack::<RangeDistance<u64>>(size, alpha, |d| d.saturating_sub(1)));
                 assert!(!slack::<LInfDistance<u64>>(size, alpha, |d| d.saturating_sub(1)));
             }

@@ -26,8 +26,9 @@ impl<T: Atom + Number> QuantileScores<T> {
         let finder = Finder::new(&candidates);
         QuantileScores { candidates, alpha, finder }
     }
-    /// Return the distance between the rank of a candidate and the ideal rank, times the
-    /// denominator of alpha.
+    /// Return the score of a candidate: the distance between its rank and the ideal rank, times the
+    /// denominator of alpha. `below` and `above` are the numbers of records below and above the
+    /// candidate.
     fn score(&self, below: u64, above: u64) -> u64 {
         let Fraction { numerator, denominator } = self.alpha;
         // A product of two numbers of 64 bits fits 128 bits.

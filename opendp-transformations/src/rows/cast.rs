@@ -28,9 +28,9 @@ use crate::rows::round_cast::{RoundCast, casts};
 ///
 /// # Proof
 /// The cast of a record depends only on that record. Equal records have equal casts; see
-/// [`make_row_by_row`](crate::make_row_by_row). The cast cannot fail: a record that does not cast
-/// becomes null. Null is a member of the element domain of the output. All values except NaN are
-/// also members.
+/// [`make_row_by_row`](crate::make_row_by_row). The cast cannot fail: a record whose cast has no
+/// result becomes null. Null is a member of the element domain of the output. All values except NaN
+/// are also members.
 ///
 /// # Errors
 /// `MetricSpace` when the metric is not defined on the output domain. Every dataset metric of this

@@ -1,4 +1,4 @@
-//! Casts each record to another type, or to the default value of that type.
+//! Casts each record to another type, or to the default value of this type.
 
 use opendp_core::{
     Atom, AtomDomain, DatasetMetric, Function, MetricOn, Result, Space, Transformation,
@@ -8,7 +8,8 @@ use opendp_core::{
 use crate::rows::each::{call, each};
 use crate::rows::round_cast::{RoundCast, defaults};
 
-/// Cast each record to another type, or to the default value of that type.
+/// Cast each record to another type, or to the default value of this type when the cast has no
+/// result.
 ///
 /// # Arguments
 /// There are no arguments except the type `TOA` to cast to.

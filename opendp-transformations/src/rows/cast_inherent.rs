@@ -8,7 +8,8 @@ use opendp_core::{
 use crate::RoundCast;
 use crate::rows::each::{call, each, rows};
 
-/// Cast each record to a float type, or to NaN, which is the null value of float types.
+/// Cast each record to a float type, or to NaN when the cast has no result. NaN is the null value
+/// of float types.
 ///
 /// # Arguments
 /// There are no arguments except the float type `TOA` to cast to.

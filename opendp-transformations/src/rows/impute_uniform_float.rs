@@ -69,8 +69,8 @@ where
     let label = call_on("impute_uniform_float", bounds);
     let uniform = Uniform::new(bounds)?;
     let function = Function::rows(move |records: &[T], out: &mut Vec<T>| {
-        // The random source is opened for every chunk, also for a chunk without NaN. So an error of
-        // the opening does not depend on the records.
+        // The random source is opened for every chunk, also for a chunk without NaN. So the records
+        // do not decide whether the opening fails.
         with_secure(|source| {
             for record in records {
                 out.push(if record.is_null() { uniform.draw(source)? } else { *record });

@@ -6,17 +6,19 @@ use opendp_core::{
 
 use crate::rows::each::{call_on, each, rows};
 
-/// Test whether each record equals a value.
+/// Test each record for equality with a value.
 ///
 /// # Arguments
 /// * `value` - the value to compare with
 ///
 /// # Precondition
-/// The input is any space of data sets. A NaN is not equal to any value, including NaN.
+/// The input is any space of data sets.
 ///
 /// # Postcondition
-/// The output has one truth value for each record, in the same order. The input and the output have
-/// the same metric. If the size of the input is known, the output has the same size.
+/// The output has one truth value for each record, in the same order: `true` if the record equals
+/// `value`, and `false` otherwise. A NaN is not equal to any value, including NaN. The input and
+/// the output have the same metric. If the size of the input is known, the output has the same
+/// size.
 ///
 /// # Map
 /// `d_out = d_in`.

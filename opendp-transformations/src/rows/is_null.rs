@@ -36,8 +36,9 @@ impl<T: Atom> Nullable for OptionDomain<AtomDomain<T>> {
 /// The input is any space of data sets whose element domain can contain null or NaN.
 ///
 /// # Postcondition
-/// The output has one truth value for each record, in the same order. The input and the output have
-/// the same metric. If the size of the input is known, the output has the same size.
+/// The output has one truth value for each record, in the same order: `true` if the record is null
+/// or NaN, and `false` otherwise. The input and the output have the same metric. If the size of the
+/// input is known, the output has the same size.
 ///
 /// # Map
 /// `d_out = d_in`.

@@ -51,15 +51,15 @@ use crate::{Pairwise, Sequential};
 /// In these units, let `R` and `R'` be the widths of the bounds, rounded up. The first parts are
 /// integers from `0` to `R`, and the second parts are integers from `0` to `R'`. The deviation of a
 /// part is its difference from the mean of this part over all records. For each record, multiply
-/// the deviations of both parts. Let `C` be the sum of these products. Let one record `(x, y)` be
-/// replaced. Let `(m, m')` be the mean of the other records. Let `C'` be the sum of the same
-/// products for these other records, with deviations from `(m, m')`. Then
-/// `C = C' + (n - 1) / n * (x - m) (y - m')`. The product `(x - m) (y - m')` is bilinear, so its
-/// extremes are at the corners of the range of `(x, y)`. The positive extremes are `m m'` and
-/// `(R - m)(R' - m')`. The negative extremes are `-m (R' - m')` and `-(R - m) m'`. The difference
-/// between a positive and a negative extreme is `m R'`, `(R - m) R'`, `R m'` or `R (R' - m')`. So
-/// this difference is at most `R R'`. If `k` records are replaced, `C` changes by at most
-/// `k (n - 1) / n * R R'`.
+/// the deviations of both parts. Let `C` be the sum of these products. If `n = 1`, `C` is zero.
+/// Otherwise let one record `(x, y)` be replaced. Let `(m, m')` be the mean of the other records.
+/// Let `C'` be the sum of the same products for these other records, with deviations from
+/// `(m, m')`. Then `C = C' + (n - 1) / n * (x - m) (y - m')`. The product `(x - m) (y - m')` is
+/// bilinear, so its extremes are at the corners of the range of `(x, y)`. The positive extremes are
+/// `m m'` and `(R - m)(R' - m')`. The negative extremes are `-m (R' - m')` and `-(R - m) m'`. The
+/// difference between a positive and a negative extreme is `m R'`, `(R - m) R'`, `R m'` or
+/// `R (R' - m')`. So this difference is at most `R R'`. If `k` records are replaced, `C` changes by
+/// at most `k (n - 1) / n * R R'`.
 ///
 /// There is a second bound. By the Cauchy-Schwarz inequality, `C^2` is at most the product of the
 /// two sums of squared deviations. Let `q = floor(n / 2) ceil(n / 2) / n`. By the lemma in

@@ -149,8 +149,7 @@ impl Grid {
         if sum < 0 { T::zero() - mean } else { mean }
     }
 }
-/// Return `2^exponent`, or the largest `u128` if the power exceeds it. If the exponent is negative,
-/// return one.
+/// Return `min(2^exponent, u128::MAX)`. If the exponent is negative, return one.
 fn power(exponent: i64) -> u128 {
     let exponent = u32::try_from(exponent.max(0)).unwrap_or(u32::MAX);
     1_u128.checked_shl(exponent).unwrap_or(u128::MAX)

@@ -24,8 +24,8 @@ use opendp_transformations::{
 /// The number of rows, which is large enough for a fold on all cores.
 const ROWS: usize = 300_001;
 
-/// Run a transformation with several numbers of threads. Also run it on chunks and on reversed
-/// rows, and merge partial results. Check that all results have the same bits.
+/// Run a transformation with several numbers of threads. Also run the transformation on chunks and
+/// on reversed rows, and merge partial results. Check that all results have the same bits.
 #[track_caller]
 fn same_bits<T, DI, MI, DO, MO>(transformation: &Transformation<DI, MI, DO, MO>, data: &[T])
 where

@@ -80,7 +80,7 @@ fn states_of_sums_of_other_columns_are_refused() {
         column.then(make_sum).unwrap()
     };
     all_differ(&[&|| sum("x"), &|| sum("y")]);
-    // If this merge were accepted, the result would be a sum over two different columns.
+    // If the merge below were accepted, its result would be a sum over two different columns.
     let frame = |x, y| {
         let columns = [("x", x), ("y", y)].map(|(n, cell)| (n.to_owned(), Column::new(vec![cell])));
         DataFrame::new(columns).unwrap()
@@ -238,8 +238,8 @@ fn user_transformations_refuse_states_of_other_spaces_and_of_other_closures() {
         &|| make(records(), double(Some("double"))),
         &|| make(records(), double(Some("twice"))),
     ]);
-    // These two functions share one closure, but their input spaces differ. So one function rejects
-    // the partial results of the other.
+    // These two functions share one closure, but their input spaces differ. So each function
+    // rejects the partial results of the other function.
     let shared = double(None);
     let (large, small) = (make(records(), shared.clone()), make(small(), shared));
     assert!(!taken(large.function(), small.function()));

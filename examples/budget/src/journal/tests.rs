@@ -70,9 +70,9 @@ fn a_plan_is_charged_once_in_one_entry_and_not_drawn_again_after_a_crash() {
 const CRASHES: &str = "BUDGET_CRASHES";
 
 /// Release a plan of 101 counts. If `keys` is true, the plan also asks for keys. All goals are
-/// weights, so the plan divides the whole budget among its questions. A plan without keys uses the
-/// whole budget. A plan with keys leaves a small rest of the budget. If `crashes` is true, the
-/// process ends while the last answer is computed.
+/// weights. So a plan without keys divides the whole budget among its questions. A plan with keys
+/// leaves a small rest of the budget. If `crashes` is true, the process ends while the last answer
+/// is computed.
 fn release_all(context: &Context<survey::Loss>, keys: bool, crashes: bool) -> Result<usize> {
     let (mut plan, goal) = (context.plan().with_id("May"), Goal::Weight(1.0));
     for _ in 0..100 {

@@ -122,7 +122,7 @@ fn losses_in_a_measure_of_ours_compose_in_a_composition_of_the_house() {
     let hundred = json!({"acme::repeat": {"measurement": gaussian, "times": 100}});
     let hundred = build(&on_graphs(json!([hundred]))).unwrap();
     // In pure differential privacy, the epsilon of all releases together would be 10. In this
-    // measure, the mu grows only with the root of the number of releases.
+    // measure, mu grows only with the root of the number of releases.
     let mu = loss(&hundred, 1);
     assert!((mu - 1.253_314).abs() < 1e-5, "{mu}");
     assert_eq!(hundred.measure().to_json(), json!("acme::gaussian_tradeoff"));
@@ -141,9 +141,9 @@ fn measures_that_differ_do_not_compose() {
     let error = build(&on_graphs(json!([{"composition": {"measurements": [count, gaussian]}}])));
     assert_eq!(error.unwrap_err().kind(), "MeasureMismatch");
 }
-// This registration stands for a registration in another crate that needs the same type. With it,
-// the registry has two equal registrations. A document that uses the constructor for this type is
-// still not ambiguous.
+// This registration stands for a registration in another crate that needs the same type. With this
+// registration, the registry has two equal registrations. A document that uses the constructor for
+// this type is still not ambiguous.
 register! {
     "main.rs": make_clamp(input, bounds) for T in [isize], M in [SymmetricDistance];
 }

@@ -1,4 +1,4 @@
-//! A tour of the registry: build a mechanism only from text, and show its properties.
+//! A tour of the registry: build a mechanism from text alone, and show its properties.
 //!
 //! ```text
 //! cargo run -p example-registry --bin registry_tour

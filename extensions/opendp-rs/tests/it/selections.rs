@@ -69,9 +69,9 @@ fn a_session_on_a_plain_space_does_not_follow_scores_of_which_the_lowest_is_best
         assert_eq!(error.kind(), "Argument");
         assert!(error.to_string().contains("output space of this step"), "{error}");
     }
-    // The control: a session on the space of the scores is possible. It refuses to select the
-    // highest score. It could select the lowest score, but without noise, the loss of this
-    // selection is infinite and exceeds the budget.
+    // The control: a session on the space of the scores is possible. This session refuses to select
+    // the highest score. The session can select the lowest score. But this selection has no noise,
+    // so its loss is infinite and exceeds the budget.
     let best = |scores: &Scores, negate| make_noisy_max(again(scores)?, pure(), exact, negate);
     let mut questions = Vec::new();
     let session = then(|scores| {

@@ -7,9 +7,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::count::key::{Form, Key, LongKey};
 use crate::count::table::{Table, mixed, seed};
 
-/// A set adds at most `FEW` keys at a time. If its table then has more than `FEW` words, the set
-/// moves these words to bits and lists. A word is the 64-bit number of a key; see `Key::word`. A
-/// table with `FEW` words fits a cache.
+/// A word is the 64-bit number of a key; see `Key::word`. A set adds at most `FEW` keys at a time
+/// to its table. If the table then has more than `FEW` words, the set moves these words from the
+/// table to bits and lists. A table with `FEW` words fits into a cache of the processor.
 const FEW: usize = 1 << 13;
 /// If a set has many words, each word that is at least `-NEAR` and below `NEAR` is stored as one
 /// bit. Words are read as signed numbers in two's complement.
@@ -18,24 +18,25 @@ const NEAR: u64 = 1 << 20;
 const LISTS: usize = 1 << 8;
 /// The initial capacity of a list, in words.
 const FIRST: usize = 1 << 8;
-/// A list that was joined with other lists drops its duplicates when it contains more words than
+/// A list that was joined with other lists drops its duplicates when its number of words exceeds
 /// `JOINED` times its capacity.
 const JOINED: usize = 4;
-/// If the lists of a set have at least `PARALLEL` words, all cores count them.
+/// If the lists of a set have at least `PARALLEL` words, all cores count these words.
 const PARALLEL: usize = 1 << 17;
 
 /// A set of keys.
 ///
 /// A large set is slow if it writes to newly allocated memory, or accesses its memory in random
-/// order. So a set keeps its words in a [`Table`] only while they are few. Otherwise, words near
-/// zero are stored as bits of a bit field, and all other words are appended to lists. A function of
-/// the word and a seed chooses the list, so equal words are in the same list. A full list drops its
-/// duplicates, with the help of a table that all lists share. If less than half of the list is free
-/// after this step, its capacity becomes twice the number of its words. So each word is read only a
-/// few times, and each time from the cache. The capacity of a list is at most the larger of its
-/// initial capacity and twice the number of its distinct words. Sets with the same seed are joined
-/// list by list. This join reads the words of a list only if the joined list is too long. Counting
-/// the words of a large set uses all cores. The results do not depend on the seed.
+/// order. So a set keeps its words in a [`Table`] only while the table has at most `FEW` words.
+/// Otherwise, words near zero are stored as bits of a bit field, and all other words are appended
+/// to lists. A function of the word and a seed chooses the list, so equal words are in the same
+/// list. A full list drops its duplicates, with the help of a table that all lists share. If less
+/// than half of the list is free after this step, its capacity becomes twice the number of its
+/// words. So each word is read only a few times, and each time from the cache. The capacity of a
+/// list is at most `max(FIRST, 2 * d)`, where `d` is the number of distinct words in the list. Sets
+/// with the same seed are joined list by list. This join reads the words of a list only if the
+/// joined list is too long; see `JOINED`. Counting the words of a large set uses all cores. The
+/// results do not depend on the seed.
 pub(crate) struct Set<L> {
     few: Table<L, ()>,
     many: Option<Box<Words>>,

@@ -7,7 +7,8 @@ use opendp_core::arith::Number;
 #[derive(Clone, Copy)]
 pub(super) enum Spread {
     /// The number is converted to a float. The function is linear in this float, or in the bits of
-    /// this float, read as an integer. This integer grows like the logarithm of a positive number.
+    /// this float, read as an integer. For positive numbers, this integer grows like the logarithm
+    /// of the number.
     Float(Place),
     /// A linear function of the number after conversion to an integer. The distances between the
     /// numbers are below `2^51`.
@@ -106,8 +107,8 @@ impl Near {
     fn bucket<T: Number>(self, number: T) -> usize {
         let number = integer_within(number, self.lowest, self.highest);
         // Let `above` be the clamped number minus the smallest number. This integer is below 2^52.
-        // Put it into the last bits of the float 2^52. The result is the float 2^52 plus `above`.
-        // Then subtract 2^52.
+        // Put this integer into the last bits of the float 2^52. The result is the float 2^52 plus
+        // `above`. Then subtract 2^52.
         let above = number.wrapping_sub(self.lowest).cast_unsigned();
         let above = f64::from_bits(above | INTEGERS.to_bits()) - INTEGERS;
         last_bits(above * self.factor)

@@ -17,16 +17,17 @@
 //! them by itself. Let `z` be the `n - k` numbers that `x` and `y` share, and `u` the other `k`
 //! numbers of `x`. If `z` is not empty, then `V(y) >= V(z)`. The reason: `z` is a part of `y`, and
 //! the sum of squared deviations of `z` from a point is smallest at the mean of `z`. If `z` is
-//! empty, then `V(y) >= 0`. In this case let `V(z) = 0`, and choose any number as the mean of `z`.
-//! The deviations of `x` split into deviations within `u`, deviations within `z`, and deviations
-//! between `u` and `z`: `V(x) = V(u) + V(z) + k (n - k) / n * (mean(u) - mean(z))^2`. So
-//! `V(x) - V(y)` is at most `D = V(u) + k (n - k) / n * (mean(u) - mean(z))^2`. `D` is convex in
-//! each number of `u`, and in `mean(z)`. So `D` is largest when all these numbers are `0` or `R`.
-//! By symmetry, let `mean(z) = 0`. Let `j` of the numbers in `u` be `R`, and let the others be `0`.
-//! Then `D = (j (k - j) / k + (n - k) j^2 / (n k)) R^2 = j (n - j) / n * R^2`. This value grows
-//! with `j` up to `n / 2`, and then falls. `j` is an integer and `j <= k`, so the value is largest
-//! at `j = a`. The bound is attained if `a` numbers of `u` are `R`, and all other numbers of `x`
-//! and `y` are `0`. So no smaller bound holds. By symmetry, `V(y) - V(x)` has the same bound.
+//! empty, then `V(y) >= 0`. In this case let `V(z) = 0`, and choose any number from `0` to `R` as
+//! the mean of `z`. The deviations of `x` split into deviations within `u`, deviations within `z`,
+//! and deviations between `u` and `z`:
+//! `V(x) = V(u) + V(z) + k (n - k) / n * (mean(u) - mean(z))^2`. So `V(x) - V(y)` is at most
+//! `D = V(u) + k (n - k) / n * (mean(u) - mean(z))^2`. `D` is convex in each number of `u`, and in
+//! `mean(z)`. So `D` is largest when all these numbers are `0` or `R`. By symmetry, let
+//! `mean(z) = 0`. Let `j` of the numbers in `u` be `R`, and let the others be `0`. Then
+//! `D = (j (k - j) / k + (n - k) j^2 / (n k)) R^2 = j (n - j) / n * R^2`. This value grows with `j`
+//! up to `n / 2`, and then falls. `j` is an integer and `j <= k`, so the value is largest at
+//! `j = a`. The bound is attained if `a` numbers of `u` are `R`, and all other numbers of `x` and
+//! `y` are `0`. So no smaller bound holds. By symmetry, `V(y) - V(x)` has the same bound.
 
 use std::marker::PhantomData;
 

@@ -1,8 +1,9 @@
 //! Exact sums of floats, rounded once at the end.
 //!
 //! Each record is rounded separately to a multiple of a power of two. The multiples are stored as
-//! integers. These integers add up exactly, in any order. Let `I` be the sum of the integers, and
-//! let the bounds correspond to the integers `L <= U`.
+//! integers. These integers add up exactly, in any order. Let `I` be the sum of the integers. Let
+//! `L` and `U` be the lower and the upper bound in units of this power, rounded outward to
+//! integers.
 //!
 //! **Unknown size.** A record that is added or removed changes `I` by at most `M = max(|L|, |U|)`.
 //! Let `B` be `M`, rounded up to a number with at most 28 significant bits. Let `g` be a power of
@@ -82,8 +83,9 @@ impl Rule {
         Ok(Rule::Sized { range: lattice.range(), step: length.saturating_sub(MANTISSA) })
     }
     fn sensitivity(&self, d_in: u32, lattice: &Lattice) -> Result<f64> {
-        // No step overflows. The distance, or half of it, is multiplied by a bound on the change
-        // for one record. The product is less than 2^32 * 2^52. Rounding adds less than 2^63.
+        // No step overflows. The distance, or half of the distance, is multiplied by a bound on the
+        // change for one record. The product is less than 2^32 * 2^52. Rounding adds less than
+        // 2^63.
         let multiple = match *self {
             Rule::Unsized { magnitude, rounding } => rounding.reach(d_in, magnitude),
             Rule::Sized { range, step } => {

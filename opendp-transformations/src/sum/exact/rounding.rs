@@ -57,9 +57,9 @@
 //! *If `S'` is in zone `j >= 1`:* after truncation to multiples of `g`, the two numbers differ by a
 //! multiple `t` of `g`, and `t < d * M + g`. Let `u` be the smallest multiple of `g` that is at
 //! least `d * M`. Then `t <= u`, and `B <= u`. As in the proof of the theorem, the distance between
-//! the results is less than `(1 - c_j) t + c_j B`. This bound grows with `t`, and `t <= u`. So the
-//! bound is at most `(1 - c_j) u + c_j B`. This number is at most `u`, because `B <= u`. So the
-//! distance is less than `u`, and `u < d * M + g`.
+//! the results is less than `(1 - c_j) t + c_j B`. This bound does not decrease with `t`, and
+//! `t <= u`. So the bound is at most `(1 - c_j) u + c_j B`. This number is at most `u`, because
+//! `B <= u`. So the distance is less than `u`, and `u < d * M + g`.
 //!
 //! In zones where `c_i = 1`, the slope of `phi` is zero, so the rounded sum saturates. The code
 //! rounds `phi(S)` down to a multiple of `g`. This step does not change the result, because above
@@ -128,7 +128,8 @@ impl Rounding {
             let start = 1 << (self.bits + zone - 1);
             // Let `i` be `zone`. Compute the length of the part of the sum that lies in zone `i`.
             // The slope of `phi` in this zone is `1 - c_i`. Multiply the length by `c_i * ratio`,
-            // which is `2^i`, and add the product.
+            // which is `2^i`, and add the product. After the loop, the sum of the products is
+            // divided by `ratio`.
             contracted += (sum.clamp(start, 2 * start) - start) << zone;
         }
         truncate(sum - contracted.div_ceil(self.ratio), self.bits) << self.step
