@@ -58,8 +58,8 @@ class Context:
         items have several types, such as numbers and ``None``, is also an error. So pass ``domain``
         for lists of private rows.
 
-        A sum is cut to the range of the type of its rows, so a wide type cuts fewer sums. So
-        without ``domain``, queries read integers of up to 32 bits as ``i64``.
+        A sum is cut to the range of the type of its rows. If this type is wide, fewer sums are cut.
+        So without ``domain``, queries read integers of up to 32 bits as ``i64``.
         """
         metric, d_in = _pair("privacy_unit", privacy_unit, _native.Metric, "dp.unit_of(...)")
         measure, loss = _pair("privacy_loss", privacy_loss, _native.Measure, "dp.loss_of(...)")
@@ -115,7 +115,8 @@ class Context:
         """The number of queries that the session charged.
 
         If a query is rejected, its share stays for the next query. If an answer fails or is
-        interrupted, the share of its query is spent. Only the session knows which case it was.
+        interrupted, the share of its query is spent. Only the session knows which of these cases
+        occurred.
         """
         return int(self._session.charged)
 
