@@ -61,7 +61,7 @@ pub fn say(amount: &Exact, up: bool) -> String {
     }
     amount.show(up)
 }
-/// Return whether the relative difference of two amounts is at most `most`.
+/// Return whether the relative difference of two amounts is at most `limit`.
 fn alike(x: &Exact, y: &Exact, limit: f64) -> bool {
     let (low, high) = if x < y { (x, y) } else { (y, x) };
     let part = Exact::from_f64(limit).map_or(Exact::ZERO, |part| low.times(&part));
