@@ -43,9 +43,10 @@ const PART_ROWS: usize = 213 * ROWS;
 /// Arrays of at least this many rows are divided among all cores.
 const PARALLEL_ROWS: usize = 1 << 17;
 
-/// Run a function on a column of numbers, if the domain may contain the column. The column is an
-/// array with one dimension, or several such arrays. Return `None` if `pieces` are not such arrays,
-/// or if numbers of their type cannot be converted to rows of the domain.
+/// Run a function on a column of numbers. The column is an array with one dimension, or several
+/// such arrays. If the column is not a member of the domain, return an error. Return `None` if
+/// `pieces` are not such arrays, or if numbers of their type cannot be converted to rows of the
+/// domain.
 pub(crate) fn run(
     pieces: &[Bound<'_, PyAny>],
     function: &AnyFunction,

@@ -51,7 +51,7 @@ class Context:
         domain: Any = None,
         d_mids: Sequence[Any] | None = None,
     ) -> Context:
-        """Open a context: a data set, the unit of privacy, and the budget with its division.
+        """Open a context on a data set, with a unit of privacy and a budget.
 
         Without ``domain``, the Python type of the data gives the domain. So the context discloses
         this type. A list discloses more: an empty list is an error, and a list whose first 1000
@@ -380,9 +380,10 @@ class Query:
     def accuracy(
         self, alpha: float, bounds: tuple[Any, Any] | None = None, T: Any = None
     ) -> list[float | None]:
-        """Bound the error of each number of the release, except with probability ``alpha``.
+        """Return a bound on the error of each number of the release.
 
-        This method releases nothing and charges nothing. A bound is None if it is not known.
+        The error of a number exceeds its bound with probability at most ``alpha``. A bound is None
+        if it is not known. This method releases nothing and charges nothing.
         """
         return list(self.resolve(bounds, T).accuracy(alpha))
 
