@@ -229,7 +229,7 @@ def _kind(value: Any) -> str:
 
 
 def _check(name: str, parameter: dict[str, Any] | None, value: Any) -> None:
-    """Refuse a value of a wrong kind. The error of the library would use names of Rust types."""
+    """Refuse a value of a wrong kind. A later error would use names of Rust types."""
     types = [] if parameter is None else parameter["types"]
     if is_type(value) and types and all("Domain<" in name for name in types):
         example = f"`dp.atom_domain(T={getattr(value, '__name__', 'int')})`"
