@@ -9,8 +9,8 @@ const WHOLE: usize = 6;
 /// If the relative difference of an amount and a short decimal number is at most `SAME`, only the
 /// decimal number is written.
 const SAME: f64 = 1e-15;
-/// A relative difference above `SAME` and at most `NEAR` is written as a second part of the text,
-/// after a `+` or a `-`.
+/// A relative difference above `SAME` and at most `NEAR` can be written as a second part of the
+/// text, after a `+` or a `-`.
 const NEAR: f64 = 1e-9;
 
 /// Write an amount in a few digits, such as `0.2` or `3.1e-7`.
