@@ -1,4 +1,4 @@
-//! Folds of rows.
+//! Folds of rows. A fold reads all rows once, and computes a result from them, such as a sum.
 
 use opendp_core::erased::AnyValue;
 use opendp_core::{

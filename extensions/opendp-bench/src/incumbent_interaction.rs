@@ -39,7 +39,7 @@ fn laplace(scale: f64) -> Result<Question> {
     let (domain, metric) = numbers();
     ours(make_laplace(domain, metric, scale, None))
 }
-/// Ask a question under a budget, after it was asked `asked` times.
+/// Return a function that asks a question under a budget. Ask the question `asked` times first.
 pub fn filtered(scale: f64, asked: usize) -> Result<impl FnMut() -> i32> {
     let (domain, metric) = numbers();
     let odometer = ours(theirs::make_fully_adaptive_composition(domain, metric, MaxDivergence))?;

@@ -1,5 +1,5 @@
-//! Measures how many durable spends per second the disk of a folder allows, and how long one sync
-//! takes. A spend is a charge to a budget.
+//! Measures how many durable spends per second the disk of the given folder allows, and how long
+//! one sync takes. A spend is a charge to a budget.
 //!
 //! `cargo run --release -p opendp-ledger --example spends -- FOLDER`
 #![allow(clippy::disallowed_methods, reason = "this measures time, and releases nothing")]

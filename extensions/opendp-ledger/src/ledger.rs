@@ -120,9 +120,9 @@ impl Ledger {
     /// of an [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount) keep the total
     /// loss within the budget. The documentation of this account states what is proved.
     ///
-    /// This function computes the filters, and stores them with the budget. The composed loss of
-    /// many small losses is less than their sum if each of them is a pure loss, or a loss with a
-    /// `mu^2`, such as the loss of Gaussian noise ([`Loss::with_mu_squared`]). A single pure loss
+    /// This function computes the filters, and stores them with the budget. Many small losses
+    /// compose to less than their sum if each of them is a pure loss, or a loss with a `mu^2`
+    /// ([`Loss::with_mu_squared`]). The loss of Gaussian noise has a `mu^2`. A single pure loss
     /// costs the same as in any other budget.
     ///
     /// A part of the delta is kept for the composition of such losses, from the first release on.

@@ -55,10 +55,10 @@
 //!   tightly ([`Ledger::create_tight`]): the budget limits a proved bound on the total loss. The
 //!   total loss is then at most the budget, although the sum of the losses can exceed the budget.
 //! - Several releases can be charged in one entry ([`Loss::together`]) if their losses are known.
-//!   Either all are charged or none. The caller can run the releases after the charge. If a
-//!   crash happens after the charge and before the releases, the charge stays and there are no
-//!   releases. The entry shows that the id of the request was used, so the caller does not draw the
-//!   releases again.
+//!   Either all of them are charged, or none is charged. The caller can run the releases after the
+//!   charge. If a crash happens after the charge and before the releases, the charge stays and
+//!   there are no releases. The entry shows that the id of the request was used, so the caller does
+//!   not draw the releases again.
 //! - A plan is a list of releases whose losses are known before the first release. The releases of
 //!   a plan can use a whole unspent budget that composes tightly. There are two ways. With
 //!   [`Loss::reserving`], the budget gets a filter only for the kinds of releases in the plan. A
@@ -94,11 +94,11 @@
 //! them durable, and counts them.
 //!
 //! # Storage
-//! A ledger is one file of lines that any program can read. All locks are locks of the inode. So a
-//! file that is mounted at two places is one ledger. This is also true after a crash, because the
-//! ledger has no separate log file. On Unix, a file with more than one hard link is refused,
-//! because a user can mistake a hard link for a copy. To copy a ledger, copy the file. The file
-//! must be on a local disk, because locks of network file systems are not reliable. With the
+//! A ledger is one file of lines that any program can read. All locks are locks of the file's
+//! inode. So a file that is mounted at two places is one ledger. This is also true after a crash,
+//! because the ledger has no separate log file. On Unix, a file with more than one hard link is
+//! refused, because a user can mistake a hard link for a copy. To copy a ledger, copy the file. The
+//! file must be on a local disk, because locks of network file systems are not reliable. With the
 //! feature `postgres`, a ledger can be two tables on a server instead (`Ledger::connect`).
 //!
 //! When a ledger is opened, the whole file is read. Reading a hundred thousand releases of 400

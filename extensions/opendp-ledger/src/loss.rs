@@ -20,10 +20,10 @@ const TOGETHER: &str = "; ";
 
 /// The measures of budgets.
 ///
-/// In each measure, the parts of losses add up over all releases. The sum is a bound on the total
-/// loss, even if each release is chosen depending on earlier answers. For proofs, see Dwork,
-/// McSherry, Nissim, Smith 2006 (epsilon), Rogers, Roth, Ullman, Vadhan 2016 (epsilon and delta),
-/// and Feldman, Zrnic 2021 (rho).
+/// A loss has one or two parts, such as an epsilon and a delta. In each measure, the sum of the
+/// losses of all releases, part by part, bounds the total loss. This bound holds even if a release
+/// is chosen after earlier answers were seen. For proofs, see Dwork, McSherry, Nissim, Smith 2006
+/// (epsilon), Rogers, Roth, Ullman, Vadhan 2016 (epsilon and delta), and Feldman, Zrnic 2021 (rho).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notion {
     /// Pure differential privacy, `MaxDivergence`: epsilon.

@@ -70,7 +70,7 @@ impl Unit {
     /// Return whether a release that protects the distance `d_in` in `metric` protects this unit.
     /// `d_in` is JSON text.
     ///
-    /// The metric and the distance must be the metric and the distance of this unit, with one
+    /// `metric` and `d_in` must equal the metric and the distance of this unit. There is one
     /// exception: a unit of the change-one distance `k` also admits the symmetric distance `2 k`.
     ///
     /// # Proof
@@ -176,10 +176,10 @@ impl Terms {
     /// number is wrong. So it would reveal the number.
     ///
     /// There are four cases in which the number is not protected. First, the terms state no unit.
-    /// Second, the unit is in the change-one or the Hamming distance. Third, the unit is in a
-    /// distance of numbers or of vectors, in which data of different lengths are never neighbours.
-    /// All other distances are assumed to count added and removed rows. Fourth, the terms state the
-    /// number of people, and each person has one contribution.
+    /// Second, the metric of the unit is the change-one or the Hamming distance. Third, this metric
+    /// is a distance of numbers or of vectors. Under such a metric, data of different lengths are
+    /// never neighbours. All other distances are assumed to count added and removed rows. Fourth,
+    /// the terms state the number of people, and each person has one contribution.
     pub fn protects_size(&self) -> bool {
         let Some(unit) = &self.unit else { return false };
         let stated = self.size.is_some() && unit.contributions.unwrap_or(1) == 1;

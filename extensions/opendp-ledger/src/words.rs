@@ -9,7 +9,8 @@ const WHOLE: usize = 6;
 /// If the relative difference of an amount and a short decimal number is at most `SAME`, only the
 /// decimal number is written.
 const SAME: f64 = 1e-15;
-/// A relative difference above `SAME` and at most this number is written as a second part.
+/// A relative difference above `SAME` and at most `NEAR` can be written as a second part of the
+/// text, after a `+` or a `-`.
 const NEAR: f64 = 1e-9;
 
 /// Write an amount in a few digits, such as `0.2` or `3.1e-7`.
@@ -61,7 +62,7 @@ pub fn say(amount: &Exact, up: bool) -> String {
     }
     amount.show(up)
 }
-/// Return whether the relative difference of two amounts is at most `most`.
+/// Return whether the relative difference of two amounts is at most `limit`.
 fn alike(x: &Exact, y: &Exact, limit: f64) -> bool {
     let (low, high) = if x < y { (x, y) } else { (y, x) };
     let part = Exact::from_f64(limit).map_or(Exact::ZERO, |part| low.times(&part));

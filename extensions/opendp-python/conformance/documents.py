@@ -24,8 +24,8 @@ from typing import Any
 import opendp.prelude as dp
 
 ROOT = Path(__file__).resolve().parents[3]
-# The largest relative difference of values that count as equal. OpenDP bounds the errors of float
-# sums in another way.
+# The largest relative difference of values that count as equal. OpenDP and this library bound the
+# errors of float sums in different ways, so their values can differ a little.
 ROUNDING = 1e-9
 
 

@@ -51,8 +51,8 @@ def contest(
 ) -> dict[str, list[float]]:
     """Run the functions `contestants` in turns, and return their times. Leave out the first turn.
 
-    With `warm`, each function runs twice in its turn, and the second run counts. So the state of
-    the caches and of the threads does not depend on the previous function.
+    With `warm`, each function runs twice in its turn, and only the time of the second run is kept.
+    So the state of the caches and of the threads does not depend on the previous function.
     """
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for turn in range(turns + 1):

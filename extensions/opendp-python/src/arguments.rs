@@ -62,8 +62,9 @@ pub(crate) fn measurement(given: &Bound<'_, PyDict>, name: &str) -> Option<TypeN
     let value = given.get_item(name).ok()??;
     value.cast::<Measurement>().ok()?.get().release.clone()
 }
-/// Return the type of the results of an object whose function is an argument, if this type is
-/// known. The signature of the constructor states only the type `AnyValue`.
+/// Return the type of the results of an object that the constructor makes from the argument
+/// `function`, if this type is known. The signature of the constructor states only the type
+/// `AnyValue`.
 pub(crate) fn result(constructor: &str, given: &Bound<'_, PyDict>) -> Option<TypeName> {
     if !["make_user_measurement", "new_function"].contains(&constructor) {
         return None;

@@ -1,6 +1,6 @@
 //! Runs functions on arrays of numpy. If a function accepts rows in chunks, the array is not copied
 //! as a whole. But a domain can state a condition on all rows together. Then the array is copied as
-//! a whole, because it is possible that each chunk of a column is a member, and the column is not.
+//! a whole, because each chunk of a column can be a member although the column is not.
 //!
 //! As in Arrow, a column can consist of several arrays, which are called pieces. If a function
 //! accepts rows in chunks, the pieces are not joined first. Pieces whose rows are aligned are read
@@ -43,9 +43,10 @@ const PART_ROWS: usize = 213 * ROWS;
 /// Arrays of at least this many rows are divided among all cores.
 const PARALLEL_ROWS: usize = 1 << 17;
 
-/// Run a function on a column of numbers, if the domain may contain the column. The column is an
-/// array with one dimension, or several such arrays. Return `None` if `pieces` are not such arrays,
-/// or if numbers of their type cannot be converted to rows of the domain.
+/// Run a function on a column of numbers. The column is an array with one dimension, or several
+/// such arrays. If the column is not a member of the domain, return an error. Return `None` if
+/// `pieces` are not such arrays, or if numbers of their type cannot be converted to rows of the
+/// domain.
 pub(crate) fn run(
     pieces: &[Bound<'_, PyAny>],
     function: &AnyFunction,
@@ -221,8 +222,8 @@ where
     }
     let chunks: Chunks<'_, T> = Chunks::new(domain);
     let all = 0..rows.len();
-    // The domain can state a condition on all rows together. Then it is possible that each chunk is
-    // a member, but the column is not a member.
+    // The domain can state a condition on all rows together. Then each chunk can be a member
+    // although the column is not a member.
     if !function.streams() || !domain.recombines() {
         let mut whole = vec![T::default(); rows.len()];
         rows.fill(all, &mut whole).ok_or_else(|| outside(domain))?;

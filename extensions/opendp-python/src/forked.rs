@@ -1,4 +1,5 @@
-//! Runs of functions in a forked process, and budgets that a fork must not copy.
+//! Runs functions in a forked process. Also makes sure that a forked process does not spend its
+//! copy of a budget.
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::{mem, process};

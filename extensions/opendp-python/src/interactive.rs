@@ -90,9 +90,9 @@ impl OdometerQueryable {
         let left = detached(py, move || session.left())?;
         json::distance(py, &left)
     }
-    /// Return an object for the same session that can bound the loss of the questions so far.
-    /// `space` must be the input space of the session. For a distance in another metric, the loss
-    /// would not be proved.
+    /// Return another object for the same session. The new object can bound the loss of the
+    /// questions so far. `space` must be the input space of the session. For a distance in another
+    /// metric, the loss would not be proved.
     fn within(&self, py: Python<'_>, space: &Bound<'_, PySpace>) -> PyResult<Self> {
         let space = Space::<AnyDomain, AnyMetric>::from_arg(&space.get().arg).or_raise(py)?;
         check_space(&self.session, &space).or_raise(py)?;

@@ -1,8 +1,8 @@
 //! Every registered constructor in Python: the package `opendp_rs`.
 //!
-//! This crate has code for only a few single constructors, as in `candidates`. [`Registry`] lists
-//! all constructors and their parameters. The Python code of the package makes functions from this
-//! list, and [`Registry`] resolves each call.
+//! Only a few constructors need code of their own in this crate, for example in the module
+//! `candidates`. [`Registry`] lists all constructors and their parameters. The Python code of the
+//! package makes functions from this list, and [`Registry`] resolves each call.
 #![forbid(unsafe_code)]
 
 mod accuracy;

@@ -48,7 +48,7 @@ def test_a_view_with_gaps_and_a_read_only_array_are_read():
 
 @pytest.mark.parametrize("rows", [5, 300_000])
 def test_a_column_of_records_is_read_at_its_places(rows):
-    """The rows of a packed table are not aligned. No bytes of other columns must be read."""
+    """The rows of a packed table are not aligned. Bytes of other columns must not be read."""
     total = clamped_sum(float, (0.0, 10.0))
     for aligned in (False, True):
         kinds = numpy.dtype([("flag", "i1"), ("x", "f8"), ("n", "i4")], align=aligned)

@@ -174,7 +174,7 @@ def test_documents_of_both_kinds_are_read():
 
 @pytest.mark.filterwarnings("ignore:d_in")
 def test_a_document_and_python_make_the_same_object(ints):
-    """Both use the same constructors of the same registry. So maps and outputs are equal."""
+    """A document and Python use the same constructors. So the maps and the outputs are equal."""
     text = """{"space": {"domain": {"vector_domain": {"atom_domain": {"T": "i32"}}},
         "metric": "symmetric_distance"}, "chain": [%s]}"""
     for links, chain in [

@@ -225,8 +225,8 @@ fn nested(place: &str) -> Error {
 fn copied(row: Row, copies: usize, what: &Expr) -> Result<Row> {
     check_count(row.size().saturating_mul(copies), what).map(|()| row)
 }
-/// Find the limits on the rows of one individual for a union of branches. The privacy unit of their
-/// common table states these limits.
+/// Find the limits on the rows of one individual for a union of branches. All branches must read
+/// the same table. The privacy unit of this table states the limits.
 fn bounding(branches: &[Branch], tables: &Tables) -> Result<Bounding> {
     let mut names: Vec<&str> = branches.iter().map(|branch| branch.table.as_str()).collect();
     names.dedup();

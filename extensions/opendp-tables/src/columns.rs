@@ -31,8 +31,8 @@ impl Cell {
 pub(crate) struct ReleasedColumn {
     pub(crate) cells: Vec<Cell>,
     /// The scale of the noise. For a quantile, the scale is in ranks. If the value depends on
-    /// several sums, this is the scale of the noise of the first sum, in the unit of this sum. For
-    /// `VAR` and `STDDEV`, the first sum is a sum of squares.
+    /// several sums, the field has the scale of the noise of the first sum, in the unit of the
+    /// first sum. For `VAR` and `STDDEV`, the first sum is a sum of squares.
     pub(crate) scale: f64,
 }
 

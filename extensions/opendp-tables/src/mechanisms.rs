@@ -53,9 +53,9 @@ pub(crate) struct Choice {
     pub(crate) loss: Loss,
 }
 
-/// Find the mechanisms of a query. They share the loss `budget` in proportion to the weights of the
-/// aggregates. `of_keys` is the delta for the release of keys that are not public. If `of_keys` is
-/// `None`, this delta is the delta of `budget`.
+/// Find the mechanisms of a query. The mechanisms share the loss `budget` in proportion to the
+/// weights of the aggregates. `of_keys` is the delta for the release of keys that are not public.
+/// If `of_keys` is `None`, this delta is the delta of `budget`.
 fn divided(
     checked: &Checked,
     mechanism: Option<&str>,

@@ -21,7 +21,7 @@ pub use file::{BudgetText, Metadata};
 const MOST: f64 = 9_007_199_254_740_992.0;
 /// The largest magnitude of bounds of floats.
 const MOST_FLOAT: f64 = 1e100;
-/// The larger of the magnitudes of the two bounds of floats must be at least this number. Plans
+/// At least one of the two bounds of floats must have a magnitude of at least this number. Plans
 /// round floats near 0 to multiples of about 1e-116. With such bounds, the steps of lattices are
 /// far larger than these multiples.
 const LEAST_FLOAT: f64 = 1e-70;
@@ -230,8 +230,9 @@ pub struct Table {
     pub unit: Option<PrivacyUnit>,
     /// The number of rows, if it is public. With a public number of rows, neighbouring tables have
     /// the same number of rows: the rows of an individual are replaced by other rows, and not added
-    /// or removed. So for every aggregate except the number of rows, the bound on the number of
-    /// changed rows is twice the bound without a public number of rows. The unit must be `rows`.
+    /// or removed. If an individual has `k` rows, `k` rows are removed and `k` rows are added. So
+    /// the noise of every aggregate except the number of rows covers `2 k` changed rows. The unit
+    /// must be `rows`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
     /// The columns that queries may use. Queries cannot name other columns.

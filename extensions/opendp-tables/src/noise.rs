@@ -87,9 +87,10 @@ pub(crate) fn on_sums(
     };
     let amount = share.parts().first().map_or(0.0, Exact::to_f64_down);
     let guess = match share.notion() {
-        // Gaussian noise has `rho = (d / scale)^2 / 2`. Laplace noise has `epsilon = d / scale`. A
-        // pure loss of `epsilon` has a `rho` of at most `epsilon^2 / 2`. So the guess for Laplace
-        // noise is the same as the guess for Gaussian noise.
+        // Let `d` be the input distance. Gaussian noise has `rho = (d / scale)^2 / 2`. Laplace
+        // noise has `epsilon = d / scale`, and a pure loss of `epsilon` has a `rho` of at most
+        // `epsilon^2 / 2`. So the guess for Laplace noise is the same as the guess for Gaussian
+        // noise.
         Notion::Concentrated => d_in.inf_div(amount.neg_inf_mul(2.0)?.neg_inf_sqrt()?)?,
         _ => d_in.inf_div(amount)?,
     };

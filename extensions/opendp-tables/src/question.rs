@@ -97,8 +97,9 @@ impl<'a> Question<'a> {
         })?;
         self.weight(name, weight)
     }
-    /// Return the positions of the aggregates with this name. If there are none, find the column of
-    /// the answer with this name, and return the aggregates that this column depends on.
+    /// Return the positions of the aggregates with this name. If no aggregate has this name, find
+    /// the column of the answer with this name, and return the positions of the aggregates that
+    /// this column depends on.
     fn places(&self, name: &str) -> Result<Vec<usize>> {
         let names = self.names()?;
         let of_aggregates = names.iter().zip(0..).filter(|(known, _)| *known == name);
@@ -185,7 +186,9 @@ impl<'a> Question<'a> {
     pub fn explain(&self) -> Result<Explanation> {
         explanation::explain(self, &self.mechanisms()?)
     }
-    /// Spend, run the exact plan, add noise, and return the answer.
+    /// Charge the loss of the question, run the exact plan, add noise, and return the answer. A
+    /// budget in memory is charged before the exact plan runs. A ledger is charged after the noise
+    /// is added, and before the answer is returned.
     ///
     /// # Errors
     /// The errors of [`explain`](Question::explain). `BudgetExceeded` when too little is left of
@@ -195,8 +198,8 @@ impl<'a> Question<'a> {
     ///
     /// `FailedFunction` when the engine fails. After such a failure, a ledger has no charge, but a
     /// charge to a budget in memory stays. `Argument` when the engine in this process cannot decode
-    /// a record. This error depends on the data, so its loss is charged in a ledger, too, and the
-    /// ledger keeps the refusal under the id of the question.
+    /// a record. This error depends on the data, so the loss of the question is charged, also in a
+    /// ledger. The ledger keeps the refusal under the id of the question.
     ///
     /// If the steps after the release fail on the released numbers, the call returns no error,
     /// because the loss is already charged. Then the table of the answer is its table of released

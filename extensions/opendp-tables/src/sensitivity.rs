@@ -19,11 +19,12 @@
 //!
 //! *Postcondition.* For the two neighbouring tables, let `x` and `y` be the vectors with one sum
 //! for each group. Groups without rows have the sum 0. At most `G` entries of `x` and `y` differ,
-//! and each entry differs by at most `B C`. The magnitudes of the differences add up to at most `B
-//! K`, and their squares add up to at most `B^2 S`. The number `S` is defined as follows. Consider
-//! all lists of `G` integers from 0 to `C` that add up to at most `K`. For each list, add up the
-//! squares of its integers. `S` is the largest of these sums. For counts of ids, `C` is 1 and `K`
-//! is `G`. If the unit is `rows = k`, the plan has no limits, and `C = G = K = m k`.
+//! and each entry differs by at most `B C`. The magnitudes of the differences add up to at most
+//! `B K`, and their squares add up to at most `B^2 S`. The number `S` is defined as follows.
+//! Consider all lists of `G` integers from 0 to `C` that add up to at most `K`. For each list, add
+//! up the squares of its integers. `S` is the largest of these sums. For counts of ids, `C` is 1
+//! and `K` is `G`. If the unit is `rows = k`, the plan has no limits, and `C = G = K = m k`. If the
+//! plan has no keys, there is only one group, so `G` is 1.
 //!
 //! *Proof.* A row-wise step maps each row to at most one row, independently of the other rows. In
 //! particular, a join finds at most one row of the public table for each row. So, before the limits

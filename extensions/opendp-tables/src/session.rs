@@ -223,9 +223,9 @@ impl Session {
         let plan = self.arranged(plan)?;
         self.waiter.wait(collect(plan, self.planner.task_ctx()))
     }
-    /// Make the physical plan of a plan that computes only with released values. If the planning
-    /// takes longer than [`PLANNING`], return an error. Without this limit, a release whose loss is
-    /// charged could wait for its answer without end.
+    /// Make the physical plan of a logical plan that computes only with released values. If the
+    /// planning takes longer than [`PLANNING`], return an error. Without this limit, a release
+    /// whose loss is charged could wait for its answer without end.
     pub(crate) fn arranged(
         &self,
         plan: LogicalPlan,

@@ -163,9 +163,9 @@ impl Printer<'_> {
         text
     }
     /// Print the SELECT for the keys, the integers to add, and the buckets of each row. If the
-    /// values of a key are public, leave out rows with any other value of this key. If they are not
-    /// public, leave out rows in which this key is null. If the plan has limits for each id, leave
-    /// out rows without an id.
+    /// values of a key are public, leave out rows with any other value of this key. If the values
+    /// are not public, leave out rows in which this key is null. If the plan has limits for each
+    /// id, leave out rows without an id.
     fn rated(&self) -> String {
         let mut columns = Vec::new();
         let mut filters = Vec::new();

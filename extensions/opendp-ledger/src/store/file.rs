@@ -1,9 +1,9 @@
 //! A ledger in one file of sealed lines, without any other file.
 //!
-//! A charge is a line that is appended and synced. All data are in one inode, and all locks are
-//! locks of this inode. A file can have two names, for example because it is mounted at two places.
-//! The two names then lead to one ledger, also after a crash, because the ledger has no separate
-//! log file.
+//! A charge is a line that is appended and synced. After the sync, a mark at the beginning of the
+//! file counts the line. All data are in one inode, and all locks are locks of this inode. A file
+//! can have two names, for example because it is mounted at two places. The two names then lead to
+//! one ledger, also after a crash, because the ledger has no separate log file.
 //!
 //! | what happens | what the next process finds |
 //! |---|---|
@@ -105,9 +105,9 @@ impl LogFile {
         Ok(LogFile { view: Mutex::new(view), writer: Some(Mutex::new(writer)) })
     }
 }
-/// Open the file. If there is no file, create it first. If its first bytes cannot be written,
-/// remove it again. An empty file is an error and not a new ledger, because it looks like a ledger
-/// whose content was lost.
+/// Open the file. If there is no file, create it first. If the first bytes of the new file cannot
+/// be written, remove the file again. An empty file is an error and not a new ledger, because it
+/// looks like a ledger whose content was lost.
 fn create(path: &Path) -> Result<Disk> {
     let Some(mut disk) = Disk::create(path)? else { return Disk::open(path, true) };
     disk.locked(true, |disk| {

@@ -35,8 +35,8 @@ impl Legacy {
     /// Open a ledger of version 1 for reading.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        // Reading a write-ahead log creates another file. If there is no log, read only the
-        // database, and create no file.
+        // Reading a write-ahead log creates another file. If there is no log, or the log is empty,
+        // read only the database, and create no file.
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
         let empty = std::fs::metadata(&log).map_or(true, |log| log.len() == 0);

@@ -220,7 +220,8 @@ fn a_file_that_may_not_grow_releases_nothing() {
     assert!(!ledger.release("b", &request, || Ok("x".repeat(1500))).unwrap().repeated());
     assert_eq!(ledger.history("b").unwrap().len(), 2 + granted);
 }
-/// The test `a_creation_that_fails_leaves_no_file` runs this helper without room in any file.
+/// The test `a_creation_that_fails_leaves_no_file` runs this helper with a limit of 0 bytes for
+/// each file.
 #[test]
 fn helper_no_room() {
     let Ok(path) = std::env::var("LEDGER_NO_ROOM") else { return };

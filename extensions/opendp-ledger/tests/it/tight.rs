@@ -16,7 +16,7 @@ fn file() -> (tempfile::TempDir, std::path::PathBuf) {
     let path = folder.path().join("study.ledger");
     (folder, path)
 }
-/// Make a ledger in a new folder, with one tight budget.
+/// Make a ledger in a new folder, with one budget that composes tightly.
 fn opened() -> (tempfile::TempDir, std::path::PathBuf, Ledger) {
     let (folder, path) = file();
     let ledger = Ledger::open(&path).unwrap();
@@ -218,7 +218,7 @@ pub(crate) fn reserve_an_unspent_budget(open: &dyn Fn() -> Ledger) {
     let share = Loss::epsilon_delta("0.2", DELTA).unwrap().with_mu_squared(mu_squared).unwrap();
     let plan = Loss::together(vec![share.clone(); 100]).unwrap();
     // The control: if the plan reserves nothing, the budget has filters for all kinds of releases.
-    // These filters do not admit so little noise.
+    // These filters admit the releases only with more noise.
     assert_eq!(spend(&open(), "open", &plan).unwrap_err().kind(), "BudgetExceeded");
     let plan = plan.reserving(&total(), &exact("0"), &exact("0")).unwrap();
     spend(&open(), "plan", &plan).unwrap();

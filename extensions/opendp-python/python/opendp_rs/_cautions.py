@@ -15,7 +15,7 @@ LARGEST_DELTA = 1e-2
 
 
 def warn(measure: Any, loss: Any, size: int | None) -> None:
-    """Warn of a large budget. ``size`` is the number of people, if it is known."""
+    """Warn if a budget gives little protection. ``size`` is the number of people, if known."""
     texts = cautions(measure, loss, size)
     if texts:
         import warnings

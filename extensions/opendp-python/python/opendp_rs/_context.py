@@ -51,15 +51,15 @@ class Context:
         domain: Any = None,
         d_mids: Sequence[Any] | None = None,
     ) -> Context:
-        """Open a context: a data set, the unit of privacy, and the budget with its division.
+        """Open a context on a data set, with a unit of privacy and a budget.
 
         Without ``domain``, the Python type of the data gives the domain. So the context discloses
         this type. A list discloses more: an empty list is an error, and a list whose first 1000
         items have several types, such as numbers and ``None``, is also an error. So pass ``domain``
         for lists of private rows.
 
-        A sum is cut to the range of the type of its rows, so a wide type cuts fewer sums. So
-        without ``domain``, queries read integers of up to 32 bits as ``i64``.
+        A sum is cut to the range of the type of its rows. If this type is wide, fewer sums are cut.
+        So without ``domain``, queries read integers of up to 32 bits as ``i64``.
         """
         metric, d_in = _pair("privacy_unit", privacy_unit, _native.Metric, "dp.unit_of(...)")
         measure, loss = _pair("privacy_loss", privacy_loss, _native.Measure, "dp.loss_of(...)")
@@ -115,7 +115,8 @@ class Context:
         """The number of queries that the session charged.
 
         If a query is rejected, its share stays for the next query. If an answer fails or is
-        interrupted, the share of its query is spent. Only the session knows which case it was.
+        interrupted, the share of its query is spent. Only the session knows which of these cases
+        occurred.
         """
         return int(self._session.charged)
 
@@ -379,9 +380,10 @@ class Query:
     def accuracy(
         self, alpha: float, bounds: tuple[Any, Any] | None = None, T: Any = None
     ) -> list[float | None]:
-        """Bound the error of each number of the release, except with probability ``alpha``.
+        """Return a bound on the error of each number of the release.
 
-        This method releases nothing and charges nothing. A bound is None if it is not known.
+        The error of a number exceeds its bound with probability at most ``alpha``. A bound is None
+        if it is not known. This method releases nothing and charges nothing.
         """
         return list(self.resolve(bounds, T).accuracy(alpha))
 

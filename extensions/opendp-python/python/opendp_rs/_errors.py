@@ -22,7 +22,7 @@ class OpenDPError(Exception):
 
     def __reduce__(self) -> tuple[object, tuple[str, ...]]:
         """Tell pickle how to make the error again, as in a pool of processes."""
-        # A subclass of a user is made again by its own name.
+        # If the class is a subclass that a user defined, make an error of this subclass again.
         if type(self) is not _CLASSES.get(self.kind, OpenDPError):
             return type(self), (self.message,)
         return of, (self.kind, self.message)

@@ -122,17 +122,18 @@ def _signature(family: dict[str, Any], partial: bool) -> inspect.Signature:
 
 
 _REQUIRED = object()
-# The type arguments that the input space determines. They follow the other type arguments. So the
-# first of the others can be given by its position, as in `then_cast_default(float)`.
+# The type arguments that the input space determines. They come after all other type arguments. So
+# the first of the other type arguments can be given by its position, as in
+# `then_cast_default(float)`.
 _DETERMINED = set("T TIA D DI M MI K V Q".split())
-# The type arguments that come first in these constructors, whatever the input space determines.
+# The type arguments that come first in these constructors, even if the input space determines them.
 _ORDER = {"make_df_cast_default": ["TIA", "TOA"], "make_df_is_equal": ["TIA"]}
 # The arguments that come first in these constructors.
 _FIRST = {"linf_distance": ["T", "monotonic"]}
 
 
 def _place(family: dict[str, Any], generic: str) -> int:
-    """Return 0 if a type argument comes before the others, and 1 otherwise."""
+    """Return 0 for a type argument that comes first, and 1 for any other type argument."""
     if family["name"] in _ORDER:
         return int(generic not in _ORDER[family["name"]])
     return int("input" in _spaces(family) and generic in _DETERMINED)
@@ -228,7 +229,7 @@ def _kind(value: Any) -> str:
 
 
 def _check(name: str, parameter: dict[str, Any] | None, value: Any) -> None:
-    """Refuse a value of a wrong kind. The error of the library would use names of Rust types."""
+    """Refuse a value of a wrong kind. A later error would use names of Rust types."""
     types = [] if parameter is None else parameter["types"]
     if is_type(value) and types and all("Domain<" in name for name in types):
         example = f"`dp.atom_domain(T={getattr(value, '__name__', 'int')})`"
@@ -365,7 +366,7 @@ def in_transformations(name: str) -> bool:
 def at_top(name: str) -> bool:
     """Return whether a constructor is in the prelude.
 
-    It is there if it makes a domain, a metric or a measure, or if its name does not begin with
-    ``make_``.
+    A constructor is in the prelude if it makes a domain, a metric or a measure, or if its name does
+    not begin with ``make_``.
     """
     return KINDS[name] in DESCRIPTIONS or not _last(name).startswith("make_")

@@ -147,11 +147,12 @@ def binary_search_param(
 
 
 def _is_end(within: Callable[[Any], bool | None], found: Any) -> bool:
-    """Return whether a found value is the least valid value, and not a boundary of the loss.
+    """Return whether a found value is only the least valid value.
 
-    ``within`` returns whether a value meets the loss, or None if the value gives an error or is out
-    of the bounds of the search. A found value is the least valid value if ``within`` is None at the
-    next lower value, and not False at the next higher value.
+    Otherwise, the loss reaches its limit at the found value. ``within`` returns whether a value
+    meets the loss, or None if the value gives an error or is out of the bounds of the search. A
+    found value is the least valid value if ``within`` is None at the next lower value, and not
+    False at the next higher value.
     """
     if isinstance(found, float):
         low, high = math.nextafter(found, -math.inf), math.nextafter(found, math.inf)

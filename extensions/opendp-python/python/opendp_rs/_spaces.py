@@ -127,7 +127,8 @@ def domains_of_data(data: Any, metric: Any) -> tuple[Any, str, str]:
         if hasattr(kind, "columns"):
             example = "`domain=dp.dataframe_domain(names, element_domains)`"
         elif cells is not None and kind.__module__.partition(".")[0] in _LIBRARIES:
-            # The name of a type can end with the categories of the column. Leave these out.
+            # The name of a type can end with the categories of the column. Leave the categories
+            # out.
             reason = f"cannot infer the domain of a column of type {str(cells).partition('(')[0]}"
             advice = "convert dates and categories to numbers or text, or state `domain`, as in"
         raise of("TypeParse", f"argument `data`: {reason}; {advice} {example}") from None
@@ -217,7 +218,7 @@ def unit_of(
     ordered: bool = False,
     U: Any = None,
 ) -> tuple[Any, Any]:
-    """Describe the unit of privacy: a metric, and the distance that one person can cause.
+    """Describe the unit of privacy: a metric, and the largest distance that one person can cause.
 
     The distance is a finite number.
     """
@@ -270,7 +271,8 @@ def loss_of(
 ) -> tuple[Any, Any]:
     """Describe a budget: a measure, and the largest loss in this measure.
 
-    An infinite loss or a delta of at least 1 gives no protection. So each of them is an error.
+    An infinite loss gives no protection, and a delta of at least 1 gives none either. So both are
+    errors.
     """
     if (epsilon is None) == (rho is None):
         found = "none of them" if epsilon is None else "both"

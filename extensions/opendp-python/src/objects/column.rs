@@ -7,8 +7,8 @@ use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString};
 use crate::errors::exception;
 use crate::values;
 
-/// A value from Python. If the domain contains vectors, arrays hold a column of numbers or booleans
-/// without nulls, and a value with a buffer. `Other` holds any other value.
+/// A value from Python. If the domain contains vectors, `Arrays` holds a column of numbers or
+/// booleans without nulls, or the content of a value with a buffer. `Other` holds any other value.
 pub(super) enum Column<'py> {
     /// A list, a number or another value that is not an array.
     Other(Bound<'py, PyAny>),

@@ -110,7 +110,8 @@ impl Transformation {
 }
 #[pymethods]
 impl Measurement {
-    /// Bound the error of each number of a release, except with probability `alpha`.
+    /// Return a bound on the error of each number of a release. The error exceeds the bound with
+    /// probability at most `alpha`. A bound is `None` if it is not known.
     fn accuracy(&self, py: Python<'_>, alpha: f64) -> PyResult<Vec<Option<f64>>> {
         self.made.accuracy(alpha).or_raise(py)
     }

@@ -23,7 +23,8 @@ use tokio::time::timeout;
 use crate::Address;
 use crate::probe::{State, ready, state};
 
-/// The longest time that the client waits for a scheduler to cancel a job or remove its files.
+/// The longest time that the client waits for a scheduler to cancel a job and to remove the files
+/// of the job.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// An engine that runs plans on a cluster of Ballista.

@@ -94,8 +94,8 @@ pub(crate) fn replaced(
 /// renames it, the title is the name of this column. Otherwise, the title is the name in `names`.
 pub(crate) fn titles(query: &LogicalPlan, names: &[String]) -> Result<Vec<String>> {
     let aggregate = aggregate_of(query)?;
-    // Each pair has two names: the name of a column of the answer, and the name of the column of
-    // `node` that the column of the answer shows.
+    // For each pair `(a, b)` in `shown`, the column `a` of the answer shows the column `b` of
+    // `node`.
     let answer = query.schema().fields().iter();
     let mut shown: Vec<(String, String)> =
         answer.map(|field| (field.name().clone(), field.name().clone())).collect();

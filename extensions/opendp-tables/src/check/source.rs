@@ -205,7 +205,7 @@ fn joined(join: &Join, tables: &Tables) -> Result<Relation> {
     Ok(Relation { branches, schema: join.schema.clone() })
 }
 /// Check that the condition of a join is an equality with the key of a public table. Return the
-/// other side of the equality, which is private, and the key.
+/// private side of the equality, and the key of the public table.
 fn key_of<'a>(
     join: &'a Join,
     public: &LogicalPlan,

@@ -74,12 +74,12 @@ fn power(x: u64) -> u64 {
 /// Return an integer that is equal to the fifth power of `x` modulo the prime. The integer `x` is
 /// at most `2^31 + 2`, and the result is at most `2^32 + 5`.
 ///
-/// The folded square of `x` is below `2^32`. The proof has two cases. First, if `x` is below the
-/// prime, both terms of the folded square are below `2^31`. Second, if `x` is one of the four
-/// integers from the prime to `2^31 + 2`, the lowest 31 bits of its square are at most 4, and the
-/// other bits are at most `2^31 + 4`. The fourth power is folded twice, so it is at most `2^31 +
-/// 4`. The products use only the low 32 bits of both factors, so that a processor computes several
-/// products at once.
+/// The function [`fold`] adds two terms: the lowest 31 bits of an integer, and its other bits. The
+/// folded square of `x` is below `2^32`. The proof has two cases. First, if `x` is below the prime,
+/// both terms are below `2^31`. Second, if `x` is one of the four integers from the prime to
+/// `2^31 + 2`, the lowest 31 bits of its square are at most 4, and the other bits are at most
+/// `2^31 + 4`. The fourth power is folded twice, so it is at most `2^31 + 4`. The products use only
+/// the low 32 bits of both factors, so that a processor computes several products at once.
 fn near_power(x: u64) -> u64 {
     let product = |a: u64, b: u64| u64::from(a as u32) * u64::from(b as u32);
     let square = fold(product(x, x));

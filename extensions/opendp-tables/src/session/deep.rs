@@ -41,9 +41,9 @@ pub(super) fn is_deep(plan: &LogicalPlan) -> Result<bool, DataFusionError> {
     sizes(plan, &mut conditions)?;
     Ok(MOST_CONDITIONS < conditions)
 }
-/// Return the size of the expression of each column of a plan. In this expression, each column that
-/// a node above the aggregate computes is replaced by its own expression. Add the sizes of all
-/// conditions to `conditions`.
+/// Return the size of the expression of each column of a plan. Before the size is counted, each
+/// column in the expression that a node above the aggregate computes is replaced by the expression
+/// of that column. Add the sizes of all conditions to `conditions`.
 ///
 /// The optimizer moves a condition below a projection, and replaces the columns of the projection
 /// by their expressions. If each of `k` projections uses the column of the projection below it

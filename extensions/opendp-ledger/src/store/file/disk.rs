@@ -12,8 +12,8 @@ use opendp_core::{Error, Result};
 /// The number of attempts to get the lock. All attempts and pauses together take about 60 seconds.
 const ATTEMPTS: u32 = 120_000;
 const PAUSE: Duration = Duration::from_micros(500);
-/// After each of the first attempts to get the lock, the pause is short. This constant limits the
-/// number of attempts with a short pause. If the disk is fast, one of these attempts usually gets
+/// The number of an attempt to get the lock. All pauses before this attempt are short, and all
+/// pauses after it are longer. If the disk is fast, an attempt during the short pauses usually gets
 /// the lock.
 const SOON: u32 = 200;
 const SHORT_PAUSE: Duration = Duration::from_micros(50);
