@@ -251,7 +251,7 @@ pub use groups::{AskedGroups, GroupAnswer, GroupRow, Groups, SolvedGroups};
 pub use plan::{Answers, Asked, Goal, Noised, Plan, Planned, Solved};
 pub use query::Query;
 pub use question::{Answer, Question};
-pub use report::{Entry, ErrorIn, Journal, Report, short};
+pub use report::{Entry, ErrorIn, Journal, Report, short, visible};
 pub use rows::{Centre, Rows, Summed};
 pub use split::{ShareKind, Split};
 pub use statistic::{Choice, Statistic};

@@ -1,9 +1,10 @@
 //! Answers to all questions of a study, from a table in a file.
 
 mod notes;
+mod table;
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use opendp_analysis::context::Entry;
 use opendp_core::arith::Exact;
@@ -21,6 +22,7 @@ use crate::data::{self, Source};
 use crate::run::{Failure, REFUSED, check_size, no_entropy, refusal};
 use crate::words;
 use notes::{charge_lines, warn_of_bools};
+use table::file;
 
 /// The default probability with which an interval may miss the true number.
 pub(crate) const ALPHA: f64 = 0.05;
@@ -344,25 +346,6 @@ impl Planned {
         };
         Ok(reserve.ok().filter(|loss| account.admits(loss)).unwrap_or(members))
     }
-}
-/// Find the file of the data.
-fn file(arguments: &Arguments, study: &Study) -> Result<PathBuf> {
-    let file = match (&arguments.data, study.data()) {
-        (Some(file), _) => file.clone(),
-        (None, Some(named)) => {
-            arguments.study.parent().unwrap_or(Path::new("")).join(Path::new(named))
-        }
-        (None, None) => {
-            let reason = "name the table, with --data FILE or as `data` of the context";
-            return Err(Error::argument("data", reason));
-        }
-    };
-    if file.as_os_str() == "-" {
-        let reason =
-            "a study may read several columns, so the table must be a file and not standard input";
-        return Err(Error::argument("data", reason));
-    }
-    Ok(file)
 }
 /// Answer a study whose columns are given in JSON. Without `data`, only find the costs and the
 /// accuracy of the answers.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use opendp_analysis::context::visible;
 use opendp_core::{Constructed, Error, Metric, Result};
 use opendp_ledger::{Account, Entry, Ledger, Loss, Terms, Unit};
 use opendp_registry::{Document, Registry};
@@ -268,10 +269,6 @@ fn entry_text(entry: &Entry) -> String {
         entry.digest.get(..16).unwrap_or_default(),
         visible(&source),
     )
-}
-/// Replace control characters in text that others wrote, so the text cannot control the terminal.
-fn visible(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 /// Write a number of milliseconds after 1970 as a date and a time of day in UTC.
 fn date(milliseconds: i64) -> String {

@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use super::json::value;
 
 use super::questions::Mode;
-use opendp_analysis::context::{Accounted, Entry, ErrorIn, Noised, Report, short};
+use opendp_analysis::context::{Accounted, Entry, ErrorIn, Noised, Report, short, visible};
 
 /// One released value of an answer: a number, a category or a candidate.
 #[derive(Clone, Debug, Default)]
@@ -189,7 +189,7 @@ impl Outcome {
             parts.collect::<Vec<_>>().join(", ")
         };
         for note in self.notes() {
-            let _ = writeln!(text, "note: {note}");
+            let _ = writeln!(text, "note: {}", visible(&note));
         }
         let (spent, budget) = (part(&self.report["spent"]), part(&self.report["budget"]));
         let spent = match self.mode {
@@ -308,7 +308,8 @@ fn aligned(head: &[String; 4], lines: &[[String; 4]]) -> String {
     };
     let widths = [width(0), width(1), width(2)];
     let line = |line: &[String; 4]| {
-        let [question, answer, range, noise] = line;
+        // `visible` keeps the number of characters.
+        let [question, answer, range, noise] = line.each_ref().map(|cell| visible(cell));
         let [a, b, c] = widths;
         format!("{question:<a$}  {answer:>b$}  {range:<c$}  {noise}").trim_end().to_owned() + "\n"
     };

@@ -9,6 +9,7 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::util::pretty::pretty_format_batches;
+use opendp_analysis::context::visible;
 use opendp_core::{Error, Result};
 use serde_json::Value as Json;
 
@@ -65,8 +66,9 @@ impl std::fmt::Display for Answer {
 /// # Errors
 /// `FailedFunction` when a cell cannot be printed, such as a time in an unknown time zone.
 pub(crate) fn printed(batch: &RecordBatch) -> Result<String> {
-    let table = pretty_format_batches(std::slice::from_ref(batch)).map_err(arrow)?;
-    Ok(table.to_string())
+    let table = pretty_format_batches(std::slice::from_ref(batch)).map_err(arrow)?.to_string();
+    // Found keys can contain control characters.
+    Ok(table.lines().map(visible).collect::<Vec<_>>().join("\n"))
 }
 /// Return a table unchanged if it can be printed. Whether a column can be printed depends only on
 /// the type of the column. So this function tries to print only the first row.

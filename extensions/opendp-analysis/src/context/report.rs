@@ -207,6 +207,16 @@ pub fn short(value: f64) -> String {
     let text = format!("{value:.digits$}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
+/// Replace control characters in a text that others wrote, such as a key that was found in the
+/// data. So the text cannot control the terminal that shows it.
+///
+/// ```
+/// # use opendp_analysis::context::visible;
+/// assert_eq!(visible("a\u{1b}[2J\n"), "a\u{fffd}[2J\u{fffd}");
+/// ```
+pub fn visible(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
 fn row<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> String {
     MO::PARTS.iter().zip(parts).map(|(_, part)| format!(" {:>10}", short(float(part)))).collect()
 }

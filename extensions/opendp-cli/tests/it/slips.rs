@@ -222,3 +222,37 @@ fn the_text_of_charged_answers_has_the_charge_and_marks_a_repeat() {
     assert!(said.contains("repeated: ") && said.contains(charge), "{said}");
     assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 2);
 }
+/// Often the study and the budget have different authors. So a study that is charged to a budget
+/// cannot choose a table outside of its own folder.
+#[test]
+fn a_charged_study_names_no_table_outside_of_its_folder() {
+    let desk = desk(json!({"epsilon": 1.0}), json!([{"count": {}}]));
+    desk.budget("b.ledger:survey", &["--epsilon", "9"]);
+    let text = std::fs::read_to_string(desk.0.path().join("study.json")).unwrap();
+    let absolute = desk.0.path().join("people.csv").to_string_lossy().replace('\\', "/");
+    let to = ["--budget", "b.ledger:survey", "--id", "one"];
+    for named in ["../people.csv", "x/../people.csv", &absolute] {
+        let mut study: Json = serde_json::from_str(&text).unwrap();
+        study["context"]["data"] = named.into();
+        desk.file("other.json", study.to_string());
+        let error = desk.fails(&[&["ask", "other.json"], &to[..]].concat(), 1);
+        assert!(error.contains("outside of its folder") && error.contains("--data"), "{error}");
+    }
+    // The controls: without a budget, and with --data.
+    desk.says(&["ask", "other.json"]);
+    desk.says(&[&["ask", "other.json", "--data", "people.csv"], &to[..]].concat());
+}
+/// A key that was found in the data is text that other people wrote.
+#[test]
+fn a_found_key_does_not_control_the_terminal() {
+    let desk = desk(
+        json!({"epsilon": 1e6, "delta": 1e-3}),
+        json!([{"counts_by": {"column": "city"}}]),
+    );
+    desk.file("people.csv", "age,smoker,city\n".to_owned() + &"1,no,\u{1b}[2JLyon\n".repeat(400));
+    let text = desk.says(&["ask", "study.json"]);
+    assert!(text.contains("\u{fffd}[2JLyon") && !text.contains('\u{1b}'), "{text}");
+    // Programs get the key unchanged.
+    let (answers, _) = asked(&desk, &[]);
+    assert!(answers.to_string().contains("\\u001b[2JLyon"), "{answers}");
+}
