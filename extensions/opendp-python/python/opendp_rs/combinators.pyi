@@ -20,7 +20,7 @@ def make_chain_mt(measurement1: Measurement, transformation0: Transformation) ->
     """Chain a measurement after a transformation."""
 
 def make_chain_pm(postprocess1: Callable[..., Any], measurement0: Measurement) -> Measurement:
-    """Chain a function of the release after a measurement."""
+    """Apply a function to the release of a measurement."""
 
 def make_chain_tt(transformation1: Transformation, transformation0: Transformation) -> Transformation:
     """Chain a transformation after another transformation."""
@@ -83,7 +83,7 @@ def then_chain_mt(measurement1: Measurement, transformation0: Transformation) ->
     """Chain a measurement after a transformation."""
 
 def then_chain_pm(postprocess1: Callable[..., Any], measurement0: Measurement) -> Measurement:
-    """Chain a function of the release after a measurement."""
+    """Apply a function to the release of a measurement."""
 
 def then_chain_tt(transformation1: Transformation, transformation0: Transformation) -> Transformation:
     """Chain a transformation after another transformation."""

@@ -29,10 +29,10 @@ def make_cast(input_domain: Domain, input_metric: Metric, TOA: Any = ..., TIA: A
     """Cast each record to another type, or to null when the cast has no result."""
 
 def make_cast_default(input_domain: Domain, input_metric: Metric, TOA: Any = ..., TIA: Any = ..., M: Any = ...) -> Transformation:
-    """Cast each record to another type, or to the default value of that type."""
+    """Cast each record to another type, or to the default value of this type when the cast has no"""
 
 def make_cast_inherent(input_domain: Domain, input_metric: Metric, TOA: Any = ..., TIA: Any = ..., M: Any = ...) -> Transformation:
-    """Cast each record to a float type, or to NaN, which is the null value of float types."""
+    """Cast each record to a float type, or to NaN when the cast has no result. NaN is the null value"""
 
 def make_cdf(TA: Any = ...) -> Function:
     """Compute the cumulative distribution function of noisy counts of adjacent bins."""
@@ -65,7 +65,7 @@ def make_df_cast_default(input_domain: Domain, input_metric: Metric, column_name
     """Cast the cells of a column to another type. If the cast of a cell has no result, the cell"""
 
 def make_df_is_equal(input_domain: Domain, input_metric: Metric, column_name: str, value: bool | float | str, TIA: Any = ..., K: Any = ..., M: Any = ...) -> Transformation:
-    """Test whether each cell of a column equals a value."""
+    """Test each cell of a column for equality with a value."""
 
 def make_drop_null(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
     """Drop each record that is null or NaN."""
@@ -95,7 +95,7 @@ def make_index(input_domain: Domain, input_metric: Metric, categories: Sequence[
     """Look up the category at each index."""
 
 def make_is_equal(input_domain: Domain, input_metric: Metric, value: bool | float | str, T: Any = ..., M: Any = ...) -> Transformation:
-    """Test whether each record equals a value."""
+    """Test each record for equality with a value."""
 
 def make_is_null(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
     """Test whether each record is null or NaN."""
@@ -179,7 +179,7 @@ def make_sum_of_squared_deviations(input_domain: Domain, input_metric: Metric, S
     """Add up the squared deviations of the records from their mean."""
 
 def make_unordered(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
-    """Change to a metric that ignores the order of the records."""
+    """Change the metric of the data to a metric that ignores the order of the records."""
 
 def make_user_postprocessor(function: Callable[..., Any]) -> Function:
     """Make a post-processing step from a function of a release."""
@@ -215,10 +215,10 @@ def then_cast(TOA: Any = ..., TIA: Any = ..., M: Any = ...) -> Partial:
     """Cast each record to another type, or to null when the cast has no result."""
 
 def then_cast_default(TOA: Any = ..., TIA: Any = ..., M: Any = ...) -> Partial:
-    """Cast each record to another type, or to the default value of that type."""
+    """Cast each record to another type, or to the default value of this type when the cast has no"""
 
 def then_cast_inherent(TOA: Any = ..., TIA: Any = ..., M: Any = ...) -> Partial:
-    """Cast each record to a float type, or to NaN, which is the null value of float types."""
+    """Cast each record to a float type, or to NaN when the cast has no result. NaN is the null value"""
 
 def then_cdf(TA: Any = ...) -> Function:
     """Compute the cumulative distribution function of noisy counts of adjacent bins."""
@@ -251,7 +251,7 @@ def then_df_cast_default(column_name: str, TIA: Any = ..., TOA: Any = ..., K: An
     """Cast the cells of a column to another type. If the cast of a cell has no result, the cell"""
 
 def then_df_is_equal(column_name: str, value: bool | float | str, TIA: Any = ..., K: Any = ..., M: Any = ...) -> Partial:
-    """Test whether each cell of a column equals a value."""
+    """Test each cell of a column for equality with a value."""
 
 def then_drop_null(D: Any = ..., M: Any = ...) -> Partial:
     """Drop each record that is null or NaN."""
@@ -281,7 +281,7 @@ def then_index(categories: Sequence[bool] | Sequence[float] | Sequence[int] | Se
     """Look up the category at each index."""
 
 def then_is_equal(value: bool | float | str, T: Any = ..., M: Any = ...) -> Partial:
-    """Test whether each record equals a value."""
+    """Test each record for equality with a value."""
 
 def then_is_null(D: Any = ..., M: Any = ...) -> Partial:
     """Test whether each record is null or NaN."""
@@ -365,7 +365,7 @@ def then_sum_of_squared_deviations(S: Any = ..., T: Any = ..., M: Any = ...) -> 
     """Add up the squared deviations of the records from their mean."""
 
 def then_unordered(D: Any = ..., M: Any = ...) -> Partial:
-    """Change to a metric that ignores the order of the records."""
+    """Change the metric of the data to a metric that ignores the order of the records."""
 
 def then_user_postprocessor(function: Callable[..., Any]) -> Function:
     """Make a post-processing step from a function of a release."""
