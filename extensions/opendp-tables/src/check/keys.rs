@@ -41,7 +41,16 @@ pub(crate) fn keys(
         };
         let public = public_keys(&rows, picked)?;
         let column = picked.column(rows);
+        if keys.iter().any(|key| key.column == column) {
+            return Err(twice());
+        }
         keys.push(Key { name: expr.schema_name().to_string(), kind, column, public });
+    }
+    // The engine lists a repeated key once in the columns of the aggregate. Then the values of the
+    // answer would be in the wrong columns.
+    let columns = aggregate.schema.fields().len();
+    if columns != aggregate.group_expr.len() + aggregate.aggr_expr.len() {
+        return Err(twice());
     }
     let groups = keys.iter().filter_map(|key| key.public.as_ref()).map(Vec::len);
     if groups.fold(1usize, usize::saturating_mul) > MOST_GROUPS {
@@ -49,6 +58,10 @@ pub(crate) fn keys(
         return Err(Error::argument("GROUP BY", reason));
     }
     Ok(keys)
+}
+#[cold]
+fn twice() -> Error {
+    Error::argument("GROUP BY", "two keys are the same expression: write each key once")
 }
 /// Return all values of a key in all branches. Return `None` if the values are not public. `rows`
 /// has the expression of the key in each branch.

@@ -24,6 +24,19 @@ fn ids_are_not_groups() {
     let sql = "SELECT COUNT(*) FROM (SELECT pid AS p FROM people) AS q GROUP BY p";
     refused(sql, "GROUP BY id");
 }
+/// The engine merges equal keys, so the values of the answer would be in the wrong columns.
+#[test]
+fn a_key_is_not_repeated() {
+    let from = "SELECT COUNT(*) AS n, SUM(age) AS s FROM people GROUP BY";
+    for keys in
+        ["sex, sex", "sex, (sex)", "town, sex, town", "age > 30, age > 30", "age > 30, 30 < age"]
+    {
+        refused(&format!("{from} {keys}"), "write each key once");
+    }
+    refused("SELECT sex AS g, COUNT(*), SUM(age) FROM people GROUP BY g, sex", "each key once");
+    refused("SELECT sex, COUNT(*), SUM(age) FROM people GROUP BY sex, 1", "each key once");
+    refused("SELECT COUNT(*), SUM(age) FROM people GROUP BY 'x', 'x'", "GROUP BY");
+}
 #[test]
 fn private_tables_are_not_joined() {
     refused("SELECT COUNT(*) FROM people a JOIN people b ON a.pid = b.pid", "INNER JOIN");
