@@ -4,10 +4,10 @@
 //! Each release with additive noise is the true number plus a [`Noise`] with a known distribution.
 //! Releases can be added, subtracted and multiplied by rational numbers. The result is the true
 //! result plus a weighted sum of independent noises. [`sum_of`] bounds the quantiles of this
-//! weighted sum. The bound is proven. For many noises, the bound is far tighter than the sum of all
-//! their quantiles. [`largest_of`] gives one bound that holds for several errors together. An
-//! [`Estimate`] stores a number together with the noises in it. So a noise that is added twice
-//! counts as one noise with weight 2.
+//! weighted sum. The bound is proven. If the weighted sum has many noises, the bound is far smaller
+//! than the sum of the quantiles of the single noises. [`largest_of`] gives one bound that holds
+//! for several errors together. An [`Estimate`] stores a number together with the noises in it. So
+//! a noise that is added twice counts as one noise with weight 2.
 //!
 //! ```
 //! use opendp_measurements::Scale;

@@ -64,8 +64,8 @@ impl Opened {
         self.check().or_raise(py)?;
         let answer = ask();
         match &answer {
-            // The question asked this process to stop. This exception contains no answer, so a
-            // child process also gets it.
+            // The question raised an exception that stops this process, such as `SystemExit`. Such
+            // an exception contains no answer, so a child process also gets it.
             Err(stop) if !stop.is_instance_of::<PyException>(py) => {}
             _ => self.check().or_raise(py)?,
         }

@@ -46,8 +46,8 @@ named!(UserDivergence as "UserDivergence");
 /// * `descriptor` - more information that distinguishes measures with the same identifier
 ///
 /// # Trust
-/// No property is checked. Losses do not compose. Only measurements that the user defines
-/// state a loss in this measure.
+/// No property is checked. Losses do not compose. Only user-defined measurements have a loss in
+/// this measure.
 ///
 /// # Errors
 /// None.

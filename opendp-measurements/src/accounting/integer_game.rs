@@ -80,8 +80,8 @@ impl IntegerGame {
         if MOST_EXCESS < times * excess {
             return None;
         }
-        // `deviation` is the standard deviation of the `u` of one release. `all` is the standard
-        // deviation of the sum of the `u` of all releases. The theorem defines `u`.
+        // `deviation` is at least the standard deviation of the `u` of one release, and close to
+        // it. `all` is the same for the sum of the `u` of all releases. The theorem defines `u`.
         let deviation = scale * distance.sqrt();
         let all = deviation * times.sqrt();
         let far = deviations(least);

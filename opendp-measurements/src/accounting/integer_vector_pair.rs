@@ -164,7 +164,7 @@ impl IntegerVectorPair {
         let last = self.last();
         let losses: Vec<f64> = (-last..=last).map(|u| self.loss(u)).collect();
         // Exponents of up to 700 in magnitude have a relative error of 4 u, where u is the unit
-        // roundoff. Every sum has a relative error of u for each of its terms.
+        // roundoff. A sum of `n` terms has a relative error of at most `n u`.
         let relative = U * (8192.0 + 16.0 * losses.len() as f64);
         if let [step] = self.steps[..] {
             let masses = losses.iter().zip(self.masses(step));

@@ -23,7 +23,8 @@ pub struct Outputs {
     relative: f64,
     /// A bound on the error of each loss.
     shift: f64,
-    /// An upper bound on the mass of `P` that is not listed and can have any loss.
+    /// An upper bound on the mass of `P` that is not listed and can have a positive loss. In delta,
+    /// the loss of this mass counts as infinite.
     above: f64,
 }
 

@@ -34,8 +34,8 @@ pub(super) fn mixed_of(x: f64, ratio: f64, rate: f64) -> f64 {
 /// ratio is at most `e^loss`. So the loss changes by a few `u`. If the ratio is below 1, the ratio
 /// is computed as a difference of two parts, and `d` is about `u` times the larger part. If the
 /// rate is above 1/2, the larger part is `e^loss / q`, so the loss changes by about `u`. If the
-/// rate is at most 1/2, the larger part is 1, which is at most `2 e^loss`, because `e^loss` is at
-/// least `1 - q`. So the loss changes by at most about `2 q u`.
+/// rate is at most 1/2, the larger part is 1. Then `e^loss >= 1 - q >= 1/2`, so this part is at
+/// most `2 e^loss`. So the loss changes by at most about `2 q u`.
 pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
     if loss < 0.0 && 0.5 < rate {
         (exp(loss) - (1.0 - rate)) / rate
@@ -51,8 +51,8 @@ pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
 /// `(P, (1 - q) P + q Q)` dominates the addition of a record (Zhu, Dong, Wang 2022, Theorem 11).
 ///
 /// Let `f(r)` be the profile of `(P, Q)` at epsilon `ln r`. For `r` of at least `1 - q`, the
-/// profile of a removal is `q f((r - 1 + q) / q)`. For `r` of at most `1 / (1 - q)`, the profile of
-/// an addition is `(1 - r + q r) f(q r / (1 - r + q r))`. If a larger profile replaces `f`, both
+/// profile of a removal is `q f((r - 1 + q) / q)`. For `r` below `1 / (1 - q)`, the profile of an
+/// addition is `(1 - r + q r) f(q r / (1 - r + q r))`. If a larger profile replaces `f`, both
 /// profiles become larger. So the pair can first be replaced by a measure of losses on a grid, if
 /// the measure dominates the losses of the pair. For a removal, a loss `x` of mass `m` becomes a
 /// loss `ln(1 - q + q e^x)` of mass `m (q + (1 - q) e^-x)`. Under `Q`, the masses `m e^-x` can add

@@ -8,12 +8,14 @@ use super::transform::{Listed, Tilted, Wave};
 
 /// A tilted loss for Gaussian noise on a Poisson sample.
 ///
-/// Let `q` be the rate, `w(y) = 1 - q + q e^(mu y - mu^2 / 2)`, and `N` the standard normal
-/// distribution. If a record is removed, the loss is `ln w(y)`, and the output `y` has the law
-/// `w(y) dN(y)`. If a record is added, the loss is `-ln w(y)`, and the law is `dN(y)`. The
-/// transform `M(z)` is the integral of `w(y)^v dN(y)`, with `v = z + 1` for a removed record and
-/// `v = -z` for an added record. Let `t` be the tilt and `s` the frequency, so `z = t + i s`. The
-/// proof uses `t` in place of `z` in this formula for `v`, so `v` is a real number there.
+/// Let `q` be the sampling rate, and `mu` the sensitivity divided by the standard deviation of the
+/// noise. Let `N` be the standard normal distribution. For an output `y`, let
+/// `w(y) = 1 - q + q e^(mu y - mu^2 / 2)`. If a record is removed, the loss is `ln w(y)`, and the
+/// output `y` has the law `w(y) dN(y)`. If a record is added, the loss is `-ln w(y)`, and the law
+/// is `dN(y)`. The transform `M(z)` is the integral of `w(y)^v dN(y)`, with `v = z + 1` for a
+/// removed record and `v = -z` for an added record. Let `t` be the tilt and `s` the frequency, so
+/// `z = t + i s`. The proof uses `t` in place of `z` in this formula for `v`, so `v` is a real
+/// number there.
 ///
 /// # Proof
 /// *The sum.* Take the strip `|Im y| <= a` of the complex plane, with `mu a < pi / 2`. On this

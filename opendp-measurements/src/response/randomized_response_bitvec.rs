@@ -31,10 +31,10 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 /// `map(d_in)`. A release has the same number of bits as its input.
 ///
 /// # Map
-/// The loss is 0 for `d_in = 0`. For other distances, the loss is `k ln((2 - f) / f)`, rounded up.
-/// If `(2 - 2f) / f`, rounded up, exceeds all floats, the loss is `746 k`, which is at least
-/// `k ln((2 - f) / f)`. `k` is the smaller of the size of the vectors and twice the limit on the
-/// number of ones. Without a limit, `k` is the size of the vectors.
+/// Let `k` be the smaller of the size of the vectors and twice the limit on the number of ones.
+/// Without a limit, let `k` be the size of the vectors. The loss is 0 for `d_in = 0`. For other
+/// distances, the loss is `k ln((2 - f) / f)`, rounded up. If `(2 - 2f) / f`, rounded up, exceeds
+/// all floats, the loss is `746 k`, which is at least `k ln((2 - f) / f)`.
 ///
 /// # Proof
 /// Two members of size `n` with at most `m` ones differ in at most `n` places. The members differ

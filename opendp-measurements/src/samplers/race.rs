@@ -148,8 +148,8 @@ fn order_group<N: Noise, S: RandomSource>(
     source: &mut S,
     chosen: &mut Vec<usize>,
 ) -> Result<(), NoEntropy> {
-    // The last group of the list contains the best candidates. The number of drawn digits is the
-    // same for all candidates of a group.
+    // `groups` is a stack. Its last group contains the best candidates that are not chosen yet. The
+    // number of drawn digits is the same for all candidates of a group.
     let mut groups = vec![group];
     while let Some(mut group) = groups.pop().filter(|_| chosen.len() < k) {
         if let [single] = group.as_slice() {

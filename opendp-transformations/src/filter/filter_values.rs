@@ -21,9 +21,9 @@ use foldhash::fast::RandomState;
 /// deleted records (`InsertDeleteDistance`).
 ///
 /// # Postcondition
-/// The output contains the records that are equal to one of `values`, in the same order. The output
-/// has the element domain and the metric of the input. The size of the output is unknown, even if
-/// the size of the input is known.
+/// The output contains the records of the input that are equal to one of `values`, in the order of
+/// the input. The output has the element domain and the metric of the input. The size of the output
+/// is unknown, even if the size of the input is known.
 ///
 /// # Map
 /// `d_out = d_in`.

@@ -43,11 +43,11 @@ use crate::{Pairwise, Sequential};
 ///
 /// # Proof
 /// Two data sets of the same size at distance `d_in` differ in at most `k` replaced records. Each
-/// multiple is from 0 to the width of the bounds, rounded up. The file `deviations.rs` proves that
-/// the results for the multiples differ by at most `a (n - a) / n` times the square of this rounded
-/// width. The file also proves that no smaller bound holds. Let `h` be a multiple of `g`. If two
-/// results differ by at most `h`, the rounded results also differ by at most `h`. The file
-/// `grid.rs` proves this.
+/// rounded distance is from 0 to the width of the bounds, where the width is rounded up to a
+/// multiple of the power of two. The file `deviations.rs` proves that the results for the rounded
+/// distances differ by at most `a (n - a) / n` times the square of this rounded width. The file
+/// also proves that no smaller bound holds. Let `h` be a multiple of `g`. If two results differ by
+/// at most `h`, the rounded results also differ by at most `h`. The file `grid.rs` proves this.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown or zero, or when a bound is infinite.

@@ -128,8 +128,9 @@ pub(super) fn quantile_bound(choices: usize) -> Bound {
     })
 }
 /// The smallest number of quantiles for which one release of all quantiles is better than a
-/// separate release of each. Separate releases need one level of successive choices for each
-/// quantile. One release of at least this many quantiles needs fewer levels.
+/// separate release of each. Separate releases make one choice after another, one for each
+/// quantile. One release of at least this many quantiles makes several choices at once, so it has
+/// fewer successive steps.
 pub(super) const SEVERAL: usize = 3;
 /// Return how many successive choices with equal ranges are necessary to choose `quantiles`
 /// quantiles. Return `None` for two quantiles, because their two choices can have different ranges.

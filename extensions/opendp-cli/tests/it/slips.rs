@@ -245,10 +245,8 @@ fn a_charged_study_names_no_table_outside_of_its_folder() {
 /// A key that was found in the data is text that other people wrote.
 #[test]
 fn a_found_key_does_not_control_the_terminal() {
-    let desk = desk(
-        json!({"epsilon": 1e6, "delta": 1e-3}),
-        json!([{"counts_by": {"column": "city"}}]),
-    );
+    let desk =
+        desk(json!({"epsilon": 1e6, "delta": 1e-3}), json!([{"counts_by": {"column": "city"}}]));
     desk.file("people.csv", "age,smoker,city\n".to_owned() + &"1,no,\u{1b}[2JLyon\n".repeat(400));
     let text = desk.says(&["ask", "study.json"]);
     assert!(text.contains("\u{fffd}[2JLyon") && !text.contains('\u{1b}'), "{text}");

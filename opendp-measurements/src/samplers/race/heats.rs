@@ -12,8 +12,8 @@ use std::{
 /// A candidate after its first draw, with its index and its first digit.
 pub(super) type Candidate = Enclosed<(usize, u64), f64>;
 
-/// The candidates without a hit that can still be among the best `k`. A hit is a digit that gives
-/// rare, large noise (see [`Hits`]).
+/// A hit is a digit that gives rare, large noise (see [`Hits`]). This type states which candidates
+/// without a hit can still be among the best `k`.
 #[derive(PartialEq)]
 enum Open {
     All,

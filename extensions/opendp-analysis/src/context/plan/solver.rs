@@ -209,7 +209,8 @@ impl Frontier {
         let nodes = (0..=count).map(node).collect::<Result<_>>()?;
         Ok(Frontier { epsilon, nodes })
     }
-    /// Return the room for each tried value of the part of epsilon that pure losses get.
+    /// Try several parts of epsilon for the pure losses. Return each part together with the `mu^2`
+    /// that remains for Gaussian noise.
     pub(super) fn trials(&self) -> impl Iterator<Item = Endowment> + '_ {
         let ends = self.nodes.len() == 2;
         (0..=TRIALS).filter(move |k| !ends || [0, TRIALS].contains(k)).map(|k| {
