@@ -25,8 +25,8 @@ pub trait Released: Carrier {
 }
 
 /// Find an interval that contains the true number, except with probability `alpha`. For a vector,
-/// find one interval for each number. Except with probability `alpha`, *each* true number is in its
-/// interval.
+/// find one interval for each number. Except with probability `alpha`, *all* true numbers are in
+/// their intervals.
 ///
 /// The release must come from this measurement. The interval accounts only for the noise of the
 /// measurement. An error from an earlier clamp or sample is not included. The probability `alpha`

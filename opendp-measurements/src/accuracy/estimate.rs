@@ -48,7 +48,7 @@ impl Estimate {
     pub fn public(value: f64) -> Self {
         Estimate { value, noises: Vec::new(), rounding: 0.0 }
     }
-    /// Return only the released or computed number, and not the distributions of its noises.
+    /// Return the released or computed number.
     pub fn value(&self) -> f64 {
         self.value
     }
@@ -120,9 +120,9 @@ impl Estimate {
     /// divisor contains 0, or an end of an interval is infinite, the result contains all numbers.
     ///
     /// The two true numbers are in their [`simultaneous`] intervals except with probability
-    /// `alpha`. Suppose that they are. An end of the first interval divided by an end of the second
-    /// interval is one of four quotients. The quotient of the true numbers is between the least and
-    /// the largest of these four quotients.
+    /// `alpha`. Suppose that both true numbers are in their intervals. An end of the first interval
+    /// divided by an end of the second interval is one of four quotients. The quotient of the true
+    /// numbers is between the least and the largest of these four quotients.
     ///
     /// # Errors
     /// The errors of [`simultaneous`].

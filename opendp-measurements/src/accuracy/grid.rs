@@ -80,7 +80,7 @@ impl Placed {
     ///   `P[Z >= 1 - m] >= P[R >= 1 - m]`. For `j >= 1`, `sum_(k >= j) w(k)` is at least the
     ///   integral of `w` from `j` to infinity, because `w` decreases. By Poisson's summation, the
     ///   sum of all weights is `scale sqrt(2 pi)` times a factor. This factor is at most
-    ///   `1 + 3 exp(-2 (pi scale)^2)`. It is the only cause of the relative error.
+    ///   `1 + 3 exp(-2 (pi scale)^2)`. This factor is the only cause of the relative error.
     ///
     /// If the noise is cut off, negative values are replaced by 0.
     pub(super) fn on_grid(&self, step: f64, log: f64, rounding: Rounding) -> DiscreteLoss {

@@ -35,9 +35,9 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// the accepted integers have the stated distribution, for every `t > 0` (Canonne, Kamath, Steinke
 /// 2020, "The discrete Gaussian for differential privacy", arXiv:2004.00010, algorithm 3). Here `t`
-/// is the larger of `sigma` and 1. The article uses `t = floor(sigma) + 1`. For `sigma < 1`, this
-/// `t` is also 1. For `sigma >= 1`, this `t` is larger than `sigma`, and candidates are accepted
-/// less often than with `t = sigma`.
+/// is the larger of `sigma` and 1. The article uses another scale, `floor(sigma) + 1`. For
+/// `sigma < 1`, this scale is also 1. For `sigma >= 1`, this scale is larger than `sigma`, and
+/// candidates are accepted less often than with `t = sigma`.
 ///
 /// # Exactness
 ///
@@ -55,8 +55,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// For many draws with the same small sigma, an [`IntegerTable`](super::IntegerTable) is faster.
 ///
-/// Cost: about 20 ns and two words, if sigma is at least 16 and below `2^50`. The cost is twice as
-/// much for sigma below 16. If sigma is at least `2^50`, integers decide whether a candidate is
+/// Cost: about 20 ns and two words, if sigma is at least 16 and below `2^50`. For sigma below 16,
+/// the cost is twice as much. If sigma is at least `2^50`, integers decide whether a candidate is
 /// accepted, and a draw takes some microseconds. At sigma `1e300`, a draw takes 0.1 ms.
 ///
 /// # Errors
