@@ -105,8 +105,8 @@ impl Estimate {
             self.noises.iter().map(|(_, weight, noise)| Term::new(*noise).weighted(*weight));
         sum_of(&terms.collect::<Vec<_>>(), alpha)?.inf_add(self.rounding)
     }
-    /// Find an interval that contains the true number except with probability `alpha`. The
-    /// probability is over the noise.
+    /// Find an interval that contains the true number except with probability `alpha`. In this
+    /// claim, only the noise is random, and the true number is fixed.
     ///
     /// # Errors
     /// The errors of [`sum_of`].
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(twice.value(), 6.0);
         assert!((twice.accuracy(0.05).unwrap() / (2.0 * alone) - 1.0).abs() < 1e-12);
         // The control: the bound for the sum of two independent noises is smaller than the bound
-        // for twice one noise.
+        // for one noise with the weight 2.
         let two = first.plus(&other).unwrap();
         assert!(two.accuracy(0.05).unwrap() < 1.7 * alone);
         let nothing = twice.minus(&first).unwrap().minus(&first).unwrap();
