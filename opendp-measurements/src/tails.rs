@@ -261,7 +261,7 @@ fn odd_series(x: &IBig) -> IBig {
 }
 /// Compute `g_0` of the proof at [`gaussian_tail`], rounded down, in units of `2^-FRACTION`.
 fn divisor(x: UBig) -> UBig {
-    // `x` is at least 4. At x = 4, this number of steps gives a relative error of less than 2^-140.
+    // `x` is at least 4. At x = 4, this number of steps gives a relative error of less than 2^-102.
     // At larger x, the error is smaller.
     const STEPS: u32 = 100;
     let mut ratio = x.clone();
