@@ -22,7 +22,7 @@ use crate::samplers::Dyadic;
 
 /// The number of bits with which exponentials are computed.
 const BITS: usize = 128;
-/// The number of digits after the binary point, for arguments and sums.
+/// The number of binary digits after the binary point, for arguments and sums.
 const FRACTION: usize = 192;
 /// `2^128 / sqrt(2 pi)`, rounded down.
 const DENSITY: u128 = 0x6621_14cf_50d9_4234_3f2c_f140_2eae_38bf;
