@@ -32,11 +32,12 @@
 //! this grid is used, and rounding is not needed. If no noise is discrete or cut off, all Gaussian
 //! noises are merged into one noise. The distributions on the grid are tilted (the mass at each
 //! value `x` is multiplied by `e^(t x)`, for a chosen number `t`), and then convolved by the
-//! transforms of the [accounting](crate::accounting). The transform, the window and the masses have
+//! transforms of the [accounting](crate::accounting). A transform computes the masses in an
+//! interval of values, which is called the window. The transform, the window and the masses have
 //! errors. Each error is bounded from above, and the bounds are added. Heuristics choose the grid,
-//! the tilt and the window (an interval of values). These choices affect how tight the bound is.
-//! The bound holds for every choice. The result is at most the union bound, which is the weighted
-//! sum of the quantiles of the `n` noises at `alpha / n`.
+//! the tilt and the window. These choices affect how tight the bound is. The bound holds for every
+//! choice. The result is at most the union bound, which is the weighted sum of the quantiles of the
+//! `n` noises at `alpha / n`.
 
 pub(crate) mod confidence_interval;
 pub(crate) mod gaussian_accuracy;

@@ -9,24 +9,25 @@
 //!
 //! # Time
 //!
-//! If the scale is small, mechanisms draw discrete noise for machine integers from an
-//! [`IntegerTable`]. The table allows scales up to about 146 for Laplace noise and up to about 386
-//! for Gaussian noise. The time does not depend on the noise: every draw takes one word, one load
-//! and the same instructions. There are two exceptions. First, a sum in a narrow integer type can
-//! saturate, and the compiler can use a branch for this saturation. The release is then an end of
-//! the type. So the time can reveal at most whether the exact sum was equal to this end or beyond
-//! it. Second, a few draws from a table take microseconds. On average, at most one in 500 000 draws
-//! takes microseconds. For scales up to 73, on average at most one in `2^38` draws takes
-//! microseconds. Large noise is much more likely in these slow draws than in other draws.
+//! If the scale is small, mechanisms draw discrete noise for integers from an [`IntegerTable`]. The
+//! table allows scales up to about 146 for Laplace noise and up to about 386 for Gaussian noise.
+//! The time does not depend on the noise: every draw takes one word, one load and the same
+//! instructions. There are two exceptions. First, a sum in a narrow integer type can saturate, and
+//! the compiler can use a branch for this saturation. The release is then the least or the largest
+//! value of the type. So the time can reveal at most whether the exact sum was equal to this value
+//! or beyond this value. Second, a few draws from a table take microseconds. On average, at most
+//! one in 500 000 draws takes microseconds. For scales up to 73, on average at most one in `2^38`
+//! draws takes microseconds. Large noise is much more likely in these slow draws than in other
+//! draws.
 //!
 //! **Other samplers leak a little through time**, except [`CensoredLaplace`] and the functions
-//! whose names end with `constant_time`. No loop runs once for each unit of the noise. But a draw
-//! takes longer if its first candidate is rejected, or if floats cannot decide. The frequency of
-//! such draws depends on the value of the noise. `opendp-bench --leakage` times 30 000
-//! releases of a number and leaves out the slowest 2 % of the releases. Then the benchmark computes
-//! the rank correlation of the times and the magnitudes of the noise. If time and noise are
-//! independent, the root mean square of this correlation is 0.006. The following table shows the
-//! median of this correlation over 18 reports, on a busy machine with 2 cores:
+//! whose names end with `constant_time`. No sampler has a loop with one step for each unit of the
+//! noise. But a draw takes longer if its first candidate is rejected, or if floats cannot decide.
+//! The frequency of such draws depends on the value of the noise. `opendp-bench --leakage` times 30
+//! 000 releases of a number and leaves out the slowest 2 % of the releases. Then the benchmark
+//! computes the rank correlation of the times and the magnitudes of the noise. If time and noise
+//! are independent, the root mean square of this correlation is 0.006. The following table shows
+//! the median of this correlation over 18 reports, on a busy machine with 2 cores:
 //!
 //! | noise | correlation |
 //! |---|---|
@@ -38,10 +39,10 @@
 //!
 //! For scales from `1e-278` to `1e304` and the default lattice, the time of noise on floats does
 //! not depend on the magnitude of the private number: all numbers take the same instructions.
-//! Several vectors were timed. All numbers of a vector were equal, and each vector had another
-//! number, from 0 to `1e200`. The time per number varied by less than 3 %. For another lattice, let
-//! `2^k` be the distance between neighbouring lattice points. The time can depend on the private
-//! number if `scale / 2^k` is at least `2^50` or below `2^-40`.
+//! Several vectors were timed. Within each vector, all numbers were equal. Different vectors had
+//! different numbers, from 0 to `1e200`. The time per number varied by less than 3 %. For another
+//! lattice, let `2^k` be the distance between neighbouring lattice points. The time can depend on
+//! the private number if `scale / 2^k` is at least `2^50` or below `2^-40`.
 //!
 //! If the scale is at least `2^50`, all discrete Gaussian noise and most discrete Laplace noise is
 //! drawn with big integers.

@@ -6,8 +6,9 @@
 //! `P[Z > t] = P[Z >= floor(t) + 1]`. A bound is a float that is never below the probability. If
 //! the probability is positive but below all positive floats, the bound is at least the least
 //! subnormal float. By symmetry, the bound also holds for `P[Z <= -t]`. `P[|Z| >= t]` is at most
-//! twice the bound. The functions for discrete noise first round `t` up to an integer. For `t < 0`,
-//! the bound is 1. At scale 0, `Z` is 0, so the bound is 0 for `t > 0`.
+//! twice the bound. The functions for discrete noise first round `t` up to an integer, and use this
+//! integer in place of `t`. If `t` is then below 0, the bound is 1. At scale 0, `Z` is 0. The bound
+//! is then 1 for `t <= 0`, and 0 for `t > 0`.
 
 use dashu_int::ops::UnsignedAbs;
 use dashu_int::{IBig, UBig};
@@ -21,7 +22,7 @@ use crate::samplers::Dyadic;
 
 /// The number of bits with which exponentials are computed.
 const BITS: usize = 128;
-/// The number of digits after the binary point, for arguments and sums.
+/// The number of binary digits after the binary point, for arguments and sums.
 const FRACTION: usize = 192;
 /// `2^128 / sqrt(2 pi)`, rounded down.
 const DENSITY: u128 = 0x6621_14cf_50d9_4234_3f2c_f140_2eae_38bf;
@@ -87,11 +88,12 @@ pub fn discrete_laplacian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// Let `x` be `t / scale`, rounded down. This rounding can only raise the tail. Let `phi` be the
 /// standard normal density and `Q` the tail at `x`.
 ///
-/// *For `x < 4`*, `Q = 1/2 - phi(x) sum_n x^(2n+1) / (2n+1)!!` (Abramowitz, Stegun 1964, 26.2.11).
-/// All terms are positive. The computation uses the lower end of the enclosure of `phi(x)`, rounds
+/// *For `x < 4`*, `Q = 1/2 - phi(x) sum_n x^(2n+1) / (2n+1)!!` over all `n >= 0` (Abramowitz,
+/// Stegun 1964, 26.2.11). Here `(2n+1)!!` is the product of the odd numbers from 1 to `2n + 1`. All
+/// terms are at least 0. The computation uses the lower end of the enclosure of `phi(x)`, rounds
 /// each term down, and adds only finitely many terms. So the result is rounded up.
 ///
-/// *For `x >= 4`*, let `h_n = integral_0^inf u^n / n! phi(x + u) du`, and `h_(-1) = phi(x)`.
+/// *For `x >= 4`*, let `h_n = integral_0^inf (u^n / n!) phi(x + u) du`, and `h_(-1) = phi(x)`.
 /// Integration by parts gives `h_(n-1) = x h_n + (n + 1) h_(n+1)`. So the ratios
 /// `g_n = h_(n-1) / h_n` satisfy `g_n = x + (n + 1) / g_(n+1)` and `g_n > x`. Also,
 /// `Q = h_0 = phi(x) / g_0`. Begin at an index `N`. The lower bound `x` of `g_N` gives an upper
@@ -136,8 +138,8 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 ///
 /// # Proof
 /// Let `m = ceil(t) >= 0`, `s` the scale, `w(z) = exp(-z^2 / (2 s^2))`, and `W` the sum of all
-/// weights. By Poisson's summation, `W = s sqrt(2 pi) (1 + 2 sum_j exp(-2 (pi s j)^2))`. So
-/// `W >= s sqrt(2 pi)`. Also, `W >= w(0) = 1`.
+/// weights. By Poisson's summation, `W = s sqrt(2 pi) (1 + 2 sum_j exp(-2 (pi s j)^2))`, with `j`
+/// from 1 to infinity. So `W >= s sqrt(2 pi)`. Also, `W >= w(0) = 1`.
 ///
 /// *Up to `s = 256`.* The first weight is `w(m)`. Each later weight is the previous weight times a
 /// ratio. Each later ratio is the previous ratio times `exp(-1 / s^2)`. All weights and ratios are
@@ -245,8 +247,8 @@ fn quotient_up(dividend: UBig, divisor: UBig, k: i64) -> f64 {
     }
 }
 
-/// Compute `sum_n x^(2n+1) / (2n+1)!!`, rounded down, for `x >= 0`. `x` and the sum are in units of
-/// `2^-FRACTION`.
+/// Compute the sum `sum_n x^(2n+1) / (2n+1)!!` of [`gaussian_tail`], rounded down, for `x >= 0`.
+/// `x` and the sum are in units of `2^-FRACTION`.
 fn odd_series(x: &IBig) -> IBig {
     let square = x * x;
     let (mut term, mut sum, mut odd) = (x.clone(), IBig::ZERO, 1_u32);
@@ -259,7 +261,7 @@ fn odd_series(x: &IBig) -> IBig {
 }
 /// Compute `g_0` of the proof at [`gaussian_tail`], rounded down, in units of `2^-FRACTION`.
 fn divisor(x: UBig) -> UBig {
-    // `x` is at least 4. At x = 4, this number of steps gives a relative error of less than 2^-140.
+    // `x` is at least 4. At x = 4, this number of steps gives a relative error of less than 2^-102.
     // At larger x, the error is smaller.
     const STEPS: u32 = 100;
     let mut ratio = x.clone();

@@ -71,7 +71,7 @@ impl Transform {
     ///
     /// # Errors
     /// [`Failed`] when a list has the wrong length, or when the first number of the spectrum is not
-    /// real. If `n` is even, also when the last number of the spectrum is not real.
+    /// real. If `n` is even, the last number of the spectrum must also be real.
     pub fn backward(&self, spectrum: &mut [Complex], values: &mut [f64]) -> Result<(), Failed> {
         self.backward.process(spectrum, values).map_err(|_| Failed)
     }

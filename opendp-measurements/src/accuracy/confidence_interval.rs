@@ -25,13 +25,13 @@ pub trait Released: Carrier {
 }
 
 /// Find an interval that contains the true number, except with probability `alpha`. For a vector,
-/// find one interval for each number. Except with probability `alpha`, *each* true number is in its
-/// interval.
+/// find one interval for each number. Except with probability `alpha`, *all* true numbers are in
+/// their intervals.
 ///
 /// The release must come from this measurement. The interval accounts only for the noise of the
-/// measurement. An error from an earlier clamp or sample is not included. The probability `alpha`
-/// is over the noise. The claim holds for every true number. If a release was selected because of
-/// its value, the interval is not valid. For a vector of `n` numbers, each interval misses its
+/// measurement. An error from an earlier clamp or sample is not included. In this claim, only the
+/// noise is random. The claim holds for every fixed true number. If a release was selected because
+/// of its value, the interval is not valid. For a vector of `n` numbers, each interval misses its
 /// number with probability at most `alpha / n`. By the union bound, the probability that at least
 /// one interval misses its number is at most `alpha`, even if the noises depend on each other. All
 /// ends are rounded outward. A released float is treated as the interval from the next smaller

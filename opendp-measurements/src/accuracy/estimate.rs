@@ -48,7 +48,7 @@ impl Estimate {
     pub fn public(value: f64) -> Self {
         Estimate { value, noises: Vec::new(), rounding: 0.0 }
     }
-    /// Return only the released or computed number, and not the distributions of its noises.
+    /// Return the released or computed number.
     pub fn value(&self) -> f64 {
         self.value
     }
@@ -105,8 +105,8 @@ impl Estimate {
             self.noises.iter().map(|(_, weight, noise)| Term::new(*noise).weighted(*weight));
         sum_of(&terms.collect::<Vec<_>>(), alpha)?.inf_add(self.rounding)
     }
-    /// Find an interval that contains the true number except with probability `alpha`. The
-    /// probability is over the noise.
+    /// Find an interval that contains the true number except with probability `alpha`. In this
+    /// claim, only the noise is random, and the true number is fixed.
     ///
     /// # Errors
     /// The errors of [`sum_of`].
@@ -120,9 +120,9 @@ impl Estimate {
     /// divisor contains 0, or an end of an interval is infinite, the result contains all numbers.
     ///
     /// The two true numbers are in their [`simultaneous`] intervals except with probability
-    /// `alpha`. Suppose that they are. An end of the first interval divided by an end of the second
-    /// interval is one of four quotients. The quotient of the true numbers is between the least and
-    /// the largest of these four quotients.
+    /// `alpha`. Suppose that both true numbers are in their intervals. An end of the first interval
+    /// divided by an end of the second interval is one of four quotients. The quotient of the true
+    /// numbers is between the least and the largest of these four quotients.
     ///
     /// # Errors
     /// The errors of [`simultaneous`].
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(twice.value(), 6.0);
         assert!((twice.accuracy(0.05).unwrap() / (2.0 * alone) - 1.0).abs() < 1e-12);
         // The control: the bound for the sum of two independent noises is smaller than the bound
-        // for twice one noise.
+        // for one noise with the weight 2.
         let two = first.plus(&other).unwrap();
         assert!(two.accuracy(0.05).unwrap() < 1.7 * alone);
         let nothing = twice.minus(&first).unwrap().minus(&first).unwrap();

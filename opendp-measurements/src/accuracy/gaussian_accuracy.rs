@@ -43,7 +43,8 @@ pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f6
 }
 
 /// Return an upper bound on the error of a released integer. The bound is the least integer `a` for
-/// which `P[|Z| > a] <= alpha` is certain. Here `Z` is discrete Gaussian noise of this scale.
+/// which a computed upper bound on `P[|Z| > a]` is at most `alpha`. Here `Z` is discrete Gaussian
+/// noise of this scale.
 ///
 /// Saturation at the ends of the integer type only moves a release closer to the true number.
 /// `alpha` must be in `(0, 1]`.
@@ -56,8 +57,9 @@ pub(crate) fn discrete_accuracy(scale: Scale, alpha: f64) -> Result<f64> {
     beyond(scale, alpha)?.inf_sub(1.0)
 }
 
-/// Find by bisection the least integer `m >= 1` for which `P[|Z| >= m] <= alpha` is certain. Here
-/// `Z` is discrete Gaussian noise of this scale. The result is rounded up to a float.
+/// Find by bisection the least integer `m >= 1` for which a computed upper bound on `P[|Z| >= m]`
+/// is at most `alpha`. Here `Z` is discrete Gaussian noise of this scale. The result is rounded up
+/// to a float.
 ///
 /// The search begins at an integer whose tail is small enough. Let `N` be standard normal. For
 /// every integer `m >= 1`, `P[Z >= m] <= P[scale N >= m - 1]` (Canonne, Kamath, Steinke 2020,
@@ -65,7 +67,7 @@ pub(crate) fn discrete_accuracy(scale: Scale, alpha: f64) -> Result<f64> {
 /// `k >= m` is at most the mean of the weight function over `[k - 1, k]`. Second, the sum of all
 /// weights is at least `scale sqrt(2 pi)`, by Poisson's summation. So the search begins at an `m`
 /// for which `P[|N| >= (m - 1) / scale] <= alpha`. The search moves down only to integers whose
-/// tail is certain to be small enough.
+/// computed tail bound is small enough.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
@@ -87,8 +89,8 @@ pub(crate) fn beyond(scale: Scale, alpha: f64) -> Result<f64> {
 
 /// Find a number just above the least `t` with `P[|N| > t] <= alpha`, for a standard normal `N`.
 ///
-/// The search begins at `sqrt(2 ln(1 / alpha))` and moves down only to a `t` whose tail is certain
-/// to be small enough. The first value is such a `t`, because `P[|N| > t] <= exp(-t^2 / 2)` for all
+/// The search begins at `sqrt(2 ln(1 / alpha))` and moves down only to a `t` whose computed tail
+/// bound is small enough. The first value is valid, because `P[|N| > t] <= exp(-t^2 / 2)` for all
 /// `t >= 0`. Proof: consider `exp(-t^2 / 2) - P[|N| > t]`. This difference is 0 at `t = 0` and in
 /// the limit of large `t`. Its derivative is `(sqrt(2 / pi) - t) exp(-t^2 / 2)`. As `t` grows, the
 /// derivative is first positive and then negative. So the difference is never negative.

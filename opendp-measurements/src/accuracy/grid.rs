@@ -6,11 +6,13 @@ use crate::accounting::normal_mass::{mass, tail};
 
 use super::noise::Kind;
 
-/// Each mass is multiplied by this factor. The factor covers the relative error of the mass. The
-/// arguments of the exponential function are at most 1400, and are computed with three roundings.
-/// The functions that compute masses have relative errors below `2^-42`.
+/// Each mass is multiplied by this factor. The factor covers the relative error of the mass. For
+/// arguments below -700, the exponential function returns 0 (see [`LOST`]). Other arguments are
+/// from -700 to 0, and are computed with three roundings. The functions that compute masses have
+/// relative errors below `2^-42`.
 const WIDEN: f64 = 1.0 + 1e-11;
-/// A bound on the mass that is lost if a function returns 0 instead of a tiny mass.
+/// A bound on the total mass of a noise that is lost because functions return 0 instead of tiny
+/// masses.
 const LOST: f64 = 1e-300;
 /// If the scale of integer noise is above this number, real noise of the same scale, plus 1, is
 /// used as a bound on the integer noise.
@@ -80,7 +82,7 @@ impl Placed {
     ///   `P[Z >= 1 - m] >= P[R >= 1 - m]`. For `j >= 1`, `sum_(k >= j) w(k)` is at least the
     ///   integral of `w` from `j` to infinity, because `w` decreases. By Poisson's summation, the
     ///   sum of all weights is `scale sqrt(2 pi)` times a factor. This factor is at most
-    ///   `1 + 3 exp(-2 (pi scale)^2)`. It is the only cause of the relative error.
+    ///   `1 + 3 exp(-2 (pi scale)^2)`. This factor is the only cause of the relative error.
     ///
     /// If the noise is cut off, negative values are replaced by 0.
     pub(super) fn on_grid(&self, step: f64, log: f64, rounding: Rounding) -> DiscreteLoss {

@@ -64,8 +64,8 @@ impl Noise {
     /// must be within the bounds.
     ///
     /// With this replacement, the error of the release is between 0 and the noise. For one release,
-    /// the magnitude of the error is at most the magnitude of the noise, so its quantiles are also
-    /// at most as large. In a sum, all errors can have the same sign. For example, if all true
+    /// the magnitude of the error is at most the magnitude of the noise. So each bound on the noise
+    /// also bounds the error. In a sum, all errors can have the same sign. For example, if all true
     /// numbers are at the lower bound, no error is negative. In this example, the means of the
     /// errors do not cancel, but add up. A sum of errors is at most the sum of the positive parts
     /// of the noises. The negative of the sum of errors is at most the sum of the negative parts.

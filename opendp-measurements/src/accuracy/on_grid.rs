@@ -15,7 +15,7 @@ pub(super) struct OnGrid {
     pub(super) placed: Vec<(Placed, u64)>,
     /// The size of the unit of the grid, rounded up.
     pub(super) unit: f64,
-    /// Whether all values are multiples of the unit. If they are, no value is rounded.
+    /// True if all values are multiples of the unit. Then no value is rounded.
     pub(super) exact: bool,
 }
 impl OnGrid {
@@ -86,15 +86,15 @@ impl OnGrid {
         )
     }
     /// Choose the kind of rounding. Return a number of steps, and the chosen kind. Suppose that
-    /// every uncut noise is rounded to the nearest point of the grid. Then, except with probability
-    /// `alpha / 20000`, the true sum exceeds the rounded sum by at most this number of steps. For
-    /// other kinds of rounding, the number is 0.
+    /// every noise that is not cut off is rounded to the nearest point of the grid. Then, except
+    /// with probability `alpha / 20000`, the true sum exceeds the rounded sum by at most this
+    /// number of steps. For other kinds of rounding, the number is 0.
     ///
-    /// The rounding errors of uncut noises are independent and have mean 0, by symmetry. Each
-    /// rounding error is at most slightly more than half a step, because positions on the grid are
-    /// computed in floats. The bound on the sum of these errors is from Hoeffding (1963). On
-    /// average, rounding up adds half a step for each noise. If there are few noises, this increase
-    /// is at most Hoeffding's bound, so all noises are rounded up.
+    /// The rounding errors of noises that are not cut off are independent and have mean 0, by
+    /// symmetry. Each rounding error is at most slightly more than half a step, because positions
+    /// on the grid are computed in floats. The bound on the sum of these errors is from Hoeffding
+    /// (1963). On average, rounding up adds half a step for each noise. If there are few noises,
+    /// this increase is at most Hoeffding's bound, so all noises are rounded up.
     pub(super) fn displacement(&self, alpha: f64) -> (f64, Rounding) {
         if self.exact {
             return (0.0, Rounding::Exact);

@@ -141,7 +141,7 @@ pub fn accuracy_to_gaussian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
 }
 
 /// Find the accuracy of discrete Gaussian noise. The accuracy is the least integer `a >= 1` for
-/// which `P[|Z| >= a] <= alpha` is certain.
+/// which a certified upper bound on `P[|Z| >= a]` is at most `alpha`.
 ///
 /// # Errors
 /// `InvalidDistance` when the scale is negative or not finite, or `alpha` is not in `(0, 1]`;
@@ -160,9 +160,10 @@ pub fn discrete_gaussian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f64
 
 /// Find the scale at which discrete Gaussian noise has a given accuracy.
 ///
-/// The result is nearly the largest float for which `P[|Z| >= floor(accuracy)] <= alpha` is
-/// certain. For an accuracy of at least 1, [`discrete_gaussian_scale_to_accuracy`] of this scale is
-/// at most the given accuracy. For an accuracy below 1, the scale is 0.
+/// The result is nearly the largest float for which a certified upper bound on
+/// `P[|Z| >= floor(accuracy)]` is at most `alpha`. For an accuracy of at least 1,
+/// [`discrete_gaussian_scale_to_accuracy`] of this scale is at most the given accuracy. For an
+/// accuracy below 1, the scale is 0.
 ///
 /// # Errors
 /// `InvalidDistance` when the accuracy is negative or not finite, or `alpha` is not in `(0, 1)`;

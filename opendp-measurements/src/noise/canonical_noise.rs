@@ -69,7 +69,7 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// is also delta. If `t` is infinite, then `P[N <= 1 - t]` in the first part of the proof is 0, and
 /// delta is 0.
 ///
-/// *`d_in` 0.* The release is the number itself, so equal data give equal releases.
+/// *`d_in` 0.* The release is a function of the data, so equal data give equal releases.
 ///
 /// *Rounding.* The map returns the parameters of the noise without rounding. The sampler is exact:
 /// it rounds only the sum, to the nearest float.

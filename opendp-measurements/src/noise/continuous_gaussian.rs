@@ -45,12 +45,12 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// `N_i`. A rotation does not change the law of `N`. After a suitable rotation, `x` and `y` differ
 /// in only one coordinate. So the real vectors `x + s N` and `y + s N` are `mu`-GDP (Dong, Roth, Su
 /// 2022, on the Gaussian mechanism). The release of a member is a function of the real vector of
-/// this member. A function of the vector does not improve any test (Dong, Roth, Su 2022, on
-/// post-processing). For floats, the proof of [`make_gaussian`](crate::make_gaussian) gives this
+/// this member. For floats, the proof of [`make_gaussian`](crate::make_gaussian) gives this
 /// function. For integers, [`rounded_gaussian`] draws `r = floor(s N_i + 1/2)` exactly. `x_i` is an
-/// integer, so `x_i + r` is `floor(x_i + s N_i + 1/2)`. Saturation is a function that is applied to
-/// `x_i + r`, so saturation also does not improve any test. The Renyi divergence of the releases is
-/// at most the divergence of the real vectors (Bun, Steinke 2016, Proposition 1.6 and Lemma 2.2).
+/// integer, so `x_i + r` is `floor(x_i + s N_i + 1/2)`. The saturated release is a function of
+/// `x_i + r`. So the releases of the two members are also `mu`-GDP (Dong, Roth, Su 2022, on
+/// post-processing). The Renyi divergence of the releases is at most the divergence of the real
+/// vectors (Bun, Steinke 2016, Proposition 1.6 and Lemma 2.2).
 ///
 /// [`rounded_gaussian`]: crate::samplers::rounded_gaussian
 ///

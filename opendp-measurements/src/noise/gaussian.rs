@@ -100,9 +100,9 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// For floats, the bound is `scale t + 2^k / 2`, where `t` is slightly above the least value with
 /// `P[|N| > t] <= alpha` for a standard normal variable `N`. This bound does not include the error
 /// of the last step, which rounds to a float. For integers, the bound is the least integer `a` for
-/// which `P[|Z| > a] <= alpha` is certain. The accuracy of a vector is a list with one bound for
-/// each number. If the length of a vector is unknown or very large, the list contains this bound
-/// only once.
+/// which a certified upper bound on `P[|Z| > a]` is at most `alpha`. The accuracy of a vector is a
+/// list with one bound for each number. If the length of a vector is unknown or very large, the
+/// list contains this bound only once.
 ///
 /// # Errors
 /// * `MakeMeasurement` when `k` is given for integers and is not 0

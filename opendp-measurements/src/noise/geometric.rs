@@ -61,15 +61,16 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
 /// distances from the lower bound.
 ///
 /// *Time.* Let `w` be the distance between the bounds, and `n` the least integer with `2^n >= w`.
-/// For each number, `n + 3` words are drawn. Comparisons give masks, and masks select values. So
-/// branches and addresses do not depend on data or noise. With probability at most `(n + 2) 2^-64`,
-/// some word is not enough to decide a random bit, and more words are drawn. This event depends on
-/// the drawn words alone, and not on the data. For each number, take the joint law of the release
-/// and the count of drawn words. Compare this law with the joint law of the same release and a
-/// constant. The total variation distance between the two laws is at most `(n + 2) 2^-64`, less
-/// than `2^-56`. *Constant time* means this bound, and nothing more. A compiler and a processor do
-/// not guarantee how long the instructions take. The running time reveals the length of a vector.
-/// If the two bounds are equal, nothing is drawn.
+/// For each number, `n + 3` words are drawn. Comparisons give masks, which are integers whose bits
+/// are all 0 or all 1. Bit operations with masks select values. So branches and memory addresses do
+/// not depend on data or noise. With probability at most `(n + 2) 2^-64`, some word is not enough
+/// to decide a random bit, and more words are drawn. This event depends on the drawn words alone,
+/// and not on the data. For each number, take the joint law of the release and the count of drawn
+/// words. Compare this law with the joint law of the same release and a constant. The total
+/// variation distance between the two laws is at most `(n + 2) 2^-64`, less than `2^-56`. Here,
+/// *constant time* means only that this bound holds. A compiler and a processor do not guarantee
+/// how long the instructions take. The running time reveals the length of a vector. If the two
+/// bounds are equal, nothing is drawn.
 ///
 /// # Accuracy
 /// Without bounds, the accuracy is the accuracy of [`make_laplace`]. With bounds, no accuracy is

@@ -134,8 +134,9 @@ where
 /// # Proof
 /// The proof of [`make_laplace`] bounds the loss in [`MaxDivergence`]. The two functions
 /// `profile_of_...` state the profiles of the sums of data and noise, before rounding and
-/// saturation. The releases are functions of these sums. The profiles are those of one number. They
-/// also bound the profile of a vector: see [`LaplacePair`](crate::accounting::LaplacePair).
+/// saturation. The releases are functions of these sums. The profiles are stated for one number.
+/// The same profiles also bound the profile of a vector: see
+/// [`LaplacePair`](crate::accounting::LaplacePair).
 ///
 /// # Errors
 /// The errors of [`make_laplace`].

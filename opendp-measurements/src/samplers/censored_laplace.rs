@@ -23,7 +23,7 @@ use std::hint::black_box;
 /// `(1 - q) (1 + q) (1 + q^2) .. (1 + q^(2^(n-1))) = 1 - q^(2^n)`,
 ///
 /// `P[L = l, H = h] = (1 - q) q^l q^(2^n h)`, which is
-/// `prod_j q^(2^j b_j) / (1 + q^(2^j)) (1 - q^(2^n)) q^(2^n h)`.
+/// `(prod_j q^(2^j b_j) / (1 + q^(2^j))) (1 - q^(2^n)) q^(2^n h)`, with `j` from 0 to `n - 1`.
 ///
 /// So digit `j` is 1 with probability `q^(2^j) / (1 + q^(2^j))`. `H` is positive with probability
 /// `q^(2^n)`. All digits and `H` are independent. `n` is the least integer with `2^n >= w`, where
@@ -38,18 +38,18 @@ use std::hint::black_box;
 ///
 /// # Time
 ///
-/// Each addition runs the same instructions on `n + 3` drawn words. Comparisons become masks, and
-/// masks select values, so no branch and no address depends on the number or on the noise. There is
-/// one exception: the word of a coin can equal the first 64 bits of the coin's probability. This
-/// event has probability `2^-64` for each of the `n + 2` coins. The coin then takes microseconds to
-/// draw more words. The event depends only on the words, not on the number to which noise is added.
-/// So an observer sees a constant time, except with probability at most `(n + 2) 2^-64 < 2^-56`.
-/// Compare the joint distribution of the sum and the time with the distribution of the sum and a
-/// constant. The total variation distance between the two distributions is at most `(n + 2) 2^-64`.
-/// If the sum alone is epsilon-differentially private, the time adds at most `1 + e^epsilon` times
-/// this distance to delta. The source of random words refills its buffer after a fixed number of
-/// words, for all data. The language does not guarantee any duration, and does not guarantee that
-/// `black_box` hides the masks from the optimiser.
+/// Each addition runs the same instructions on `n + 3` drawn words. Comparisons become masks whose
+/// bits are all equal, and masks select values. So no branch and no memory address depends on the
+/// number or on the noise. There is one exception: the word of a coin can equal the first 64 bits
+/// of the coin's probability. This event has probability `2^-64` for each of the `n + 2` coins. The
+/// coin then takes microseconds to draw more words. The event depends only on the words, and not on
+/// the number. So an observer sees a constant time, except with probability at most
+/// `(n + 2) 2^-64 < 2^-56`. Compare the joint distribution of the sum and the time with the
+/// distribution of the sum and a constant. The total variation distance between the two
+/// distributions is at most `(n + 2) 2^-64`. If the sum alone is epsilon-differentially private,
+/// the time adds at most `1 + e^epsilon` times this distance to delta. The source of random words
+/// refills its buffer after a fixed number of words, for all data. The language guarantees no
+/// duration, and no effect of `black_box` on the optimiser.
 ///
 /// Cost: a word and a few operations for each coin. At width 10^4, an addition draws 17 words.
 #[derive(Clone, Debug)]

@@ -35,28 +35,28 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// the accepted integers have the stated distribution, for every `t > 0` (Canonne, Kamath, Steinke
 /// 2020, "The discrete Gaussian for differential privacy", arXiv:2004.00010, algorithm 3). Here `t`
-/// is the larger of `sigma` and 1. The article uses `t = floor(sigma) + 1`. For `sigma < 1`, this
-/// `t` is also 1. For `sigma >= 1`, this `t` is larger than `sigma`, and candidates are accepted
-/// less often than with `t = sigma`.
+/// is the larger of `sigma` and 1. The article uses another scale, `floor(sigma) + 1`. For
+/// `sigma < 1`, this scale is also 1. For `sigma >= 1`, this scale is larger than `sigma`, and
+/// candidates are accepted less often than with `t = sigma`.
 ///
 /// # Exactness
 ///
 /// `sigma` is the rational number that the float represents. The probabilities are exact for every
-/// `sigma` from `5e-324` to `f64::MAX`. A candidate has exactly its discrete Laplace distribution.
-/// A candidate is accepted if a standard exponential variable `E` exceeds the rational number
-/// `(|y| - sigma^2 / t)^2 / (2 sigma^2)`, because `P[E > h] = e^-h` for every `h >= 0`. This
-/// rational number is called the exponent. If float bounds of `E` and of the exponent do not
-/// overlap, the floats decide. Otherwise more digits of `E` are drawn until exact integers decide.
-/// In the sampler with strips, if floats do not decide, more digits of `x` and of `V` are drawn
-/// until exact integers decide.
+/// `sigma` from `5e-324` to `f64::MAX`. Candidates have exactly the discrete Laplace distribution
+/// of scale `t`. A candidate is accepted if a standard exponential variable `E` exceeds the
+/// rational number `(|y| - sigma^2 / t)^2 / (2 sigma^2)`, because `P[E > h] = e^-h` for every
+/// `h >= 0`. This rational number is called the exponent. If float bounds of `E` and of the
+/// exponent do not overlap, the floats decide. Otherwise more digits of `E` are drawn until exact
+/// integers decide. In the sampler with strips, if floats do not decide, more digits of `x` and of
+/// `V` are drawn until exact integers decide.
 ///
 /// Sigma 0 gives 0 and draws nothing. A negative sigma counts as its magnitude. Infinity or NaN
 /// counts as some number above `f64::MAX`, so such a mistake adds too much noise.
 ///
 /// For many draws with the same small sigma, an [`IntegerTable`](super::IntegerTable) is faster.
 ///
-/// Cost: about 20 ns and two words, if sigma is at least 16 and below `2^50`. The cost is twice as
-/// much for sigma below 16. If sigma is at least `2^50`, integers decide whether a candidate is
+/// Cost: about 20 ns and two words, if sigma is at least 16 and below `2^50`. For sigma below 16,
+/// the cost is twice as much. If sigma is at least `2^50`, integers decide whether a candidate is
 /// accepted, and a draw takes some microseconds. At sigma `1e300`, a draw takes 0.1 ms.
 ///
 /// # Errors

@@ -207,8 +207,8 @@ pub(super) fn exact_floor<S: RandomSource>(
 ) -> Result<UBig, NoEntropy> {
     let parts = Dyadic::new(scale);
     let exponent = i64::from(parts.exponent);
-    // First, draw approximately the digits that a decision needs. If the scale has far more bits
-    // than the limit, draw no digits here.
+    // First, draw about as many digits as a decision needs. If the scale has far more bits than the
+    // limit, draw no digits here.
     let integer_bits = exponent + parts.mantissa.bit_len() as i64;
     let integer_bits = usize::try_from(integer_bits).unwrap_or(0);
     if integer_bits != 0 && limit.is_none_or(|limit| integer_bits <= limit + 64) {

@@ -10,18 +10,19 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// # Exactness
 ///
-/// Let a trial fail with probability `e^-x`, and let `E` be a standard exponential variable. Then
-/// `P[floor(E / x) >= m] = P[E >= m x] = e^(-m x)`. `e^(-m x)` is the probability that the first
-/// `m` trials fail (Devroye 1986, "Non-Uniform Random Variate Generation", X.2). If a lower and an
-/// upper float bound of `E / x` have the same floor, this floor is the result. Otherwise integers
-/// with more digits of `E` and `x` decide the floor. No probability is ever rounded.
+/// Let a trial fail with probability `e^-x`. The number `x` is called the rate. Let `E` be a
+/// standard exponential variable. Then `P[floor(E / x) >= m] = P[E >= m x] = e^(-m x)`. `e^(-m x)`
+/// is the probability that the first `m` trials fail (Devroye 1986, "Non-Uniform Random Variate
+/// Generation", X.2). If a lower and an upper float bound of `E / x` have the same floor, this
+/// floor is the result. Otherwise integers with more digits of `E` and `x` decide the floor. No
+/// probability is ever rounded.
 ///
 /// Cost: about 20 ns and one word, for every `x`. A draw takes a few microseconds with a
 /// probability of about `2^-48 / x`.
 #[derive(Clone, Debug)]
 pub struct Geometric {
     rate: Rate,
-    /// A lower and an upper bound of the rate.
+    /// A lower and an upper bound of the rate `x`.
     near: (f64, f64),
 }
 

@@ -85,18 +85,18 @@ const FAR: u32 = 280;
 /// with `x_j >= 14`. There, the weight is at most `e^-14 < 2^-20`. The unit of this constant is
 /// 1/10.
 const NEAR: u32 = 140;
-/// If `x_j` increases by 0.7, the weight is at least halved, because `0.7 > ln 2`. The unit of this
-/// constant is 1/10.
+/// If `x_j` increases by 0.7, the weight decreases by a factor of more than 2, because
+/// `0.7 > ln 2`. The unit of this constant is 1/10.
 const HALF: u32 = 7;
 
 impl IntegerTable {
     /// Prepare noise with the distribution of [`discrete_laplace`](super::discrete_laplace). The
-    /// scale is above 0 and at most about 146. For other scales, return `None`.
+    /// scale must be above 0 and at most about 146. Otherwise, return `None`.
     pub fn laplace(scale: f64) -> Option<Self> {
         (0.0 < scale && scale < f64::INFINITY).then(|| Weights::laplace(scale)).and_then(Self::new)
     }
     /// Prepare noise with the distribution of [`discrete_gaussian`](super::discrete_gaussian).
-    /// Sigma is above 0 and at most about 386. For other sigmas, return `None`.
+    /// Sigma must be above 0 and at most about 386. Otherwise, return `None`.
     pub fn gaussian(sigma: f64) -> Option<Self> {
         (0.0 < sigma && sigma < f64::INFINITY).then(|| Weights::gaussian(sigma)).and_then(Self::new)
     }

@@ -212,7 +212,7 @@ impl Sum<'_> {
         let (x, Lattice { scale, k, .. }) = (Dyadic::new(self.x), *self.lattice);
         let shift = i64::from(scale.exponent - k);
         let places = i64::from(k - x.exponent);
-        // First, draw approximately the number of digits that the decision needs.
+        // First, draw about as many digits as the decision needs.
         let integer_bits = shift + scale.mantissa.bit_len() as i64;
         e.refine_to(integer_bits.clamp(0, 64) as usize + 8, source)?;
         loop {

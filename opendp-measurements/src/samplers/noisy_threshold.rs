@@ -77,7 +77,8 @@ fn bound_of<T: Score>(number: T) -> Bound {
 /// `kept` is the noise of the threshold. `above` states whether the number without noise is at
 /// least the threshold without noise. If the number and the threshold have no noise, the result is
 /// `above`. `gap` contains a lower and an upper bound on the number minus the threshold, both
-/// without noise.
+/// without noise. `exact` returns the exact number and the exact threshold. `scale` is the scale of
+/// the fresh noise.
 fn reaches<S: RandomSource>(
     kept: &mut Option<Laplace>,
     above: bool,

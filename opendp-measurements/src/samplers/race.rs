@@ -28,7 +28,8 @@ pub(super) trait Noise {
 }
 
 /// Find exactly the indices of the `k` largest sums of `±scores[i] / scale` and independent noise,
-/// with the largest first. If there are fewer than `k` scores, return all indices.
+/// with the largest first. The sign is `+` for [`Optimize::Max`] and `-` for [`Optimize::Min`]. If
+/// there are fewer than `k` scores, return all indices.
 ///
 /// Scores and scale have their exact rational values. The noise is a real number whose digits are
 /// drawn lazily. A candidate is dropped only if the upper bound of its noisy score is below the
@@ -133,7 +134,7 @@ fn rank<I, B: PartialOrd + Clone>(list: &mut [Enclosed<I, B>]) {
 /// A candidate that remains after the first draws.
 struct Survivor {
     index: usize,
-    /// The distance to the best score, as an integer and an exponent.
+    /// The distance `m 2^e` to the best score, as the pair `(m, e)`.
     distance: (UBig, i64),
     e: LazyExponential,
 }

@@ -30,8 +30,8 @@ fn gaussian(s: f64, threshold: i32) -> Release<2, u32, i32, i32, Concentrated> {
     make_gaussian_threshold(parts(), scale(s), threshold, None).unwrap()
 }
 /// Check that the first part of a loss, which is epsilon or rho, equals its exact value. Check that
-/// the second part, which is delta, is at least its exact value, and exceeds it by a relative error
-/// of at most `slack`.
+/// the second part, which is delta, is at least its exact value, and exceeds this value by a
+/// relative error of at most `slack`.
 #[track_caller]
 fn close(found: Result<(f64, f64)>, (loss, delta): (f64, f64), slack: f64) {
     let found = found.unwrap();
@@ -278,7 +278,8 @@ fn released_numbers_have_the_accuracy_of_their_noise() {
 }
 
 proptest! {
-    /// Check that a number reaches the threshold only if its noise is at least the computed gap.
+    /// Check that a number 0 with noise reaches the threshold only if the noise is at least the
+    /// computed gap.
     #[test]
     fn no_sum_below_the_gap_reaches_the_threshold(
         threshold in 1e-3..1e3, exact in -20..20_i32, k in -60..8,

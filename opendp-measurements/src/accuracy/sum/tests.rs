@@ -22,8 +22,8 @@ fn root(tail: impl Fn(f64) -> f64, alpha: f64) -> f64 {
     }
     high
 }
-/// Return whether a bound is at least the exact value (up to a rounding error), and exceeds it by
-/// at most the relative amount `by`.
+/// Return whether a bound is at least the exact value (up to a rounding error), and exceeds this
+/// value by at most the relative amount `by`.
 fn certain(found: f64, exact: f64, by: f64) -> bool {
     exact * (1.0 - 1e-12) <= found && found <= exact * (1.0 + by)
 }
@@ -174,9 +174,9 @@ fn noises_that_are_cut_off_may_all_be_on_one_side() {
     for alpha in [0.5, 0.05, 1e-4, 1e-8] {
         let (found, exact) = (sum_of(&terms, alpha).unwrap(), cut_exactly(10, alpha));
         assert!((found - exact).abs() < 1e-9, "{alpha}: {found} {exact}");
-        // The first control: if alpha is at least 0.01, the bound for 11 uncut integer noises of
-        // scale 5 is much smaller than the exact value. The second control: the union bound is much
-        // larger than the bound of `sum_of`.
+        // The first control: if alpha is at least 0.01, the bound for 11 integer noises of scale 5
+        // that are not cut off is much smaller than the exact value. The second control: the union
+        // bound is much larger than the bound of `sum_of`.
         assert!(alpha < 0.01 || sum_of(&uncut, alpha).unwrap() < 0.9 * exact);
         assert!(found < 0.8 * together(&terms, alpha).unwrap(), "{alpha}: {found}");
     }

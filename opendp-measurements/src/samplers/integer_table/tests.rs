@@ -51,8 +51,8 @@ fn sound(table: &IntegerTable, weights: &Weights) -> bool {
     let all: u64 = (0..=first).map(|entry| table.urns.weight(entry)).sum();
     let room = 2 * (first - 1) + table.tail <= table.urns.weight(first);
     let block = 1 << table.block;
-    // From block to block, the weight is at least halved, up to the error of the computed weights
-    // (20 units of 2^-200).
+    // From block to block, the weight decreases by a factor of at least 2, up to the error of the
+    // computed weights (20 units of 2^-200).
     let halved = |from: u64| {
         let (near, far) =
             (weights.enclose(from, PLACES).0, weights.enclose(from + block, PLACES).1);

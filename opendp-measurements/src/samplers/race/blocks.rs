@@ -12,9 +12,10 @@ pub(super) trait Field {
     /// For each block, return the approximate distance between its best score and the best of all
     /// scores.
     fn distances_of_blocks(&self) -> Vec<f64>;
-    /// Return a lower and an upper bound on the distance between a score and the best score.
+    /// Return a lower and an upper bound on the distance between a score and the best score. Return
+    /// `None` if no score has this index.
     fn distance(&self, index: usize) -> Option<(f64, f64)>;
-    /// Return the distance between a score and the best score, as an integer and an exponent.
+    /// Return the distance `m 2^e` between a score and the best score, as the pair `(m, e)`.
     fn exact_distance(&self, index: usize) -> (UBig, i64);
     /// Set the gate, which is a score. From then on, scores that are not better than the gate are
     /// excluded. The gate must be worse than the best score by at least `distance`. Return true if
@@ -110,7 +111,8 @@ impl<T: Score> Field for Blocks<'_, T> {
     }
 }
 
-/// Compute the exact distance between two numbers. Each number is an integer and an exponent.
+/// Compute the exact distance between the numbers `m 2^e` and `n 2^f`. Return the distance in the
+/// same form, as an integer and an exponent of 2.
 fn difference((m, e): (IBig, i64), (n, f): (IBig, i64)) -> (UBig, i64) {
     let exponent = e.min(f);
     let aligned = |m: IBig, e: i64| m << (e - exponent).unsigned_abs() as usize;
@@ -133,7 +135,8 @@ pub(super) fn ordered(field: &dyn Field) -> impl Iterator<Item = (usize, Range<u
         .map(move |(_, number)| (number, number * BLOCK..scores.min((number + 1) * BLOCK)))
 }
 
-/// The number of blocks that come first because their scores are good.
+/// The number of blocks that come first because their best scores are nearest to the best of all
+/// scores.
 const FIRST: usize = 16;
 const LANES: usize = 8;
 const BLOCK: usize = 32 * LANES;

@@ -17,8 +17,8 @@ pub(super) struct Hits {
     pace: (f64, f64),
 }
 
-/// Return `b`. In a hit, the first `b` bits of the digit are 0. `b` is 8. But if a word has fewer
-/// than 8 bits, `b` is the number of bits of a word. Only tests use such short words.
+/// Return `b`. A digit is a hit if its first `b` bits are 0. `b` is the smaller of 8 and the number
+/// of bits of a word. Only tests use words of fewer than 8 bits.
 pub(super) const fn prefix<S: RandomSource>() -> u32 {
     if S::BITS < 8 { S::BITS } else { 8 }
 }

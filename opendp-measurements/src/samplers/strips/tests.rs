@@ -17,9 +17,10 @@ fn urns_give_each_entry_exactly_its_weight() {
     }
 }
 
-/// Check two inequalities in integers of higher precision. Move the ends of each strip outward by
-/// `reach / 32`. Then the height is at least the density at the left end. Except for the tail, the
-/// product of `height` and `surely / 2^31` is at most the density at the right end.
+/// Check two inequalities in integers of higher precision. Suppose that the ends of each strip are
+/// moved outward by `reach / 32`. Then the height is at least the density at the left end. Except
+/// for the tail, the product of `height` and `surely / 2^31` is at most the density at the right
+/// end.
 fn heights_are_above(strips: &Strips, reach: usize) -> bool {
     let exact = |m: usize| density(strips.shape, m, 200);
     let height = |j: usize| (UBig::from(strips.unit) * strips.entries[j].weight) << 136_usize;

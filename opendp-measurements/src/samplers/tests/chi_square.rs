@@ -8,7 +8,7 @@
 ///
 /// A bin with an expected count below 50 is merged with neighbouring bins. The expected count of
 /// the merged bin is then at least 50. Return the statistic divided by its critical value at the
-/// significance level 1e-9. A result above 1 is a rejection.
+/// significance level 1e-9. A result above 1 means that the test rejects the expected counts.
 pub(crate) fn chi_square(observed: &[u64], expected: &[f64]) -> f64 {
     assert_eq!(observed.len(), expected.len());
     let total: u64 = observed.iter().sum();
