@@ -112,10 +112,9 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// rows into steps instead, so repeated values do not move other quantiles.
 ///
 /// Let `rho` be the bound `(W / scale)^2 / 8` for the loss of one choice, given the earlier
-/// choices. If the choice is made by Gumbel noise, the choice is `mu`-Gaussian differentially
-/// private with `mu^2 = pi rho` Over the choices, both `rho` and `mu^2` add up. So `pi` times the
-/// sum of all `rho` bounds the `mu^2` of the release. [`mu_squared_of_choices`] computes this bound
-/// from the loss of the release.
+/// choices. With Gumbel noise, the choice has Gaussian differential privacy: it is `mu`-GDP with
+/// `mu^2 = pi rho`. Over the choices, both `rho` and `mu^2` add up. So `pi` times the sum of all
+/// `rho` bounds the `mu^2` of the release. [`mu_squared_of_choices`] computes this bound.
 ///
 /// [`mu_squared_of_choices`]: opendp_measurements::accounting::mu_squared_of_choices
 ///

@@ -133,7 +133,7 @@ macro_rules! released {
             fn intervals(&self, bounds: &[Option<f64>]) -> Result<Vec<(f64, f64)>> {
                 if bounds.len() != 1 && bounds.len() != self.len() {
                     return Err(Error::InvalidDistance(format!(
-                        "release: expected {} numbers, found {}",
+                        "release: expected {} numbers, one for each bound, found {}",
                         bounds.len(),
                         self.len()
                     )));

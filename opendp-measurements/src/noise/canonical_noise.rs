@@ -121,7 +121,7 @@ pub fn make_canonical_noise(
             Ok(d_out)
         } else {
             Err(Error::FailedMap(format!(
-                "d_in: expected at most {d_in}, the distance this noise was made for"
+                "d_in: expected at most {d_in}, the largest distance of this noise, found {d}"
             )))
         }
     });
