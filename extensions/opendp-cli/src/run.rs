@@ -1,5 +1,7 @@
 //! One release from data in a file.
 
+mod ends;
+
 use std::{cell::Cell, path::PathBuf};
 
 use clap::error::ErrorKind;
@@ -11,6 +13,7 @@ use opendp_registry::Registry;
 use serde_json::{Value as Json, json};
 
 use crate::{budget, caution::Caution, command, data, operations, words};
+use ends::{NEAR_END, is_near_end};
 
 /// The probability with which an error may be larger than the printed accuracy.
 const ALPHA: f64 = 0.05;
@@ -152,6 +155,7 @@ impl Run<'_> {
         if let Some(caution) = caution {
             caution.warn(words::parts(measurement.measure()), self.as_json);
         }
+        let near_end = is_near_end(&release, &accuracy);
         let said = loss.as_ref().map(|loss| words::loss(loss, measurement.measure()));
         let mut report = json!({"release": release});
         if let Some(object) = report.as_object_mut() {
@@ -164,12 +168,13 @@ impl Run<'_> {
             }
             object.insert("measure".into(), measurement.measure().to_json());
             let accuracy = match &accuracy[..] {
+                _ if near_end => Json::Null,
                 [single] => single.to_json(),
                 several => several.to_vec().to_json(),
             };
             object.insert("accuracy".into(), json!({"alpha": ALPHA, "value": accuracy}));
         }
-        Ok(Report { json: report, loss: said })
+        Ok(Report { json: report, loss: said, near_end })
     }
 
     /// Check that the loss has a bound. If no distance is stated, the loss at a small distance is
@@ -339,6 +344,8 @@ pub(crate) struct Report {
     pub(crate) json: Json,
     /// The loss in words, if it is known.
     loss: Option<String>,
+    /// Whether a released integer may be cut off at an end of its type.
+    near_end: bool,
 }
 impl Report {
     /// Write the report for readers.
@@ -362,13 +369,13 @@ impl Report {
             lines.push(format!("budget    {}", budget::charge_text(charge)));
         }
         lines.push(match &report["accuracy"]["value"] {
+            Json::Null if self.near_end => NEAR_END.into(),
             Json::Null => "accuracy  not known for this mechanism".into(),
             value => format!("accuracy  within {value} of the true answer in 95% of releases"),
         });
         lines.join("\n")
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -242,6 +242,24 @@ fn a_charged_study_names_no_table_outside_of_its_folder() {
     desk.says(&["ask", "other.json"]);
     desk.says(&[&["ask", "other.json", "--data", "people.csv"], &to[..]].concat());
 }
+/// Sums of integers saturate at the ends of their type. Then the error has no bound.
+#[test]
+fn a_sum_beyond_the_ends_of_its_type_states_no_accuracy() {
+    let desk = Desk::new();
+    desk.file("rows.json", json!(vec![30_000; 100_000]).to_string());
+    let run = |kind: &str| {
+        let pipeline = json!({
+            "space": {"domain": {"vector_domain": {"atom_domain": {"T": kind}}},
+                      "metric": "symmetric_distance"},
+            "chain": [{"clamp": {"bounds": [0, 30_000]}}, "sum", {"laplace": {"scale": 30_000.0}}],
+        });
+        desk.file("sum.json", pipeline.to_string());
+        desk.says(&["run", "-p", "sum.json", "--data", "rows.json", "--d-in", "1"])
+    };
+    let narrow = run("i32");
+    assert!(narrow.contains("2147483647") && narrow.contains("accuracy  not known"), "{narrow}");
+    assert!(run("i64").contains("accuracy  within"));
+}
 /// A key that was found in the data is text that other people wrote.
 #[test]
 fn a_found_key_does_not_control_the_terminal() {
