@@ -99,7 +99,9 @@ fn only_create_makes_a_ledger_and_a_budget() {
     assert!(create().status.success());
     let ask = ["--config", "study.toml", sql, "--epsilon", "0.5"];
     let answer = run(folder.path(), &ask);
-    assert!(answer.status.success() && answer.stderr.is_empty(), "{answer:?}");
+    let note = String::from_utf8_lossy(&answer.stderr).into_owned();
+    assert!(answer.status.success(), "{answer:?}");
+    assert_eq!(note, "note: epsilon 0.5 of the budget is left\n");
     let again = create();
     assert_eq!(again.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&again.stderr).contains("exists already"), "{again:?}");
@@ -109,6 +111,21 @@ fn only_create_makes_a_ledger_and_a_budget() {
     let answer = run(folder.path(), &ask);
     let note = String::from_utf8_lossy(&answer.stderr).into_owned();
     assert!(answer.status.success() && note.contains("another run can spend it again"), "{note}");
+    assert!(!note.contains("warning"), "{note}");
+}
+#[test]
+fn losses_that_protect_little_give_warnings() {
+    let folder = study();
+    let metadata = METADATA.replace("ledger = \"study.ledger\"\nname = \"survey\"\n", "");
+    let metadata = metadata.replace("epsilon = 1.0", "epsilon = 1000.0\ndelta = 0.5");
+    std::fs::write(folder.path().join("study.toml"), metadata).unwrap();
+    let sql = "SELECT COUNT(*) FROM people";
+    let ask = ["--config", "study.toml", sql, "--epsilon", "20", "--delta", "0.1"];
+    let answer = run(folder.path(), &ask);
+    let warnings = String::from_utf8_lossy(&answer.stderr).into_owned();
+    assert!(answer.status.success(), "{answer:?}");
+    assert!(warnings.contains("costs an epsilon of 20"), "{warnings}");
+    assert!(warnings.contains("costs a delta of 0.1"), "{warnings}");
 }
 #[test]
 fn an_answer_is_printed_although_a_file_cannot_be_written() {

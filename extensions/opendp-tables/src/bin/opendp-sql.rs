@@ -135,6 +135,7 @@ fn main() -> ExitCode {
 fn query(ask: &Ask) -> Result<String> {
     let session = Session::open(&ask.config)?;
     let question = ask.question(&session)?;
+    warn("the query costs", ask.epsilon, ask.delta, ask.rho);
     let answer = watched(&session, || question.release());
     let answer = answer?;
     let document = format!("{:#}", answer.document);
@@ -142,6 +143,12 @@ fn query(ask: &Ask) -> Result<String> {
         ask.document.as_ref().map(|path| write(path, &document, "release document")),
         ask.html.as_ref().map(|path| write(path, &answer.to_html(), "page")),
     ];
+    match session.remaining() {
+        Ok(left) if !session.is_in_memory() => {
+            eprintln!("note: {} of the budget is left", left.show(false));
+        }
+        _ => {}
+    }
     if session.is_in_memory() {
         eprintln!(
             "note: no ledger keeps this budget, so another run can spend it again: state `ledger` \
@@ -187,6 +194,21 @@ fn watched<T>(session: &Session, release: impl FnOnce() -> T) -> T {
         released
     })
 }
+/// Warn of a loss that gives little or no protection. The command `opendp` has the same limits.
+fn warn(subject: &str, epsilon: Option<f64>, delta: Option<f64>, rho: Option<f64>) {
+    for (name, loss) in [("an epsilon", epsilon), ("a rho", rho)] {
+        if let Some(loss) = loss.filter(|loss| 10.0 < *loss) {
+            eprintln!("warning: {subject} {name} of {loss}, which gives little protection");
+        }
+    }
+    if let Some(delta) = delta.filter(|delta| 1e-3 <= *delta) {
+        eprintln!(
+            "warning: {subject} a delta of {delta}: the data of each person may be released \
+             unchanged with this probability. Choose a delta far below 1 divided by the number of \
+             people, such as 1e-6"
+        );
+    }
+}
 /// Write a file, or return the reason why it cannot be written.
 fn write(path: &Path, text: &str, what: &str) -> Result<(), String> {
     let reason = |error| format!("the {what} cannot be written to {}: {error}", path.display());
@@ -203,7 +225,10 @@ fn plan(ask: &Ask) -> Result<String> {
     Ok(all.join(";\n\n"))
 }
 fn create(config: &PathBuf) -> Result<String> {
-    Metadata::open(config)?.create_budget()?;
+    let metadata = Metadata::open(config)?;
+    metadata.create_budget()?;
+    let budget_text = &metadata.budget;
+    warn("the budget is", budget_text.epsilon, budget_text.delta, budget_text.rho);
     Ok(format!("created; {}", budget(config)?))
 }
 fn budget(config: &PathBuf) -> Result<String> {
