@@ -1,5 +1,7 @@
 //! The fields of a study document, and the checks of these fields.
 
+mod unit;
+
 use std::ops::{Bound, Range};
 
 use opendp_core::arith::Exact;
@@ -9,6 +11,7 @@ use serde_json::{Number, Value as Json};
 
 pub(super) use super::json::from_json;
 use super::json::value;
+pub(super) use unit::UnitFields;
 
 /// The fields of a study document.
 #[derive(Deserialize)]
@@ -27,12 +30,6 @@ pub(super) struct ContextFields {
     pub(super) split: Option<Json>,
     #[serde(default)]
     pub(super) columns: serde_json::Map<String, Json>,
-}
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case", expecting = "{\"person\": n} or {\"answers_of_person\": n}")]
-pub(super) enum UnitFields {
-    Person(u32),
-    AnswersOfPerson(u32),
 }
 #[derive(Deserialize)]
 #[serde(

@@ -1,0 +1,33 @@
+//! The unit of a study: whom its releases protect.
+
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+/// One of the two units, with the number of rows or of answers of a person.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(try_from = "Json")]
+pub(crate) enum UnitFields {
+    Person(u32),
+    AnswersOfPerson(u32),
+}
+impl TryFrom<Json> for UnitFields {
+    type Error = String;
+    fn try_from(json: Json) -> Result<Self, String> {
+        let fields = json.as_object().map(|fields| fields.iter().collect::<Vec<_>>());
+        let number = |number: &Json| u32::try_from(number.as_u64()?).ok();
+        let unit = match fields.as_deref() {
+            Some([(name, rows)]) if *name == "person" => number(rows).map(UnitFields::Person),
+            Some([(name, rows)]) if *name == "answers_of_person" => {
+                number(rows).map(UnitFields::AnswersOfPerson)
+            }
+            _ => None,
+        };
+        unit.ok_or_else(|| {
+            format!(
+                "expected {{\"person\": n}} or {{\"answers_of_person\": n}} with a whole number n \
+                 from 1 to {}, found {json}",
+                u32::MAX
+            )
+        })
+    }
+}
