@@ -14,9 +14,21 @@ use super::pair::{Buckets, Grid, Inner};
 ///
 /// If `q (e^x - 1)` is near 0, the form `ln(1 + q (e^x - 1))` avoids cancellation. Otherwise, the
 /// form `ln(1 - q + q e^x)` has no cancellation.
+///
+/// Above 700, `e^x` can exceed all floats. So it is divided into `e^700` and a rest. If the result
+/// is above 690, it is `ln(q e^700) + (x - 700)`, because `1 - q` is then negligible. The
+/// magnitude of this logarithm is below 745, so both terms together have a relative error of a few
+/// `u`.
 pub(super) fn mixed(x: f64, rate: f64) -> f64 {
-    let x = x.min(700.0);
-    mixed_of(x, exp(x), rate)
+    if x <= 700.0 {
+        return mixed_of(x, exp(x), rate);
+    }
+    let (scaled, rest) = (rate * exp(700.0), x - 700.0);
+    match scaled * exp(rest) {
+        small if small < 0.35 => ln_1p(small),
+        middle if middle < 1e300 => ln((1.0 - rate) + middle),
+        _ => ln(scaled) + rest,
+    }
 }
 
 /// Compute the result of [`mixed`] for an `x` up to 700. `ratio` is `e^x`.
@@ -193,8 +205,7 @@ impl DominatingPair for SampledPair {
         buckets
     }
     fn most(&self) -> f64 {
-        let sampled = mixed(self.inner.most(), self.rate);
-        if self.inner.most() <= 700.0 { sampled * (1.0 + 256.0 * U) } else { self.inner.most() }
+        mixed(self.inner.most(), self.rate) * (1.0 + 256.0 * U)
     }
     fn only_above(&self) -> bool {
         self.inner.only_above() || self.atoms().is_none()

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use super::elementary::{CIS_ERROR, CIS_LIMIT, U, cis, exp, exp_m1, ln, sum};
-use super::sampled_pair::mixed_of;
+use super::sampled_pair::{mixed, mixed_of};
 use super::transform::{Listed, Tilted, Wave};
 
 /// A tilted loss for Gaussian noise on a Poisson sample.
@@ -98,9 +98,12 @@ struct Law {
 }
 impl Law {
     fn term(&self, y: f64) -> Term {
-        let argument = (self.mu * y - self.mu * self.mu / 2.0).min(700.0);
-        let ratio = exp(argument);
-        let loss = mixed_of(argument, ratio, self.rate);
+        let argument = self.mu * y - self.mu * self.mu / 2.0;
+        let ratio = exp(argument.min(700.0));
+        let loss = match argument <= 700.0 {
+            true => mixed_of(argument, ratio, self.rate),
+            false => mixed(argument, self.rate),
+        };
         let share = (self.rate * ratio / ((1.0 - self.rate) + self.rate * ratio)).min(1.0);
         let argument = share * 4.0 * (self.mu * y.abs() + self.mu * self.mu);
         Term {
