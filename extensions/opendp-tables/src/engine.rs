@@ -10,6 +10,7 @@ mod embedded;
 mod files;
 pub(crate) mod parse;
 mod source;
+mod typed;
 
 pub use embedded::{DataFusion, cells};
 pub use source::Source;

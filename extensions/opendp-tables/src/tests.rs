@@ -10,6 +10,7 @@ mod gaussian;
 mod ledgers;
 mod nesting;
 mod pages;
+mod paths;
 mod postgres;
 mod queries;
 mod refusals;

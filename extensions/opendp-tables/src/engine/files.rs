@@ -10,6 +10,7 @@ use datafusion::error::DataFusionError;
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
 use opendp_core::{Error, Result};
+use url::Url;
 
 use super::Source;
 
@@ -28,7 +29,7 @@ pub(super) async fn same_headers(
     context: &SessionContext,
     path: &str,
 ) -> Result<bool, DataFusionError> {
-    let url = ListingTableUrl::parse(path)?;
+    let url = located(path)?;
     let (state, store) = (context.state(), context.runtime_env());
     let store = store.object_store(&url)?;
     let files = url.list_all_files(&state, store.as_ref(), ".csv").await?;
@@ -44,6 +45,40 @@ pub(super) async fn same_headers(
         }
     }
     Ok(true)
+}
+/// Return the place of the files of a path or a URL. An existing path is never a pattern, so the
+/// engine reads exactly the file or folder that [`check_files`] has checked. In a pattern, the
+/// folders that exist are no patterns either.
+///
+/// # Errors
+/// The errors of the file system, and an error when a pattern is malformed.
+pub(super) fn located(text: &str) -> Result<ListingTableUrl, DataFusionError> {
+    let path = Path::new(text);
+    let existing = path.ancestors().find(|part| part.exists());
+    match existing {
+        Some(whole) if whole == path => ListingTableUrl::try_new(url_of(path)?, None),
+        Some(folder) if folder.is_dir() && !text.contains("://") => {
+            let rest = path.strip_prefix(folder).unwrap_or(path);
+            ListingTableUrl::try_new(url_of(folder)?, None)?.with_glob(&rest.to_string_lossy())
+        }
+        _ => ListingTableUrl::parse(text),
+    }
+}
+/// Return the URL of an existing file or folder. The URL of a folder ends in `/`.
+fn url_of(path: &Path) -> Result<Url, std::io::Error> {
+    // A URL drops `..` and the name before it, although this name can be a link to another folder.
+    // So links are followed first. The last name is kept, because its ending states the format.
+    let absolute = match path.file_name() {
+        Some(name) => {
+            std::path::absolute(path)?.parent().unwrap_or(Path::new("/")).canonicalize()?.join(name)
+        }
+        None => path.canonicalize()?,
+    };
+    let url = match path.is_dir() {
+        true => Url::from_directory_path(&absolute),
+        false => Url::from_file_path(&absolute),
+    };
+    url.map_err(|()| std::io::Error::other("the path cannot be written as a URL"))
 }
 /// Return the local path of a source, and the ending that the engine requires of its files. URLs
 /// and patterns such as `*.csv` have no local path.
@@ -61,12 +96,21 @@ fn local(source: &Source) -> Option<(&Path, &'static str)> {
 /// folder. The engine may leave out files whose names begin with `_` or `.`.
 ///
 /// # Errors
-/// `FailedFunction` when the path does not exist, when the engine would leave out a file without an
-/// error, or when it would read a file whose name begins with `_` or `.`.
+/// `FailedFunction` when the path does not exist, when the name of the file has another ending,
+/// when the engine would leave out a file without an error, or when it would read a file whose
+/// name begins with `_` or `.`.
 pub(super) fn check_files(name: &str, source: &Source) -> Result<()> {
     let Some((path, ending)) = local(source) else { return Ok(()) };
     if !path.exists() {
         let reason = format!("the path `{}` does not exist", path.display());
+        return Err(cannot_open(name, &reason));
+    }
+    if path.is_file() && !path.to_string_lossy().ends_with(ending) {
+        let reason = format!(
+            "the name of the file `{}` does not end in `{ending}`.\n\
+             Write it as a file that is not compressed, and rename it: small letters matter",
+            path.display()
+        );
         return Err(cannot_open(name, &reason));
     }
     let mut folder = Folder { ending, ..Folder::default() };
@@ -165,15 +209,6 @@ pub(super) fn reason(error: &DataFusionError, source: &Source) -> String {
     match (error.find_root(), local(source)) {
         (DataFusionError::ObjectStore(error), _) => error.to_string(),
         (DataFusionError::IoError(error), _) => error.to_string(),
-        (_, Some((path, ending)))
-            if path.is_file() && !path.to_string_lossy().ends_with(ending) =>
-        {
-            format!(
-                "the name of the file `{}` does not end in `{ending}`.\n\
-                 Write it as a file that is not compressed, and rename it: small letters matter",
-                path.display()
-            )
-        }
         (_, Some((path, ending))) => format!(
             "the engine cannot read `{}`; check that it is {}",
             path.display(),
