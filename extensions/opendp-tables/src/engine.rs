@@ -8,6 +8,7 @@ use crate::metadata::Table;
 mod background;
 mod embedded;
 mod files;
+mod header;
 pub(crate) mod parse;
 mod source;
 mod typed;

@@ -7,6 +7,7 @@ mod direct;
 mod exchanges;
 mod files;
 mod gaussian;
+mod headers;
 mod ledgers;
 mod nesting;
 mod pages;

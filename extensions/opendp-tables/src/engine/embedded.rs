@@ -19,9 +19,8 @@ use opendp_core::{Error, Result};
 use tokio::runtime::{Builder, Handle};
 
 use super::background::Background;
-use super::files::{
-    HEADER_ONLY, cannot_open, check_files, located, partitions, reason, same_headers,
-};
+use super::files::{cannot_open, check_files, located, of_system, partitions, reason};
+use super::header::{DIFFERENT, header};
 use super::source::{Source, same_columns};
 use super::typed::read_as;
 use super::{Cells, Engine, failed, parse, undecoded};
@@ -162,17 +161,16 @@ impl DataFusion {
         check_files(name, &source)?;
         let known = source.clone();
         let closed = |error: DataFusionError| cannot_open(name, &reason(&error, &known));
-        let uniform = match &source {
-            Source::Csv(path) => self.wait(same_headers(&self.context, path)).map_err(closed)?,
-            Source::Batches(batches) => same_columns(batches),
-            Source::Parquet(_) | Source::Provider(_) => true,
+        let header = match &source {
+            Source::Csv(path) => {
+                let read = async { header(&self.context, &located(path)?).await };
+                self.wait(read).map_err(closed)?
+            }
+            Source::Batches(batches) if !same_columns(batches) => Err(DIFFERENT),
+            Source::Batches(_) | Source::Parquet(_) | Source::Provider(_) => Ok(Vec::new()),
         };
-        if !uniform {
-            let reason = "its files or batches have different headers; write all with the same \
-                          columns in the same order";
-            return Err(cannot_open(name, reason));
-        }
-        self.wait(self.open(&raw, source)).map_err(closed)?;
+        let header = header.map_err(|reason| cannot_open(name, reason))?;
+        self.wait(self.open(&raw, source, &header)).map_err(closed)?;
         let found = self.wait(self.context.table(quoted(&raw))).map_err(closed)?;
         let read = |(column, described): (&String, &Column)| match found
             .schema()
@@ -193,7 +191,13 @@ impl DataFusion {
         });
         made.map(|_| ()).map_err(closed)
     }
-    async fn open(&self, name: &str, source: Source) -> Result<(), DataFusionError> {
+    /// Register a source as a table. `header` has the names of the columns of a CSV file.
+    async fn open(
+        &self,
+        name: &str,
+        source: Source,
+        header: &[String],
+    ) -> Result<(), DataFusionError> {
         let name = quoted(name);
         let (config, defaults) =
             (self.context.copied_config(), self.context.state().default_table_options());
@@ -201,12 +205,8 @@ impl DataFusion {
             Source::Csv(path) => {
                 // Read cells as text first, so that a cell of another type becomes null and is not
                 // an error.
-                let inferred = CsvReadOptions::new().schema_infer_max_records(HEADER_ONLY);
-                let inferred = inferred.to_listing_options(&config, defaults.clone());
-                let plain = inferred.infer_schema(&self.context.state(), &located(&path)?).await?;
-                let fields = plain.fields().iter();
-                let fields = fields.map(|field| Field::new(field.name(), DataType::Utf8, true));
-                let schema = Schema::new(fields.collect::<Vec<_>>());
+                let field = |name: &String| Field::new(name, DataType::Utf8, true);
+                let schema = Schema::new(header.iter().map(field).collect::<Vec<_>>());
                 let options = CsvReadOptions::new().newlines_in_values(true);
                 let options = options.table_partition_cols(partitions(&path));
                 let options = options.to_listing_options(&config, defaults);
@@ -359,15 +359,7 @@ fn text(column: &ArrayRef) -> Result<Vec<Option<String>>> {
 fn unread(error: &DataFusionError) -> Error {
     match error.find_root() {
         DataFusionError::ObjectStore(_) | DataFusionError::IoError(_) => failed(),
-        _ if of_system(error) => failed(),
+        _ if of_system(error).is_some() => failed(),
         _ => undecoded(),
     }
-}
-/// Return whether the operating system reported the error, for example because a disk cannot be
-/// read. The libraries wrap such an error in their own errors.
-fn of_system(error: &DataFusionError) -> bool {
-    let first: &(dyn std::error::Error + 'static) = error;
-    std::iter::successors(Some(first), |error| error.source())
-        .filter_map(|error| error.downcast_ref::<std::io::Error>())
-        .any(|error| error.raw_os_error().is_some())
 }
