@@ -30,6 +30,7 @@ use crate::sql::quoted;
 mod calls;
 mod clauses;
 mod deep;
+mod expansion;
 
 /// Tables with public metadata, a budget, and an engine that reads the tables.
 pub struct Session {
@@ -222,8 +223,10 @@ impl Session {
         // refused, and its memory is freed on this thread too.
         let planned = self.waiter.wait(async {
             let statement = parse::parsed(sql, parse::WRITTEN)?;
-            let checked =
-                selected(&statement).and_then(|query| clauses::check(query, &is_scalar));
+            let checked = selected(&statement).and_then(|query| {
+                clauses::check(query, &is_scalar)?;
+                expansion::check(query)
+            });
             if let Err(error) = checked {
                 return Ok(Err(error));
             }

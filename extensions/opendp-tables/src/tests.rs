@@ -6,6 +6,7 @@ mod composition;
 mod coverage;
 mod direct;
 mod exchanges;
+mod expansion;
 mod files;
 mod gaussian;
 mod headers;
