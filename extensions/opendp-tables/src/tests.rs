@@ -19,6 +19,7 @@ mod queries;
 mod refusals;
 mod selection;
 mod sensitivity;
+mod times;
 mod weights;
 
 use std::sync::Arc;

@@ -152,10 +152,11 @@ impl DataFusion {
     /// cell that cannot be read as this type is null.
     ///
     /// # Errors
-    /// `FailedFunction` when the source cannot be opened or lacks a described column, when CSV
-    /// files or batches have different columns, when files of a folder would be left out, or when
-    /// files would be read although their names begin with `_` or `.`. The errors show no cell of a
-    /// file and no undescribed column.
+    /// `FailedFunction` when the source cannot be opened or lacks a described column, when the type
+    /// of a column cannot be read as the declared type, when CSV files or batches have different
+    /// columns, when files of a folder would be left out, or when files would be read although
+    /// their names begin with `_` or `.`. The errors show no cell of a file and no undescribed
+    /// column.
     pub fn register(&self, name: &str, table: &Table, source: Source) -> Result<()> {
         let raw = format!("__raw {name}");
         check_files(name, &source)?;
@@ -176,7 +177,8 @@ impl DataFusion {
             .schema()
             .field_with_unqualified_name(column)
         {
-            Ok(field) => Ok(read_as(column, field.data_type(), described.kind)),
+            Ok(field) => read_as(column, field.data_type(), described.kind)
+                .map_err(|reason| cannot_open(name, &reason)),
             Err(_) => {
                 let reason = format!("it has no column `{column}`, which its metadata describe");
                 Err(cannot_open(name, &reason))
