@@ -8,8 +8,10 @@ use crate::metadata::Table;
 mod background;
 mod embedded;
 mod files;
+mod header;
 pub(crate) mod parse;
 mod source;
+mod typed;
 
 pub use embedded::{DataFusion, cells};
 pub use source::Source;

@@ -12,20 +12,25 @@ use datafusion::error::DataFusionError;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{Query, Statement as SqlStatement};
 use opendp_core::{Error, Result};
 use opendp_ledger::Loss;
 use serde_json::{Value as Json, json};
 
 use crate::Type;
 use crate::budget::{Account, Budget, Composition, incomplete};
-use crate::check::{Checked, Tables, check};
+use crate::check::{Checked, Tables, check, refused};
 use crate::engine::{DataFusion, Engine, Source, parse};
 use crate::functions::{clamp_function, quantile_function, weight_function};
 use crate::metadata::{Metadata, check_name};
 use crate::question::Question;
 use crate::sql::quoted;
 
+mod calls;
+mod clauses;
 mod deep;
+mod expansion;
 
 /// Tables with public metadata, a budget, and an engine that reads the tables.
 pub struct Session {
@@ -210,13 +215,22 @@ impl Session {
             return Err(Error::argument("query", "expected at most 10000 bytes"));
         }
         let state = self.planner.state();
+        let is_scalar = |name: &str| state.scalar_functions().contains_key(name);
         // Make the plan on a thread with a large stack. If the plan is nested too deeply, it is
         // refused, and its memory is freed on this thread too.
         let planned = self.waiter.wait(async {
-            let plan = parse::planned(&state, sql, parse::WRITTEN).await?;
-            without_depth(plan)
+            let statement = parse::parsed(sql, parse::WRITTEN)?;
+            let checked = selected(&statement).and_then(|query| {
+                clauses::check(query, &is_scalar)?;
+                expansion::check(query)
+            });
+            if let Err(error) = checked {
+                return Ok(Err(error));
+            }
+            let plan = state.statement_to_plan(statement).await?;
+            without_depth(plan).map(Ok)
         });
-        planned.map_err(unreadable)
+        planned.map_err(unreadable)?
     }
     /// Run a plan that computes only with released values.
     pub(crate) fn computed(&self, plan: LogicalPlan) -> Result<Vec<RecordBatch>, DataFusionError> {
@@ -238,6 +252,21 @@ impl Session {
 }
 /// The longest time to plan the steps after a release. Usual steps take some milliseconds.
 const PLANNING: Duration = Duration::from_secs(60);
+/// Return the query of a statement.
+fn selected(statement: &Statement) -> Result<&Query> {
+    if let Statement::Statement(statement) = statement
+        && let SqlStatement::Query(query) = statement.as_ref()
+    {
+        return Ok(query);
+    }
+    let text = statement.to_string();
+    let name = text.split([' ', '(']).next().unwrap_or("statement");
+    Err(refused(
+        name,
+        "it is not a SELECT with aggregates over the rows of a private table",
+        "write a query such as SELECT COUNT(*) FROM t, where t is a private table",
+    ))
+}
 /// Return a plan unchanged, or an error if it is nested too deeply.
 fn without_depth(plan: LogicalPlan) -> Result<LogicalPlan, DataFusionError> {
     match deep::is_deep(&plan)? {

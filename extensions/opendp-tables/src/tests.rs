@@ -1,20 +1,25 @@
 //! Tests of the whole crate. They are in one program, because every program links the engine, and
 //! linking takes long.
 
+mod clauses;
 mod composition;
 mod coverage;
 mod direct;
 mod exchanges;
+mod expansion;
 mod files;
 mod gaussian;
+mod headers;
 mod ledgers;
 mod nesting;
 mod pages;
+mod paths;
 mod postgres;
 mod queries;
 mod refusals;
 mod selection;
 mod sensitivity;
+mod times;
 mod weights;
 
 use std::sync::Arc;

@@ -7,6 +7,10 @@ use std::time::Duration;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::MemTable;
+use datafusion::datasource::file_format::options::ReadOptions;
+use datafusion::datasource::listing::{
+    ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
+};
 use datafusion::error::DataFusionError;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, collect};
 use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionContext};
@@ -15,12 +19,14 @@ use opendp_core::{Error, Result};
 use tokio::runtime::{Builder, Handle};
 
 use super::background::Background;
-use super::files::{HEADER_ONLY, cannot_open, check_files, partitions, reason, same_headers};
+use super::files::{cannot_open, check_files, located, of_system, partitions, reason};
+use super::header::{DIFFERENT, header};
 use super::source::{Source, same_columns};
+use super::typed::read_as;
 use super::{Cells, Engine, failed, parse, undecoded};
+use crate::Dialect;
 use crate::metadata::{Column, Table};
 use crate::sql::quoted;
-use crate::{Dialect, Type};
 
 /// The size of the stack of each thread, in bytes. The engine reads nested expressions by
 /// recursion, and a stack overflow ends the process. Only the used part of a stack takes memory.
@@ -146,32 +152,33 @@ impl DataFusion {
     /// cell that cannot be read as this type is null.
     ///
     /// # Errors
-    /// `FailedFunction` when the source cannot be opened or lacks a described column, when CSV
-    /// files or batches have different columns, when files of a folder would be left out, or when
-    /// files would be read although their names begin with `_` or `.`. The errors show no cell of a
-    /// file and no undescribed column.
+    /// `FailedFunction` when the source cannot be opened or lacks a described column, when the type
+    /// of a column cannot be read as the declared type, when CSV files or batches have different
+    /// columns, when files of a folder would be left out, or when files would be read although
+    /// their names begin with `_` or `.`. The errors show no cell of a file and no undescribed
+    /// column.
     pub fn register(&self, name: &str, table: &Table, source: Source) -> Result<()> {
         let raw = format!("__raw {name}");
         check_files(name, &source)?;
         let known = source.clone();
         let closed = |error: DataFusionError| cannot_open(name, &reason(&error, &known));
-        let uniform = match &source {
-            Source::Csv(path) => self.wait(same_headers(&self.context, path)).map_err(closed)?,
-            Source::Batches(batches) => same_columns(batches),
-            Source::Parquet(_) | Source::Provider(_) => true,
+        let header = match &source {
+            Source::Csv(path) => {
+                let read = async { header(&self.context, &located(path)?).await };
+                self.wait(read).map_err(closed)?
+            }
+            Source::Batches(batches) if !same_columns(batches) => Err(DIFFERENT),
+            Source::Batches(_) | Source::Parquet(_) | Source::Provider(_) => Ok(Vec::new()),
         };
-        if !uniform {
-            let reason = "its files or batches have different headers; write all with the same \
-                          columns in the same order";
-            return Err(cannot_open(name, reason));
-        }
-        self.wait(self.open(&raw, source)).map_err(closed)?;
+        let header = header.map_err(|reason| cannot_open(name, reason))?;
+        self.wait(self.open(&raw, source, &header)).map_err(closed)?;
         let found = self.wait(self.context.table(quoted(&raw))).map_err(closed)?;
         let read = |(column, described): (&String, &Column)| match found
             .schema()
             .field_with_unqualified_name(column)
         {
-            Ok(field) => Ok(read_as(column, field.data_type(), described.kind)),
+            Ok(field) => read_as(column, field.data_type(), described.kind)
+                .map_err(|reason| cannot_open(name, &reason)),
             Err(_) => {
                 let reason = format!("it has no column `{column}`, which its metadata describe");
                 Err(cannot_open(name, &reason))
@@ -186,26 +193,34 @@ impl DataFusion {
         });
         made.map(|_| ()).map_err(closed)
     }
-    async fn open(&self, name: &str, source: Source) -> Result<(), DataFusionError> {
+    /// Register a source as a table. `header` has the names of the columns of a CSV file.
+    async fn open(
+        &self,
+        name: &str,
+        source: Source,
+        header: &[String],
+    ) -> Result<(), DataFusionError> {
         let name = quoted(name);
+        let (config, defaults) =
+            (self.context.copied_config(), self.context.state().default_table_options());
         match source {
             Source::Csv(path) => {
                 // Read cells as text first, so that a cell of another type becomes null and is not
                 // an error.
-                let inferred = CsvReadOptions::new().schema_infer_max_records(HEADER_ONLY);
-                let partitions = partitions(&path);
-                let plain = self.context.read_csv(path.as_str(), inferred).await?;
-                let fields = plain.schema().fields().iter();
-                let fields = fields.map(|field| Field::new(field.name(), DataType::Utf8, true));
-                let schema = Schema::new(fields.collect::<Vec<_>>());
-                let options = CsvReadOptions::new().schema(&schema).newlines_in_values(true);
-                let options = options.table_partition_cols(partitions);
-                self.context.register_csv(name, path.as_str(), options).await
+                let field = |name: &String| Field::new(name, DataType::Utf8, true);
+                let schema = Schema::new(header.iter().map(field).collect::<Vec<_>>());
+                let options = CsvReadOptions::new().newlines_in_values(true);
+                let options = options.table_partition_cols(partitions(&path));
+                let options = options.to_listing_options(&config, defaults);
+                self.listed(&name, located(&path)?, options, Arc::new(schema))
             }
             Source::Parquet(path) => {
                 let options = ParquetReadOptions::default();
                 let options = options.table_partition_cols(partitions(&path));
-                self.context.register_parquet(name, path.as_str(), options).await
+                let options = options.to_listing_options(&config, defaults);
+                let url = located(&path)?;
+                let schema = options.infer_schema(&self.context.state(), &url).await?;
+                self.listed(&name, url, options, schema)
             }
             Source::Batches(batches) => {
                 let fields = batches.first().map(|batch| batch.schema().fields().clone());
@@ -221,6 +236,24 @@ impl DataFusion {
             }
             Source::Provider(table) => self.context.register_table(name, table).map(|_| ()),
         }
+    }
+    /// Register the files at a place as a table.
+    fn listed(
+        &self,
+        name: &str,
+        url: ListingTableUrl,
+        options: ListingOptions,
+        schema: Arc<Schema>,
+    ) -> Result<(), DataFusionError> {
+        if !url.is_collection() && !url.as_str().ends_with(&options.file_extension) {
+            let reason = "the name of the file does not have the ending of its format";
+            return Err(DataFusionError::Execution(reason.into()));
+        }
+        let url = url.with_table_ref(name.into());
+        let config = ListingTableConfig::new(url).with_listing_options(options);
+        let statistics = self.context.runtime_env().cache_manager.get_file_statistic_cache();
+        let table = ListingTable::try_new(config.with_schema(schema))?.with_cache(statistics);
+        self.context.register_table(name, Arc::new(table)).map(|_| ())
     }
     /// Wait for a future on a separate thread. The thread of the caller can be inside a runtime,
     /// where `block_on` would panic.
@@ -323,66 +356,12 @@ fn text(column: &ArrayRef) -> Result<Vec<Option<String>>> {
         .map(|row| column.is_valid(row).then(|| column.value(row).to_owned()))
         .collect())
 }
-fn sql_type(kind: Type) -> &'static str {
-    match kind {
-        Type::Boolean => "BOOLEAN",
-        Type::Integer => "BIGINT",
-        Type::Float => "DOUBLE PRECISION",
-        Type::Text => "VARCHAR",
-    }
-}
-/// Return the type of the values of a column. A column can be encoded by a dictionary or by runs.
-/// For such a column, return the type of the decoded values.
-fn value_type(found: &DataType) -> &DataType {
-    match found {
-        DataType::Dictionary(_, values) => value_type(values),
-        DataType::RunEndEncoded(_, values) => value_type(values.data_type()),
-        found => found,
-    }
-}
-/// Write the expression that reads a column as its declared type.
-fn read_as(column: &str, found: &DataType, kind: Type) -> String {
-    let column = quoted(column);
-    let cast = format!("TRY_CAST({column} AS {})", sql_type(kind));
-    let number = match value_type(found) {
-        _ if kind != Type::Integer => None,
-        found if found.is_floating() => Some(sql_type(Type::Float).to_owned()),
-        DataType::Decimal32(precision, scale)
-        | DataType::Decimal64(precision, scale)
-        | DataType::Decimal128(precision, scale)
-        | DataType::Decimal256(precision, scale)
-            if 0 < *scale =>
-        {
-            Some(format!("DECIMAL({precision}, {scale})"))
-        }
-        _ => None,
-    };
-    // A cast to an integer drops the digits after the point. So two different ids could become the
-    // same integer. To prevent this, a cell that is not a whole number becomes null. To find such
-    // cells, the integer is cast back and compared with the cell. The condition `x % 1 = 0` would
-    // not find all such cells, because the optimizer replaces `x % 1` by 0 for some types.
-    match number {
-        Some(number) => format!(
-            "CASE WHEN TRY_CAST({cast} AS {number}) = CAST({column} AS {number}) THEN {cast} END \
-             AS {column}"
-        ),
-        None => format!("{cast} AS {column}"),
-    }
-}
 /// Return the error for a failure while records are read. If the file itself cannot be read, return
 /// `failed`. Otherwise a single record can cause the failure, so return `undecoded`.
 fn unread(error: &DataFusionError) -> Error {
     match error.find_root() {
         DataFusionError::ObjectStore(_) | DataFusionError::IoError(_) => failed(),
-        _ if of_system(error) => failed(),
+        _ if of_system(error).is_some() => failed(),
         _ => undecoded(),
     }
-}
-/// Return whether the operating system reported the error, for example because a disk cannot be
-/// read. The libraries wrap such an error in their own errors.
-fn of_system(error: &DataFusionError) -> bool {
-    let first: &(dyn std::error::Error + 'static) = error;
-    std::iter::successors(Some(first), |error| error.source())
-        .filter_map(|error| error.downcast_ref::<std::io::Error>())
-        .any(|error| error.raw_os_error().is_some())
 }

@@ -3,47 +3,53 @@
 use std::path::Path;
 
 use datafusion::arrow::datatypes::DataType;
-use datafusion::datasource::file_format::FileFormat;
-use datafusion::datasource::file_format::csv::CsvFormat;
 use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::error::DataFusionError;
-use datafusion::prelude::SessionContext;
-use futures::TryStreamExt;
+use datafusion::object_store;
 use opendp_core::{Error, Result};
+use url::Url;
 
 use super::Source;
 
-/// The number of records that are decoded to open a CSV file. An error in a record would depend on
-/// the data, and no loss is charged when a file is opened. So only the header is read.
-pub(super) const HEADER_ONLY: usize = 0;
 /// The limit on the levels of nested folders. Without this limit, a link that leads back to a
 /// parent folder could make a search very long.
 const MOST_FOLDERS: usize = 32;
 /// The largest number of files that an error names.
 const SHOWN: usize = 5;
 
-/// Return whether all CSV files at a path, except empty files, have the same header. The engine
-/// reads only the header of one file, and then reads the columns of all files by their positions.
-pub(super) async fn same_headers(
-    context: &SessionContext,
-    path: &str,
-) -> Result<bool, DataFusionError> {
-    let url = ListingTableUrl::parse(path)?;
-    let (state, store) = (context.state(), context.runtime_env());
-    let store = store.object_store(&url)?;
-    let files = url.list_all_files(&state, store.as_ref(), ".csv").await?;
-    let files: Vec<_> = files.try_collect().await?;
-    let format = CsvFormat::default().with_has_header(true);
-    let format = format.with_schema_infer_max_rec(HEADER_ONLY);
-    let mut first: Option<Vec<String>> = None;
-    for file in files.iter().filter(|file| 0 < file.size && 1 < files.len()) {
-        let schema = format.infer_schema(&state, &store, std::slice::from_ref(file)).await?;
-        let names = schema.fields().iter().map(|field| field.name().clone()).collect();
-        if *first.get_or_insert_with(|| Vec::clone(&names)) != names {
-            return Ok(false);
+/// Return the place of the files of a path or a URL. An existing path is never a pattern, so the
+/// engine reads exactly the file or folder that [`check_files`] has checked. In a pattern, the
+/// folders that exist are no patterns either.
+///
+/// # Errors
+/// The errors of the file system, and an error when a pattern is malformed.
+pub(super) fn located(text: &str) -> Result<ListingTableUrl, DataFusionError> {
+    let path = Path::new(text);
+    let existing = path.ancestors().find(|part| part.exists());
+    match existing {
+        Some(whole) if whole == path => ListingTableUrl::try_new(url_of(path)?, None),
+        Some(folder) if folder.is_dir() && !text.contains("://") => {
+            let rest = path.strip_prefix(folder).unwrap_or(path);
+            ListingTableUrl::try_new(url_of(folder)?, None)?.with_glob(&rest.to_string_lossy())
         }
+        _ => ListingTableUrl::parse(text),
     }
-    Ok(true)
+}
+/// Return the URL of an existing file or folder. The URL of a folder ends in `/`.
+fn url_of(path: &Path) -> Result<Url, std::io::Error> {
+    // A URL drops `..` and the name before it, although this name can be a link to another folder.
+    // So links are followed first. The last name is kept, because its ending states the format.
+    let absolute = match path.file_name() {
+        Some(name) => {
+            std::path::absolute(path)?.parent().unwrap_or(Path::new("/")).canonicalize()?.join(name)
+        }
+        None => path.canonicalize()?,
+    };
+    let url = match path.is_dir() {
+        true => Url::from_directory_path(&absolute),
+        false => Url::from_file_path(&absolute),
+    };
+    url.map_err(|()| std::io::Error::other("the path cannot be written as a URL"))
 }
 /// Return the local path of a source, and the ending that the engine requires of its files. URLs
 /// and patterns such as `*.csv` have no local path.
@@ -61,12 +67,21 @@ fn local(source: &Source) -> Option<(&Path, &'static str)> {
 /// folder. The engine may leave out files whose names begin with `_` or `.`.
 ///
 /// # Errors
-/// `FailedFunction` when the path does not exist, when the engine would leave out a file without an
-/// error, or when it would read a file whose name begins with `_` or `.`.
+/// `FailedFunction` when the path does not exist, when the name of the file has another ending,
+/// when the engine would leave out a file without an error, or when it would read a file whose
+/// name begins with `_` or `.`.
 pub(super) fn check_files(name: &str, source: &Source) -> Result<()> {
     let Some((path, ending)) = local(source) else { return Ok(()) };
     if !path.exists() {
         let reason = format!("the path `{}` does not exist", path.display());
+        return Err(cannot_open(name, &reason));
+    }
+    if path.is_file() && !path.to_string_lossy().ends_with(ending) {
+        let reason = format!(
+            "the name of the file `{}` does not end in `{ending}`.\n\
+             Write it as a file that is not compressed, and rename it: small letters matter",
+            path.display()
+        );
         return Err(cannot_open(name, &reason));
     }
     let mut folder = Folder { ending, ..Folder::default() };
@@ -158,30 +173,63 @@ pub(super) fn partitions(path: &str) -> Vec<(String, DataType)> {
     }
     columns
 }
-/// Return the reason why a source cannot be opened. The reason shows no cell. The engine's own text
-/// is shown only for errors of the file system or the object store. The texts of other errors can
-/// contain cells, for example the first record of a file without a header.
+/// Return the reason why a source cannot be opened. The reason shows no cell. The text of an error
+/// is shown only if the operating system reported the error, or if the object store did not find a
+/// file. The texts of other errors can contain cells, for example the first record of a file
+/// without a header.
 pub(super) fn reason(error: &DataFusionError, source: &Source) -> String {
-    match (error.find_root(), local(source)) {
-        (DataFusionError::ObjectStore(error), _) => error.to_string(),
-        (DataFusionError::IoError(error), _) => error.to_string(),
-        (_, Some((path, ending)))
-            if path.is_file() && !path.to_string_lossy().ends_with(ending) =>
-        {
-            format!(
-                "the name of the file `{}` does not end in `{ending}`.\n\
-                 Write it as a file that is not compressed, and rename it: small letters matter",
-                path.display()
-            )
-        }
-        (_, Some((path, ending))) => format!(
+    let place = local(source);
+    if let DataFusionError::ObjectStore(error) = error.find_root()
+        && matches!(**error, object_store::Error::NotFound { .. })
+    {
+        return error.to_string();
+    }
+    match (of_system(error), place) {
+        (Some(error), Some((path, _))) => format!("`{}`: {error}", path.display()),
+        (Some(error), None) => error.to_string(),
+        (None, Some((path, ending))) => format!(
             "the engine cannot read `{}`; check that it is {}",
             path.display(),
             if ending == ".csv" { "CSV with a header" } else { "Parquet" }
         ),
-        _ => "the engine cannot read it; check that it is CSV with a header, or Parquet".into(),
+        (None, None) => {
+            "the engine cannot read it; check that it is CSV with a header, or Parquet".into()
+        }
     }
+}
+/// If the operating system reported the error, for example because a disk cannot be read, return
+/// the error of the operating system. The libraries wrap such an error in their own errors.
+pub(super) fn of_system(error: &DataFusionError) -> Option<&std::io::Error> {
+    let first: &(dyn std::error::Error + 'static) = error;
+    std::iter::successors(Some(first), |error| error.source())
+        .filter_map(|error| error.downcast_ref::<std::io::Error>())
+        .find(|error| error.raw_os_error().is_some())
 }
 pub(super) fn cannot_open(name: &str, reason: &str) -> Error {
     Error::FailedFunction(format!("table `{name}` cannot be opened: {reason}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_errors_of_files_are_shown() {
+        let wrapped = |source: Box<dyn std::error::Error + Send + Sync>| {
+            let error = object_store::Error::Generic { store: "secret", source };
+            let error = DataFusionError::ObjectStore(Box::new(error)).context("secret");
+            reason(&error, &Source::Csv("people.csv".into()))
+        };
+        let refused = std::io::Error::from_raw_os_error(13);
+        let expected = format!("`people.csv`: {refused}");
+        assert_eq!(wrapped(Box::new(refused)), expected);
+        for hidden in [wrapped("secret".into()), wrapped(Box::new(std::io::Error::other("secret")))]
+        {
+            assert!(!hidden.contains("secret") && hidden.contains("CSV with a header"), "{hidden}");
+        }
+        let missing =
+            object_store::Error::NotFound { path: "people".into(), source: "lost".into() };
+        let missing = DataFusionError::ObjectStore(Box::new(missing));
+        assert!(reason(&missing, &Source::Csv("people.csv".into())).contains("people"));
+    }
 }

@@ -1,6 +1,5 @@
 //! Read statements. For expressions, the time grows only in proportion to the length. Tables in
-//! several levels of parentheses take longer: `((SELECT ..) CROSS JOIN ..)` is read twice at each
-//! level.
+//! several levels of parentheses are read several times, but the number of steps is limited.
 
 use std::any::TypeId;
 use std::cell::Cell;
@@ -8,7 +7,7 @@ use std::cell::Cell;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::sql::parser::DFParserBuilder;
+use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::Expr;
 use datafusion::sql::sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -24,20 +23,25 @@ pub(crate) const PRINTED: usize = 10_000;
 /// Return the plan of a statement. `levels` is the limit on its levels.
 ///
 /// # Errors
-/// The errors of the engine, such as `RecursionLimitExceeded` when the statement has more than
-/// `levels` levels, or when the parser needs too many steps.
+/// The errors of [`parsed`] and of the engine.
 pub(crate) async fn planned(
     state: &SessionState,
     statement: &str,
     levels: usize,
 ) -> Result<LogicalPlan, DataFusionError> {
-    let parsed = {
-        let dialect = Postgres::new(statement);
-        let parser = DFParserBuilder::new(statement).with_dialect(&dialect);
-        parser.with_recursion_limit(levels).build()?.parse_statements()?
-    };
+    state.statement_to_plan(parsed(statement, levels)?).await
+}
+/// Read a statement. `levels` is the limit on its levels.
+///
+/// # Errors
+/// The errors of the parser, such as `RecursionLimitExceeded` when the statement has more than
+/// `levels` levels, or when the parser needs too many steps.
+pub(crate) fn parsed(statement: &str, levels: usize) -> Result<Statement, DataFusionError> {
+    let dialect = Postgres::new(statement);
+    let parser = DFParserBuilder::new(statement).with_dialect(&dialect);
+    let parsed = parser.with_recursion_limit(levels).build()?.parse_statements()?;
     match <[_; 1]>::try_from(Vec::from(parsed)) {
-        Ok([statement]) => state.statement_to_plan(statement).await,
+        Ok([statement]) => Ok(statement),
         Err(_) => Err(DataFusionError::Plan("expected one statement".into())),
     }
 }
@@ -58,8 +62,9 @@ const STEPS: usize = 20;
 /// an expression can name an argument, as in `f(name => a)`. So `d` nested calls would take `2^d`
 /// steps. In this dialect, only a word can name an argument, so the parser reads an argument once.
 ///
-/// The parser also reads parts of some wrong statements twice. So the steps are counted, and the
-/// parser stops after [`STEPS`] steps for each byte of the statement.
+/// The parser also reads parts of some wrong statements twice, and tables such as
+/// `((SELECT ..) CROSS JOIN ..)`. So the steps are counted, and the parser stops after [`STEPS`]
+/// steps for each byte of the statement. Each expression, each table and each SELECT is a step.
 #[derive(Debug)]
 struct Postgres {
     base: PostgreSqlDialect,
@@ -69,6 +74,12 @@ impl Postgres {
     fn new(statement: &str) -> Self {
         let steps = statement.len().saturating_mul(STEPS);
         Postgres { base: PostgreSqlDialect {}, steps: Cell::new(steps) }
+    }
+    /// Count a step. Return whether a step was left.
+    fn step(&self) -> bool {
+        let left = self.steps.get().checked_sub(1);
+        self.steps.set(left.unwrap_or(0));
+        left.is_some()
     }
 }
 /// Define methods that call the methods of `base`.
@@ -89,10 +100,18 @@ impl Dialect for Postgres {
     /// Count a step, and return an error if no step is left. The parser calls this function at the
     /// start of each expression.
     fn parse_prefix(&self, _: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
-        let left = self.steps.get().checked_sub(1);
-        self.steps.set(left.unwrap_or(0));
         // The parser tries no other way to read a part after this error.
-        left.is_none().then_some(Err(ParserError::RecursionLimitExceeded))
+        (!self.step()).then_some(Err(ParserError::RecursionLimitExceeded))
+    }
+    /// Count a step. The parser calls this function for each SELECT. If no step is left, it reads
+    /// an expression next, so it calls `parse_prefix`.
+    fn supports_empty_projections(&self) -> bool {
+        self.step()
+    }
+    /// Count a step. The parser calls this function for each table.
+    fn supports_semantic_view_table_factor(&self) -> bool {
+        self.step();
+        false
     }
     // These are all other methods that `PostgreSqlDialect` defines.
     of_base! {
@@ -117,7 +136,6 @@ impl Dialect for Postgres {
         supports_comment_on() -> bool;
         supports_load_extension() -> bool;
         supports_named_fn_args_with_colon_operator() -> bool;
-        supports_empty_projections() -> bool;
         supports_nested_comments() -> bool;
         supports_string_escape_constant() -> bool;
         supports_numeric_literal_underscores() -> bool;

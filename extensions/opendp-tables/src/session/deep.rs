@@ -6,7 +6,7 @@ use datafusion::error::DataFusionError;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
 /// The limit on the levels of an expression, and also on the nodes of a plan.
-const MOST_LEVELS: usize = 200;
+pub(super) const MOST_LEVELS: usize = 200;
 /// The limit on the nodes that an engine adds to an expression when it copies operands.
 const MOST_COPIES: usize = 4000;
 /// The limit on the total number of nodes of all conditions after the aggregate.

@@ -1,0 +1,90 @@
+//! The headers of CSV files.
+//!
+//! An error when a file is opened is not charged, so it must not depend on a record. For this
+//! reason, only the first record of each file is decoded. This record is the header. The engine
+//! would also look for the ends of the other lines.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use datafusion::datasource::listing::ListingTableUrl;
+use datafusion::error::DataFusionError;
+use datafusion::object_store::path::Path;
+use datafusion::object_store::{ObjectStore, ObjectStoreExt};
+use datafusion::prelude::SessionContext;
+use futures::TryStreamExt;
+
+/// The largest number of bytes of a header.
+const MOST_BYTES: usize = 1 << 20;
+
+/// The reason why files have no common header.
+pub(super) const DIFFERENT: &str = "its files or batches have different headers; write all with \
+                                    the same columns in the same order";
+const TWICE: &str = "its header has two columns of the same name; give each column another name";
+const NOT_TEXT: &str = "its header is not UTF-8; write the file again as UTF-8, and do not \
+                        compress it";
+const LONG: &str = "its header has more than 1 MiB; write the names of the columns in the first \
+                    line, and close each quote of this line";
+
+/// Return the names of the columns of the CSV files at a place, or the reason why they have no
+/// common header. An empty file has no header. The engine reads the columns of all files by their
+/// positions, so all headers must be the same.
+///
+/// # Errors
+/// The errors of the object store, and an error when there is no file.
+pub(super) async fn header(
+    context: &SessionContext,
+    url: &ListingTableUrl,
+) -> Result<Result<Vec<String>, &'static str>, DataFusionError> {
+    let (state, runtime) = (context.state(), context.runtime_env());
+    let store = runtime.object_store(url)?;
+    let files = url.list_all_files(&state, store.as_ref(), ".csv").await?;
+    let files: Vec<_> = files.try_collect().await?;
+    if files.is_empty() {
+        return Err(DataFusionError::Plan("there is no CSV file".into()));
+    }
+    let mut common: Option<Vec<String>> = None;
+    for file in files.iter().filter(|file| 0 < file.size) {
+        let names = match first_record(&store, &file.location).await? {
+            Ok(names) => names,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        if *common.get_or_insert_with(|| names.clone()) != names {
+            return Ok(Err(DIFFERENT));
+        }
+    }
+    let names = common.unwrap_or_default();
+    let mut known = HashSet::new();
+    Ok(if names.iter().all(|name| known.insert(name)) { Ok(names) } else { Err(TWICE) })
+}
+/// Read the cells of the first record of a file.
+async fn first_record(
+    store: &Arc<dyn ObjectStore>,
+    file: &Path,
+) -> Result<Result<Vec<String>, &'static str>, DataFusionError> {
+    let mut chunks = store.get(file).await?.into_stream();
+    let mut bytes = Vec::new();
+    loop {
+        let chunk = chunks.try_next().await?;
+        bytes.extend_from_slice(chunk.as_deref().unwrap_or_default());
+        if let Some(names) = cells(&bytes, chunk.is_none()) {
+            return Ok(names);
+        }
+        if MOST_BYTES < bytes.len() {
+            return Ok(Err(LONG));
+        }
+    }
+}
+/// Read the cells of the first record of some bytes. Return `None` if the record could continue
+/// after these bytes. `ended` states that the file has no further bytes.
+fn cells(bytes: &[u8], ended: bool) -> Option<Result<Vec<String>, &'static str>> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(bytes);
+    let mut record = csv::ByteRecord::new();
+    // Reading from memory cannot fail, and a first record has the right number of cells.
+    let is_read = reader.read_byte_record(&mut record).is_ok();
+    if !ended && (!is_read || usize::try_from(reader.position().byte()).ok()? >= bytes.len()) {
+        return None;
+    }
+    let cell = |cell: &[u8]| String::from_utf8(cell.to_vec()).map_err(|_| NOT_TEXT);
+    Some(record.iter().map(cell).collect())
+}

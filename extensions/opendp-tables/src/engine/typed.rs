@@ -1,0 +1,136 @@
+//! Columns of a source as their declared types.
+
+use datafusion::arrow::compute::can_cast_types;
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
+
+use crate::Type;
+use crate::sql::quoted;
+
+/// The first and the last second of the calendar, counted from 1970. A time beyond these has no
+/// text.
+const FIRST: i64 = -8_334_601_228_800;
+const LAST: i64 = 8_210_266_876_799;
+const DAY: i64 = 86_400;
+
+fn sql_type(kind: Type) -> &'static str {
+    match kind {
+        Type::Boolean => "BOOLEAN",
+        Type::Integer => "BIGINT",
+        Type::Float => "DOUBLE PRECISION",
+        Type::Text => "VARCHAR",
+    }
+}
+/// Return the type of the values of a column. A column can be encoded by a dictionary or by runs.
+/// For such a column, return the type of the decoded values.
+fn value_type(found: &DataType) -> &DataType {
+    match found {
+        DataType::Dictionary(_, values) => value_type(values),
+        DataType::RunEndEncoded(_, values) => value_type(values.data_type()),
+        found => found,
+    }
+}
+/// Return the numbers of a type for dates or times that have a text. Return `None` for
+/// other types, and for types whose numbers all have a text.
+fn numbers_with_text(found: &DataType) -> Option<(i64, i64)> {
+    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    // The local time of a zone can be almost a day before or after the stored time. For a local
+    // time beyond the calendar, the cast would panic. So the first and the last day are left out.
+    let dates = |parts: i64, zoned: bool| {
+        let days = if zoned { DAY } else { 0 };
+        Some(((FIRST + days) * parts, (LAST - days) * parts + (parts - 1)))
+    };
+    let times = |parts: i64| Some((0, DAY * parts - 1));
+    match found {
+        DataType::Date32 => Some((FIRST / DAY, LAST / DAY)),
+        DataType::Date64 => dates(1000, false),
+        DataType::Timestamp(Second, zone) => dates(1, zone.is_some()),
+        DataType::Timestamp(Millisecond, zone) => dates(1000, zone.is_some()),
+        DataType::Timestamp(Microsecond, zone) => dates(1_000_000, zone.is_some()),
+        DataType::Time32(Second) => times(1),
+        DataType::Time32(Millisecond) => times(1000),
+        DataType::Time64(Microsecond) => times(1_000_000),
+        DataType::Time64(Nanosecond) => times(1_000_000_000),
+        _ => None,
+    }
+}
+/// Return whether the cells of a column are lists or other nested values with times in a zone. A
+/// single time near the end of the calendar would prevent the whole column from being read. Any
+/// other nested value without a text is written as an error inside the text of its cell.
+fn is_nested_zone(found: &DataType) -> bool {
+    let found = value_type(found);
+    found.is_nested() && has_zone(found)
+}
+fn has_zone(found: &DataType) -> bool {
+    match value_type(found) {
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::Map(field, _) => has_zone(field.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| has_zone(field.data_type())),
+        DataType::Union(fields, _) => fields.iter().any(|(_, field)| has_zone(field.data_type())),
+        DataType::Timestamp(unit, zone) => *unit != TimeUnit::Nanosecond && zone.is_some(),
+        _ => false,
+    }
+}
+/// Write an expression for the cells of a column that have a text. Any other cell is null. A cast
+/// to a text fails if a single cell has no text, for example a date beyond the calendar.
+fn with_text(column: &str, found: &DataType) -> String {
+    let values = value_type(found);
+    let Some((first, last)) = numbers_with_text(values) else { return column.to_owned() };
+    // A cast of a dictionary to texts casts all its values, also the values of no row. So the
+    // dictionary is decoded first.
+    let column = match values == found {
+        true => column.to_owned(),
+        false => format!("arrow_cast({column}, '{}')", values.to_string().replace('\'', "''")),
+    };
+    format!("CASE WHEN CAST({column} AS BIGINT) BETWEEN {first} AND {last} THEN {column} END")
+}
+/// Write the expression that reads a column as its declared type. Return the reason if the type of
+/// the column cannot be read as its declared type.
+pub(super) fn read_as(column: &str, found: &DataType, kind: Type) -> Result<String, String> {
+    let target = match kind {
+        Type::Boolean => DataType::Boolean,
+        Type::Integer => DataType::Int64,
+        Type::Float => DataType::Float64,
+        Type::Text => DataType::Utf8View,
+    };
+    if !can_cast_types(found, &target) || kind == Type::Text && is_nested_zone(found) {
+        return Err(format!(
+            "its column `{column}` has the type {found}, which cannot be read as {}; write the \
+             column with another type, or declare another type",
+            format!("{kind:?}").to_lowercase()
+        ));
+    }
+    Ok(expression(column, found, kind))
+}
+fn expression(column: &str, found: &DataType, kind: Type) -> String {
+    let column = quoted(column);
+    let cell = if kind == Type::Text { with_text(&column, found) } else { column.clone() };
+    let cast = format!("TRY_CAST({cell} AS {})", sql_type(kind));
+    let number = match value_type(found) {
+        _ if kind != Type::Integer => None,
+        found if found.is_floating() => Some(sql_type(Type::Float).to_owned()),
+        DataType::Decimal32(precision, scale)
+        | DataType::Decimal64(precision, scale)
+        | DataType::Decimal128(precision, scale)
+        | DataType::Decimal256(precision, scale)
+            if 0 < *scale =>
+        {
+            Some(format!("DECIMAL({precision}, {scale})"))
+        }
+        _ => None,
+    };
+    // A cast to an integer drops the digits after the point. So two different ids could become the
+    // same integer. To prevent this, a cell that is not a whole number becomes null. To find such
+    // cells, the integer is cast back and compared with the cell. The condition `x % 1 = 0` would
+    // not find all such cells, because the optimizer replaces `x % 1` by 0 for some types.
+    match number {
+        Some(number) => format!(
+            "CASE WHEN TRY_CAST({cast} AS {number}) = CAST({column} AS {number}) THEN {cast} END \
+             AS {column}"
+        ),
+        None => format!("{cast} AS {column}"),
+    }
+}

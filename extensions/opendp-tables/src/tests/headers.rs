@@ -1,0 +1,109 @@
+//! The headers of CSV files. Whether a file can be opened depends only on its header, because an
+//! error when it is opened is not charged.
+
+use super::*;
+
+/// Write a file into a folder, and open it as a table with the column `age`.
+fn opened_in(folder: &std::path::Path, bytes: &[u8]) -> opendp_core::Result<Session> {
+    let path = folder.join("people.csv");
+    std::fs::write(&path, bytes).unwrap();
+    let table = Table::private(PrivacyUnit::rows(1));
+    let table = table.with("age", Column::new(Type::Integer).bounds(0.0, 9.0));
+    let source = Source::Csv(path.to_string_lossy().into_owned());
+    Session::new(metadata(table), vec![("people".into(), source)])
+}
+fn opened(bytes: &[u8]) -> opendp_core::Result<()> {
+    opened_in(tempfile::tempdir().unwrap().path(), bytes).map(|_| ())
+}
+/// Count the ages of a file.
+fn counted(bytes: &[u8]) -> f64 {
+    let folder = tempfile::tempdir().unwrap();
+    let session = opened_in(folder.path(), bytes).unwrap();
+    numbers(&ask(&session, "SELECT COUNT(age) FROM people").table)[0][0]
+}
+/// Return the text of the error for a file that cannot be opened.
+fn refused(bytes: &[u8]) -> String {
+    let error = opened(bytes).unwrap_err().to_string();
+    assert!(!error.contains("secret"), "{error}");
+    error
+}
+#[test]
+fn a_last_record_never_prevents_a_file_from_being_opened() {
+    for last in [
+        r#"2,"\home""#,
+        r#"2,"a"b"#,
+        r#"2,\""#,
+        "2,\"not closed",
+        "2,\"",
+        "2",
+        "2,3,4",
+        "\"",
+        "\\",
+        "2,\\",
+        "",
+        "\r",
+    ] {
+        for end in ["", "\n", "\r\n"] {
+            let text = format!("age,note\n1,x\n{last}{end}");
+            assert!(opened(text.as_bytes()).is_ok(), "{text:?}");
+        }
+        let long = format!("age,note\n{}{last}", "1,xxxxxxxxxxxx\n".repeat(2000));
+        assert!(opened(long.as_bytes()).is_ok(), "{last:?}");
+    }
+    assert!(opened(b"age,note\n1,\xff").is_ok());
+    assert_eq!(counted(b"age,note\n1,x\n2,\"\\home\""), 2.0);
+}
+#[test]
+fn every_form_of_a_header_is_read() {
+    for header in [
+        "age,note\n",
+        "note,age\r\n",
+        "\u{feff}age,note\n",
+        "\u{feff}\"age\",note\r\n",
+        "\n\nage,note\n",
+        "\"age\",\"a \"\"note\"\"\"\n",
+        "\"age\",\"a note\nof two lines, with a comma\"\n",
+        "age,\\\n",
+        "age,\n",
+        "age,note\r",
+    ] {
+        assert_eq!(counted(format!("{header}1,2\n3,4\n").as_bytes()), 2.0, "{header:?}");
+        assert_eq!(counted(header.as_bytes()), 0.0, "{header:?}");
+        assert_eq!(counted(header.trim_end().as_bytes()), 0.0, "{header:?}");
+    }
+    // A header that is longer than the chunks in which a file is read.
+    for length in [8180, 8186, 8187, 8188, 8189, 8190, 8191, 8192, 100_000] {
+        let header = format!("age,{}", "a".repeat(length));
+        assert_eq!(counted(format!("{header}\n1,2\n").as_bytes()), 1.0, "{length}");
+        assert_eq!(counted(header.as_bytes()), 0.0, "{length}");
+    }
+}
+#[test]
+fn a_header_that_cannot_be_read_is_an_error_with_its_reason() {
+    assert!(refused(b"").contains("no column `age`"));
+    assert!(refused(b"\n\n").contains("no column `age`"));
+    assert!(refused(b"name\nsecret\n").contains("no column `age`"));
+    assert!(refused(b"age,secret,secret\n1,2,3\n").contains("two columns of the same name"));
+    assert!(refused(b"age,secret\xff\n1,2\n").contains("not UTF-8"));
+    assert!(refused(&[0x1f, 0x8b, 8, 0, 0xff, 0xfe]).contains("do not compress it"));
+    let open = format!("age,\"secret\n{}", "1,secret\n".repeat(200_000));
+    assert!(refused(open.as_bytes()).contains("close each quote"));
+}
+#[test]
+fn a_header_that_is_the_first_line_of_records_is_checked_in_all_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |texts: &[&str]| {
+        for (k, text) in texts.iter().enumerate() {
+            std::fs::write(folder.path().join(format!("{k}.csv")), text).unwrap();
+        }
+        let table = Table::private(PrivacyUnit::rows(1));
+        let table = table.with("age", Column::new(Type::Integer).bounds(0.0, 9.0));
+        let source = Source::Csv(folder.path().to_string_lossy().into_owned());
+        let session = Session::new(metadata(table), vec![("people".into(), source)]);
+        session.map_err(|error| error.to_string())
+    };
+    let same = ["age,note\n1,\"", "", "\"age\",note\r\n1,\"\\\"", "age,note"];
+    assert!(open(&same).is_ok());
+    let error = open(&["age,note\n", "", "", "note,age\n"]).unwrap_err();
+    assert!(error.contains("different headers"), "{error}");
+}

@@ -1,0 +1,116 @@
+//! Paths of tables. An existing path is no pattern, although its name contains `*`, `?` or `[`.
+
+use std::path::{Path, PathBuf};
+
+use datafusion::parquet::arrow::ArrowWriter;
+
+use super::*;
+use crate::DataFusion;
+use crate::engine::Engine;
+
+/// Write a file with `rows` rows. The format is the ending of the name.
+fn write(path: &Path, rows: usize) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    if path.extension().unwrap() == "csv" {
+        return std::fs::write(path, format!("age\n{}", "1\n".repeat(rows))).unwrap();
+    }
+    let ages = Arc::new(Int64Array::from(vec![1; rows])) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("age", ages)]).unwrap();
+    let file = std::fs::File::create(path).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+}
+/// Count the rows of a table, with and without the own engine of the program.
+fn counted(path: &Path, format: &str) -> [f64; 2] {
+    [false, true].map(|portable| {
+        let engine = DataFusion::new().unwrap();
+        let engine = if portable { engine.portable() } else { engine };
+        let text = path.to_str().unwrap().to_owned();
+        let source = if format == "csv" { Source::Csv(text) } else { Source::Parquet(text) };
+        let table = Table::private(PrivacyUnit::rows(1));
+        let table = table.with("age", Column::new(Type::Integer).bounds(0.0, 9.0));
+        let engine: Box<dyn Engine> = Box::new(engine);
+        let sources = vec![("people".into(), source)];
+        let session = Session::on(metadata(table), sources, engine).unwrap();
+        numbers(&ask(&session, "SELECT COUNT(age) FROM people").table)[0][0]
+    })
+}
+/// Write an absolute path as a path that is relative to the working folder.
+fn relative(path: &Path) -> PathBuf {
+    let up =
+        std::env::current_dir().unwrap().ancestors().skip(1).map(|_| "..").collect::<PathBuf>();
+    up.join(path.strip_prefix("/").unwrap())
+}
+/// Each name is followed by names that it would match as a pattern.
+const NAMES: [(&str, &[&str]); 6] = [
+    ("a*b", &["ab", "axb"]),
+    ("a?b", &["axb"]),
+    ("a[12]", &["a1", "a2"]),
+    ("[!x]", &["y"]),
+    ("a[1", &["a1"]),
+    ("50%5B #1", &["50[ #1"]),
+];
+#[test]
+fn a_path_with_wildcards_that_exists_is_no_pattern() {
+    for (name, others) in NAMES {
+        for format in ["csv", "parquet"] {
+            let folder = tempfile::tempdir().unwrap();
+            let at_root = |name: &str| folder.path().join(format!("{name}.{format}"));
+            let inside = |name: &str| folder.path().join(name).join(format!("rows.{format}"));
+            let parted = |name: &str| {
+                let part = folder.path().join("parts").join(name).join(format!("sex={name}"));
+                part.join(format!("{name}.{format}"))
+            };
+            for place in [&at_root as &dyn Fn(&str) -> PathBuf, &inside, &parted] {
+                write(&place(name), 2);
+                others.iter().for_each(|other| write(&place(other), 5));
+            }
+            let table = folder.path().join(name);
+            for path in [at_root(name), inside(name), table, folder.path().join("parts").join(name)]
+            {
+                assert_eq!(counted(&path, format), [2.0; 2], "{}", path.display());
+                let path = relative(&path);
+                assert_eq!(counted(&path, format), [2.0; 2], "{}", path.display());
+            }
+        }
+    }
+}
+#[test]
+fn a_pattern_in_a_folder_whose_name_contains_wildcards_matches_the_files_of_this_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, others) in NAMES {
+        write(&folder.path().join(name).join("a.csv"), 2);
+        write(&folder.path().join(name).join("b.csv"), 3);
+        others.iter().for_each(|other| write(&folder.path().join(other).join("a.csv"), 50));
+        for (pattern, rows) in [("*.csv", 5.0), ("[a].csv", 2.0), ("?.csv", 5.0)] {
+            let path = folder.path().join(name).join(pattern);
+            assert_eq!(counted(&path, "csv"), [rows; 2], "{}", path.display());
+        }
+    }
+}
+#[test]
+fn a_url_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("people.csv"), 2);
+    for name in ["people.csv", ""] {
+        let url = format!("file://{}/{name}", folder.path().display());
+        assert_eq!(counted(Path::new(&url), "csv"), [2.0; 2], "{url}");
+    }
+}
+#[cfg(unix)]
+#[test]
+fn a_path_through_a_link_reads_the_folder_behind_the_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    write(&path("far/people.csv"), 2);
+    write(&path("people.csv"), 5);
+    std::fs::create_dir(path("far/near")).unwrap();
+    std::os::unix::fs::symlink(path("far/near"), path("link")).unwrap();
+    assert_eq!(counted(&path("link/../people.csv"), "csv"), [2.0; 2]);
+    assert_eq!(counted(&path("people.csv"), "csv"), [5.0; 2], "the control");
+    // A link can have another ending than its file.
+    std::fs::write(path("rows.txt"), "age\n1\n").unwrap();
+    std::os::unix::fs::symlink(path("rows.txt"), path("rows.csv")).unwrap();
+    assert_eq!(counted(&path("rows.csv"), "csv"), [1.0; 2]);
+}
