@@ -300,7 +300,8 @@ mod tests {
     /// the record is in the sample, the loss is far above the given epsilon.
     #[test]
     fn a_composition_loses_no_loss_above_700() {
-        for (epsilon, rate) in [(1e3, 1e-5), (1e3, 1e-6), (1e3, 1e-10), (800.0, 1e-40), (1e9, 0.3)] {
+        for (epsilon, rate) in [(1e3, 1e-5), (1e3, 1e-6), (1e3, 1e-10), (800.0, 1e-40), (1e9, 0.3)]
+        {
             for removed in [true, false] {
                 let pair = SampledLaplacePair { epsilon, rate, removed };
                 for count in [1, 2, 7] {

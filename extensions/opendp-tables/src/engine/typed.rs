@@ -87,6 +87,19 @@ fn with_text(column: &str, found: &DataType) -> String {
     };
     format!("CASE WHEN CAST({column} AS BIGINT) BETWEEN {first} AND {last} THEN {column} END")
 }
+/// Write the expression that reads a column of texts as integers. Some programs write an integer
+/// with a point, as in `47.0`. Such a text is read through a float, if the float is a whole number
+/// closer to 0 than 2^53. Beyond 2^53, two integers can have the same float.
+fn integer_of_text(column: &str) -> String {
+    let integer = format!("TRY_CAST({column} AS BIGINT)");
+    let float = format!("TRY_CAST({column} AS DOUBLE PRECISION)");
+    let whole = format!("TRY_CAST({float} AS BIGINT)");
+    format!(
+        "CASE WHEN {integer} IS NOT NULL THEN {integer} \
+         WHEN {float} > -9007199254740992.0 AND {float} < 9007199254740992.0 \
+         AND CAST({whole} AS DOUBLE PRECISION) = {float} THEN {whole} END"
+    )
+}
 /// Write the expression that reads a column as its declared type. Return the reason if the type of
 /// the column cannot be read as its declared type.
 pub(super) fn read_as(column: &str, found: &DataType, kind: Type) -> Result<String, String> {
@@ -111,6 +124,9 @@ fn expression(column: &str, found: &DataType, kind: Type) -> String {
     let cast = format!("TRY_CAST({cell} AS {})", sql_type(kind));
     let number = match value_type(found) {
         _ if kind != Type::Integer => None,
+        DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 => {
+            return format!("{} AS {column}", integer_of_text(&column));
+        }
         found if found.is_floating() => Some(sql_type(Type::Float).to_owned()),
         DataType::Decimal32(precision, scale)
         | DataType::Decimal64(precision, scale)
