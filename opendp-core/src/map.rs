@@ -33,6 +33,14 @@ fn chained<I: Distance, X: Distance, O: Send + Sync + 'static>(
     let (first, second) = (first.clone(), second.clone());
     Arc::new(move |d_in: &I| checked(&second, &first.at(d_in)?))
 }
+/// Chain a bound on distances with a bound on losses. The result bounds both directions.
+fn chained_loss<I: Distance, X: Distance, O: Distance>(
+    first: &Shared<I, X>,
+    second: &Shared<X, O>,
+) -> Shared<I, O> {
+    let (first, second) = (first.clone(), second.clone());
+    Arc::new(move |d_in: &I| Ok(checked(&second, &first.at(d_in)?)?.in_either_direction()))
+}
 fn checked<I: Distance, O>(bound: &Shared<I, O>, d_in: &I) -> Result<O> {
     d_in.check()?;
     bound.at(d_in)
@@ -215,7 +223,7 @@ impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
     pub fn then_privacy<MX: Measure>(&self, next: &PrivacyMap<MO, MX>) -> PrivacyMap<MI, MX> {
         let (first, next) = (self.shared(), next.losses());
         let exact = next.exact.as_ref().map(|exact| chained(first, exact));
-        PrivacyMap::of(chained(first, &next.bound), exact)
+        PrivacyMap::of(chained_loss(first, &next.bound), exact)
     }
     /// Erase the types of both distances.
     pub fn erase(&self) -> StabilityMap<AnyMetric, AnyMetric> {

@@ -4,7 +4,7 @@ use std::{any::Any, fmt, sync::Arc};
 
 use serde_json::Value as Json;
 
-use crate::{AnyNumber, Codec, Distance, Error, Named, Result, TypeName};
+use crate::{AnyNumber, Codec, Distance, Error, Named, PrivacyProfile, Result, TypeName};
 
 /// A dyn-compatible view of a distance.
 trait ErasedDistance: Any + Send + Sync {
@@ -14,6 +14,8 @@ trait ErasedDistance: Any + Send + Sync {
     fn fits(&self, other: &AnyDistance) -> Result<bool>;
     fn valid(&self) -> Result<()>;
     fn exact_numbers(&self) -> [Option<AnyNumber>; 3];
+    /// Return a loss that bounds both directions, if this distance is a privacy profile.
+    fn either(&self) -> Option<AnyDistance>;
 }
 impl<Q: Distance> ErasedDistance for Q {
     fn name(&self) -> TypeName {
@@ -33,6 +35,11 @@ impl<Q: Distance> ErasedDistance for Q {
     }
     fn exact_numbers(&self) -> [Option<AnyNumber>; 3] {
         self.numbers()
+    }
+    fn either(&self) -> Option<AnyDistance> {
+        let any: &dyn Any = self;
+        let profile = any.downcast_ref::<PrivacyProfile>()?;
+        Some(AnyDistance::new(profile.clone().in_either_direction()))
     }
 }
 
@@ -75,6 +82,9 @@ impl Distance for AnyDistance {
     }
     fn numbers(&self) -> [Option<AnyNumber>; 3] {
         self.0.exact_numbers()
+    }
+    fn in_either_direction(self) -> Self {
+        self.0.either().unwrap_or(self)
     }
 }
 impl Codec for AnyDistance {

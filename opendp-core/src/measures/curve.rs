@@ -56,6 +56,12 @@ pub trait ComposableLoss: Any + Send + Sync {
     /// # Errors
     /// The errors of the computation.
     fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile>;
+    /// Return a loss that bounds this loss in both directions, if this loss depends on the
+    /// direction ([`Distance::in_either_direction`]). Defaults to `None`: the loss is the same in
+    /// both directions.
+    fn in_either_direction(&self) -> Option<Arc<dyn ComposableLoss>> {
+        None
+    }
 }
 
 /// The Renyi curve of a mechanism. For each order alpha > 1, the curve has a bound on the Renyi
@@ -99,6 +105,14 @@ impl PrivacyProfile {
     /// Return the distribution of the loss, if it is known.
     pub fn loss(&self) -> Option<&Arc<dyn ComposableLoss>> {
         self.loss.as_ref()
+    }
+    /// See [`Distance::in_either_direction`]. The curve bounds both directions. So only the
+    /// distribution of the loss is replaced.
+    fn after_transformation(self) -> Self {
+        match self.loss.as_ref().and_then(|loss| loss.in_either_direction()) {
+            Some(loss) => PrivacyProfile { loss: Some(loss), ..self },
+            None => self,
+        }
     }
     /// Compose the profiles of several releases on the same data. Return a bound on the profile of
     /// all releases together.
@@ -202,6 +216,10 @@ impl PrivacyProfile {
 }
 
 impl RenyiCurve {
+    /// See [`Distance::in_either_direction`]. A curve bounds both directions.
+    fn after_transformation(self) -> Self {
+        self
+    }
     /// Make a curve from a bound for each order. The caller is responsible for the bound.
     pub fn new(epsilon: impl Fn(f64) -> Result<f64> + Send + Sync + 'static) -> Self {
         RenyiCurve(Arc::new(epsilon))
@@ -327,6 +345,9 @@ macro_rules! curves {
             }
             fn show(&self) -> String {
                 self.to_json().to_string()
+            }
+            fn in_either_direction(self) -> Self {
+                self.after_transformation()
             }
         }
         impl fmt::Debug for $t {

@@ -7,7 +7,7 @@ use opendp_core::arith::Directed;
 use super::elementary::{U, ln};
 use super::normal_mass::{LIMIT, MASS_ERROR, mass, upper_tail};
 use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
-use super::sampled_pair::{mixed, unmixed};
+use super::sampled_pair::{FixedSizePair, ln_unmixed, mixed};
 use super::sampled_transform::TiltedSample;
 use super::transform::{Tilted, TiltedGaussian};
 
@@ -94,8 +94,7 @@ impl SampledGaussianPair {
     /// Return the output `y` that has a given loss for a removed record. The field `shift` of the
     /// buckets covers the error of this output.
     fn output(&self, loss: f64) -> f64 {
-        let ratio = unmixed(loss, self.rate);
-        if ratio > 0.0 { ln(ratio) / self.mu + self.mu / 2.0 } else { f64::NEG_INFINITY }
+        ln_unmixed(loss, self.rate) / self.mu + self.mu / 2.0
     }
 }
 
@@ -165,5 +164,9 @@ impl DominatingPair for SampledGaussianPair {
     }
     fn reverse(&self) -> Option<Arc<dyn DominatingPair>> {
         Some(Arc::new(SampledGaussianPair { removed: !self.removed, ..*self }))
+    }
+    fn in_either_direction(&self) -> Option<Arc<dyn DominatingPair>> {
+        let pair = GaussianPair { mu: self.mu };
+        Some(Arc::new(FixedSizePair::of(Arc::new(pair), self.rate)))
     }
 }

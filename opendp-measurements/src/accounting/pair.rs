@@ -213,7 +213,18 @@ pub trait DominatingPair: Debug + Send + Sync {
     ///
     /// If the mechanism is symmetric, the loss of the pair `(P, Q)` under `P` and the loss of the
     /// reverse `(Q, P)` under `Q` have the same law.
+    ///
+    /// A composition uses either the pairs of all mechanisms, or the reverses of all mechanisms. So
+    /// all pairs must be for the same direction, for example for a removed record. If a
+    /// transformation before a mechanism can exchange the direction, use
+    /// [`in_either_direction`](DominatingPair::in_either_direction). The privacy map of a chain
+    /// does this.
     fn reverse(&self) -> Option<std::sync::Arc<dyn DominatingPair>> {
+        None
+    }
+    /// If the pair has a reverse, return a pair that dominates the mechanism in both directions.
+    /// Defaults to `None`: no such pair is known, and the larger of the two curves is used.
+    fn in_either_direction(&self) -> Option<std::sync::Arc<dyn DominatingPair>> {
         None
     }
 }

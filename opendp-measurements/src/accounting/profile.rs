@@ -21,6 +21,9 @@ use super::{
 pub(super) const NEGLIGIBLE: f64 = 1e-18;
 
 impl ComposableLoss for Account {
+    fn in_either_direction(&self) -> Option<Arc<dyn ComposableLoss>> {
+        self.symmetric().map(|account| Arc::new(account) as Arc<dyn ComposableLoss>)
+    }
     fn delta(&self, epsilon: f64) -> Result<f64> {
         self.delta_above(epsilon)
     }
@@ -118,6 +121,23 @@ fn or_basic(
 }
 
 impl Account {
+    /// Return an account whose pairs dominate the releases in both directions. Return `None` if all
+    /// pairs are their own reverse. For a pair whose kind is not known, use a pair with the larger
+    /// of the curves of both directions.
+    fn symmetric(&self) -> Option<Account> {
+        if self.parts().iter().all(|(pair, _)| pair.reverse().is_none()) {
+            return None;
+        }
+        let both = self.parts().iter().fold(Account::new(), |both, (pair, count)| {
+            let symmetric = || match pair.in_either_direction() {
+                Some(symmetric) => symmetric,
+                None => Arc::new(curve(Account::new().with(pair.clone(), 1).profile())),
+            };
+            let pair = if pair.reverse().is_none() { pair.clone() } else { symmetric() };
+            both.with(pair, *count)
+        });
+        Some(both)
+    }
     /// If the account has exactly one release, and only bounds on the Renyi divergence of this
     /// release are known, return these bounds.
     fn only_renyi(&self) -> Option<RenyiCurve> {

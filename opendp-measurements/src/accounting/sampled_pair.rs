@@ -56,6 +56,22 @@ pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
     }
 }
 
+/// Return the loss without sampling, from the loss on a sample. The result is the logarithm of
+/// [`unmixed`]. Return minus infinity if no output has the loss.
+///
+/// If the ratio is near the largest float or larger, its logarithm is `ln(e^loss - 1) - ln q`, up
+/// to an error of `1e-300`. Above 600, `e^loss - 1` counts as `e^loss`.
+pub(super) fn ln_unmixed(loss: f64, rate: f64) -> f64 {
+    if 600.0 < loss {
+        return loss - ln(rate);
+    }
+    match unmixed(loss, rate) {
+        ratio if 1e300 < ratio => ln(exp_m1(loss)) - ln(rate),
+        ratio if 0.0 < ratio => ln(ratio),
+        _ => f64::NEG_INFINITY,
+    }
+}
+
 /// A mechanism on a Poisson sample, for one record removed or added.
 ///
 /// Let `(P, Q)` dominate the mechanism in both directions, and let each record be in the sample
@@ -213,6 +229,9 @@ impl DominatingPair for SampledPair {
     fn reverse(&self) -> Option<Arc<dyn DominatingPair>> {
         Some(Arc::new(SampledPair { removed: !self.removed, ..self.clone() }))
     }
+    fn in_either_direction(&self) -> Option<Arc<dyn DominatingPair>> {
+        Some(Arc::new(FixedSizePair::of(self.inner.clone(), self.rate)))
+    }
 }
 
 /// A mechanism on a sample of fixed size, drawn without replacement, for one replaced record.
@@ -224,6 +243,10 @@ impl DominatingPair for SampledPair {
 /// one measure of losses whose profile equals the first bound at `epsilon >= 0` and the second
 /// bound at `epsilon < 0`. This measure has the positive losses of the first pair and the negative
 /// losses of the second pair. The remaining mass is at the loss 0.
+///
+/// At `epsilon >= 0`, the profile of a removed record on a Poisson sample is at least the profile
+/// of an added record. At `epsilon < 0`, the reverse holds. So this pair also dominates both
+/// directions of a mechanism on a Poisson sample.
 #[derive(Clone)]
 pub struct FixedSizePair {
     above: Arc<dyn DominatingPair>,
@@ -283,5 +306,25 @@ impl DominatingPair for FixedSizePair {
         joined.relative = joined.relative.max(error / rest);
         joined.at_edges.push((zero, rest));
         joined
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_losses_on_a_sample_and_their_inverses_are_exact() {
+        // If it is large, the loss on a sample is `x + ln q`.
+        for rate in [0.5, 1e-5, 1e-100, 1e-270] {
+            for x in [699.0, 700.0, 700.5, 709.0, 1500.0, 1e9, 1e300] {
+                let loss = x + ln(rate);
+                let close = |found: f64, wanted: f64| (found - wanted).abs() <= 1e-12 * x;
+                assert!(close(mixed(x, rate), loss), "{rate} {x}");
+                assert!(close(ln_unmixed(loss, rate), x), "{rate} {x}");
+            }
+        }
+        // The smallest float, as a rate: the loss is near 0 and positive.
+        assert!((0.0..1e-18).contains(&mixed(701.0, f64::from_bits(1))));
     }
 }

@@ -61,7 +61,9 @@ pub enum SharePair {
         /// The L2 distance divided by the standard deviation of the noise.
         mu: f64,
     },
-    /// Gaussian noise on a Poisson sample. Neighbours differ by one added or removed record.
+    /// Gaussian noise on a Poisson sample. Neighbours differ by one added or removed record. The
+    /// direction must be the same for all releases of an account: no transformation before a
+    /// release exchanges it.
     SampledGaussian {
         /// The sensitivity divided by the standard deviation of the noise.
         mu: f64,

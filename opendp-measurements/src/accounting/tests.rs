@@ -228,11 +228,6 @@ fn losses_on_a_sample_keep_their_digits_at_rates_near_1() {
             assert!(off(unmixed(loss, rate)) <= 64.0 * U, "{rate} {x}");
             worst = worst.max(off(1.0 + exp_m1(loss) / rate));
         }
-        // For large arguments, the loss is `x + ln q`.
-        for x in [699.0, 700.0, 700.5, 709.0, 1500.0, 1e9, 1e300] {
-            let loss = x + ln(rate);
-            assert!((mixed(x, rate) - loss).abs() <= 64.0 * U * loss, "{rate} {x}");
-        }
         // The control: at rates above 3/4, the direct formula loses precision by cancellation.
         assert!(worst > 256.0 * U || rate <= 0.75, "{rate} {worst}");
     }

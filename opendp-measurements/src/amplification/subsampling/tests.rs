@@ -6,6 +6,7 @@ use opendp_core::{
 use super::*;
 use crate::{Laplace, NoiseLoss, Scale, make_composition, make_gaussian_in, make_laplace_in};
 
+mod directions;
 mod refusals;
 
 type Bits = VectorDomain<AtomDomain<i32>>;
