@@ -37,6 +37,19 @@ fn a_cell_that_has_not_its_type_reads_as_null() {
     let unknown = session.query("SELECT COUNT(unused) FROM people").unwrap_err();
     assert_eq!(unknown.kind(), "Argument");
 }
+/// Some programs write a column of integers with missing cells as floats.
+#[test]
+fn a_whole_number_with_a_point_is_an_integer() {
+    let folder = tempfile::tempdir().unwrap();
+    // Beyond 2^53, the float is not exact.
+    let cells = ["47.0", "48.00", "1e1", "5", "2.5", "9007199254740993.0", "1e400", "nan", "x"];
+    let rows: String = cells.iter().map(|cell| format!("{cell},1,f,true\n")).collect();
+    let csv = format!("age,income,sex,employed\n{rows}");
+    std::fs::write(folder.path().join("people.csv"), csv).unwrap();
+    let session = opened(&METADATA.replace("PATH", "people.csv"), folder.path());
+    let found = numbers(&ask(&session, "SELECT COUNT(age), SUM(age) FROM people").table);
+    assert_eq!(found, [[4.0, 110.0]]);
+}
 #[test]
 fn a_first_record_that_cannot_be_decoded_is_no_error_when_the_file_is_opened() {
     // An error when the file is opened would reveal something about the record, and no loss would
