@@ -2,11 +2,12 @@
 
 mod ends;
 
-use std::{cell::Cell, path::PathBuf};
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use opendp_core::erased::{AnyMeasurement, AnyValue};
-use opendp_core::{Carrier, Codec, Constructed, Domain, Error, Measure, Metric, Result};
+use opendp_core::{Carrier, Codec, Constructed, Domain, Error, Measure, Metric, Result, TypeName};
 use opendp_data::depends_on_records;
 use opendp_ledger::{Ledger, Request, Terms};
 use opendp_registry::Registry;
@@ -101,6 +102,7 @@ pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) 
         charge,
         infinite: arguments.allow_infinite_loss,
         as_json,
+        kind: RefCell::default(),
     };
     run.release(&made)
 }
@@ -113,6 +115,8 @@ struct Run<'a> {
     /// Whether the user allows an infinite loss.
     infinite: bool,
     as_json: bool,
+    /// The type of the release, if the measurement ran.
+    kind: RefCell<Option<TypeName>>,
 }
 /// The budget to charge, the id of the release, the name of the person who asks, and the pipeline.
 struct Charge<'a> {
@@ -155,7 +159,7 @@ impl Run<'_> {
         if let Some(caution) = caution {
             caution.warn(words::parts(measurement.measure()), self.as_json);
         }
-        let near_end = is_near_end(&release, &accuracy);
+        let near_end = is_near_end(&release, &accuracy, self.kind.borrow().as_ref());
         let said = loss.as_ref().map(|loss| words::loss(loss, measurement.measure()));
         let mut report = json!({"release": release});
         if let Some(object) = report.as_object_mut() {
@@ -259,7 +263,10 @@ impl Run<'_> {
             ),
         };
         match release {
-            Ok(release) => operations::complete(&release).map_err(Failure::OfFile),
+            Ok(release) => {
+                self.kind.replace(Some(release.inner_type()));
+                operations::complete(&release).map_err(Failure::OfFile)
+            }
             Err(error) if broken.get() || no_entropy(&error) => Err(Failure::OfFile(error)),
             Err(error) => Err(Failure::OfData(error)),
         }

@@ -101,6 +101,7 @@ pub(crate) enum Account {
     Tight { filters: Mutex<AdaptiveAccount> },
     Durable { ledger: Ledger, found: Found },
 }
+
 /// Describe the individuals that a private table protects. Limits on the rows of an id are not a
 /// part of the description: each query enforces its limits, and protects all rows of an id.
 fn individuals(table: &Table) -> Json {
@@ -142,7 +143,8 @@ fn protects(terms: &Terms, tables: &BTreeMap<String, Table>) -> bool {
     })
 }
 impl Metadata {
-    /// Create the budget of these metadata in its ledger. If there is no file, create the ledger.
+    /// Create the budget of these metadata in its ledger, and return its amount. If there is no
+    /// file, create the ledger.
     /// The terms of the budget state the individuals whom the private tables protect.
     ///
     /// Only this function creates a ledger or a budget. If a session did, a wrong path would
@@ -151,7 +153,7 @@ impl Metadata {
     /// # Errors
     /// `Argument` when the metadata name no ledger, or when the budget exists already. Further
     /// errors are the errors of the metadata and of the ledger.
-    pub fn create_budget(&self) -> Result<()> {
+    pub fn create_budget(&self) -> Result<Loss> {
         let budget = Budget::read(&self.budget)?;
         let (Some(path), Some(name)) = (&self.budget.ledger, &self.budget.name) else {
             return Err(incomplete());
@@ -162,9 +164,10 @@ impl Metadata {
         let (composition, terms) = (Composition::read(&self.budget)?, terms_of(&self.tables)?);
         let ledger = Ledger::open(path)?;
         match composition {
-            Composition::Sum => ledger.create_with(name, &budget.0, &terms),
-            Composition::Tight => ledger.create_tight(name, &budget.0, &terms),
+            Composition::Sum => ledger.create_with(name, &budget.0, &terms)?,
+            Composition::Tight => ledger.create_tight(name, &budget.0, &terms)?,
         }
+        Ok(budget.0)
     }
 }
 /// Return the error for metadata that state only a part of a durable budget, or no part.

@@ -257,7 +257,7 @@ fn a_sum_beyond_the_ends_of_its_type_states_no_accuracy() {
         desk.says(&["run", "-p", "sum.json", "--data", "rows.json", "--d-in", "1"])
     };
     let narrow = run("i32");
-    assert!(narrow.contains("2147483647") && narrow.contains("accuracy  not known"), "{narrow}");
+    assert!(narrow.contains("accuracy  not known"), "{narrow}");
     assert!(run("i64").contains("accuracy  within"));
 }
 /// A key that was found in the data is text that other people wrote.

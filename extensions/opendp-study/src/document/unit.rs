@@ -24,9 +24,9 @@ impl TryFrom<Json> for UnitFields {
         };
         unit.ok_or_else(|| {
             format!(
-                "expected {{\"person\": n}} or {{\"answers_of_person\": n}} with a whole number n \
-                 from 1 to {}, found {json}",
-                u32::MAX
+                "expected an object with one of `person` and `answers_of_person`, and with a whole \
+                 number from 1 to {}, such as {{\"person\": 1}}; found {json}",
+                i32::MAX
             )
         })
     }

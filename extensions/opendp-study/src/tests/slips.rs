@@ -139,8 +139,8 @@ fn a_value_of_a_wrong_type_is_named_by_its_place() {
     for (pointer, value, place) in [
         ("/context/budget/epsilon", json!("1"), "context: budget: epsilon: "),
         ("/context/budget", json!(1), "context: budget: "),
-        ("/context/unit", json!({"person": -1}), "{\"person\": n} or {\"answers"),
-        ("/context/unit", json!({"person": 1.5}), "whole number n"),
+        ("/context/unit", json!({"person": -1}), "such as {\"person\": 1}"),
+        ("/context/unit", json!({"person": 1.5}), "whole number"),
         ("/context/unit", json!(1), "context: unit: "),
         ("/context/unit", json!({"person": 0}), "context: argument `person`: "),
         ("/context/unit", json!({"answers_of_person": 0}), "argument `answers_of_person`: "),

@@ -135,7 +135,13 @@ fn main() -> ExitCode {
 fn query(ask: &Ask) -> Result<String> {
     let session = Session::open(&ask.config)?;
     let question = ask.question(&session)?;
-    warn("the query costs", ask.epsilon, ask.delta, ask.rho);
+    match (ask.epsilon, ask.rho) {
+        (None, None) if session.is_in_memory() => {
+            let text = Metadata::open(&ask.config)?.budget;
+            warn("the budget is", text.epsilon, text.delta, text.rho);
+        }
+        _ => warn("the query costs", ask.epsilon, ask.delta, ask.rho),
+    }
     let answer = watched(&session, || question.release());
     let answer = answer?;
     let document = format!("{:#}", answer.document);
@@ -145,7 +151,7 @@ fn query(ask: &Ask) -> Result<String> {
     ];
     match session.remaining() {
         Ok(left) if !session.is_in_memory() => {
-            eprintln!("note: {} of the budget is left", left.show(false));
+            eprintln!("note: {} of the budget is left", left.say(false));
         }
         _ => {}
     }
@@ -226,10 +232,9 @@ fn plan(ask: &Ask) -> Result<String> {
 }
 fn create(config: &PathBuf) -> Result<String> {
     let metadata = Metadata::open(config)?;
-    metadata.create_budget()?;
-    let budget_text = &metadata.budget;
-    warn("the budget is", budget_text.epsilon, budget_text.delta, budget_text.rho);
-    Ok(format!("created; {}", budget(config)?))
+    let text = &metadata.budget;
+    warn("the budget is", text.epsilon, text.delta, text.rho);
+    Ok(format!("created; {} is left", metadata.create_budget()?.show(false)))
 }
 fn budget(config: &PathBuf) -> Result<String> {
     Ok(format!("{} is left", Session::open(config)?.remaining()?.show(false)))
