@@ -2,8 +2,7 @@
 
 mod ends;
 
-use std::cell::{Cell, RefCell};
-use std::path::PathBuf;
+use std::{cell::Cell, path::PathBuf, sync::OnceLock};
 
 use clap::error::ErrorKind;
 use opendp_core::erased::{AnyMeasurement, AnyValue};
@@ -102,7 +101,7 @@ pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) 
         charge,
         infinite: arguments.allow_infinite_loss,
         as_json,
-        kind: RefCell::default(),
+        kind: OnceLock::new(),
     };
     run.release(&made)
 }
@@ -116,7 +115,7 @@ struct Run<'a> {
     infinite: bool,
     as_json: bool,
     /// The type of the release, if the measurement ran.
-    kind: RefCell<Option<TypeName>>,
+    kind: OnceLock<TypeName>,
 }
 /// The budget to charge, the id of the release, the name of the person who asks, and the pipeline.
 struct Charge<'a> {
@@ -159,7 +158,7 @@ impl Run<'_> {
         if let Some(caution) = caution {
             caution.warn(words::parts(measurement.measure()), self.as_json);
         }
-        let near_end = is_near_end(&release, &accuracy, self.kind.borrow().as_ref());
+        let near_end = is_near_end(&release, &accuracy, self.kind.get());
         let said = loss.as_ref().map(|loss| words::loss(loss, measurement.measure()));
         let mut report = json!({"release": release});
         if let Some(object) = report.as_object_mut() {
@@ -264,7 +263,7 @@ impl Run<'_> {
         };
         match release {
             Ok(release) => {
-                self.kind.replace(Some(release.inner_type()));
+                let _ = self.kind.set(release.inner_type());
                 operations::complete(&release).map_err(Failure::OfFile)
             }
             Err(error) if broken.get() || no_entropy(&error) => Err(Failure::OfFile(error)),
