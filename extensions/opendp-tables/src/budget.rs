@@ -99,7 +99,7 @@ impl Composition {
 pub(crate) enum Account {
     Memory { budget: Loss, spent: Mutex<Vec<Exact>> },
     Tight { filters: Mutex<AdaptiveAccount> },
-    Durable { ledger: Ledger, found: Found },
+    Durable { ledger: Ledger, found: Box<Found> },
 }
 
 /// Describe the individuals that a private table protects. Limits on the rows of an id are not a
@@ -205,7 +205,7 @@ impl Account {
         let ledger = Ledger::open_existing(path).map_err(missing)?;
         let found = ledger.account(name).map_err(missing)?;
         check_terms(&found, name, budget, composition, tables)?;
-        Ok(Account::Durable { ledger, found })
+        Ok(Account::Durable { ledger, found: Box::new(found) })
     }
     pub(crate) fn notion(&self) -> Notion {
         match self {
