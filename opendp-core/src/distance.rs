@@ -151,6 +151,10 @@ macro_rules! tuples {
                 let ($($a,)*) = self;
                 format!("({})", [$($a.show()),*].join(", "))
             }
+            fn in_either_direction(self) -> Self {
+                let ($($a,)*) = self;
+                ($($a.in_either_direction(),)*)
+            }
             fn numbers(&self) -> [Option<AnyNumber>; 3] {
                 let ($($a,)*) = self;
                 let mut numbers = [None; 3];

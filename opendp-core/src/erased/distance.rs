@@ -4,7 +4,7 @@ use std::{any::Any, fmt, sync::Arc};
 
 use serde_json::Value as Json;
 
-use crate::{AnyNumber, Codec, Distance, Error, Named, PrivacyProfile, Result, TypeName};
+use crate::{AnyNumber, Codec, Distance, Error, Named, Result, TypeName};
 
 /// A dyn-compatible view of a distance.
 trait ErasedDistance: Any + Send + Sync {
@@ -14,7 +14,7 @@ trait ErasedDistance: Any + Send + Sync {
     fn fits(&self, other: &AnyDistance) -> Result<bool>;
     fn valid(&self) -> Result<()>;
     fn exact_numbers(&self) -> [Option<AnyNumber>; 3];
-    /// Return a loss that bounds both directions, if this distance is a privacy profile.
+    /// Return a loss that bounds both directions. Return `None` if this loss itself does.
     fn either(&self) -> Option<AnyDistance>;
 }
 impl<Q: Distance> ErasedDistance for Q {
@@ -37,9 +37,9 @@ impl<Q: Distance> ErasedDistance for Q {
         self.numbers()
     }
     fn either(&self) -> Option<AnyDistance> {
+        // A number is the same in both directions, and most losses are numbers.
         let any: &dyn Any = self;
-        let profile = any.downcast_ref::<PrivacyProfile>()?;
-        Some(AnyDistance::new(profile.clone().in_either_direction()))
+        (!any.is::<f64>()).then(|| AnyDistance::new(self.clone().in_either_direction()))
     }
 }
 

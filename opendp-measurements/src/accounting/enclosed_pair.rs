@@ -205,6 +205,12 @@ impl DominatingPair for EnclosedPair {
     fn reverse(&self) -> Option<Arc<dyn DominatingPair>> {
         self.and_then(|pair| pair.reverse())
     }
+    /// A pair that dominates both directions of `above` also dominates both directions of this
+    /// pair, except for the failure. The bound from below does not hold for both directions.
+    fn in_either_direction(&self) -> Option<Arc<dyn DominatingPair>> {
+        let above = self.between.above.in_either_direction()?;
+        Some(Arc::new(EnclosedPair::new(above, None, self.between.failure, None)))
+    }
 }
 
 #[cfg(test)]

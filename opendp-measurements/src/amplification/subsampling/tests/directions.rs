@@ -1,6 +1,7 @@
 //! Tests of compositions in which a transformation exchanges the direction of one member.
 
 use super::*;
+use crate::make_approximate;
 
 /// Return `[4]` for empty data, and empty data otherwise. One added row adds or removes a row of
 /// the output. So the map is the identity, and the direction is exchanged.
@@ -57,4 +58,27 @@ fn erased_chains_bound_both_directions_too() {
     let loss = erased.map(&d_in).unwrap().downcast_ref::<PrivacyProfile>().unwrap().clone();
     let wanted = composed(alone.clone(), typed.map(&1).unwrap());
     assert_eq!(composed(alone, loss), wanted);
+}
+/// A loss with a delta contains the profile as one of its parts.
+#[test]
+fn approximate_profiles_bound_both_directions_too() {
+    let (rate, epsilon) = (0.1, 1.75);
+    let whole = noisy::<_, SmoothedMaxDivergence>(bits(), SymmetricDistance, 4);
+    let sampled = make_poisson_subsampling(whole, rate, None).unwrap();
+    let approximate = make_approximate(sampled).unwrap();
+    let turned = exchanged().then(|_| Ok(approximate.clone())).unwrap();
+    let (empty, full) = (poisson(&[], rate), poisson(&[4], rate));
+    let exact = either(&both(&empty, &full), &both(&full, &empty), epsilon);
+    let typed = make_composition(vec![approximate.clone(), turned]).unwrap();
+    let (profile, delta) = typed.map(&1).unwrap();
+    assert!(exact <= profile.delta(epsilon).unwrap() + delta);
+    let erased = exchanged().erase().then(|_| Ok(approximate.erase())).unwrap();
+    let erased = make_composition(vec![approximate.erase(), erased]).unwrap();
+    let d_in = erased.input().metric().decode(&serde_json::json!(1)).unwrap();
+    let loss = erased.map(&d_in).unwrap();
+    let (profile, delta) = loss.downcast_ref::<(PrivacyProfile, f64)>().unwrap();
+    assert!(exact <= profile.delta(epsilon).unwrap() + delta);
+    // The control: two members in the same direction.
+    let same = make_composition(vec![approximate.clone(), approximate]).unwrap();
+    assert!(same.map(&1).unwrap().0.delta(epsilon).unwrap() < 0.8 * exact);
 }
