@@ -13,7 +13,7 @@ use opendp_registry::Registry;
 use serde_json::{Value as Json, json};
 
 use crate::{budget, caution::Caution, command, data, operations, words};
-use ends::{NEAR_END, is_near_end};
+use ends::{ALMOST_NEVER, NEAR_END, is_near_end};
 
 /// The probability with which an error may be larger than the printed accuracy.
 const ALPHA: f64 = 0.05;
@@ -158,7 +158,8 @@ impl Run<'_> {
         if let Some(caution) = caution {
             caution.warn(words::parts(measurement.measure()), self.as_json);
         }
-        let near_end = is_near_end(&release, &accuracy, self.kind.get());
+        let largest = measurement.accuracy(ALMOST_NEVER).unwrap_or_default();
+        let near_end = is_near_end(&release, &largest, self.kind.get());
         let said = loss.as_ref().map(|loss| words::loss(loss, measurement.measure()));
         let mut report = json!({"release": release});
         if let Some(object) = report.as_object_mut() {

@@ -8,13 +8,17 @@ pub(super) const NEAR_END: &str = "accuracy  not known: a number is near an end 
                                    type, so the true sum may be beyond this end. Use a wider \
                                    type, such as i64";
 
+/// The probability that the noise is larger than the distance at which a release is near an end.
+/// So if the true sum is beyond an end, almost no release states an accuracy.
+pub(super) const ALMOST_NEVER: f64 = 1e-12;
+
 /// Return whether a released integer is so near to an end of its type that the noise can explain
 /// the distance. Sums of integers saturate at the ends of their type, so the true sum may be beyond
 /// this end. Then the error has no bound.
 ///
-/// `errors` are the bounds on the errors of all numbers, or a common bound. `kind` is the type of
-/// the release. If the type is not known, because a budget kept the release, compare with the ends
-/// of all types of 32 or more bits.
+/// `errors` are the bounds on the errors of all numbers, or a common bound. They hold except with
+/// the probability [`ALMOST_NEVER`]. `kind` is the type of the release. If the type is not known,
+/// because a budget kept the release, compare with the ends of all types of 32 or more bits.
 pub(super) fn is_near_end(release: &Json, errors: &[Option<f64>], kind: Option<&TypeName>) -> bool {
     let largest = errors.iter().flatten().fold(0.0_f64, |largest, error| largest.max(*error));
     let ends = ends(kind);
