@@ -38,13 +38,14 @@ REASONS: list[tuple[str, str, str]] = [
     (
         "b_ary_tree l2",
         "looser",
-        "theirs is unsound: the L2 norm of a tree grows by sqrt((b^layers - 1) / (b - 1)), which "
-        "exceeds their constant when leaves of one subtree move together",
+        "theirs is unsound: the L2 norm of a tree grows by up to sqrt((b^layers - 1) / (b - 1)), "
+        "which exceeds their constant when many leaves of one subtree move together",
     ),
     (
         "b_ary_tree l2",
         "tighter",
-        "ours is the exact constant; their constant, the number of layers, is larger",
+        "ours uses that counts are integers; their constant, the number of layers, is larger at "
+        "small distances, and in trees with many branches",
     ),
     (
         "laplace_threshold int",

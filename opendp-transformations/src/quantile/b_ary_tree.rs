@@ -39,7 +39,8 @@ use opendp_core::{
 ///
 /// # Map
 /// For `L1Distance`, `d_out = layers * d_in`. For `L2Distance`,
-/// `d_out = sqrt((b^layers - 1) / (b - 1)) * d_in`, rounded up.
+/// `d_out = d_in * sqrt(min(1, d_in^2) + min(b, d_in^2) + ... + min(b^(layers - 1), d_in^2))`,
+/// rounded up. So at `d_in = 1`, which is the change of a count by 1, `d_out = sqrt(layers)`.
 ///
 /// # Proof
 /// Vectors at a finite distance have the same length, so their trees have the same length. Let `v`
@@ -52,17 +53,19 @@ use opendp_core::{
 /// In L1, `|w| <= |v|`, because the absolute value of a sum is at most the sum of the absolute
 /// values. The tree has `layers` layers, so the norm of the difference of the two trees is at most
 /// `layers * |v|`. In L2, `|w|^2 <= k |v|^2`. This bound follows from the Cauchy-Schwarz
-/// inequality, `(v_1 + ... + v_k)^2 <= k (v_1^2 + ... + v_k^2)`. The squared norm of the difference
-/// of the two trees is the sum of `|w|^2` over all layers. So this squared norm is at most `|v|^2`
-/// times the sum of all factors `k`. The factors `k` of all layers add up to
-/// `1 + b + ... + b^(layers - 1) = (b^layers - 1) / (b - 1)`. If all leaves change by the same
-/// amount, the bound is attained.
+/// inequality, `(v_1 + ... + v_k)^2 <= k (v_1^2 + ... + v_k^2)`. The entries of `v` are integers,
+/// and the absolute value of an integer is at most its square. So the L1 norm of `v` is at most
+/// `|v|^2`. The L2 norm of `w` is at most its L1 norm, which is at most the L1 norm of `v`. So
+/// `|w|^2 <= |v|^4` also holds. Both bounds together are `|w|^2 <= min(k, |v|^2) |v|^2`. The
+/// squared norm of the difference of the two trees is the sum of `|w|^2` over all layers, and the
+/// layers have `k = 1`, `k = b`, ..., `k = b^(layers - 1)`. If `d_in^2` is a power of `b`, and if
+/// the first `d_in^2` leaves change by 1, the bound is attained.
 ///
 /// For counts of at most 64 bits, each sum is exact, and only the result saturates. For types of
 /// 128 bits, the conversion to `i128` and each addition saturate. Saturation does not increase the
 /// distance between two numbers. So the difference of two nodes is still at most the sum of the
-/// absolute values of the `k` entries of `v` below the node. The square of this sum is at most `k`
-/// times the sum of their squares. So both bounds hold.
+/// absolute values of the `k` entries of `v` below the node. The proof uses no other property of
+/// the nodes.
 ///
 /// # Errors
 /// `MakeTransformation` when `leaf_count` is 0, or when `branching_factor` is below 2.
@@ -117,18 +120,18 @@ where
     f64: InfCast<Q>,
 {
     fn in_tree(leaves: &Q, branching_factor: usize, layers: u32) -> Result<Q> {
-        // `squares` is a sum of powers of the branching factor. Each of these powers is at most the
-        // number of leaves, which fits `usize`. The branching factor is at least 2, so there are at
-        // most 64 powers. So the sum fits `u128`.
-        let (mut squares, mut power) = (0_u128, 1_u128);
+        let leaves = f64::inf_cast(*leaves)?;
+        // If the square exceeds all floats, then every power of the branching factor is below it.
+        let square = leaves.inf_mul(leaves).unwrap_or(f64::INFINITY);
+        let branching_factor = branching_factor.try_into().unwrap_or(u128::MAX);
+        // `factors` is the sum over the layers in the formula of the map. The power in a layer is
+        // at most the number of leaves, which fits `usize`. So no power that is used saturates.
+        let (mut factors, mut power) = (0.0_f64, 1_u128);
         for _ in 0..layers {
-            squares = squares.saturating_add(power);
-            power = power.saturating_mul(branching_factor.try_into().unwrap_or(u128::MAX));
+            factors = factors.inf_add(square.min(<f64 as InfCast<u128>>::inf_cast(power)?))?;
+            power = power.saturating_mul(branching_factor);
         }
-        Q::inf_cast(
-            f64::inf_cast(*leaves)?
-                .inf_mul(<f64 as InfCast<u128>>::inf_cast(squares)?.inf_sqrt()?)?,
-        )
+        Q::inf_cast(leaves.inf_mul(factors.inf_sqrt()?)?)
     }
 }
 
@@ -264,137 +267,4 @@ fn no_memory(nodes: usize) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use opendp_core::{DistanceOn, Domain, laws};
-
-    fn tree<T: Atom + Integer, M: TreeNorm + Default + MetricOn<VectorDomain<AtomDomain<T>>>>(
-        leaf_count: usize,
-        branching_factor: usize,
-    ) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, VectorDomain<AtomDomain<T>>, M>>
-    {
-        let domain = VectorDomain::new(AtomDomain::default());
-        make_b_ary_tree(Space::new(domain, M::default())?, leaf_count, branching_factor)
-    }
-    #[track_caller]
-    fn check<T, M>(alphabet: &[T], longest: usize)
-    where
-        T: Atom + Integer,
-        M: TreeNorm + Default + DistanceOn<VectorDomain<AtomDomain<T>>>,
-    {
-        let data = laws::vectors(alphabet, longest);
-        for (leaf_count, branching_factor) in [(1, 2), (2, 2), (3, 2), (4, 2), (4, 3), (4, 4)] {
-            let tree = tree::<T, M>(leaf_count, branching_factor).unwrap();
-            assert!(laws::stable(&tree, &data).unwrap() > 0);
-            assert!(laws::member(&tree, &data).unwrap() > 0);
-            assert!(laws::erases(&tree, &data, &[]).unwrap() > 0);
-        }
-    }
-
-    #[test]
-    fn obeys_the_laws_at_the_ends_of_its_type() {
-        check::<i8, L1Distance<i64>>(&[i8::MIN, 1, i8::MAX], 4);
-        check::<i8, L2Distance<f64>>(&[i8::MIN, -1, i8::MAX], 4);
-        check::<u8, L2Distance<i32>>(&[0, 1, u8::MAX], 4);
-        check::<i64, L1Distance<i128>>(&[i64::MIN, -1, 1, i64::MAX], 3);
-        check::<u64, L2Distance<f64>>(&[0, 1, u64::MAX], 4);
-    }
-    #[test]
-    fn the_euclidean_norm_grows_by_more_than_the_number_of_layers_allows() {
-        let honest = tree::<i32, L2Distance<f64>>(4, 4).unwrap();
-        let data = laws::vectors(&[0, 1], 4);
-        let map = |factor: f64| StabilityMap::new(move |d: &f64| d.inf_mul(factor));
-        let with = |factor| {
-            let (output, function) = (honest.output().clone(), honest.function().clone());
-            Transformation::new(honest.input().clone(), output, function, map(factor))
-        };
-        assert!(laws::stable(&with(2.0), &data).is_err());
-        assert!(laws::stable(&with(5_f64.sqrt() - 1e-9), &data).is_err());
-        assert!(laws::stable(&honest, &data).is_ok());
-        let single = tree::<i32, L1Distance<i32>>(4, 2).unwrap();
-        let (output, function) = (single.output().clone(), single.function().clone());
-        let map = StabilityMap::from_constant(2);
-        let wrong = Transformation::new(single.input().clone(), output, function, map);
-        assert!(laws::stable(&wrong, &data).is_err());
-    }
-    #[test]
-    fn a_sum_that_wraps_around_breaks_the_map() {
-        let honest = tree::<i8, L1Distance<i64>>(2, 2).unwrap();
-        let wraps = Function::map(|x: &Vec<i8>| {
-            let value_at = |i: usize| x.get(i).copied().unwrap_or(0);
-            Ok([vec![value_at(0).wrapping_add(value_at(1))], x[..x.len().min(2)].to_vec()].concat())
-        });
-        let map = StabilityMap::from_constant(2);
-        let wrong =
-            Transformation::new(honest.input().clone(), honest.output().clone(), wraps, map);
-        let data = laws::vectors(&[0, 1, i8::MAX], 2);
-        assert!(laws::stable(&honest, &data).is_ok() && laws::stable(&wrong, &data).is_err());
-    }
-    #[test]
-    fn maps_to_the_true_constants() {
-        let l1 = |b| tree::<i32, L1Distance<i32>>(10, b).unwrap().map(&1).unwrap();
-        assert_eq!([2, 3, 4].map(l1), [5, 4, 3]);
-        let l2 = |b| tree::<i32, L2Distance<f64>>(10, b).unwrap().map(&1.0).unwrap();
-        let exact = [5.5677643628300215, 6.324555320336759, 4.58257569495584];
-        for (found, exact) in [2, 3, 4].map(l2).into_iter().zip(exact) {
-            assert!(exact - 1e-15 <= found && found <= exact * (1.0 + 1e-12), "{found} {exact}");
-        }
-        assert_eq!(tree::<i32, L2Distance<i32>>(10, 3).unwrap().map(&1), Ok(7));
-        assert_eq!(tree::<i32, L1Distance<i32>>(1 << 22, 2).unwrap().map(&1), Ok(23));
-        assert!(tree::<i32, L1Distance<i32>>(10, 2).unwrap().map(&i32::MAX).is_err());
-    }
-    #[test]
-    fn lists_the_layers_from_the_root_down() {
-        let tree = tree::<i32, L1Distance<i32>>(10, 2).unwrap();
-        let ten = [vec![10, 8, 2, 4, 4, 2, 0, 2, 2, 2, 2, 2, 0, 0, 0], vec![1; 10]].concat();
-        assert_eq!(tree.invoke(&vec![1; 10]).unwrap(), ten);
-        assert_eq!(tree.invoke(&vec![1; 12]).unwrap(), ten);
-        let three = [3, 3, 0, 3, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1];
-        assert_eq!(tree.invoke(&vec![1; 3]).unwrap(), three);
-        assert_eq!(tree.invoke(&vec![]).unwrap(), [0; 15]);
-    }
-    #[test]
-    fn saturates_the_exact_sum_of_each_node() {
-        let tree = tree::<i32, L1Distance<i32>>(4, 2).unwrap();
-        let (low, high) = (i32::MIN, i32::MAX);
-        assert_eq!(tree.invoke(&vec![high, 1]).unwrap(), [high, high, 0, high, 1]);
-        let found = tree.invoke(&vec![high, 1, -1, low]).unwrap();
-        assert_eq!(found, [-1, high, low, high, 1, -1, low]);
-        let wide = self::tree::<i128, L1Distance<i128>>(2, 2).unwrap();
-        assert_eq!(wide.invoke(&vec![i128::MAX, 1]).unwrap(), [i128::MAX, i128::MAX, 1]);
-        let wide = self::tree::<u128, L1Distance<u128>>(2, 2).unwrap();
-        assert_eq!(wide.invoke(&vec![u128::MAX, 1]).unwrap()[0], u128::MAX >> 1);
-    }
-    #[test]
-    fn the_number_of_nodes_is_public_when_that_of_leaves_is() {
-        let domain = VectorDomain::new(AtomDomain::<i32>::default()).with_size(3);
-        let input = Space::new(domain, L1Distance::<i32>::new()).unwrap();
-        let tree = make_b_ary_tree(input, 4, 2).unwrap();
-        assert_eq!(tree.output().domain().size(), Some(6));
-        assert!(tree.output().domain().member(&tree.invoke(&vec![1, 2, 3]).unwrap()));
-    }
-    #[test]
-    fn refuses_what_is_no_tree() {
-        for (leaf_count, branching_factor, name) in
-            [(0, 2, "leaf_count"), (5, 1, "branching_factor"), (usize::MAX, 3, "leaf_count")]
-        {
-            let error = tree::<i32, L1Distance<i32>>(leaf_count, branching_factor).unwrap_err();
-            assert!(error.kind() == "MakeTransformation" && error.to_string().contains(name));
-        }
-    }
-    #[test]
-    fn a_document_cannot_ask_for_a_tree_without_bound() {
-        assert!(tree::<i32, L1Distance<i32>>(1 << 22, 2).is_ok());
-        for leaf_count in [(1 << 22) + 1, 1 << 31, 1 << 60] {
-            let error = tree::<i32, L1Distance<i32>>(leaf_count, 2).unwrap_err();
-            assert_eq!(error.kind(), "MakeTransformation");
-            assert!(error.to_string().contains(&format!("leaf_count: a tree of {leaf_count}")));
-        }
-        // This tree has 2^40 leaves, but at most 4 of them have a count. The other leaves are not
-        // in the output, so the limit does not apply to them.
-        assert_eq!(
-            tree::<i32, L1Distance<i32>>(4, 1 << 40).unwrap().invoke(&vec![1]).unwrap(),
-            [1, 1]
-        );
-    }
-}
+mod tests;
