@@ -7,7 +7,7 @@ use std::fmt;
 use opendp_core::arith::Exact;
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Carrier, Error, HashableAtom, L01InfDistance, MapDomain,
-    Result, Space, SymmetricDistance, TheMeasure, VectorDomain,
+    Result, Space, StabilityMap, SymmetricDistance, TheMeasure, Transformation, VectorDomain,
 };
 use opendp_measurements::make_noise;
 use opendp_transformations::make_count;
@@ -106,14 +106,30 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         part
     }
     /// Count the rows that the query uses.
+    ///
+    /// # Map
+    /// `d_out = d_in`. If the number of rows of the table is known, `d_out = d_in / 2`, rounded up.
+    ///
+    /// # Proof
+    /// One row that is added to the table, or removed from it, changes the count by at most one.
+    /// Two tables of the same size at symmetric distance `d_in` differ in `d_in / 2` replaced rows.
+    /// To replace a row by another row changes the count by at most one, because the filters keep
+    /// or drop each of the two rows.
     pub fn count(self) -> Statistic<'c, MO, i64> {
         let total = || -> Result<Number<i64>> {
             let rows = VectorDomain::new(AtomDomain::<bool>::default());
             let count = make_count(Space::new(rows, SymmetricDistance)?)?;
             let source = self.source.clone();
-            Ok(total_of_tables(self.context.space(), count, move |table| {
-                source.records(table).map(Cow::Owned)
-            }))
+            let space = self.context.space();
+            let total =
+                total_of_tables(space, count, move |table| source.records(table).map(Cow::Owned));
+            if space.domain().size().is_none() {
+                return Ok(total);
+            }
+            let added = total.stability_map().clone();
+            let replaced = StabilityMap::new(move |d_in: &u32| added.eval(&d_in.div_ceil(2)));
+            let (output, function) = (total.output().clone(), total.function().clone());
+            Ok(Transformation::new(space.clone(), output, function, replaced))
         };
         let total = total();
         self.number("count".to_owned(), total)

@@ -278,6 +278,10 @@ impl TableDomain {
     pub(crate) fn of(table: &Table, size: Option<usize>) -> Self {
         TableDomain { columns: header(table), size }
     }
+    /// Return the number of rows, if it is known.
+    pub(crate) fn size(&self) -> Option<usize> {
+        self.size
+    }
 }
 fn header(table: &Table) -> Vec<(String, String)> {
     table.columns.iter().map(|column| (column.name.clone(), column.holds.clone())).collect()

@@ -272,9 +272,18 @@ fn a_public_number_of_rows_needs_no_resizing() {
     // At a rho of 0.5, the scale of Gaussian noise is equal to this change, because rho is
     // `(change / scale)^2 / 2`.
     assert!((question.scale() - 9.9003).abs() < 1e-6, "{}", question.scale());
+    // The answers of one person change the number of adults by at most 1.
+    let adults = || context.query().filter("age", |age: &i64| 18 <= *age);
+    assert_eq!(adults().count().gaussian().unwrap().scale(), 1.0);
     // The number of adults is not public, so a question for the mean of their incomes is an error.
-    let adults = context.query().filter("age", |age: &i64| 18 <= *age).column::<f64>("income");
-    let error = adults.impute(0.0).clamp(0.0, 1.0).mean().gaussian().unwrap_err().to_string();
+    let error = adults()
+        .column::<f64>("income")
+        .impute(0.0)
+        .clamp(0.0, 1.0)
+        .mean()
+        .gaussian()
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("known number of rows"), "{error}");
 }
 
