@@ -240,6 +240,10 @@ impl StabilityMap<AnyMetric, AnyMetric> {
 impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     /// Make a map from a function. The function must compute through [`arith`](crate::arith), so
     /// that every rounding is upward. The caller is responsible for the bound.
+    ///
+    /// If the measurement transforms its data before it adds noise, and the loss of the noise is a
+    /// [privacy profile](crate::PrivacyProfile) of a sample, return the result of
+    /// [`Distance::in_either_direction`] for this loss. A chain does this itself.
     pub fn new(
         map: impl Fn(&MI::Distance) -> Result<MO::Distance> + Send + Sync + 'static,
     ) -> Self {

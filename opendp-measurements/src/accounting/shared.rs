@@ -51,7 +51,8 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// noise in place of this release. This added loss does not reduce delta.
 ///
 /// For the pair of a Poisson sample, neighbours differ by an added or removed record. So delta can
-/// depend on the direction. All other pairs give the same delta in both directions.
+/// depend on the direction. The account assumes that all releases have the same direction: see
+/// [`SharePair::SampledGaussian`]. All other pairs give the same delta in both directions.
 ///
 /// | pair of the share | releases that it admits | theorem |
 /// |---|---|---|
