@@ -106,14 +106,6 @@ impl PrivacyProfile {
     pub fn loss(&self) -> Option<&Arc<dyn ComposableLoss>> {
         self.loss.as_ref()
     }
-    /// See [`Distance::in_either_direction`]. The curve bounds both directions. So only the
-    /// distribution of the loss is replaced.
-    fn after_transformation(self) -> Self {
-        match self.loss.as_ref().and_then(|loss| loss.in_either_direction()) {
-            Some(loss) => PrivacyProfile { loss: Some(loss), ..self },
-            None => self,
-        }
-    }
     /// Compose the profiles of several releases on the same data. Return a bound on the profile of
     /// all releases together.
     ///
@@ -216,10 +208,6 @@ impl PrivacyProfile {
 }
 
 impl RenyiCurve {
-    /// See [`Distance::in_either_direction`]. A curve bounds both directions.
-    fn after_transformation(self) -> Self {
-        self
-    }
     /// Make a curve from a bound for each order. The caller is responsible for the bound.
     pub fn new(epsilon: impl Fn(f64) -> Result<f64> + Send + Sync + 'static) -> Self {
         RenyiCurve(Arc::new(epsilon))
@@ -333,7 +321,7 @@ impl Codec for RenyiCurve {
 }
 
 macro_rules! curves {
-    ($($t:ident)*) => {$(
+    ($($t:ident { $($method:item)* })*) => {$(
         impl Distance for $t {
             fn at_most(&self, _: &Self) -> Result<bool> {
                 Err(Error::NotImplemented(
@@ -346,9 +334,7 @@ macro_rules! curves {
             fn show(&self) -> String {
                 self.to_json().to_string()
             }
-            fn in_either_direction(self) -> Self {
-                self.after_transformation()
-            }
+            $($method)*
         }
         impl fmt::Debug for $t {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -357,7 +343,18 @@ macro_rules! curves {
         }
     )*};
 }
-curves!(PrivacyProfile RenyiCurve);
+curves! {
+    PrivacyProfile {
+        /// The curve bounds both directions. So only the distribution of the loss is replaced.
+        fn in_either_direction(self) -> Self {
+            match self.loss.as_ref().and_then(|loss| loss.in_either_direction()) {
+                Some(loss) => PrivacyProfile { loss: Some(loss), ..self },
+                None => self,
+            }
+        }
+    }
+    RenyiCurve {}
+}
 named!(PrivacyProfile as "PrivacyProfile", RenyiCurve as "RenyiCurve");
 
 #[cfg(test)]
