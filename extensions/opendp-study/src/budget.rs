@@ -1,9 +1,11 @@
-//! The budget of a study.
+//! The budget of a study, and its division among the questions.
 
 use opendp_analysis::Budget;
 use opendp_core::{Approximate, Error, MaxDivergence, Result, ZeroConcentratedDivergence};
+use serde_json::Value as Json;
 
 use super::document::BudgetFields;
+use super::json::value;
 
 /// The budget of a study, with one variant for each measure.
 #[derive(Clone, Debug)]
@@ -25,5 +27,20 @@ impl StudyBudget {
                 "expected {\"epsilon\"}, {\"epsilon\", \"delta\"} or {\"rho\"}",
             )),
         }
+    }
+}
+/// Return the weights of the questions, which divide the budget.
+pub(super) fn weights(split: Option<&Json>, questions: usize) -> Result<Vec<f64>> {
+    match split {
+        None => Ok(vec![1.0; questions]),
+        Some(Json::String(word)) if word == "evenly" => Ok(vec![1.0; questions]),
+        Some(list) => match value::<Vec<f64>>(list.clone()) {
+            Ok(weights) if weights.len() == questions => Ok(weights),
+            _ => {
+                let reason =
+                    format!("expected \"evenly\", or {questions} weights, one for each question");
+                Err(Error::argument("split", reason))
+            }
+        },
     }
 }

@@ -250,9 +250,7 @@ where
             query = match kind {
                 CellType::Integer => {
                     let range = condition.integers()?;
-                    let (least, greatest) = (i128::from(i64::MIN), i128::from(i64::MAX));
-                    let empty = range.is_empty() || range.end <= least || range.start > greatest;
-                    refuse_nothing(empty, name)?;
+                    refuse_nothing(range.is_empty(), name)?;
                     query.filter(name, move |cell: &i64| range.contains(&i128::from(*cell)))
                 }
                 CellType::Float => {
@@ -321,13 +319,16 @@ where
     }
     pub(super) fn bounds(&self, fields: &NumberFields) -> Result<(f64, f64)> {
         let column = self.column(&fields.column)?;
-        fields.bounds.or(column.bounds).ok_or_else(|| {
+        let bounds = fields.bounds.or(column.bounds).ok_or_else(|| {
             Error::argument(
                 "bounds",
                 "bounds limit the contribution of one person and must not come from the data: add \
                  \"bounds\": [lower, upper] here, or to the column",
             )
-        })
+        })?;
+        let located = |error: Error| error.at(format!("column `{}`", fields.column));
+        column.check_missing(bounds).map_err(located)?;
+        Ok(bounds)
     }
     pub(super) fn column(&self, name: &str) -> Result<&'c ColumnFields> {
         let found = self.columns.iter().find(|(known, _)| known == name);
