@@ -178,9 +178,10 @@ where
         let measurement = question.measurement().clone();
         if let Some(released) = self.spend(question)? {
             let interval = confidence_interval_of_each(&measurement, &released.value, self.alpha);
+            let value = released.value.to_json();
             answer.cells.push(Cell {
-                value: released.value.to_json(),
-                interval: interval.ok(),
+                interval: interval.ok().filter(|ends| !reaches_end(&value, *ends)),
+                value,
                 ..Cell::default()
             });
         }
@@ -342,6 +343,11 @@ where
             Error::argument(name, reason)
         })
     }
+}
+/// Return whether the interval of an integer contains an end of the integers of 64 bits. A sum
+/// beyond this end is cut off at the end, so the interval can miss it.
+fn reaches_end(value: &Json, (lower, upper): (f64, f64)) -> bool {
+    value.is_i64() && (lower <= i64::MIN as f64 || i64::MAX as f64 <= upper)
 }
 /// Refuse a condition that no cell can satisfy. The answer would be known without the data, and
 /// would still be charged.

@@ -80,11 +80,16 @@ impl QuestionFields {
     /// Check that a mean or a variance states at most the public number of rows of the table. For a
     /// larger number, the statistic would add rows that belong to no person.
     fn check_rows(&self, rows: Option<usize>) -> Result<()> {
-        let stated = match self.wanted() {
-            Ok(Wanted::Mean(fields) | Wanted::Variance(fields)) => fields.rows,
-            _ => None,
+        let (stated, least) = match self.wanted() {
+            Ok(Wanted::Mean(fields)) => (fields.rows, 1),
+            Ok(Wanted::Variance(fields)) => (fields.rows, 2),
+            _ => (None, 0),
         };
         match (stated, rows) {
+            (Some(stated), _) if stated < least => {
+                let reason = format!("expected at least {least} rows, found {stated}");
+                Err(Error::argument("rows", reason))
+            }
             (Some(stated), None) if MOST_ROWS < stated => {
                 let reason = format!(
                     "expected at most {MOST_ROWS}, found {stated}: rows up to this number are \

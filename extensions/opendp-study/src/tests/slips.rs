@@ -288,3 +288,15 @@ fn a_statistic_of_more_rows_than_memory_should_hold_is_refused() {
         assert!(error.contains("`rows`: expected at most 100000000, found"), "{error}");
     }
 }
+#[test]
+fn a_statistic_of_too_few_rows_and_a_wrong_replacement_are_named() {
+    let columns = json!({"x": {"T": "f64", "bounds": [0, 1], "missing": 0}});
+    for (statistic, rows) in [("mean", 0), ("variance", 1)] {
+        let error = slip(columns.clone(), json!({statistic: {"column": "x", "rows": rows}}));
+        assert!(error.contains("`rows`: expected at least"), "{error}");
+    }
+    for missing in [json!(1.5), json!("a")] {
+        let error = slip(json!({"x": {"T": "i64", "missing": missing}}), json!({"count": {}}));
+        assert!(error.contains("column `x`: missing: "), "{error}");
+    }
+}
