@@ -300,3 +300,13 @@ fn a_statistic_of_too_few_rows_and_a_wrong_replacement_are_named() {
         assert!(error.contains("column `x`: missing: "), "{error}");
     }
 }
+#[test]
+fn a_delta_for_which_no_noise_is_found_is_named() {
+    let rehearse = |delta: f64| {
+        let budget = json!({"epsilon": 1, "delta": delta});
+        study(budget, json!([{"count": {}}])).unwrap().rehearse(0.05)
+    };
+    let error = rehearse(0.5).unwrap_err().to_string();
+    assert!(error.contains("context: argument `delta`: no noise was found"), "{error}");
+    rehearse(1e-6).unwrap();
+}
