@@ -74,9 +74,13 @@ impl Analyst {
         }
         let married = self.count("How many are married?", |p, i| p.married[i])?;
         if everyone < 2.0 * married {
-            self.count("Most. How many of them are women?", |p, i| p.married[i] && p.sex[i] == 1)?;
+            self.count("Most are married. How many of these are women?", |p, i| {
+                p.married[i] && p.sex[i] == 1
+            })?;
         } else {
-            self.count("Few. How many others are women?", |p, i| !p.married[i] && p.sex[i] == 1)?;
+            self.count("Few are married. How many others are women?", |p, i| {
+                !p.married[i] && p.sex[i] == 1
+            })?;
         }
         let learned = self.count("How many have a degree?", |p, i| 12 < p.educ[i])?;
         let rich = self.dollars("What do these earn together?", |p, i| 12 < p.educ[i])?;

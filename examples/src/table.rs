@@ -123,7 +123,11 @@ fn cell(bytes: &[u8]) -> String {
 fn column<D: Domain>(domain: &D, cells: &[String]) -> Result<D::Carrier> {
     let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
     let rows = domain.read_cells(&cells);
-    rows.unwrap_or_else(|| Err(Error::FailedFunction("the domain is not one of rows".into())))
+    rows.unwrap_or_else(|| {
+        Err(Error::FailedFunction(
+            "the domain does not describe a column, so it cannot read cells".into(),
+        ))
+    })
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TYPE")]
     column_type: Option<String>,
     /// The number of records, if it is public
-    #[arg(long, requires = "column_type")]
+    #[arg(long, requires = "column_type", value_parser = parse_size)]
     size: Option<u64>,
     /// State that no record is NaN
     #[arg(long, requires = "column_type")]
@@ -132,6 +132,13 @@ fn parse_amount(text: &str) -> Result<Json, String> {
         Some(number) if 0.0 <= number && number.is_finite() => Ok(json),
         _ => Err(wrong()),
     }
+}
+fn parse_size(text: &str) -> Result<u64, String> {
+    let size = text.parse().ok().filter(|size| 0 < *size);
+    size.ok_or_else(|| {
+        "expected the public number of records, at least 1: leave --size out if it is private"
+            .to_owned()
+    })
 }
 fn parse_bounds(text: &str) -> Result<Json, String> {
     let bounds = parse_json(&format!("[{text}]")).ok();

@@ -50,14 +50,7 @@ pub(crate) fn decide(
     if let (Some(unit), Some(metric)) = (account.terms.unit(), &request.metric)
         && !unit.is_of(metric, &request.d_in)
     {
-        return Err(Error::argument(
-            "d_in",
-            format!(
-                "budget `{budget}` protects data at distance {unit}, but the release is for \
-                 distance {} in {metric}",
-                request.d_in
-            ),
-        ));
+        return Err(unit.refuse(budget, metric, &request.d_in));
     }
     loss.check_text()?;
     let spent = account.spent.plus(&loss);

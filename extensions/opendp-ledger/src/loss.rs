@@ -2,6 +2,7 @@
 
 mod accounted;
 mod amount;
+mod mismatch;
 mod opening;
 
 use std::fmt;
@@ -13,6 +14,7 @@ use serde_json::{Map, Value as Json};
 use crate::say;
 pub use accounted::Accounted;
 use amount::{or_its_float, read};
+use mismatch::mismatch;
 pub(crate) use opening::Opening;
 
 /// The separator between losses in a text about several releases that are charged together.
@@ -253,13 +255,7 @@ impl Loss {
             (mine, theirs, parts) if mine == theirs => parts.to_vec(),
             (Notion::Pure, Notion::Approximate, [epsilon]) => vec![epsilon.clone(), Exact::ZERO],
             (Notion::Pure, Notion::Concentrated, [epsilon]) => vec![epsilon.half_square()],
-            _ => {
-                return Err(Error::MeasureMismatch {
-                    expected: notion.name().into(),
-                    found: self.notion.name().into(),
-                }
-                .at("a budget of epsilon needs Laplace noise, and one of rho Gaussian noise"));
-            }
+            _ => return Err(mismatch(notion, self.notion)),
         };
         Ok(Loss { notion, parts, ..self.clone() })
     }

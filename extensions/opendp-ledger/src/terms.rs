@@ -83,14 +83,42 @@ impl Unit {
     /// The reverse is not admitted. Data sets at symmetric distance 2 can have different numbers of
     /// rows. A loss at a change-one distance then does not bound their divergence.
     pub(crate) fn is_of(&self, metric: &Json, d_in: &str) -> bool {
-        let times = match *metric == self.metric {
-            true => 1,
-            false if self.metric == "change_one_distance" && metric == "symmetric_distance" => 2,
-            false => return false,
+        let same = || {
+            let distance = self.in_metric(metric)?.to_string();
+            Some(d_in.parse::<Exact>().ok()? == distance.parse().ok()?)
         };
-        let distance = (u64::from(self.d_in()) * times).to_string();
-        let same = || Some(d_in.parse::<Exact>().ok()? == distance.parse().ok()?);
         same() == Some(true)
+    }
+    /// Return the distance in `metric` that a release must protect for this unit. Return `None` if
+    /// there is no such distance. See [`is_of`](Unit::is_of).
+    fn in_metric(&self, metric: &Json) -> Option<u64> {
+        let replaced = self.metric == "change_one_distance" && metric == "symmetric_distance";
+        let times = if replaced { 2 } else { 1 };
+        (replaced || *metric == self.metric).then(|| u64::from(self.d_in()) * times)
+    }
+    /// Return the error for a release that does not protect this unit. `budget` is the name of the
+    /// budget.
+    pub(crate) fn refuse(&self, budget: &str, metric: &Json, d_in: &str) -> Error {
+        let name = metric.as_str().map_or_else(|| metric.to_string(), str::to_owned);
+        let advice = match self.in_metric(metric) {
+            None => "use this metric, or a budget with another metric".to_owned(),
+            Some(distance) => {
+                let unit = match *metric == self.metric {
+                    true => "person",
+                    false => "answers_of_person",
+                };
+                format!(
+                    "state the distance {distance} in {name}, or in a study the unit \
+                     {{\"{unit}\": {}}}",
+                    self.d_in()
+                )
+            }
+        };
+        let reason = format!(
+            "budget `{budget}` protects data at distance {self}, but the release is for distance \
+             {d_in} in {name}: {advice}"
+        );
+        Error::argument("d_in", reason)
     }
     fn to_json(&self) -> Json {
         let mut json = json!({"metric": self.metric, "unit": self.unit});

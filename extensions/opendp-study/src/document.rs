@@ -1,16 +1,15 @@
 //! The fields of a study document, and the checks of these fields.
 
+mod condition;
+mod grid;
 mod unit;
 
-use std::ops::{Bound, Range};
-
-use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
 use serde::Deserialize;
-use serde_json::{Number, Value as Json};
+use serde_json::Value as Json;
 
 pub(super) use super::json::from_json;
-use super::json::value;
+pub(super) use condition::{Condition, EXACT_FLOATS};
 pub(super) use unit::UnitFields;
 
 /// The fields of a study document.
@@ -75,6 +74,39 @@ impl ColumnFields {
             fields => from_json(fields),
         }
     }
+    /// Check that bounds are stated only for numbers, and that a missing cell counts as a number
+    /// within the bounds. Earlier versions did not check this. So check only before a new answer.
+    pub(super) fn check(&self) -> Result<()> {
+        match (self.kind, self.bounds) {
+            (_, None) => Ok(()),
+            (CellType::Bool | CellType::Text, Some(_)) => {
+                let reason = "only columns of numbers, i64 or f64, have bounds: leave `bounds` out";
+                Err(Error::argument("bounds", reason))
+            }
+            (_, Some((lower, upper))) if upper < lower => {
+                let reason =
+                    format!("expected a lower bound up to the upper, found {lower} and {upper}");
+                Err(Error::argument("bounds", reason))
+            }
+            (_, Some(bounds)) => self.check_missing(bounds),
+        }
+    }
+    /// Check that the number that replaces missing cells is within the bounds of a statistic.
+    /// Otherwise, the statistic would replace this number by a bound.
+    pub(super) fn check_missing(&self, (lower, upper): (f64, f64)) -> Result<()> {
+        let outside = |cell: &f64| lower <= upper && !(lower..=upper).contains(cell);
+        match self.missing.as_ref().and_then(Json::as_f64).filter(outside) {
+            None => Ok(()),
+            Some(cell) => {
+                let nearest = cell.clamp(lower, upper);
+                let reason = format!(
+                    "expected a number within the bounds, from {lower} to {upper}, or \"drop\"; \
+                     found {cell}, so a missing cell would count as {nearest}"
+                );
+                Err(Error::argument("missing", reason))
+            }
+        }
+    }
 }
 
 /// The fields of a question: one statistic, its noise and its conditions.
@@ -129,38 +161,6 @@ pub(super) struct RankFields {
     pub(super) alpha: Option<f64>,
     pub(super) alphas: Option<Vec<f64>>,
     pub(super) candidates: Json,
-}
-/// The numbers from `from` to `to`. Two neighbouring numbers differ by `step`.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a list of numbers, or {from, to, step}")]
-struct Grid {
-    from: f64,
-    to: f64,
-    step: f64,
-}
-/// The largest number of candidates that a grid can have.
-const MOST_CANDIDATES: f64 = 1e6;
-impl RankFields {
-    /// Return the candidates of a question. Each number of a grid is computed from its position in
-    /// the grid, so rounding errors do not add up.
-    pub(super) fn candidates(&self) -> Result<Vec<f64>> {
-        let located = |error: Error| error.at("candidates");
-        let Grid { from, to, step } = match &self.candidates {
-            Json::Object(_) => from_json(&self.candidates).map_err(located)?,
-            list => return value(list.clone()).map_err(located),
-        };
-        // Rounding can make the quotient slightly too small. Because of the term 1e-9, the grid
-        // contains `to` in this case, too.
-        let steps = ((to - from) / step + 1e-9).floor();
-        if !(0.0 < step && from <= to && steps < MOST_CANDIDATES) {
-            let reason = format!(
-                "expected `from` <= `to`, a positive `step`, and at most {MOST_CANDIDATES} numbers; \
-                 found from {from} to {to} by {step}"
-            );
-            return Err(Error::argument("candidates", reason));
-        }
-        Ok((0..=steps as u32).map(|place| from + f64::from(place) * step).collect())
-    }
 }
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object with column")]
@@ -315,80 +315,4 @@ impl QuestionFields {
         let keep: Vec<String> = keep.collect();
         if keep.is_empty() { what } else { format!("{what}, where {}", keep.join(" and ")) }
     }
-}
-
-/// A condition on a cell. All stated parts of the condition must hold.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "an object with at_least, below or in")]
-pub(super) struct Condition {
-    pub(super) at_least: Option<Number>,
-    pub(super) below: Option<Number>,
-    #[serde(rename = "in")]
-    pub(super) among: Option<Vec<Json>>,
-}
-impl Condition {
-    /// Read a condition, or a value that a cell must equal.
-    pub(super) fn read(json: &Json) -> Result<Self> {
-        match json {
-            Json::Object(_) => from_json(json),
-            value => {
-                Ok(Condition { at_least: None, below: None, among: Some(vec![value.clone()]) })
-            }
-        }
-    }
-    /// Return the floats from `at_least` to below `below`. If `below` is not stated, the floats
-    /// include infinity.
-    ///
-    /// # Errors
-    /// `Argument` when a number is too large for a float.
-    pub(super) fn floats(&self) -> Result<(Bound<f64>, Bound<f64>)> {
-        let float = |number: Option<&Number>| number.map(float_of).transpose();
-        let lower = float(self.at_least.as_ref())?.map_or(Bound::Unbounded, Bound::Included);
-        let upper = float(self.below.as_ref())?.map_or(Bound::Unbounded, Bound::Excluded);
-        Ok((lower, upper))
-    }
-    /// Return the integers from `at_least` to below `below`. These integers are exact, also if they
-    /// are too large for the precision of a float.
-    ///
-    /// # Errors
-    /// `Argument` when a number is too large for a float. Also `Argument` when three facts hold: a
-    /// number is not written as an integer, it differs from its nearest float, and this float is an
-    /// integer below 1e20 in magnitude.
-    pub(super) fn integers(&self) -> Result<Range<i128>> {
-        let least = |number: Option<&Number>, none: i128| number.map_or(Ok(none), ceiling);
-        let lower = least(self.at_least.as_ref(), i128::MIN)?;
-        Ok(lower..least(self.below.as_ref(), i128::MAX)?)
-    }
-}
-/// The number 2^53. Beyond this number, not every integer is a float. So an integer of a column can
-/// be rounded when it is compared with a float. The comparison is still exact if the float is
-/// closer to 0 than 2^53.
-pub(super) const EXACT_FLOATS: f64 = 9_007_199_254_740_992.0;
-
-fn float_of(number: &Number) -> Result<f64> {
-    let reason = || format!("the number {number} of the condition is too large for a float");
-    number.as_f64().ok_or_else(|| Error::argument("where", reason()))
-}
-/// Return the least integer that is at least `number`.
-fn ceiling(number: &Number) -> Result<i128> {
-    let text = number.to_string();
-    if let Ok(integer) = text.parse() {
-        return Ok(integer);
-    }
-    let float = float_of(number)?;
-    let is_written = || {
-        let written = text.trim_start_matches('-').parse::<Exact>().ok();
-        written.is_some() && written == Exact::from_f64(float.abs()).ok()
-    };
-    // Every cell has a magnitude below 1e20, so a number of magnitude 1e20 or more need not be
-    // exact. If the float is not an integer, no integer is between the float and the number. So
-    // both have the same ceiling.
-    if float.fract() == 0.0 && float.abs() < 1e20 && !is_written() {
-        let reason = format!(
-            "the number {text} of the condition is not exact as a float: write an integer without \
-             a point and without an exponent"
-        );
-        return Err(Error::argument("where", reason));
-    }
-    Ok(float.ceil() as i128)
 }

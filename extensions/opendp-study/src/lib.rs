@@ -46,7 +46,7 @@
 //!
 //! `missing` is the replacement of a cell that is empty or unreadable. It is a value, or `"drop"`.
 //! With `"drop"`, every question about this column leaves out the row of such a cell. A column of
-//! numbers needs `missing`.
+//! numbers needs `missing`, and its value must be within the bounds that a statistic uses.
 //!
 //! # The questions
 //!
@@ -71,9 +71,10 @@
 //!
 //! If a question does not state the `bounds` of a sum, a mean or a variance, the bounds of the
 //! column are used. All other statistics, and all conditions, ignore the bounds of the column.
-//! `candidates` is a list, or `{"from", "to", "step"}`. `rows` of a mean or a variance defaults to
-//! the public number of rows of the table, if the question has no condition and its column drops no
-//! rows. A `rows` above this public number is an error. A smaller `rows` is no error.
+//! `candidates` is a list, or `{"from", "to", "step"}`, where a whole number of steps leads from
+//! `from` to `to`. `rows` of a mean or a variance defaults to the public number of rows of the
+//! table, if the question has no condition and its column drops no rows. A `rows` above this public
+//! number is an error. A smaller `rows` is no error.
 //!
 //! # Groups
 //!
@@ -141,7 +142,7 @@ use opendp_core::erased::AnyMeasurement;
 use opendp_core::{Error, Function, Measure, Measurement, PrivacyMap, Result};
 use serde_json::Value as Json;
 
-use budget::StudyBudget;
+use budget::{StudyBudget, weights};
 pub use document::CellType;
 use document::{ColumnFields, Document, QuestionFields, UnitFields, from_json};
 pub use outcome::{Cell, Outcome, StudyAnswer};
@@ -311,6 +312,10 @@ impl Study {
             let reason = format!("expected a probability above 0 and at most 1, found {alpha}");
             return Err(Error::argument("alpha", reason));
         }
+        for (name, column) in &self.columns {
+            let located = |error: Error| error.at(format!("column `{name}`")).at("context");
+            column.check().map_err(located)?;
+        }
         let split = Split::by_weights(&self.steps()?)?;
         macro_rules! with {
             ($budget:expr) => {{
@@ -321,7 +326,8 @@ impl Study {
                 for (place, question) in self.questions.iter().enumerate() {
                     let checked = question.check_useful(self.rows);
                     let answer = checked.and_then(|()| asker.answer(question));
-                    answers.extend(answer.map_err(|error| error.at(place_of(place, question)))?);
+                    let located = |error: Error| error.at(place_of(place, question));
+                    answers.extend(answer.map_err(|error| self.budget.explain(located(error)))?);
                 }
                 Ok(Outcome::new(answers, &context.report(), alpha, mode))
             }};
@@ -379,20 +385,6 @@ fn place_of(place: usize, question: &QuestionFields) -> String {
     match &question.name {
         Some(name) => format!("question {} `{name}`", place + 1),
         None => format!("question {}", place + 1),
-    }
-}
-fn weights(split: Option<&Json>, questions: usize) -> Result<Vec<f64>> {
-    match split {
-        None => Ok(vec![1.0; questions]),
-        Some(Json::String(word)) if word == "evenly" => Ok(vec![1.0; questions]),
-        Some(list) => match json::value::<Vec<f64>>(list.clone()) {
-            Ok(weights) if weights.len() == questions => Ok(weights),
-            _ => {
-                let reason =
-                    format!("expected \"evenly\", or {questions} weights, one for each question");
-                Err(Error::argument("split", reason))
-            }
-        },
     }
 }
 

@@ -178,9 +178,10 @@ where
         let measurement = question.measurement().clone();
         if let Some(released) = self.spend(question)? {
             let interval = confidence_interval_of_each(&measurement, &released.value, self.alpha);
+            let value = released.value.to_json();
             answer.cells.push(Cell {
-                value: released.value.to_json(),
-                interval: interval.ok(),
+                interval: interval.ok().filter(|ends| !reaches_end(&value, *ends)),
+                value,
                 ..Cell::default()
             });
         }
@@ -250,9 +251,7 @@ where
             query = match kind {
                 CellType::Integer => {
                     let range = condition.integers()?;
-                    let (least, greatest) = (i128::from(i64::MIN), i128::from(i64::MAX));
-                    let empty = range.is_empty() || range.end <= least || range.start > greatest;
-                    refuse_nothing(empty, name)?;
+                    refuse_nothing(range.is_empty(), name)?;
                     query.filter(name, move |cell: &i64| range.contains(&i128::from(*cell)))
                 }
                 CellType::Float => {
@@ -321,13 +320,16 @@ where
     }
     pub(super) fn bounds(&self, fields: &NumberFields) -> Result<(f64, f64)> {
         let column = self.column(&fields.column)?;
-        fields.bounds.or(column.bounds).ok_or_else(|| {
+        let bounds = fields.bounds.or(column.bounds).ok_or_else(|| {
             Error::argument(
                 "bounds",
                 "bounds limit the contribution of one person and must not come from the data: add \
                  \"bounds\": [lower, upper] here, or to the column",
             )
-        })
+        })?;
+        let located = |error: Error| error.at(format!("column `{}`", fields.column));
+        column.check_missing(bounds).map_err(located)?;
+        Ok(bounds)
     }
     pub(super) fn column(&self, name: &str) -> Result<&'c ColumnFields> {
         let found = self.columns.iter().find(|(known, _)| known == name);
@@ -341,6 +343,11 @@ where
             Error::argument(name, reason)
         })
     }
+}
+/// Return whether the interval of an integer contains an end of the integers of 64 bits. A sum
+/// beyond this end is cut off at the end, so the interval can miss it.
+fn reaches_end(value: &Json, (lower, upper): (f64, f64)) -> bool {
+    value.is_i64() && (lower <= i64::MIN as f64 || i64::MAX as f64 <= upper)
 }
 /// Refuse a condition that no cell can satisfy. The answer would be known without the data, and
 /// would still be charged.

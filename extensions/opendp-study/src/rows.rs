@@ -9,6 +9,10 @@ use super::mechanisms::Mechanisms;
 use super::outcome::{Cell, StudyAnswer};
 use super::questions::Asker;
 
+/// The largest number of rows that a mean or a variance can state for a table whose number of rows
+/// is private. All stated rows are kept in memory, with 8 bytes for each.
+const MOST_ROWS: usize = 100_000_000;
+
 /// The number of rows by which a statistic divides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Divisor {
@@ -76,11 +80,24 @@ impl QuestionFields {
     /// Check that a mean or a variance states at most the public number of rows of the table. For a
     /// larger number, the statistic would add rows that belong to no person.
     fn check_rows(&self, rows: Option<usize>) -> Result<()> {
-        let stated = match self.wanted() {
-            Ok(Wanted::Mean(fields) | Wanted::Variance(fields)) => fields.rows,
-            _ => None,
+        let (stated, least) = match self.wanted() {
+            Ok(Wanted::Mean(fields)) => (fields.rows, 1),
+            Ok(Wanted::Variance(fields)) => (fields.rows, 2),
+            _ => (None, 0),
         };
         match (stated, rows) {
+            (Some(stated), _) if stated < least => {
+                let reason = format!("expected at least {least} rows, found {stated}");
+                Err(Error::argument("rows", reason))
+            }
+            (Some(stated), None) if MOST_ROWS < stated => {
+                let reason = format!(
+                    "expected at most {MOST_ROWS}, found {stated}: rows up to this number are \
+                     added in memory, before the statistic is computed. A mean needs no `rows`: \
+                     without it, a noisy sum is divided by a noisy count"
+                );
+                Err(Error::argument("rows", reason))
+            }
             (Some(stated), Some(rows)) if rows < stated => {
                 let reason = format!(
                     "expected at most the number of rows of the table, {rows}, found {stated}: a \

@@ -59,7 +59,8 @@ pub(super) fn load(
 ) -> Result<Table> {
     let mut table = Table::new();
     for (name, column) in columns {
-        let filler = Filler::of(column).map_err(|error| error.at(format!("column `{name}`")))?;
+        let located = |error: Error| error.at(format!("column `{name}`"));
+        let filler = Filler::of(column).map_err(located)?;
         let cells = read(name, column.kind)?;
         if cells.kind() != column.kind {
             return Err(Error::argument(name, format!("expected cells of {:?}", column.kind)));
@@ -71,15 +72,15 @@ pub(super) fn load(
         }
         table = match cells {
             Cells::Integer(cells) => {
-                let table = with(table, name, cells, &filler)?;
+                let table = with(table, name, cells, &filler).map_err(located)?;
                 // Every integer of magnitude at most 2^53 is a float. Any other integer is rounded.
                 // The magnitude of the rounded cell is at least 2^53. So comparisons of this cell
                 // with numbers of a smaller magnitude than 2^53 stay exact.
                 table.with_derived(&as_float(name), name, |cell: &i64| *cell as f64)?
             }
-            Cells::Float(cells) => with(table, name, cells, &filler)?,
-            Cells::Bool(cells) => with(table, name, cells, &filler)?,
-            Cells::Text(cells) => with(table, name, cells, &filler)?,
+            Cells::Float(cells) => with(table, name, cells, &filler).map_err(located)?,
+            Cells::Bool(cells) => with(table, name, cells, &filler).map_err(located)?,
+            Cells::Text(cells) => with(table, name, cells, &filler).map_err(located)?,
         };
     }
     Ok(table)

@@ -79,7 +79,9 @@ impl Writer<'_> {
             return Err(Error::argument("pipeline", "expected an object"));
         };
         if object.contains_key("__function__") {
-            return Err(lacks("this place", "serialized call inside another document"));
+            let reason = "a pipeline that is already in the format of OpenDP cannot be a part of \
+                          another pipeline: write this part as a call or a chain";
+            return Err(Error::argument("__function__", reason));
         }
         if object.contains_key("chain") {
             return self.pipeline(object, start);
@@ -272,7 +274,8 @@ impl Writer<'_> {
             Arg::Made(Constructed::Metric(made)) => described(&made.to_json()),
             Arg::Made(Constructed::Measure(made)) => described(&made.to_json()),
             Arg::Made(made) => {
-                Err(lacks("this place", &format!("form for {}", made.kind().with_article())))
+                let what = format!("form for {} as an argument", made.kind().with_article());
+                Err(lacks(type_name.to_string().as_str(), &what))
             }
             _ => plain(value, type_name),
         }

@@ -38,7 +38,10 @@ fn a_budget_for_replaced_rows_pays_for_a_study_of_answers() {
     let desk = self::desk(json!({"answers_of_person": 1}));
     desk.says(&[&CREATE[..], &["change_one_distance", "--unit", "2"]].concat());
     let message = desk.fails(&ASK, 1);
-    assert!(message.contains("the release is for distance 2"), "{message}");
+    let wanted = "distance 2 in change_one_distance, but the release is for distance 2 in \
+                  symmetric_distance: state the distance 4 in symmetric_distance, or in a study \
+                  the unit {\"answers_of_person\": 2}";
+    assert!(message.contains(wanted), "{message}");
     // A budget under `symmetric_distance` protects the number of rows, unless it states the number
     // of people.
     for unit in ["1", "2"] {

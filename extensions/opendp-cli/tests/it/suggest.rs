@@ -203,3 +203,12 @@ fn a_list_in_json_describes_each_constructor_in_full() {
     );
     assert!(text.contains("# Document\n  {\"space\""), "{text}");
 }
+#[test]
+fn a_size_of_no_records_is_refused() {
+    let desk = Desk::new();
+    for size in ["0", "-1", "1.5", "99999999999999999999"] {
+        let size = format!("--size={size}");
+        let line = ["suggest", "count", "--column-type", "f64", &size, "--epsilon", "1"];
+        assert!(desk.fails(&line, 2).contains("the public number of records, at least 1"));
+    }
+}

@@ -12,6 +12,10 @@ fn bounds_a_pure_loss_in_the_other_measures() {
     assert_eq!(pure.within(Notion::Concentrated).unwrap(), Loss::rho("0.125").unwrap());
     let error = Loss::rho("1").unwrap().within(Notion::Pure).unwrap_err();
     assert_eq!(error.kind(), "MeasureMismatch");
+    assert!(error.to_string().starts_with("a budget of epsilon needs Laplace noise"), "{error}");
+    // A release with a delta can have Laplace noise, so the message is about the delta.
+    let error = Loss::epsilon_delta("1", "1e-6").unwrap().within(Notion::Pure).unwrap_err();
+    assert!(error.to_string().starts_with("leave the delta out, or use a budget"), "{error}");
 }
 #[test]
 fn reads_amounts_that_older_versions_wrote_and_writes_no_more_of_them() {

@@ -113,3 +113,21 @@ fn edges_and_candidates_that_floats_cannot_compare_with_integers_are_refused() {
     ask("f64", bins).unwrap();
     ask("f64", median).unwrap();
 }
+#[test]
+fn a_sum_that_may_be_cut_off_has_no_interval() {
+    let interval = |cells: [i64; 2]| {
+        let column = json!({"T": "i64", "bounds": [-8e18, 8e18], "missing": 0});
+        let study = Study::parse(&json!({
+            "context": {"unit": {"person": 1}, "budget": large(), "columns": {"x": column}},
+            "questions": [{"sum": {"column": "x"}}],
+        }));
+        let cells = Cells::Integer(cells.map(Some).to_vec());
+        let outcome = study.unwrap().ask(|_, _| Ok(cells.clone()), 0.05).unwrap();
+        assert!(!outcome.to_text().contains("9223372036854775807 to"));
+        outcome.answers()[0].cells[0].interval
+    };
+    let large = 8_000_000_000_000_000_000;
+    assert_eq!(interval([large, large]), None);
+    assert_eq!(interval([-large, -large]), None);
+    assert!(interval([large, -large]).is_some());
+}

@@ -208,3 +208,105 @@ fn wrong_keys_are_answered_with_fields_of_a_study() {
         assert!(error.contains(wanted) && !error.contains("`."), "{error}");
     }
 }
+/// Return the error of a rehearsal, which reads no data and spends nothing.
+fn slip(columns: Json, question: Json) -> String {
+    let context = json!({"unit": {"person": 1}, "budget": {"epsilon": 1}, "columns": columns});
+    let study = Study::parse(&json!({"context": context, "questions": [question]}));
+    study.unwrap().rehearse(0.05).map(drop).unwrap_err().to_string()
+}
+#[test]
+fn a_fact_about_a_column_that_no_statistic_can_use_is_refused() {
+    let refused = |column: Json| slip(json!({"x": column}), json!({"count": {}}));
+    for kind in ["String", "bool"] {
+        let error = refused(json!({"T": kind, "bounds": [0, 1]}));
+        assert!(
+            error.contains("column `x`: argument `bounds`: only columns of numbers"),
+            "{error}"
+        );
+    }
+    assert!(
+        refused(json!({"T": "f64", "bounds": [1, 0], "missing": 0})).contains("`bounds`: expected")
+    );
+    for kind in ["i64", "f64"] {
+        for missing in [17, 91] {
+            let error = refused(json!({"T": kind, "bounds": [18, 90], "missing": missing}));
+            assert!(error.contains("column `x`: argument `missing`: expected"), "{error}");
+            assert!(error.contains(&format!("found {missing}")), "{error}");
+        }
+    }
+    // The bounds of a question are checked, too.
+    for statistic in ["sum", "mean"] {
+        let asked = json!({statistic: {"column": "x", "bounds": [18, 90]}});
+        let error = slip(json!({"x": {"T": "i64", "missing": 0}}), asked);
+        assert!(error.contains("a missing cell would count as 18"), "{error}");
+    }
+    // The control: the ends are within the bounds.
+    for missing in [json!(18), json!(90), json!("drop")] {
+        let column = json!({"T": "i64", "bounds": [18, 90], "missing": missing});
+        let context = json!({"unit": {"person": 1}, "budget": large(), "columns": {"x": column}});
+        let study = json!({"context": context, "questions": [{"sum": {"column": "x"}}]});
+        Study::parse(&study).unwrap().rehearse(0.05).unwrap();
+    }
+}
+#[test]
+fn a_condition_without_parts_is_refused() {
+    for condition in [json!({}), json!({"at_least": null, "in": null})] {
+        let asked = json!({"count": {}, "where": {"x": condition}});
+        let error = slip(json!({"x": "String"}), asked);
+        assert!(error.contains("where `x`") && error.contains("holds for every row"), "{error}");
+    }
+}
+#[test]
+fn a_grid_ends_where_it_says() {
+    let grid = |from: f64, to: f64, step: f64| {
+        let candidates = json!({"from": from, "to": to, "step": step});
+        let asked: QuestionFields =
+            document::from_json(&json!({"median": {"column": "x", "candidates": candidates}}))
+                .unwrap();
+        asked.median.unwrap().candidates()
+    };
+    let error = grid(0.0, 10.0, 3.0).unwrap_err().to_string();
+    assert!(error.contains("`step`: expected a whole number") && error.contains("end at 9"));
+    assert_eq!(grid(0.0, 9.0, 3.0).unwrap(), [0.0, 3.0, 6.0, 9.0]);
+    for (from, to, step, numbers) in
+        [(0.0, 1.0, 0.1, 11), (-0.3, 0.3, 0.1, 7), (1e6, 1_000_000.3, 0.1, 4), (0.0, 0.7, 0.01, 71)]
+    {
+        let found = grid(from, to, step).unwrap();
+        assert_eq!(found.len(), numbers, "{found:?}");
+        assert!((found[numbers - 1] - to).abs() < 1e-9, "{found:?}");
+    }
+    for (from, to, step) in [(0.0, 1.0, 0.0), (1.0, 0.0, 0.1), (0.0, 1.0, 1e-9)] {
+        assert!(grid(from, to, step).is_err());
+    }
+}
+#[test]
+fn a_statistic_of_more_rows_than_memory_should_hold_is_refused() {
+    let columns = json!({"x": {"T": "f64", "bounds": [0, 1], "missing": 0}});
+    for statistic in ["mean", "variance"] {
+        let asked = json!({statistic: {"column": "x", "rows": 1_000_000_000_u64}});
+        let error = slip(columns.clone(), asked);
+        assert!(error.contains("`rows`: expected at most 100000000, found"), "{error}");
+    }
+}
+#[test]
+fn a_statistic_of_too_few_rows_and_a_wrong_replacement_are_named() {
+    let columns = json!({"x": {"T": "f64", "bounds": [0, 1], "missing": 0}});
+    for (statistic, rows) in [("mean", 0), ("variance", 1)] {
+        let error = slip(columns.clone(), json!({statistic: {"column": "x", "rows": rows}}));
+        assert!(error.contains("`rows`: expected at least"), "{error}");
+    }
+    for missing in [json!(1.5), json!("a")] {
+        let error = slip(json!({"x": {"T": "i64", "missing": missing}}), json!({"count": {}}));
+        assert!(error.contains("column `x`: missing: "), "{error}");
+    }
+}
+#[test]
+fn a_delta_for_which_no_noise_is_found_is_named() {
+    let rehearse = |delta: f64| {
+        let budget = json!({"epsilon": 1, "delta": delta});
+        study(budget, json!([{"count": {}}])).unwrap().rehearse(0.05)
+    };
+    let error = rehearse(0.5).unwrap_err().to_string();
+    assert!(error.contains("context: argument `delta`: no noise was found"), "{error}");
+    rehearse(1e-6).unwrap();
+}

@@ -1,0 +1,18 @@
+//! The error for a loss in another measure than its budget.
+
+use opendp_core::Error;
+
+use super::Notion;
+
+/// Return the error for a loss in the measure `found`, if the budget is in the measure `expected`.
+/// The advice is short, because errors shorten a long location.
+pub(super) fn mismatch(expected: Notion, found: Notion) -> Error {
+    let advice = match found {
+        Notion::Approximate => "leave the delta out, or use a budget with an epsilon and a delta",
+        Notion::Pure | Notion::Concentrated => {
+            "a budget of epsilon needs Laplace noise, and one of rho Gaussian noise"
+        }
+    };
+    let (expected, found) = (expected.name().into(), found.name().into());
+    Error::MeasureMismatch { expected, found }.at(advice)
+}
