@@ -177,10 +177,12 @@ where
         let mut answer = StudyAnswer::before(asked.title(), question.noised(self.alpha));
         let measurement = question.measurement().clone();
         if let Some(released) = self.spend(question)? {
-            let interval = confidence_interval_of_each(&measurement, &released.value, self.alpha);
+            let interval =
+                |alpha| confidence_interval_of_each(&measurement, &released.value, alpha);
+            let (stated, widest) = (interval(self.alpha).ok(), interval(ALMOST_NEVER).ok());
             let value = released.value.to_json();
             answer.cells.push(Cell {
-                interval: interval.ok().filter(|ends| !reaches_end(&value, *ends)),
+                interval: stated.filter(|_| !widest.is_some_and(|ends| reaches_end(&value, ends))),
                 value,
                 ..Cell::default()
             });
@@ -344,6 +346,10 @@ where
         })
     }
 }
+/// The probability that the noise is larger than the distance of a sum to an end of its type, if
+/// the sum has no interval because of this end.
+const ALMOST_NEVER: f64 = 1e-12;
+
 /// Return whether the interval of an integer contains an end of the integers of 64 bits. A sum
 /// beyond this end is cut off at the end, so the interval can miss it.
 fn reaches_end(value: &Json, (lower, upper): (f64, f64)) -> bool {
