@@ -186,17 +186,30 @@ impl Session {
     pub(crate) fn checked(&self, sql: &str) -> Result<Checked> {
         check(self.planned(sql)?, &self.metadata.tables)
     }
-    /// Return whether the budget is kept only in memory. Such a budget ends with the session, so a
-    /// later session can spend it again.
-    pub fn is_in_memory(&self) -> bool {
-        !matches!(self.account, Account::Durable { .. })
-    }
     /// Return the remaining budget.
     ///
     /// # Errors
     /// The errors of the ledger.
     pub fn remaining(&self) -> Result<Loss> {
         self.account.left()
+    }
+    /// Return a note about the rest of the budget, for the person who asks. A budget in memory ends
+    /// with the session, so a later session can spend it again. The note says this.
+    ///
+    /// # Errors
+    /// The errors of the ledger.
+    pub fn note(&self) -> Result<String> {
+        match self.account {
+            Account::Durable { .. } => {
+                Ok(format!("{} of the budget is left", self.remaining()?.say(false)))
+            }
+            Account::Memory { .. } | Account::Tight { .. } => {
+                Ok("no ledger keeps this budget, so \
+                another run can spend it again: state `ledger` and `name` in the metadata, and run \
+                `opendp-sql create`"
+                    .into())
+            }
+        }
     }
     /// Return the number of rows that the running exact plan has read so far. Return `None` if this
     /// number is not known. The number is private, so show it only to people who may see the data.
