@@ -21,7 +21,7 @@ use serde_json::{Value as Json, json};
 use crate::Type;
 use crate::budget::{Account, Budget, Composition, incomplete};
 use crate::check::{Checked, Tables, check, refused};
-use crate::engine::{DataFusion, Engine, Source, parse};
+use crate::engine::{DataFusion, Engine, Source, is_compressed, parse};
 use crate::functions::{clamp_function, quantile_function, weight_function};
 use crate::metadata::{Metadata, check_name};
 use crate::question::Question;
@@ -80,7 +80,16 @@ impl Session {
                     "csv" => Source::Csv(file),
                     "parquet" => Source::Parquet(file),
                     other => {
-                        let reason = format!("expected `csv` or `parquet`, found `{other}`");
+                        let reason = match &table.format {
+                            Some(_) => format!("expected `csv` or `parquet`, found `{other}`"),
+                            None if is_compressed(&file) => {
+                                format!("`{file}` is compressed: unpack it, and name the new file")
+                            }
+                            None => format!(
+                                "the name `{file}` ends in neither `.csv` nor `.parquet`: rename a \
+                                 file, and state the `format` of a folder"
+                            ),
+                        };
                         return Err(Error::argument("format", reason).at(format!("table `{name}`")));
                     }
                 },

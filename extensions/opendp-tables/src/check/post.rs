@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::Field;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{DFSchemaRef, DataFusionError};
-use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
+use datafusion::arrow::datatypes::{DataType, Field};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, DFSchemaRef, DataFusionError};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::{
+    Aggregate, BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, WindowFunctionDefinition,
+    cast,
+};
 use opendp_core::{Error, Result};
 
 use super::{node_name, refused};
@@ -22,7 +26,7 @@ pub(crate) fn aggregate_of(plan: &LogicalPlan) -> Result<&Aggregate> {
         | LogicalPlan::SubqueryAlias(_)
         | LogicalPlan::Distinct(_)
         | LogicalPlan::Window(_) => {
-            plan.expressions().iter().try_for_each(without_subquery)?;
+            plan.expressions().iter().try_for_each(allowed)?;
             match plan.inputs().as_slice() {
                 [input] => aggregate_of(input),
                 _ => Err(without_aggregate(plan)),
@@ -50,27 +54,43 @@ fn without_aggregate(plan: &LogicalPlan) -> Error {
         ),
     }
 }
-fn without_subquery(expr: &Expr) -> Result<()> {
-    let mut found = false;
+/// Check an expression after the aggregate.
+fn allowed(expr: &Expr) -> Result<()> {
+    let mut refusal = None;
     let visited = expr.apply(|part| {
-        found |= matches!(
-            part,
-            Expr::ScalarSubquery(_)
-                | Expr::InSubquery(_)
-                | Expr::Exists(_)
-                | Expr::SetComparison(_)
-                | Expr::OuterReferenceColumn(..)
-        );
-        Ok(TreeNodeRecursion::Continue)
+        refusal = refusal_of(part);
+        Ok(if refusal.is_some() { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     });
-    if found || visited.is_err() {
-        return Err(refused(
-            "subquery in an expression",
-            "it may read private rows a second time",
-            "ask the subquery as a separate query, and write its answer as a literal",
-        ));
+    match refusal {
+        Some(refusal) => Err(refusal),
+        None => visited.map(|_| ()).map_err(|_| with_subquery()),
     }
-    Ok(())
+}
+fn refusal_of(part: &Expr) -> Option<Error> {
+    match part {
+        Expr::ScalarSubquery(_)
+        | Expr::InSubquery(_)
+        | Expr::Exists(_)
+        | Expr::SetComparison(_)
+        | Expr::OuterReferenceColumn(..) => Some(with_subquery()),
+        // The engine leaves out `DISTINCT`, except after aggregates.
+        Expr::WindowFunction(call) if call.params.distinct => match &call.fun {
+            WindowFunctionDefinition::WindowUDF(function) => Some(Error::NotImplemented(format!(
+                "`DISTINCT` in `{}(...)` is not supported: the engine would leave it out.\n\
+                 Instead, leave it out, or use an aggregate such as COUNT.",
+                function.name()
+            ))),
+            WindowFunctionDefinition::AggregateUDF(_) => None,
+        },
+        _ => None,
+    }
+}
+fn with_subquery() -> Error {
+    refused(
+        "subquery in an expression",
+        "it may read private rows a second time",
+        "ask the subquery as a separate query, and write its answer as a literal",
+    )
 }
 
 /// Return the columns of the aggregate of a query: keys, then values.
@@ -86,8 +106,37 @@ pub(crate) fn replaced(
         return Ok(released);
     }
     match plan.inputs().as_slice() {
-        [input] => plan.with_new_exprs(plan.expressions(), vec![replaced(input, released)?]),
+        [input] => {
+            let input = replaced(input, released)?;
+            plan.with_new_exprs(without_wrapping(plan, input.schema())?, vec![input])
+        }
         _ => Err(DataFusionError::Internal("a node with several inputs".into())),
+    }
+}
+/// Return the expressions of a node. If a sum, a difference or a product of integers is too large
+/// for its type, the returned expressions fail. The engine would return a wrong number.
+fn without_wrapping(plan: &LogicalPlan, input: &DFSchema) -> Result<Vec<Expr>, DataFusionError> {
+    let names = NamePreserver::new(plan);
+    let exact = |expr: Expr| {
+        let name = names.save(&expr);
+        Ok(name.restore(expr.transform_up(|part| exact(part, input))?.data))
+    };
+    plan.expressions().into_iter().map(exact).collect()
+}
+fn exact(part: Expr, input: &DFSchema) -> Result<Transformed<Expr>, DataFusionError> {
+    use Operator::{Minus, Multiply, Plus};
+    let kind = match &part {
+        Expr::BinaryExpr(BinaryExpr { op: Plus | Minus | Multiply, .. }) => part.get_type(input)?,
+        _ => return Ok(Transformed::no(part)),
+    };
+    match part {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if kind.is_integer() => {
+            // All integers of 64 bits have at most 20 digits.
+            let wide = |side: Box<Expr>| Box::new(cast(*side, DataType::Decimal128(20, 0)));
+            let wide = BinaryExpr::new(wide(left), op, wide(right));
+            Ok(Transformed::yes(cast(Expr::BinaryExpr(wide), kind)))
+        }
+        part => Ok(Transformed::no(part)),
     }
 }
 /// Return a title for each aggregate. If a column of the answer shows the aggregate unchanged and
