@@ -7,8 +7,8 @@ use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, DFSchemaRef, DataFusionError};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
-    Aggregate, BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, WindowFunctionDefinition,
-    cast,
+    Aggregate, BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator,
+    WindowFunctionDefinition, cast,
 };
 use opendp_core::{Error, Result};
 
@@ -108,7 +108,8 @@ pub(crate) fn replaced(
     match plan.inputs().as_slice() {
         [input] => {
             let input = replaced(input, released)?;
-            plan.with_new_exprs(without_wrapping(plan, input.schema())?, vec![input])
+            let node = plan.with_new_exprs(without_wrapping(plan, input.schema())?, vec![input])?;
+            narrowed(plan, node)
         }
         _ => Err(DataFusionError::Internal("a node with several inputs".into())),
     }
@@ -123,21 +124,43 @@ fn without_wrapping(plan: &LogicalPlan, input: &DFSchema) -> Result<Vec<Expr>, D
     };
     plan.expressions().into_iter().map(exact).collect()
 }
+/// The type of the numbers of exact sums. All integers of 64 bits have at most 20 digits.
+const WIDE: DataType = DataType::Decimal128(20, 0);
 fn exact(part: Expr, input: &DFSchema) -> Result<Transformed<Expr>, DataFusionError> {
     use Operator::{Minus, Multiply, Plus};
     let kind = match &part {
         Expr::BinaryExpr(BinaryExpr { op: Plus | Minus | Multiply, .. }) => part.get_type(input)?,
+        Expr::WindowFunction(call) if call.fun.name() == "sum" => part.get_type(input)?,
         _ => return Ok(Transformed::no(part)),
     };
     match part {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if kind.is_integer() => {
-            // All integers of 64 bits have at most 20 digits.
-            let wide = |side: Box<Expr>| Box::new(cast(*side, DataType::Decimal128(20, 0)));
+            let wide = |side: Box<Expr>| Box::new(cast(*side, WIDE));
             let wide = BinaryExpr::new(wide(left), op, wide(right));
             Ok(Transformed::yes(cast(Expr::BinaryExpr(wide), kind)))
         }
+        // The sum of a window stays wide. A node of windows cannot cast it, so `narrowed` does.
+        Expr::WindowFunction(mut call) if kind.is_integer() => {
+            call.params.args =
+                call.params.args.into_iter().map(|argument| cast(argument, WIDE)).collect();
+            Ok(Transformed::yes(Expr::WindowFunction(call)))
+        }
         part => Ok(Transformed::no(part)),
     }
+}
+/// Cast the columns of a node to the types that they have in `plan`. If a number does not fit, the
+/// cast fails.
+fn narrowed(plan: &LogicalPlan, node: LogicalPlan) -> Result<LogicalPlan, DataFusionError> {
+    let (before, after) = (plan.schema(), node.schema().clone());
+    let mut types = before.fields().iter().zip(after.fields());
+    if types.all(|(field, wide)| field.data_type() == wide.data_type()) {
+        return Ok(node);
+    }
+    let columns = before.iter().zip(after.columns()).map(|((relation, field), column)| {
+        let column = cast(Expr::Column(column), field.data_type().clone());
+        column.alias_qualified(relation.cloned(), field.name())
+    });
+    LogicalPlanBuilder::from(node).project(columns)?.build()
 }
 /// Return a title for each aggregate. If a column of the answer shows the aggregate unchanged and
 /// renames it, the title is the name of this column. Otherwise, the title is the name in `names`.

@@ -30,8 +30,7 @@ fn value_type(found: &DataType) -> &DataType {
     }
 }
 /// Return the smallest and the largest number that have a text, for a type of dates, times
-/// or durations.
-/// Return `None` for other types, and for types whose numbers all have a text.
+/// or durations. Return `None` for other types, and for types whose numbers all have a text.
 fn numbers_with_text(found: &DataType) -> Option<(i64, i64)> {
     use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
     // The local time of a zone can be almost a day before or after the stored time. For a local

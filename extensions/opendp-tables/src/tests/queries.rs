@@ -245,6 +245,18 @@ fn released_integers_do_not_wrap() {
         assert!(answer.document["warning"].is_string(), "{answer}");
         assert_eq!(answer.table, answer.values);
     }
+    // The sum of a window does not wrap either. The counts of the groups are 4, 2 and 0.
+    for (factor, fits) in [(10_i64.pow(18), true), (16 * 10_i64.pow(17), false)] {
+        let total = format!("SUM(COUNT(*) * {factor}) OVER (ORDER BY sex) - 1");
+        let sql = format!("SELECT {total}, {total} AS s FROM people GROUP BY sex ORDER BY sex");
+        let answer = ask(&session, &sql);
+        assert_eq!(answer.document["warning"].is_null(), fits, "{answer}");
+        if fits {
+            assert_eq!(integer(&answer), 4 * factor - 1);
+            let sums = answer.table.column(1).as_primitive::<Int64Type>();
+            assert_eq!(sums.values(), &[4 * factor - 1, 6 * factor - 1, 6 * factor - 1]);
+        }
+    }
     // These steps fail before the charge.
     let before = session.remaining().unwrap();
     let question = session.query("SELECT COUNT(*) * 9223372036854775807 FROM people").unwrap();
