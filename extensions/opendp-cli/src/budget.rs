@@ -9,7 +9,7 @@ use opendp_ledger::{Account, Entry, Ledger, Loss, Terms, Unit};
 use opendp_registry::{Document, Registry};
 use serde_json::{Value as Json, json};
 
-use crate::caution::{self, Caution};
+use crate::caution;
 use crate::words;
 
 /// The warning about a budget without a unit.
@@ -122,18 +122,17 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
     match command {
         Command::Create { place, epsilon, delta, rho, tight, .. } => {
             let total = total(epsilon.as_deref(), delta.as_deref(), rho.as_deref())?;
-            // Check the amount here, so that a wrong amount creates no file.
-            if *tight { total.check_tight_budget() } else { total.check_budget() }?;
+            // Check the budget here, so that a wrong name or amount creates no file.
+            total.check_budget(&place.name, *tight)?;
             let terms = terms(command)?;
             let ledger = Ledger::open(&place.file)?;
             match tight {
                 true => ledger.create_tight(&place.name, &total, &terms)?,
                 false => ledger.create_with(&place.name, &total, &terms)?,
             }
-            let parts: Vec<f64> = total.parts().iter().map(|part| part.to_f64_up()).collect();
-            let delta = parts.get(1).copied();
-            let caution = Caution { loss: parts.first().copied(), delta, size: terms.size() };
-            caution.warn(total.notion().parts(), as_json);
+            for warning in total.cautions(terms.size()) {
+                caution::say(&warning, as_json);
+            }
             if terms.unit().is_none() {
                 caution::say(NO_UNIT, as_json);
             }

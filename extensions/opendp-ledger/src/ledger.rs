@@ -15,7 +15,7 @@ use crate::decide::{Decision, TOLERANCE, charge, decide, find, no_budget};
 use crate::record;
 use crate::store::Store;
 use crate::store::file::{self, Mode};
-use crate::{Account, Entry, Loss, Release, Request, Terms, tight};
+use crate::{Account, Entry, Loss, Release, Request, Terms};
 
 /// The maximum number of characters in the name of a budget, and in the id of a release.
 const MOST_CHARACTERS: usize = 256;
@@ -137,9 +137,7 @@ impl Ledger {
         self.create_of(name, total, terms, true)
     }
     fn create_of(&self, name: &str, total: &Loss, terms: &Terms, tight: bool) -> Result<()> {
-        check_text("name", name)?;
-        total.check_budget().map_err(|error| error.at(format!("budget `{name}`")))?;
-        let filters = tight.then(|| tight::open(total)).transpose()?;
+        let filters = total.opened(name, tight)?;
         self.store.write(&mut |tables| {
             if tables.account(name)?.is_some() {
                 return Err(Error::argument("name", format!("budget `{name}` exists already")));
@@ -380,7 +378,7 @@ impl fmt::Debug for Ledger {
     }
 }
 
-fn check_text(argument: &str, text: &str) -> Result<()> {
+pub(crate) fn check_text(argument: &str, text: &str) -> Result<()> {
     if text.is_empty() || MOST_CHARACTERS < text.chars().count() || text.contains('\0') {
         let reason = format!("expected a text of 1 to {MOST_CHARACTERS} characters");
         return Err(Error::argument(argument, reason));

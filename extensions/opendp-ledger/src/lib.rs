@@ -139,6 +139,7 @@
     )
 )]
 
+mod cautions;
 mod decide;
 mod ledger;
 mod loss;
@@ -149,6 +150,7 @@ mod terms;
 mod tight;
 mod words;
 
+pub use crate::cautions::cautions;
 pub use crate::ledger::Ledger;
 pub use crate::loss::{Accounted, Loss, Notion};
 pub use crate::record::{Account, Entry};

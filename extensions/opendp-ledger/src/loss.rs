@@ -286,7 +286,7 @@ impl Loss {
     /// # Errors
     /// `Argument` when the delta is 1 or more. `InvalidDistance` when the amount is 0, or has too
     /// many digits.
-    pub fn check_budget(&self) -> Result<()> {
+    pub(crate) fn check_amount(&self) -> Result<()> {
         self.check_text()?;
         match (self.notion, self.parts.as_slice()) {
             _ if self.is_zero() => {

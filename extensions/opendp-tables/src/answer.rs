@@ -8,6 +8,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::arrow::error::ArrowError;
+use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use opendp_analysis::context::visible;
 use opendp_core::{Error, Result};
@@ -66,9 +67,19 @@ impl std::fmt::Display for Answer {
 /// # Errors
 /// `FailedFunction` when a cell cannot be printed, such as a time in an unknown time zone.
 pub(crate) fn printed(batch: &RecordBatch) -> Result<String> {
-    let table = pretty_format_batches(std::slice::from_ref(batch)).map_err(arrow)?.to_string();
-    // Found keys can contain control characters.
-    Ok(table.lines().map(visible).collect::<Vec<_>>().join("\n"))
+    let options = FormatOptions::default().with_display_error(true);
+    // Found keys can contain line breaks and other control characters.
+    let text = |(field, array): (&Arc<Field>, &ArrayRef)| {
+        let cells = ArrayFormatter::try_new(array, &options)?;
+        let cells = (0..array.len()).map(|row| visible(&cells.value(row).to_string()));
+        let cells: ArrayRef = Arc::new(StringArray::from_iter_values(cells));
+        Ok((visible(field.name()), cells))
+    };
+    let schema = batch.schema();
+    let columns = schema.fields().iter().zip(batch.columns()).map(text);
+    let columns = columns.collect::<Result<Vec<_>, ArrowError>>().map_err(arrow)?;
+    let table = RecordBatch::try_from_iter(columns).map_err(arrow)?;
+    Ok(pretty_format_batches(&[table]).map_err(arrow)?.to_string())
 }
 /// Return a table unchanged if it can be printed. Whether a column can be printed depends only on
 /// the type of the column. So this function tries to print only the first row.
@@ -190,4 +201,27 @@ pub(crate) fn value_table(
         .collect();
     let arrays = named.into_iter().map(|(_, array)| array).collect();
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(arrow)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_break_in_a_cell_does_not_split_the_row() {
+        let keys: ArrayRef =
+            Arc::new(StringArray::from(vec![Some("a\nb\u{1b}[2J"), Some("c"), None]));
+        let counts: ArrayRef = Arc::new(Float64Array::from(vec![1.0, 2.5, -3.0]));
+        let batch = RecordBatch::try_from_iter([("key", keys), ("n\r", counts)]).unwrap();
+        let lines = [
+            "+---------+------+",
+            "| key     | n\u{fffd}   |",
+            "+---------+------+",
+            "| a\u{fffd}b\u{fffd}[2J | 1.0  |",
+            "| c       | 2.5  |",
+            "|         | -3.0 |",
+            "+---------+------+",
+        ];
+        assert_eq!(printed(&batch).unwrap(), lines.join("\n"));
+    }
 }

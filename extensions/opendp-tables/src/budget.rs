@@ -5,11 +5,14 @@ use std::sync::{Mutex, PoisonError};
 
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
-use opendp_ledger::{Account as Found, Ledger, Loss, Notion, Request, Terms, Unit};
+use opendp_ledger::{Account as Found, Ledger, Loss, Notion, Request};
 use opendp_measurements::accounting::{AdaptiveAccount, AdaptiveLoss, Kind, Share};
-use serde_json::{Map, Value as Json, json};
 
 use crate::metadata::{BudgetText, Metadata, Table};
+
+mod terms;
+
+use terms::{check_terms, check_unit, terms_of};
 
 /// An amount of privacy loss: the budget of a session, or the largest loss of one query.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,46 +105,6 @@ pub(crate) enum Account {
     Durable { ledger: Ledger, found: Box<Found> },
 }
 
-/// Describe the individuals that a private table protects. Limits on the rows of an id are not a
-/// part of the description: each query enforces its limits, and protects all rows of an id.
-fn individuals(table: &Table) -> Json {
-    let unit = table.unit.clone().unwrap_or_default();
-    match (unit.id, table.rows) {
-        (Some(id), _) => json!({"id": id}),
-        (None, None) => json!({"rows": unit.rows}),
-        (None, Some(_)) => json!({"replaced_rows": unit.rows}),
-    }
-}
-/// Return the terms of a new budget for tables. The terms state the individuals of all private
-/// tables. If the tables have the same unit `rows = k`, the terms state the symmetric distance `k`,
-/// so the budget can also be charged by other programs. Otherwise, the terms list the tables.
-fn terms_of(tables: &BTreeMap<String, Table>) -> Result<Terms> {
-    let private = || tables.iter().filter(|(_, table)| !table.public);
-    let rows = private().find_map(|(_, table)| table.unit.as_ref()?.rows);
-    if let Some(rows) = rows
-        && private().all(|(_, table)| individuals(table) == json!({"rows": rows}))
-    {
-        return Ok(Terms::new().with_unit(Unit::new("symmetric_distance".into(), rows)?));
-    }
-    let listed = private().map(|(name, table)| (name.clone(), individuals(table)));
-    let metric = json!({"tables": listed.collect::<Map<_, _>>()});
-    Ok(Terms::new().with_unit(Unit::new(metric, 1)?))
-}
-/// Return whether a budget with these terms protects the individuals of all private tables. Terms
-/// without a unit are accepted here, so that earlier releases are returned. New releases are
-/// refused.
-fn protects(terms: &Terms, tables: &BTreeMap<String, Table>) -> bool {
-    if terms.size().is_some() || terms.digest().is_some() {
-        return false;
-    }
-    let Some(unit) = terms.unit() else { return true };
-    let (metric, rows) = (unit.metric(), json!({"rows": unit.d_in()}));
-    let mut private = tables.iter().filter(|(_, table)| !table.public);
-    private.all(|(name, table)| match metric["tables"].get(name) {
-        Some(stated) => *stated == individuals(table),
-        None => metric == "symmetric_distance" && individuals(table) == rows,
-    })
-}
 impl Metadata {
     /// Create the budget of these metadata in its ledger, and return its amount. If there is no
     /// file, create the ledger.
@@ -162,6 +125,8 @@ impl Metadata {
             described.check().map_err(|error| error.at(format!("table `{table}`")))?;
         }
         let (composition, terms) = (Composition::read(&self.budget)?, terms_of(&self.tables)?);
+        // Check the budget before, so that a wrong name or amount creates no file.
+        budget.0.check_budget(name, composition == Composition::Tight)?;
         let ledger = Ledger::open(path)?;
         match composition {
             Composition::Sum => ledger.create_with(name, &budget.0, &terms)?,
@@ -274,58 +239,6 @@ impl Account {
             }
         }
     }
-}
-/// Check that a budget states its unit. Without a unit, two sessions could charge the losses of
-/// different individuals to one budget. The sum of such losses bounds the loss of nobody.
-fn check_unit(found: &Found) -> Result<()> {
-    if found.terms.unit().is_some() {
-        return Ok(());
-    }
-    let name = &found.name;
-    let reason = format!(
-        "budget `{name}` states no unit, so it cannot check that all queries protect the same \
-         individuals.\nCreate another budget with `opendp-sql create`. The releases of `{name}` \
-         remain charged, so do not give the new budget more than the rest of `{name}`"
-    );
-    Err(Error::argument("budget", reason))
-}
-/// Check that a budget of a ledger protects the tables, and that its amount and its composition are
-/// those of the metadata.
-fn check_terms(
-    found: &Found,
-    name: &str,
-    budget: &Budget,
-    composition: Composition,
-    tables: &BTreeMap<String, Table>,
-) -> Result<()> {
-    let tight = composition == Composition::Tight;
-    if !protects(&found.terms, tables) {
-        let terms = found.terms.to_json();
-        let reason = format!(
-            "budget `{name}` of the ledger is for other data or for another unit: {terms}.\n\
-             The terms of a budget for tables state a unit, but no size and no digest. If the unit \
-             lists tables, each private table must be listed with its unit. If the unit is in \
-             `symmetric_distance`, each private table must have the unit `rows = k`, where `k` is \
-             the distance of the budget, and no stated number of rows. Change the tables, or name a \
-             new budget"
-        );
-        return Err(Error::argument("budget", reason));
-    }
-    if found.total != budget.0 {
-        let total = &found.total;
-        let reason =
-            format!("budget `{name}` is {total} in the ledger, but {} in the metadata", budget.0);
-        return Err(Error::argument("budget", reason));
-    }
-    if found.filters().is_some() != tight {
-        let (theirs, ours) = if tight { ("sum", "tight") } else { ("tight", "sum") };
-        let reason = format!(
-            "budget `{name}` composes as `{theirs}` in the ledger, but as `{ours}` in the \
-             metadata.\nWrite `composition = \"{theirs}\"`, or name a new budget"
-        );
-        return Err(Error::argument("composition", reason));
-    }
-    Ok(())
 }
 /// Make the filters for a budget of an epsilon and a delta.
 fn filters(budget: &Loss) -> Result<AdaptiveAccount> {

@@ -14,6 +14,7 @@ mod source;
 mod typed;
 
 pub use embedded::{DataFusion, cells};
+pub(crate) use files::is_compressed;
 pub use source::Source;
 
 /// A row of a result: cells as text, or null.

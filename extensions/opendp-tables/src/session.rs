@@ -21,7 +21,7 @@ use serde_json::{Value as Json, json};
 use crate::Type;
 use crate::budget::{Account, Budget, Composition, incomplete};
 use crate::check::{Checked, Tables, check, refused};
-use crate::engine::{DataFusion, Engine, Source, parse};
+use crate::engine::{DataFusion, Engine, Source, is_compressed, parse};
 use crate::functions::{clamp_function, quantile_function, weight_function};
 use crate::metadata::{Metadata, check_name};
 use crate::question::Question;
@@ -80,7 +80,16 @@ impl Session {
                     "csv" => Source::Csv(file),
                     "parquet" => Source::Parquet(file),
                     other => {
-                        let reason = format!("expected `csv` or `parquet`, found `{other}`");
+                        let reason = match &table.format {
+                            Some(_) => format!("expected `csv` or `parquet`, found `{other}`"),
+                            None if is_compressed(&file) => {
+                                format!("`{file}` is compressed: unpack it, and name the new file")
+                            }
+                            None => format!(
+                                "the name `{file}` ends in neither `.csv` nor `.parquet`: rename a \
+                                 file, and state the `format` of a folder"
+                            ),
+                        };
                         return Err(Error::argument("format", reason).at(format!("table `{name}`")));
                     }
                 },
@@ -186,17 +195,30 @@ impl Session {
     pub(crate) fn checked(&self, sql: &str) -> Result<Checked> {
         check(self.planned(sql)?, &self.metadata.tables)
     }
-    /// Return whether the budget is kept only in memory. Such a budget ends with the session, so a
-    /// later session can spend it again.
-    pub fn is_in_memory(&self) -> bool {
-        !matches!(self.account, Account::Durable { .. })
-    }
     /// Return the remaining budget.
     ///
     /// # Errors
     /// The errors of the ledger.
     pub fn remaining(&self) -> Result<Loss> {
         self.account.left()
+    }
+    /// Return a note about the rest of the budget, for the person who asks. A budget in memory ends
+    /// with the session, so a later session can spend it again. The note says this.
+    ///
+    /// # Errors
+    /// The errors of the ledger.
+    pub fn note(&self) -> Result<String> {
+        match self.account {
+            Account::Durable { .. } => {
+                Ok(format!("{} of the budget is left", self.remaining()?.say(false)))
+            }
+            Account::Memory { .. } | Account::Tight { .. } => {
+                Ok("no ledger keeps this budget, so \
+                another run can spend it again: state `ledger` and `name` in the metadata, and run \
+                `opendp-sql create`"
+                    .into())
+            }
+        }
     }
     /// Return the number of rows that the running exact plan has read so far. Return `None` if this
     /// number is not known. The number is private, so show it only to people who may see the data.

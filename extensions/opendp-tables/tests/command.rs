@@ -116,16 +116,78 @@ fn only_create_makes_a_ledger_and_a_budget() {
 #[test]
 fn losses_that_protect_little_give_warnings() {
     let folder = study();
-    let metadata = METADATA.replace("ledger = \"study.ledger\"\nname = \"survey\"\n", "");
-    let metadata = metadata.replace("epsilon = 1.0", "epsilon = 1000.0\ndelta = 0.5");
-    std::fs::write(folder.path().join("study.toml"), metadata).unwrap();
+    let memory = METADATA.replace("ledger = \"study.ledger\"\nname = \"survey\"\n", "");
+    let large = |text: &str| text.replace("epsilon = 1.0", "epsilon = 1000.0\ndelta = 0.5");
+    let warnings = |metadata: &str, first: &[&str], more: &[&str]| {
+        std::fs::write(folder.path().join("study.toml"), metadata).unwrap();
+        let answer = run(folder.path(), &[first, &["--config", "study.toml"], more].concat());
+        assert!(answer.status.success(), "{answer:?}");
+        String::from_utf8_lossy(&answer.stderr).into_owned()
+    };
     let sql = "SELECT COUNT(*) FROM people";
-    let ask = ["--config", "study.toml", sql, "--epsilon", "20", "--delta", "0.1"];
-    let answer = run(folder.path(), &ask);
-    let warnings = String::from_utf8_lossy(&answer.stderr).into_owned();
-    assert!(answer.status.success(), "{answer:?}");
-    assert!(warnings.contains("costs an epsilon of 20"), "{warnings}");
-    assert!(warnings.contains("costs a delta of 0.1"), "{warnings}");
+    let ask = [sql, "--noise", "gaussian", "--epsilon", "20", "--delta", "0.005"];
+    for first in ["query", "explain"] {
+        let told = warnings(&large(&memory), &[first], &ask);
+        assert!(told.contains("warning: epsilon is 20, which is above 10"), "{told}");
+        assert!(told.contains("warning: delta is 0.005, which is large"), "{told}");
+    }
+    // A stated number of rows decides which delta is large.
+    let unit = "unit = { rows = 1 }";
+    for (rows, is_large) in [(100, false), (500, true)] {
+        let metadata = large(&memory).replace(unit, &format!("{unit}\nrows = {rows}"));
+        let ask = ["SELECT SUM(age) FROM people", "--noise", "gaussian"];
+        let told = warnings(
+            &metadata,
+            &["explain"],
+            &[&ask[..], &["--epsilon", "1", "--delta", "0.005"]].concat(),
+        );
+        assert_eq!(
+            told.contains(&format!("delta is 0.005, which is not below 1 in {rows}")),
+            is_large
+        );
+        assert_eq!(told.contains("warning"), is_large, "{told}");
+    }
+    // If the query states no loss, the loss of its share gives the warning.
+    for (queries, is_large) in [(10, true), (100, false)] {
+        let metadata = format!("queries = {queries}\n{memory}").replace("1.0", "1000.0");
+        let told = warnings(&metadata, &["query"], &[sql]);
+        let share = format!("epsilon is {}, which is above 10", 1000 / queries);
+        assert_eq!(told.contains(&share), is_large, "{told}");
+        assert_eq!(told.contains("warning"), is_large, "{told}");
+    }
+    let named = large(METADATA).replace("\"survey\"", "\"large\"");
+    let told = warnings(&named, &["create"], &[]);
+    assert!(told.contains("epsilon is 1000,") && told.contains("delta is 0.5,"), "{told}");
+}
+#[test]
+fn a_budget_with_an_invalid_name_creates_no_ledger() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, success) in [(String::new(), false), ("x".repeat(257), false), ("x".into(), true)] {
+        let metadata = METADATA.replace("\"survey\"", &format!("\"{name}\""));
+        std::fs::write(folder.path().join("study.toml"), metadata).unwrap();
+        let created = run(folder.path(), &["create", "--config", "study.toml"]);
+        assert_eq!(created.status.success(), success, "{created:?}");
+        assert_eq!(folder.path().join("study.ledger").exists(), success);
+    }
+}
+/// On Linux, no text can be written to `/dev/full`.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_cannot_be_printed_is_an_error() {
+    let folder = study();
+    let error = |args: &[&str]| {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_opendp-sql"));
+        let output = command.current_dir(folder.path()).args(args).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let budget = error(&["budget", "--config", "study.toml"]);
+    assert!(budget.contains("the answer cannot be printed"), "{budget}");
+    let sql = "SELECT COUNT(*) FROM people";
+    let query = error(&["--config", "study.toml", sql, "--epsilon", "0.5", "--id", "first"]);
+    assert!(query.contains("the answer cannot be printed"), "{query}");
+    assert!(query.contains("The budget is charged. With a ledger and `--id`"), "{query}");
 }
 #[test]
 fn an_answer_is_printed_although_a_file_cannot_be_written() {

@@ -82,6 +82,8 @@ fn says_what_is_missing() {
     {
         desk.fails(&[&["budget", "create", "l.db:b"], amount].concat(), 1);
     }
+    let long = format!("l.db:{}", "x".repeat(257));
+    desk.fails(&["budget", "create", &long, "--epsilon", "1"], 1);
     // A refused budget creates no file.
     assert!(!desk.0.path().join("l.db").exists());
     desk.says(&["budget", "create", "l.db:large", "--epsilon", "1", "--delta", "0.999"]);

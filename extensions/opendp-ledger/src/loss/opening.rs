@@ -5,6 +5,7 @@ use opendp_core::{Error, Result};
 use opendp_measurements::accounting::{AdaptiveAccount, AdaptiveLoss, SharePair, SharedAccount};
 
 use super::{Loss, Notion};
+use crate::ledger::check_text;
 use crate::tight;
 
 /// The filters that a budget with tight composition gets for releases that were planned together.
@@ -86,15 +87,21 @@ impl Loss {
     pub(crate) fn opening(&self) -> Option<&Opening> {
         self.opening.as_deref()
     }
-    /// Check the amount of a new budget that composes tightly
-    /// ([`Ledger::create_tight`](crate::Ledger::create_tight)).
+    /// Check the name and the amount of a new budget, so that a wrong budget creates no ledger.
+    /// `tight` states that the budget composes tightly.
     ///
     /// # Errors
-    /// The errors of [`check_budget`](Loss::check_budget). `Argument` also when the budget is not
-    /// an epsilon and a delta, or when its delta is 0.
-    pub fn check_tight_budget(&self) -> Result<()> {
-        self.check_budget()?;
-        tight::open(self).map(|_| ())
+    /// The errors of [`Ledger::create`](crate::Ledger::create) and
+    /// [`Ledger::create_tight`](crate::Ledger::create_tight) for a wrong name or amount.
+    pub fn check_budget(&self, name: &str, tight: bool) -> Result<()> {
+        self.opened(name, tight).map(|_| ())
+    }
+    /// Check the name and the amount of a new budget. If the budget composes tightly, return its
+    /// filters.
+    pub(crate) fn opened(&self, name: &str, tight: bool) -> Result<Option<AdaptiveAccount>> {
+        check_text("name", name)?;
+        self.check_amount().map_err(|error| error.at(format!("budget `{name}`")))?;
+        tight.then(|| tight::open(self)).transpose()
     }
     /// Return the epsilon and the delta of a budget. Each of the two numbers is the larger of the
     /// stated amount and its nearest float.

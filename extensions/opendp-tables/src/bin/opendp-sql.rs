@@ -122,58 +122,39 @@ fn main() -> ExitCode {
         }
     };
     match done {
-        Ok(text) => match writeln!(std::io::stdout(), "{text}") {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::from(1),
-        },
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {}: {error}", error.kind());
             ExitCode::from(1)
         }
     }
 }
-fn query(ask: &Ask) -> Result<String> {
+fn query(ask: &Ask) -> Result<()> {
     let session = Session::open(&ask.config)?;
     let question = ask.question(&session)?;
-    match (ask.epsilon, ask.rho) {
-        (None, None) if session.is_in_memory() => {
-            let text = Metadata::open(&ask.config)?.budget;
-            warn("the budget is", text.epsilon, text.delta, text.rho);
-        }
-        _ => warn("the query costs", ask.epsilon, ask.delta, ask.rho),
-    }
-    let answer = watched(&session, || question.release());
-    let answer = answer?;
+    warn(&question.cautions()?);
+    let answer = watched(&session, || question.release())?;
     let document = format!("{:#}", answer.document);
+    let text = if ask.json { document.clone() } else { answer.to_string() };
     let files = [
         ask.document.as_ref().map(|path| write(path, &document, "release document")),
         ask.html.as_ref().map(|path| write(path, &answer.to_html(), "page")),
     ];
-    match session.remaining() {
-        Ok(left) if !session.is_in_memory() => {
-            eprintln!("note: {} of the budget is left", left.say(false));
-        }
-        _ => {}
-    }
-    if session.is_in_memory() {
-        eprintln!(
-            "note: no ledger keeps this budget, so another run can spend it again: state `ledger` \
-             and `name` in the metadata, and run `opendp-sql create`"
-        );
-    }
-    let text = if ask.json { document } else { answer.to_string() };
-    let mut failures = files.into_iter().flatten().filter_map(Result::err).peekable();
-    if failures.peek().is_none() {
-        return Ok(text);
+    if let Ok(note) = session.note() {
+        eprintln!("note: {note}");
     }
     // The budget is already charged, so print the answer although a file could not be written.
-    let printed = writeln!(std::io::stdout(), "{text}");
+    let printed = printed(&text);
     let place = if printed.is_ok() { ", and the answer is printed" } else { "" };
-    let all: Vec<String> = failures.collect();
+    let outcomes = files.into_iter().flatten().chain([printed]);
+    let failures: Vec<String> = outcomes.filter_map(Result::err).collect();
+    if failures.is_empty() {
+        return Ok(());
+    }
     Err(Error::FailedFunction(format!(
         "{}.\nThe budget is charged{place}. With a ledger and `--id`, ask again with the same id to \
-         write the file. The second question costs nothing.",
-        all.join(".\n")
+         get the same answer. The second question costs nothing.",
+        failures.join(".\n")
     )))
 }
 /// Show the number of read rows on a terminal. This is allowed, because the person who runs this
@@ -200,19 +181,10 @@ fn watched<T>(session: &Session, release: impl FnOnce() -> T) -> T {
         released
     })
 }
-/// Warn of a loss that gives little or no protection. The command `opendp` has the same limits.
-fn warn(subject: &str, epsilon: Option<f64>, delta: Option<f64>, rho: Option<f64>) {
-    for (name, loss) in [("an epsilon", epsilon), ("a rho", rho)] {
-        if let Some(loss) = loss.filter(|loss| 10.0 < *loss) {
-            eprintln!("warning: {subject} {name} of {loss}, which gives little protection");
-        }
-    }
-    if let Some(delta) = delta.filter(|delta| 1e-3 <= *delta) {
-        eprintln!(
-            "warning: {subject} a delta of {delta}: the data of each person may be released \
-             unchanged with this probability. Choose a delta far below 1 divided by the number of \
-             people, such as 1e-6"
-        );
+/// Print warnings about a loss.
+fn warn(cautions: &[String]) {
+    for caution in cautions {
+        eprintln!("warning: {caution}");
     }
 }
 /// Write a file, or return the reason why it cannot be written.
@@ -220,22 +192,36 @@ fn write(path: &Path, text: &str, what: &str) -> Result<(), String> {
     let reason = |error| format!("the {what} cannot be written to {}: {error}", path.display());
     std::fs::write(path, text).map_err(reason)
 }
-fn explain(ask: &Ask) -> Result<String> {
-    let session = Session::open(&ask.config)?;
-    let explanation = ask.question(&session)?.explain()?;
-    Ok(if ask.json { format!("{:#}", explanation.to_json()) } else { explanation.to_string() })
+/// Print a text, or return the reason why it cannot be printed.
+fn printed(text: &str) -> Result<(), String> {
+    let mut out = std::io::stdout();
+    let done = writeln!(out, "{text}").and_then(|()| out.flush());
+    done.map_err(|error| format!("the answer cannot be printed: {error}"))
 }
-fn plan(ask: &Ask) -> Result<String> {
+fn print(text: &str) -> Result<()> {
+    printed(text).map_err(Error::FailedFunction)
+}
+fn explain(ask: &Ask) -> Result<()> {
+    let session = Session::open(&ask.config)?;
+    let question = ask.question(&session)?;
+    warn(&question.cautions()?);
+    let explanation = question.explain()?;
+    print(&match ask.json {
+        true => format!("{:#}", explanation.to_json()),
+        false => explanation.to_string(),
+    })
+}
+fn plan(ask: &Ask) -> Result<()> {
     let statements = Session::open(&ask.config)?.statements(&ask.sql, Dialect::PostgreSql)?;
     let all: Vec<String> = statements.sums.into_iter().chain(statements.buckets).collect();
-    Ok(all.join(";\n\n"))
+    print(&all.join(";\n\n"))
 }
-fn create(config: &PathBuf) -> Result<String> {
+fn create(config: &Path) -> Result<()> {
     let metadata = Metadata::open(config)?;
-    let text = &metadata.budget;
-    warn("the budget is", text.epsilon, text.delta, text.rho);
-    Ok(format!("created; {} is left", metadata.create_budget()?.show(false)))
+    let loss = metadata.create_budget()?;
+    warn(&metadata.cautions(&loss));
+    print(&format!("created; {} is left", loss.show(false)))
 }
-fn budget(config: &PathBuf) -> Result<String> {
-    Ok(format!("{} is left", Session::open(config)?.remaining()?.show(false)))
+fn budget(config: &Path) -> Result<()> {
+    print(&format!("{} is left", Session::open(config)?.remaining()?.show(false)))
 }

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::Field;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{DFSchemaRef, DataFusionError};
-use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
+use datafusion::arrow::datatypes::{DataType, Field};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, DFSchemaRef, DataFusionError};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::{
+    Aggregate, BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator,
+    WindowFunctionDefinition, cast,
+};
 use opendp_core::{Error, Result};
 
 use super::{node_name, refused};
@@ -22,7 +26,7 @@ pub(crate) fn aggregate_of(plan: &LogicalPlan) -> Result<&Aggregate> {
         | LogicalPlan::SubqueryAlias(_)
         | LogicalPlan::Distinct(_)
         | LogicalPlan::Window(_) => {
-            plan.expressions().iter().try_for_each(without_subquery)?;
+            plan.expressions().iter().try_for_each(allowed)?;
             match plan.inputs().as_slice() {
                 [input] => aggregate_of(input),
                 _ => Err(without_aggregate(plan)),
@@ -50,27 +54,43 @@ fn without_aggregate(plan: &LogicalPlan) -> Error {
         ),
     }
 }
-fn without_subquery(expr: &Expr) -> Result<()> {
-    let mut found = false;
+/// Check an expression after the aggregate.
+fn allowed(expr: &Expr) -> Result<()> {
+    let mut refusal = None;
     let visited = expr.apply(|part| {
-        found |= matches!(
-            part,
-            Expr::ScalarSubquery(_)
-                | Expr::InSubquery(_)
-                | Expr::Exists(_)
-                | Expr::SetComparison(_)
-                | Expr::OuterReferenceColumn(..)
-        );
-        Ok(TreeNodeRecursion::Continue)
+        refusal = refusal_of(part);
+        Ok(if refusal.is_some() { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     });
-    if found || visited.is_err() {
-        return Err(refused(
-            "subquery in an expression",
-            "it may read private rows a second time",
-            "ask the subquery as a separate query, and write its answer as a literal",
-        ));
+    match refusal {
+        Some(refusal) => Err(refusal),
+        None => visited.map(|_| ()).map_err(|_| with_subquery()),
     }
-    Ok(())
+}
+fn refusal_of(part: &Expr) -> Option<Error> {
+    match part {
+        Expr::ScalarSubquery(_)
+        | Expr::InSubquery(_)
+        | Expr::Exists(_)
+        | Expr::SetComparison(_)
+        | Expr::OuterReferenceColumn(..) => Some(with_subquery()),
+        // The engine leaves out `DISTINCT`, except after aggregates.
+        Expr::WindowFunction(call) if call.params.distinct => match &call.fun {
+            WindowFunctionDefinition::WindowUDF(function) => Some(Error::NotImplemented(format!(
+                "`DISTINCT` in `{}(...)` is not supported: the engine would leave it out.\n\
+                 Instead, leave it out, or use an aggregate such as COUNT.",
+                function.name()
+            ))),
+            WindowFunctionDefinition::AggregateUDF(_) => None,
+        },
+        _ => None,
+    }
+}
+fn with_subquery() -> Error {
+    refused(
+        "subquery in an expression",
+        "it may read private rows a second time",
+        "ask the subquery as a separate query, and write its answer as a literal",
+    )
 }
 
 /// Return the columns of the aggregate of a query: keys, then values.
@@ -86,9 +106,61 @@ pub(crate) fn replaced(
         return Ok(released);
     }
     match plan.inputs().as_slice() {
-        [input] => plan.with_new_exprs(plan.expressions(), vec![replaced(input, released)?]),
+        [input] => {
+            let input = replaced(input, released)?;
+            let node = plan.with_new_exprs(without_wrapping(plan, input.schema())?, vec![input])?;
+            narrowed(plan, node)
+        }
         _ => Err(DataFusionError::Internal("a node with several inputs".into())),
     }
+}
+/// Return the expressions of a node. If a sum, a difference or a product of integers is too large
+/// for its type, the returned expressions fail. The engine would return a wrong number.
+fn without_wrapping(plan: &LogicalPlan, input: &DFSchema) -> Result<Vec<Expr>, DataFusionError> {
+    let names = NamePreserver::new(plan);
+    let exact = |expr: Expr| {
+        let name = names.save(&expr);
+        Ok(name.restore(expr.transform_up(|part| exact(part, input))?.data))
+    };
+    plan.expressions().into_iter().map(exact).collect()
+}
+/// The type of the numbers of exact sums. All integers of 64 bits have at most 20 digits.
+const WIDE: DataType = DataType::Decimal128(20, 0);
+fn exact(part: Expr, input: &DFSchema) -> Result<Transformed<Expr>, DataFusionError> {
+    use Operator::{Minus, Multiply, Plus};
+    let kind = match &part {
+        Expr::BinaryExpr(BinaryExpr { op: Plus | Minus | Multiply, .. }) => part.get_type(input)?,
+        Expr::WindowFunction(call) if call.fun.name() == "sum" => part.get_type(input)?,
+        _ => return Ok(Transformed::no(part)),
+    };
+    match part {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if kind.is_integer() => {
+            let wide = |side: Box<Expr>| Box::new(cast(*side, WIDE));
+            let wide = BinaryExpr::new(wide(left), op, wide(right));
+            Ok(Transformed::yes(cast(Expr::BinaryExpr(wide), kind)))
+        }
+        // The sum of a window stays wide. A node of windows cannot cast it, so `narrowed` does.
+        Expr::WindowFunction(mut call) if kind.is_integer() => {
+            call.params.args =
+                call.params.args.into_iter().map(|argument| cast(argument, WIDE)).collect();
+            Ok(Transformed::yes(Expr::WindowFunction(call)))
+        }
+        part => Ok(Transformed::no(part)),
+    }
+}
+/// Cast the columns of a node to the types that they have in `plan`. If a number does not fit, the
+/// cast fails.
+fn narrowed(plan: &LogicalPlan, node: LogicalPlan) -> Result<LogicalPlan, DataFusionError> {
+    let (before, after) = (plan.schema(), node.schema().clone());
+    let mut types = before.fields().iter().zip(after.fields());
+    if types.all(|(field, wide)| field.data_type() == wide.data_type()) {
+        return Ok(node);
+    }
+    let columns = before.iter().zip(after.columns()).map(|((relation, field), column)| {
+        let column = cast(Expr::Column(column), field.data_type().clone());
+        column.alias_qualified(relation.cloned(), field.name())
+    });
+    LogicalPlanBuilder::from(node).project(columns)?.build()
 }
 /// Return a title for each aggregate. If a column of the answer shows the aggregate unchanged and
 /// renames it, the title is the name of this column. Otherwise, the title is the name in `names`.

@@ -20,7 +20,7 @@ use tokio::runtime::{Builder, Handle};
 
 use super::background::Background;
 use super::files::{cannot_open, check_files, located, of_system, partitions, reason};
-use super::header::{DIFFERENT, header};
+use super::header::{DIFFERENT, files, header};
 use super::source::{Source, same_columns};
 use super::typed::read_as;
 use super::{Cells, Engine, failed, parse, undecoded};
@@ -167,10 +167,14 @@ impl DataFusion {
                 let read = async { header(&self.context, &located(path)?).await };
                 self.wait(read).map_err(closed)?
             }
-            Source::Batches(batches) if !same_columns(batches) => Err(DIFFERENT),
-            Source::Batches(_) | Source::Parquet(_) | Source::Provider(_) => Ok(Vec::new()),
+            Source::Parquet(path) => {
+                let read = async { files(&self.context, &located(path)?, ".parquet").await };
+                self.wait(read).map_err(closed)?.map(|_| Vec::new())
+            }
+            Source::Batches(batches) if !same_columns(batches) => Err(DIFFERENT.into()),
+            Source::Batches(_) | Source::Provider(_) => Ok(Vec::new()),
         };
-        let header = header.map_err(|reason| cannot_open(name, reason))?;
+        let header = header.map_err(|reason| cannot_open(name, &reason))?;
         self.wait(self.open(&raw, source, &header)).map_err(closed)?;
         let found = self.wait(self.context.table(quoted(&raw))).map_err(closed)?;
         let read = |(column, described): (&String, &Column)| match found

@@ -60,8 +60,63 @@ fn local(source: &Source) -> Option<(&Path, &'static str)> {
         Source::Batches(_) | Source::Provider(_) => return None,
     };
     let path = Path::new(text);
-    let pattern = text.contains("://") || text.contains(['*', '?', '[']);
+    let pattern = text.contains("://") || is_pattern(text);
     (path.exists() || !pattern).then_some((path, ending))
+}
+fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?', '['])
+}
+/// Check that only the last part of a pattern has wildcards. The engine compares the pattern only
+/// with the first name below the folder, so it would leave out files without an error.
+fn check_pattern(name: &str, source: &Source) -> Result<()> {
+    let (Source::Csv(text) | Source::Parquet(text)) = source else { return Ok(()) };
+    let path = Path::new(text);
+    if text.contains("://") || path.exists() || !is_pattern(text) {
+        return Ok(());
+    }
+    // An empty path is the current folder.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+    let Some(folder) = folder else { return Ok(()) };
+    let existing = folder.ancestors().find(|part| part.exists());
+    let missing = existing.and_then(|part| folder.strip_prefix(part).ok()).unwrap_or(folder);
+    let reason = match is_pattern(&missing.to_string_lossy()) {
+        true => format!(
+            "the pattern `{text}` has a wildcard in the name of a folder.\n\
+             Wildcards such as `*` are allowed only in the last part of a path: name one folder"
+        ),
+        false => format!("the folder `{}` does not exist", folder.display()),
+    };
+    Err(cannot_open(name, &reason))
+}
+/// Return the reason for a place that has no file.
+pub(super) fn no_file(ending: &str) -> String {
+    format!(
+        "no file matches its path. Only files whose names end in `{ending}` are read.\n\
+         Check the path and the format: `format` states `csv` or `parquet`"
+    )
+}
+/// Return the format whose files do not have this ending.
+fn other_format(ending: &str) -> &'static str {
+    if ending == ".csv" { "parquet" } else { "csv" }
+}
+/// Return whether the name of a file has the ending of a format.
+fn is_format(file: &str, format: &str) -> bool {
+    file.strip_suffix(format).is_some_and(|name| name.ends_with('.'))
+}
+/// Return what to do with a file whose name has another ending.
+fn instead(file: &str, ending: &str) -> String {
+    let other = other_format(ending);
+    if is_compressed(file) {
+        "Compressed files are not read: unpack it".into()
+    } else if is_format(file, other) {
+        format!("If it is in the other format, state `format = \"{other}\"`")
+    } else {
+        "Rename it: small letters matter".into()
+    }
+}
+/// Return whether the name of a file has the ending of a compressed file.
+pub(crate) fn is_compressed(file: &str) -> bool {
+    [".gz", ".bz2", ".xz", ".zst", ".zip"].iter().any(|ending| file.ends_with(ending))
 }
 /// Check that the file or folder of a source exists, and that the engine reads all files of the
 /// folder. The engine may leave out files whose names begin with `_` or `.`.
@@ -71,6 +126,7 @@ fn local(source: &Source) -> Option<(&Path, &'static str)> {
 /// when the engine would leave out a file without an error, or when it would read a file whose
 /// name begins with `_` or `.`.
 pub(super) fn check_files(name: &str, source: &Source) -> Result<()> {
+    check_pattern(name, source)?;
     let Some((path, ending)) = local(source) else { return Ok(()) };
     if !path.exists() {
         let reason = format!("the path `{}` does not exist", path.display());
@@ -78,9 +134,9 @@ pub(super) fn check_files(name: &str, source: &Source) -> Result<()> {
     }
     if path.is_file() && !path.to_string_lossy().ends_with(ending) {
         let reason = format!(
-            "the name of the file `{}` does not end in `{ending}`.\n\
-             Write it as a file that is not compressed, and rename it: small letters matter",
-            path.display()
+            "the name of the file `{}` does not end in `{ending}`.\n{}",
+            path.display(),
+            instead(&path.to_string_lossy(), ending)
         );
         return Err(cannot_open(name, &reason));
     }
@@ -94,21 +150,35 @@ pub(super) fn check_files(name: &str, source: &Source) -> Result<()> {
         );
         return Err(cannot_open(name, &reason));
     }
+    match left_out(path, folder) {
+        Some(reason) => Err(cannot_open(name, &reason)),
+        None => Ok(()),
+    }
+}
+/// Return the reason if the engine would leave out a file of a folder.
+fn left_out(path: &Path, folder: Folder) -> Option<String> {
+    let Folder { ending, files, others, .. } = folder;
+    let other = other_format(ending);
+    if files.is_empty() && !others.is_empty() && others.iter().all(|file| is_format(file, other)) {
+        return Some(format!(
+            "the folder `{}` has {}, and no file whose name ends in `{ending}`.\n\
+             State `format = \"{other}\"`: without a format, a folder has Parquet files",
+            path.display(),
+            listed(others)
+        ));
+    }
     let columns: Vec<String> =
         partitions(&path.to_string_lossy()).into_iter().map(|(column, _)| column).collect();
-    let others =
-        folder.files.into_iter().filter(|(_, names)| *names != columns).map(|(file, _)| file);
-    let others: Vec<String> = folder.others.into_iter().chain(others).collect();
-    if others.is_empty() {
-        return Ok(());
-    }
-    let reason = format!(
-        "{} would be left out. Only files whose names end in `{ending}` are read. If there are \
-         folders such as `column=value`, all files must be in such folders of the same columns.\n\
-         Rename them or move them to another folder",
-        listed(others)
-    );
-    Err(cannot_open(name, &reason))
+    let elsewhere = files.into_iter().filter(|(_, names)| *names != columns).map(|(file, _)| file);
+    let others: Vec<String> = others.into_iter().chain(elsewhere).collect();
+    (!others.is_empty()).then(|| {
+        format!(
+            "{} would be left out. Only files whose names end in `{ending}` are read. If there are \
+             folders such as `column=value`, all files must be in such folders of the same \
+             columns.\nRename them or move them to another folder",
+            listed(others)
+        )
+    })
 }
 /// Write the first few names of a list.
 fn listed(mut names: Vec<String>) -> String {

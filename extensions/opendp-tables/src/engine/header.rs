@@ -10,9 +10,11 @@ use std::sync::Arc;
 use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::error::DataFusionError;
 use datafusion::object_store::path::Path;
-use datafusion::object_store::{ObjectStore, ObjectStoreExt};
+use datafusion::object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
+
+use super::files::no_file;
 
 /// The largest number of bytes of a header.
 const MOST_BYTES: usize = 1 << 20;
@@ -26,36 +28,48 @@ const NOT_TEXT: &str = "its header is not UTF-8; write the file again as UTF-8, 
 const LONG: &str = "its header has more than 1 MiB; write the names of the columns in the first \
                     line, and close each quote of this line";
 
+/// Return the files at a place with an ending, or the reason if there are none.
+///
+/// # Errors
+/// The errors of the object store.
+pub(super) async fn files(
+    context: &SessionContext,
+    url: &ListingTableUrl,
+    ending: &str,
+) -> Result<Result<Vec<ObjectMeta>, String>, DataFusionError> {
+    let (state, store) = (context.state(), context.runtime_env().object_store(url)?);
+    let files = url.list_all_files(&state, store.as_ref(), ending).await?;
+    let files: Vec<ObjectMeta> = files.try_collect().await?;
+    Ok(if files.is_empty() { Err(no_file(ending)) } else { Ok(files) })
+}
 /// Return the names of the columns of the CSV files at a place, or the reason why they have no
 /// common header. An empty file has no header. The engine reads the columns of all files by their
 /// positions, so all headers must be the same.
 ///
 /// # Errors
-/// The errors of the object store, and an error when there is no file.
+/// The errors of the object store.
 pub(super) async fn header(
     context: &SessionContext,
     url: &ListingTableUrl,
-) -> Result<Result<Vec<String>, &'static str>, DataFusionError> {
-    let (state, runtime) = (context.state(), context.runtime_env());
-    let store = runtime.object_store(url)?;
-    let files = url.list_all_files(&state, store.as_ref(), ".csv").await?;
-    let files: Vec<_> = files.try_collect().await?;
-    if files.is_empty() {
-        return Err(DataFusionError::Plan("there is no CSV file".into()));
-    }
+) -> Result<Result<Vec<String>, String>, DataFusionError> {
+    let files = match files(context, url, ".csv").await? {
+        Ok(files) => files,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let store = context.runtime_env().object_store(url)?;
     let mut common: Option<Vec<String>> = None;
     for file in files.iter().filter(|file| 0 < file.size) {
         let names = match first_record(&store, &file.location).await? {
             Ok(names) => names,
-            Err(reason) => return Ok(Err(reason)),
+            Err(reason) => return Ok(Err(reason.into())),
         };
         if *common.get_or_insert_with(|| names.clone()) != names {
-            return Ok(Err(DIFFERENT));
+            return Ok(Err(DIFFERENT.into()));
         }
     }
     let names = common.unwrap_or_default();
     let mut known = HashSet::new();
-    Ok(if names.iter().all(|name| known.insert(name)) { Ok(names) } else { Err(TWICE) })
+    Ok(if names.iter().all(|name| known.insert(name)) { Ok(names) } else { Err(TWICE.into()) })
 }
 /// Read the cells of the first record of a file.
 async fn first_record(

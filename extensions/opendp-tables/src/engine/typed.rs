@@ -29,8 +29,8 @@ fn value_type(found: &DataType) -> &DataType {
         found => found,
     }
 }
-/// Return the smallest and the largest number that have a text, for a type of dates or times.
-/// Return `None` for other types, and for types whose numbers all have a text.
+/// Return the smallest and the largest number that have a text, for a type of dates, times
+/// or durations. Return `None` for other types, and for types whose numbers all have a text.
 fn numbers_with_text(found: &DataType) -> Option<(i64, i64)> {
     use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
     // The local time of a zone can be almost a day before or after the stored time. For a local
@@ -50,6 +50,9 @@ fn numbers_with_text(found: &DataType) -> Option<(i64, i64)> {
         DataType::Time32(Millisecond) => times(1000),
         DataType::Time64(Microsecond) => times(1_000_000),
         DataType::Time64(Nanosecond) => times(1_000_000_000),
+        // The longest duration has `i64::MAX` milliseconds.
+        DataType::Duration(Second) => Some((-(i64::MAX / 1000), i64::MAX / 1000)),
+        DataType::Duration(Millisecond) => Some((-i64::MAX, i64::MAX)),
         _ => None,
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use opendp_core::{Error, Result};
+use opendp_ledger::Loss;
 use serde::{Deserialize, Serialize};
 
 use super::{Table, check_name};
@@ -84,5 +85,13 @@ impl Metadata {
             table.check().map_err(|error| error.at(format!("table `{name}`")))?;
         }
         Ok(metadata)
+    }
+    /// Return warnings about a loss that gives little or no protection to the individuals of these
+    /// tables. If all private tables state their number of rows, the largest of these numbers is
+    /// taken as the number of individuals.
+    pub fn cautions(&self, loss: &Loss) -> Vec<String> {
+        let private = self.tables.values().filter(|table| !table.public);
+        let rows: Option<Vec<u64>> = private.map(|table| table.rows).collect();
+        loss.cautions(rows.and_then(|rows| rows.into_iter().max()))
     }
 }

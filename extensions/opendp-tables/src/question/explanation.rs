@@ -66,6 +66,16 @@ impl Explanation {
         })
     }
 }
+impl Question<'_> {
+    /// Return warnings about the cost of the question, if it gives little or no protection. This
+    /// function reads no data and spends nothing.
+    ///
+    /// # Errors
+    /// The errors of [`explain`](Question::explain).
+    pub fn cautions(&self) -> Result<Vec<String>> {
+        Ok(self.session.metadata.cautions(&self.mechanisms()?.loss))
+    }
+}
 pub(super) fn explain(question: &Question<'_>, mechanisms: &Mechanisms) -> Result<Explanation> {
     let plan = &question.checked.plan;
     let mut releases = Vec::new();

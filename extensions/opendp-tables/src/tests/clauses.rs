@@ -69,6 +69,12 @@ fn a_part_of_a_call_that_would_be_left_out_is_refused() {
     refused(&sum("abs(age) IGNORE NULLS"), "`RESPECT NULLS` in `abs(...)`");
     refused(&sum("\"abs\"(age) WITHIN GROUP (ORDER BY sex)"), "`WITHIN GROUP` in `abs(...)`");
     refused("SELECT abs(DISTINCT COUNT(*)) FROM people", "`DISTINCT` or `ALL` in `abs(...)`");
+    let window = |call: &str| {
+        format!("SELECT sex, {call} OVER (ORDER BY sex) FROM people GROUP BY sex ORDER BY sex")
+    };
+    refused(&window("1 + lag(DISTINCT COUNT(*))"), "`DISTINCT` in `lag(...)`");
+    // The control: the same window without `DISTINCT`.
+    assert_eq!(error(&window("1 + lag(COUNT(*))")), "");
 }
 #[test]
 fn a_length_of_a_text_that_would_be_left_out_is_refused() {

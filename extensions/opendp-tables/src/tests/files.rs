@@ -282,6 +282,64 @@ fn files_of_folders_that_are_columns_are_checked_too() {
         std::fs::remove_file(path).unwrap();
     }
 }
+/// Return the text of the error for a table without a stated format.
+fn refused_without_format(path: &str, folder: &std::path::Path) -> String {
+    std::fs::write(folder.join("study.toml"), METADATA.replace("PATH", path)).unwrap();
+    Session::open(folder.join("study.toml"))
+        .map_or_else(|error| error.to_string(), |_| String::new())
+}
+#[test]
+fn the_error_for_files_of_another_format_names_the_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let people = folder.path().join("people");
+    std::fs::create_dir(&people).unwrap();
+    // An empty folder has no file of any format.
+    for format in ["csv", "parquet"] {
+        let error = refused("people", format, folder.path());
+        assert!(
+            error.contains(&format!(
+                "no file matches its path. Only files whose names end in `.{format}`"
+            )),
+            "{error}"
+        );
+    }
+    std::fs::write(people.join("a.csv"), "age,income,sex,employed\n").unwrap();
+    let error = refused_without_format("people", folder.path());
+    assert!(error.contains("has `a.csv`, and no file whose name ends in `.parquet`"), "{error}");
+    assert!(error.contains("State `format = \"csv\"`"), "{error}");
+    assert_eq!(refused("people", "csv", folder.path()), "");
+    // Files of both formats, and files without a known ending, get the usual error.
+    std::fs::write(people.join("b.csv.gz"), "").unwrap();
+    let error = refused_without_format("people", folder.path());
+    assert!(error.contains("`a.csv`, `b.csv.gz` would be left out"), "{error}");
+    let error = refused_without_format("people/b.csv.gz", folder.path());
+    assert!(error.contains("b.csv.gz` is compressed: unpack it"), "{error}");
+    let error = refused_without_format("people/c.txt", folder.path());
+    assert!(error.contains("ends in neither `.csv` nor `.parquet`"), "{error}");
+}
+#[test]
+fn the_error_for_a_pattern_without_files_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    for part in ["a", "b[1]"] {
+        std::fs::create_dir(folder.path().join(part)).unwrap();
+        let file = folder.path().join(part).join("people.csv");
+        std::fs::write(file, "age,income,sex,employed\n").unwrap();
+    }
+    for (path, reason) in [
+        ("*/people.csv", "wildcard in the name of a folder"),
+        ("**/people.csv", "wildcard in the name of a folder"),
+        ("a?/*.csv", "wildcard in the name of a folder"),
+        ("c/*.csv", "c` does not exist"),
+        ("a/x*.csv", "no file matches its path"),
+        ("b[1]/x*.csv", "no file matches its path"),
+        // The controls.
+        ("a/*.csv", ""),
+        ("b[1]/p*.csv", ""),
+    ] {
+        let error = refused(path, "csv", folder.path());
+        assert!(error.contains(reason) && error.is_empty() == reason.is_empty(), "{path}: {error}");
+    }
+}
 #[test]
 fn the_error_for_a_file_names_the_path_and_the_required_ending() {
     let folder = tempfile::tempdir().unwrap();
@@ -292,8 +350,13 @@ fn the_error_for_a_file_names_the_path_and_the_required_ending() {
             std::fs::write(folder.path().join(name), "age,income,sex,employed\n").unwrap();
             let error = refused(name, format, folder.path());
             assert!(error.contains(&format!("{name}` does not end in `.{format}`")), "{error}");
+            let instead = if name.ends_with("gz") { "unpack it" } else { "Rename it" };
+            assert!(error.contains(instead), "{error}");
         }
     }
+    std::fs::write(folder.path().join("people.csv"), "age,income,sex,employed\n").unwrap();
+    let error = refused("people.csv", "parquet", folder.path());
+    assert!(error.contains("state `format = \"csv\"`"), "{error}");
     // The control: a file with the required ending.
     std::fs::write(folder.path().join("people.csv"), "age,income,sex,employed\n").unwrap();
     assert_eq!(refused("people.csv", "csv", folder.path()), "");

@@ -69,15 +69,17 @@ fn a_budget_of_a_ledger_for_another_unit_is_refused() {
         drop(ledger);
         durable(folder.path(), 1.0).map(|_| ())
     };
-    for terms in [
-        Terms::new().with_unit(unit("symmetric_distance", 5)),
-        Terms::new().with_unit(unit("change_one_distance", 1)),
-        Terms::new().with_unit(unit("symmetric_distance", 1)).with_size(1000),
-        Terms::new().with_digest(&"0".repeat(64)).unwrap(),
+    let (five, size) = (unit("symmetric_distance", 5), "it states a size or a digest");
+    for (terms, difference) in [
+        (Terms::new().with_unit(five), "it protects {\"rows\":5}"),
+        (Terms::new().with_unit(unit("change_one_distance", 1)), "not list table `people`"),
+        (Terms::new().with_unit(unit("symmetric_distance", 1)).with_size(1000), size),
+        (Terms::new().with_digest(&"0".repeat(64)).unwrap(), size),
     ] {
         let error = open(terms).unwrap_err();
         assert_eq!(error.kind(), "Argument");
         assert!(error.to_string().contains("for another unit"), "{error}");
+        assert!(error.to_string().contains(difference), "{error}");
         assert!(
             error.to_string().contains("must have the unit `rows = k`, where `k` is"),
             "{error}"
@@ -116,7 +118,7 @@ fn a_budget_belongs_to_the_individuals_for_which_it_was_created() {
     ] {
         let error = open(name, unit.clone(), rows).unwrap_err();
         assert_eq!(error.kind(), "Argument", "{name} {unit:?}");
-        assert!(error.to_string().contains("for another unit"), "{error}");
+        assert!(error.to_string().contains("for another unit: for table `people`"), "{error}");
     }
 }
 /// A budget whose terms are empty returns its earlier releases, and admits no new ones.

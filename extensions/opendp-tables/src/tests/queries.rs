@@ -221,6 +221,49 @@ fn the_rest_of_a_query_computes_with_released_values() {
     // `values` lists all released values, also values that the table leaves out.
     assert_eq!(answer.values.num_rows(), 3);
 }
+/// The engine would return a wrong number for a sum, a difference or a product of integers that is
+/// too large.
+#[test]
+fn released_integers_do_not_wrap() {
+    let session = session(PrivacyUnit::rows(1));
+    let integer = |answer: &Answer| {
+        let schema = answer.table.schema();
+        let name = schema.field(0).name();
+        assert!(!name.contains("CAST") && !name.contains("Decimal"), "{name}");
+        answer.table.column(0).as_primitive::<Int64Type>().value(0)
+    };
+    // There are 8 rows. Before the charge, the steps are tried with a count of 2.
+    for (right, expected, wrong) in [
+        ("COUNT(*) * 1000000000000000000", 8 * 10_i64.pow(18), "COUNT(*) * 3000000000000000000"),
+        ("COUNT(*) + 9223372036854775799", i64::MAX, "COUNT(*) + 9223372036854775800"),
+        ("-9223372036854775800 - COUNT(*)", i64::MIN, "-9223372036854775801 - COUNT(*)"),
+        ("COUNT(*) * (2 - COUNT(*)) + 1", -47, "(2 + COUNT(*)) * COUNT(*) * 1000000000000000000"),
+    ] {
+        let answer = ask(&session, &format!("SELECT {right} FROM people"));
+        assert_eq!(integer(&answer), expected, "{right}");
+        let answer = ask(&session, &format!("SELECT {wrong} FROM people"));
+        assert!(answer.document["warning"].is_string(), "{answer}");
+        assert_eq!(answer.table, answer.values);
+    }
+    // The sum of a window does not wrap either. The counts of the groups are 4, 2 and 0.
+    for (factor, fits) in [(10_i64.pow(18), true), (16 * 10_i64.pow(17), false)] {
+        let total = format!("SUM(COUNT(*) * {factor}) OVER (ORDER BY sex) - 1");
+        let sql = format!("SELECT {total}, {total} AS s FROM people GROUP BY sex ORDER BY sex");
+        let answer = ask(&session, &sql);
+        assert_eq!(answer.document["warning"].is_null(), fits, "{answer}");
+        if fits {
+            assert_eq!(integer(&answer), 4 * factor - 1);
+            let sums = answer.table.column(1).as_primitive::<Int64Type>();
+            assert_eq!(sums.values(), &[4 * factor - 1, 6 * factor - 1, 6 * factor - 1]);
+        }
+    }
+    // These steps fail before the charge.
+    let before = session.remaining().unwrap();
+    let question = session.query("SELECT COUNT(*) * 9223372036854775807 FROM people").unwrap();
+    let error = question.spending(plenty()).release().unwrap_err().to_string();
+    assert!(error.contains("nothing was charged"), "{error}");
+    assert_eq!(session.remaining().unwrap(), before);
+}
 #[test]
 fn a_table_that_is_read_twice_counts_twice() {
     let session = session(PrivacyUnit::rows(1));

@@ -74,7 +74,8 @@ fn texts(column: &ArrayRef) -> Vec<Option<String>> {
         }
         let text = cast_with_options(&column.slice(row, 1), &DataType::Utf8, &options).ok()?;
         let text = text.as_string::<i32>();
-        text.is_valid(0).then(|| text.value(0).to_owned())
+        // The cast writes this text for a duration that is too long.
+        (text.is_valid(0) && text.value(0) != "<invalid>").then(|| text.value(0).to_owned())
     };
     (0..column.len()).map(text).collect()
 }
@@ -129,8 +130,11 @@ fn a_cell_without_a_text_is_null() {
         let texts = texts(&column);
         let cells = column.len() - column.null_count();
         let known = texts.iter().flatten().count();
-        let all =
-            matches!(kind, DataType::Duration(_) | DataType::Timestamp(TimeUnit::Nanosecond, _));
+        let all = matches!(
+            kind,
+            DataType::Duration(TimeUnit::Microsecond | TimeUnit::Nanosecond)
+                | DataType::Timestamp(TimeUnit::Nanosecond, _)
+        );
         assert!(0 < known && (known < cells) != all, "{kind}: {known} of {cells}");
         has_texts(&column, &texts);
     }

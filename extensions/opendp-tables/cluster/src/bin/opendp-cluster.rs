@@ -169,7 +169,14 @@ impl Ask {
         let engine = Cluster::connect(&self.scheduler, Duration::from_secs(self.limit.get()))?;
         let engine = Box::new(engine.divided(self.parts));
         let session = Session::open_on(&self.config, engine)?;
-        let answer = self.question(&session)?.release()?;
+        let question = self.question(&session)?;
+        for caution in question.cautions()? {
+            eprintln!("warning: {caution}");
+        }
+        let answer = question.release()?;
+        if let Ok(note) = session.note() {
+            eprintln!("note: {note}");
+        }
         Ok(if self.json { format!("{:#}", answer.document) } else { answer.to_string() })
     }
 }

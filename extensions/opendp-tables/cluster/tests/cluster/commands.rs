@@ -69,6 +69,24 @@ fn a_client_says_what_is_missing_and_spends_nothing() {
     assert!(!data.path().join("missing.ledger").exists());
 }
 #[test]
+fn a_query_prints_warnings_and_a_note() {
+    let data = Data::of(30);
+    let nodes = Nodes::start();
+    nodes.connect(Duration::from_secs(60));
+    let config = data.config("noted", "people.csv", "{ rows = 1 }", "");
+    let (scheduler, config) = (nodes.address.to_string(), config.to_str().unwrap().to_owned());
+    for (epsilon, is_large) in [("20", true), ("1", false)] {
+        let sql = "SELECT COUNT(*) AS n FROM people";
+        let place = ["query", "--scheduler", &scheduler, "--config", &config];
+        let output = run(&[&place[..], &[sql, "--epsilon", epsilon]].concat());
+        let (told, answer) =
+            (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+        assert!(output.status.success() && answer.contains("| n "), "{output:?}");
+        assert_eq!(told.contains("warning: epsilon is 20, which is above 10"), is_large, "{told}");
+        assert!(told.contains("note: no ledger keeps this budget"), "{told}");
+    }
+}
+#[test]
 fn tables_must_be_files_that_executors_can_read() {
     let nodes = Nodes::start();
     let engine: Cluster = nodes.connect(Duration::from_secs(60));

@@ -1,0 +1,105 @@
+//! Warnings about losses that give little or no protection.
+
+use opendp_core::arith::Exact;
+
+use crate::loss::Loss;
+use crate::words::say;
+
+/// A loss above this value gives a warning. At an epsilon of 10, one person can change the
+/// probability of an answer by a factor of up to `e^10`.
+const LARGE: f64 = 10.0;
+/// If the number of people is not known, a delta of at least this value gives a warning.
+const LARGE_DELTA: f64 = 1e-3;
+/// A delta of at least this value gives a warning, also if the number of people is small.
+const LARGEST_DELTA: f64 = 1e-2;
+
+/// Return warnings about a loss that gives little or no protection. `loss` is the epsilon or the
+/// rho of the loss, and `name` is its name. `people` is the number of people in the data, if it is
+/// known.
+///
+/// ```
+/// # use opendp_ledger::cautions;
+/// assert!(cautions("epsilon", Some(10.0), Some(0.9e-3), Some(1000)).is_empty());
+/// let warnings = cautions("epsilon", Some(10.5), Some(1e-3), Some(1000));
+/// assert_eq!(warnings[0], "epsilon is 10.5, which is above 10: it gives little protection");
+/// assert!(warnings[1].starts_with("delta is 0.001, which is not below 1 in 1000"));
+/// ```
+pub fn cautions(
+    name: &str,
+    loss: Option<f64>,
+    delta: Option<f64>,
+    people: Option<u64>,
+) -> Vec<String> {
+    let loss = loss.filter(|loss| LARGE < *loss).map(|loss| {
+        let loss = written(loss);
+        format!("{name} is {loss}, which is above {LARGE}: it gives little protection")
+    });
+    loss.into_iter().chain(delta.and_then(|delta| of_delta(delta, people))).collect()
+}
+impl Loss {
+    /// Return the warnings of [`cautions`] about this loss.
+    pub fn cautions(&self, people: Option<u64>) -> Vec<String> {
+        let name = self.notion().parts().first().copied().unwrap_or("the loss");
+        let part = |place: usize| self.parts().get(place).map(Exact::to_f64_up);
+        cautions(name, part(0), part(1), people)
+    }
+}
+/// Return a warning if a delta is at least 1 divided by the number of people, or at least
+/// [`LARGEST_DELTA`]. If the number of people is not known, return a warning if the delta is at
+/// least [`LARGE_DELTA`].
+fn of_delta(delta: f64, people: Option<u64>) -> Option<String> {
+    let delta_is = format!("delta is {}", written(delta));
+    let advice = "Choose a delta far below 1 divided by the number of people";
+    match people {
+        // This condition is `1 / people <= delta`, written without a division.
+        Some(people) if 1.0 <= delta * people as f64 => Some(format!(
+            "{delta_is}, which is not below 1 in {people}: the data of some of the {people} \
+             people may be released unchanged. {advice}"
+        )),
+        _ if delta < LARGE_DELTA || people.is_some() && delta < LARGEST_DELTA => None,
+        _ => Some(format!(
+            "{delta_is}, which is large: the data of each person may be released unchanged with \
+             this probability. {advice}, such as 1e-6"
+        )),
+    }
+}
+/// Write a number of a loss, rounded up.
+fn written(number: f64) -> String {
+    match Exact::from_f64(number) {
+        Ok(exact) if exact.is_finite() => say(&exact, true),
+        _ => "infinity".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_large_gives_a_warning() {
+        let count = |loss: f64, delta: f64, people: Option<u64>| {
+            cautions("epsilon", Some(loss), Some(delta), people).len()
+        };
+        assert_eq!([count(10.0, 0.0, None), count(10.5, 0.0, None)], [0, 1]);
+        let many = Some(1000);
+        assert_eq!([count(1.0, 0.9e-3, many), count(1.0, 1e-3, many)], [0, 1]);
+        assert_eq!(count(11.0, 1.1e-3, many), 2);
+        // For few people, a delta below 1 divided by their number can be too large, too.
+        let few = |delta: f64| count(1.0, delta, Some(3));
+        assert_eq!([few(0.9e-2), few(1e-2), few(0.3), few(0.4)], [0, 1, 1, 1]);
+        // If the number of people is not known, a delta below `LARGE_DELTA` gives no warning.
+        let unknown = |delta: f64| count(1.0, delta, None);
+        assert_eq!([unknown(0.9e-3), unknown(1e-3), unknown(0.5)], [0, 1, 1]);
+        assert_eq!(cautions("rho", None, None, None), Vec::<String>::new());
+        let infinite = cautions("rho", Some(f64::INFINITY), None, None);
+        assert!(infinite[0].starts_with("rho is infinity"), "{infinite:?}");
+    }
+    #[test]
+    fn a_loss_names_its_parts() {
+        let both = Loss::epsilon_delta("20", "0.1").unwrap().cautions(None);
+        assert!(both[0].starts_with("epsilon is 20,"), "{both:?}");
+        assert!(both[1].starts_with("delta is 0.1, which is large"), "{both:?}");
+        let rho = Loss::rho("20").unwrap().cautions(None);
+        assert!(rho.len() == 1 && rho[0].starts_with("rho is 20,"), "{rho:?}");
+    }
+}

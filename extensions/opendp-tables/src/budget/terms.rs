@@ -1,0 +1,111 @@
+//! The terms of budgets: the individuals that the private tables protect.
+
+use std::collections::BTreeMap;
+
+use opendp_core::{Error, Result};
+use opendp_ledger::{Account as Found, Terms, Unit};
+use serde_json::{Map, Value as Json, json};
+
+use super::{Budget, Composition};
+use crate::metadata::Table;
+
+/// Describe the individuals that a private table protects. Limits on the rows of an id are not a
+/// part of the description: each query enforces its limits, and protects all rows of an id.
+fn individuals(table: &Table) -> Json {
+    let unit = table.unit.clone().unwrap_or_default();
+    match (unit.id, table.rows) {
+        (Some(id), _) => json!({"id": id}),
+        (None, None) => json!({"rows": unit.rows}),
+        (None, Some(_)) => json!({"replaced_rows": unit.rows}),
+    }
+}
+/// Return the terms of a new budget for tables. The terms state the individuals of all private
+/// tables. If the tables have the same unit `rows = k`, the terms state the symmetric distance `k`,
+/// so the budget can also be charged by other programs. Otherwise, the terms list the tables.
+pub(super) fn terms_of(tables: &BTreeMap<String, Table>) -> Result<Terms> {
+    let private = || tables.iter().filter(|(_, table)| !table.public);
+    let rows = private().find_map(|(_, table)| table.unit.as_ref()?.rows);
+    if let Some(rows) = rows
+        && private().all(|(_, table)| individuals(table) == json!({"rows": rows}))
+    {
+        return Ok(Terms::new().with_unit(Unit::new("symmetric_distance".into(), rows)?));
+    }
+    let listed = private().map(|(name, table)| (name.clone(), individuals(table)));
+    let metric = json!({"tables": listed.collect::<Map<_, _>>()});
+    Ok(Terms::new().with_unit(Unit::new(metric, 1)?))
+}
+/// Return the reason why a budget with these terms does not protect the individuals of all private
+/// tables. Terms without a unit are accepted here, so that earlier releases are returned. New
+/// releases are refused.
+fn unprotected(terms: &Terms, tables: &BTreeMap<String, Table>) -> Option<String> {
+    if terms.size().is_some() || terms.digest().is_some() {
+        return Some("it states a size or a digest".into());
+    }
+    let unit = terms.unit()?;
+    let (metric, rows) = (unit.metric(), json!({"rows": unit.d_in()}));
+    let differs = |(name, table): (&String, &Table)| {
+        let ours = individuals(table);
+        let theirs = match metric["tables"].get(name) {
+            Some(stated) => stated,
+            None if metric == "symmetric_distance" => &rows,
+            None => {
+                return Some(format!("its unit is {metric}, which does not list table `{name}`"));
+            }
+        };
+        (*theirs != ours).then(|| {
+            format!("for table `{name}`, it protects {theirs}, and the metadata protect {ours}")
+        })
+    };
+    tables.iter().filter(|(_, table)| !table.public).find_map(differs)
+}
+/// Check that a budget states its unit. Without a unit, two sessions could charge the losses of
+/// different individuals to one budget. The sum of such losses bounds the loss of nobody.
+pub(super) fn check_unit(found: &Found) -> Result<()> {
+    if found.terms.unit().is_some() {
+        return Ok(());
+    }
+    let name = &found.name;
+    let reason = format!(
+        "budget `{name}` states no unit, so it cannot check that all queries protect the same \
+         individuals.\nCreate another budget with `opendp-sql create`. The releases of `{name}` \
+         remain charged, so do not give the new budget more than the rest of `{name}`"
+    );
+    Err(Error::argument("budget", reason))
+}
+/// Check that a budget of a ledger protects the tables, and that its amount and its composition are
+/// those of the metadata.
+pub(super) fn check_terms(
+    found: &Found,
+    name: &str,
+    budget: &Budget,
+    composition: Composition,
+    tables: &BTreeMap<String, Table>,
+) -> Result<()> {
+    let tight = composition == Composition::Tight;
+    if let Some(difference) = unprotected(&found.terms, tables) {
+        let reason = format!(
+            "budget `{name}` of the ledger is for other data or for another unit: {difference}.\n\
+             The terms of a budget for tables state a unit, but no size and no digest. If the unit \
+             lists tables, each private table must be listed with its unit. If the unit is in \
+             `symmetric_distance`, each private table must have the unit `rows = k`, where `k` is \
+             the distance of the budget, and no stated number of rows. Change the tables, or name a \
+             new budget"
+        );
+        return Err(Error::argument("budget", reason));
+    }
+    if found.total != budget.0 {
+        let total = &found.total;
+        let reason =
+            format!("budget `{name}` is {total} in the ledger, but {} in the metadata", budget.0);
+        return Err(Error::argument("budget", reason));
+    }
+    if found.filters().is_some() != tight {
+        let (theirs, ours) = if tight { ("sum", "tight") } else { ("tight", "sum") };
+        let reason = format!(
+            "budget `{name}` composes as `{theirs}` in the ledger, but as `{ours}` in the \
+             metadata.\nWrite `composition = \"{theirs}\"`, or name a new budget"
+        );
+        return Err(Error::argument("composition", reason));
+    }
+    Ok(())
+}
