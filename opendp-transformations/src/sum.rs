@@ -78,7 +78,7 @@ pub use variance::make_variance;
 /// # Errors
 /// `MakeTransformation` when the input domain has no bounds or contains NaN, or when a bound is
 /// infinite. `MakeTransformation` when the size is known and a sum of floats can exceed the largest
-/// `f64`. The map returns `Overflow` when its value does not fit its type.
+/// `f64`. The map returns `Overflow` when its value does not fit the type of the sum.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -89,9 +89,9 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// An implementation claims that [`amplified`](AmplifiableMeasure::amplified) bounds the loss
 /// between two mixtures with a common part.
 pub trait AmplifiableMeasure: Measure {
-    /// Return an upper bound on the loss between `(1 - share) A + share B` and
-    /// `(1 - share) A + share C`, rounded up. The bound holds if any two of the distributions `A`,
-    /// `B` and `C` are at most `loss` apart.
+    /// Return an upper bound, rounded up, on the loss between two mixtures of distributions `A`,
+    /// `B` and `C`. The mixtures are `(1 - share) A + share B` and `(1 - share) A + share C`. The
+    /// bound holds if any two of the three distributions are at most `loss` apart.
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
@@ -105,10 +105,10 @@ pub trait AmplifiableMeasure: Measure {
     fn amplified_by_one(share: f64, loss: &Self::Distance) -> Result<Self::Distance> {
         Self::amplified(share, loss)
     }
-    /// For one replaced record, return an upper bound on the loss between `(1 - share) A + share B`
-    /// and `(1 - share) A + share C`. The bound holds under two conditions. First, `B` and `C` are
-    /// each at most `added` apart from `A`. Second, any two of `A`, `B` and `C` are at most
-    /// `replaced` apart. Defaults to [`amplified`](AmplifiableMeasure::amplified).
+    /// For one replaced record, return an upper bound on the loss between the two mixtures of
+    /// [`amplified`](AmplifiableMeasure::amplified). The bound holds under two conditions. First,
+    /// `B` and `C` are each at most `added` apart from `A`. Second, any two of `A`, `B` and `C` are
+    /// at most `replaced` apart. Defaults to [`amplified`](AmplifiableMeasure::amplified).
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.

@@ -217,8 +217,8 @@ fn intervals_cover_the_truth_and_not_much_more() {
     // For each statistic, at most 36 of the 360 intervals are expected to miss. 84 misses are more
     // than eight standard deviations above 36.
     assert!(missed.iter().all(|missed| *missed < 84), "{missed:?}");
-    // The control: the intervals are not much too wide. Some intervals of counts and sums miss, and
-    // each interval of a mean has at most the width 10.
+    // The control: this test also fails if the intervals are much too wide. Some intervals of
+    // counts and sums miss, and each interval of a mean has at most the width 10.
     assert!(0 < missed[0] && 0 < missed[1] && wide == 0, "{missed:?} {wide}");
 }
 #[test]
