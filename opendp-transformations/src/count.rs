@@ -68,7 +68,9 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     TO: Tally,
 {
-    counted(input, Function::fold_then(Count { output_type: <TO as Named>::type_name }, tally))
+    // The map is the same for a known size; `DECISIONS.md` says why.
+    let count = Function::fold_then(Count { output_type: <TO as Named>::type_name }, tally);
+    counted(input, false, count)
 }
 
 register! {

@@ -51,38 +51,67 @@ where
     StabilityMap::new(move |d_in: &u32| as_count(metric.to_symmetric(*d_in)?))
 }
 /// Convert a number of changed records to the type of counts, rounded up.
-fn as_count<T: InfCast<u32>>(records: u32) -> Result<T> {
+pub(crate) fn as_count<T: InfCast<u32>>(records: u32) -> Result<T> {
     T::inf_cast(records).map_err(|error| error.at("argument `d_in`, as a change of counts"))
 }
-/// Build the map of a function that counts the records in each part of a partition. Each record
-/// that is added or removed changes the count of one part by one. The map bounds the number of
-/// counts that change, the sum of the changes, and the largest change. The last two bounds are
-/// rounded up, as in `one_each`.
+/// Bounds on the difference between two data sets `x` and `x'`, as numbers of records.
+#[derive(Clone, Copy)]
+pub(crate) struct Changes {
+    /// A bound on the symmetric distance: `sum over values v of |#(v in x) - #(v in x')|`.
+    pub(crate) total: u32,
+    /// A bound on `|#(S in x) - #(S in x')|` for each set `S` of values. Here `#(S in x)` is the
+    /// number of records of `x` whose value is in `S`.
+    pub(crate) largest: u32,
+}
+impl Changes {
+    /// Bound the difference of two data sets at distance `d_in`. If `sized`, both data sets have
+    /// the same number of records.
+    ///
+    /// # Proof
+    /// Let `d` be the symmetric distance. Then `x'` is made from `x` by `a` added and `r` removed
+    /// records, where `a + r = d`. The count of `S` increases by at most `a`, and decreases by at
+    /// most `r`. So it changes by at most `max(a, r) <= d`. If both data sets have the same number
+    /// of records, then `a = r = d / 2`. The bound `d / 2` is rounded up, so that it is 0 only at
+    /// distance 0.
+    pub(crate) fn of<M: DatasetMetric>(metric: &M, sized: bool, d_in: u32) -> Result<Self> {
+        let total = metric.to_symmetric(d_in)?;
+        Ok(Changes { total, largest: if sized { total.div_ceil(2) } else { total } })
+    }
+}
+/// Build the map of a function that counts the records in each part of a partition. The map bounds
+/// the number of counts that change, the sum of the changes, and the largest change, as
+/// [`Changes`] does. The last two bounds are rounded up, as in `one_each`.
 pub(crate) fn one_in_one<M: DatasetMetric, T: Tally>(
     metric: &M,
+    sized: bool,
 ) -> StabilityMap<M, L01InfDistance<AbsoluteDistance<T>>> {
     let metric = metric.clone();
     StabilityMap::new(move |d_in: &u32| {
-        let d = metric.to_symmetric(*d_in)?;
-        let count: T = as_count(d)?;
-        Ok((d, count, count))
+        let Changes { total, largest } = Changes::of(&metric, sized, *d_in)?;
+        Ok((total, as_count(total)?, as_count(largest)?))
     })
 }
 /// Make a transformation from the function `count`. The output of `count` must change by at most
-/// one for each record that is added or removed.
+/// one for each record that is added or removed. If `sized`, the output must also change by at most
+/// one for each record that is replaced by another record.
 pub(crate) fn counted<T: Atom, M: DatasetMetric, TO: Tally>(
     input: Space<Records<T>, M>,
+    sized: bool,
     count: Function<Vec<T>, TO>,
 ) -> Result<Transformation<Records<T>, M, AtomDomain<TO>, AbsoluteDistance<TO>>> {
-    match number(input.metric()) {
+    match number(input.metric(), sized) {
         Ok((output, map)) => Ok(Transformation::new(input, output, count, map)),
         Err(error) => Err(error),
     }
 }
 fn number<M: DatasetMetric, TO: Tally>(
     metric: &M,
+    sized: bool,
 ) -> Result<(Number<TO>, StabilityMap<M, AbsoluteDistance<TO>>)> {
-    Ok((Space::new(AtomDomain::non_nan(), AbsoluteDistance::new())?, one_each(metric)))
+    let metric = metric.clone();
+    let map =
+        StabilityMap::new(move |d_in: &u32| as_count(Changes::of(&metric, sized, *d_in)?.largest));
+    Ok((Space::new(AtomDomain::non_nan(), AbsoluteDistance::new())?, map))
 }
 
 /// Count the rows of a chunk.

@@ -224,6 +224,7 @@ mod account;
 mod books;
 mod budget;
 mod chain;
+mod counts;
 mod draft;
 mod groups;
 mod plan;

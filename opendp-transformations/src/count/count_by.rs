@@ -28,15 +28,16 @@ use crate::{Key, Tally};
 /// `m`.
 ///
 /// # Map
-/// `d_out = (d_in, d_in, d_in)`. The three parts are bounds on the number of counts that change, on
-/// the sum of the changes, and on the largest change. The last two parts are cast to `TV` and
-/// rounded up.
+/// `d_out = (d_in, d_in, d_in)`, or `d_out = (d_in, d_in, d_in / 2)` if the size is known. The three
+/// parts are bounds on the number of counts that change, on the sum of the changes, and on the
+/// largest change. The last two parts are rounded up, and cast to `TV`.
 ///
 /// # Proof
 /// A value that is not a key of the output has count zero. If a record is added or removed, the
 /// count of its value changes by one, and no other count changes. In `d` such steps, at most `d`
-/// counts change, and the changes add up to at most `d`. So each count changes by at most `d`.
-/// Saturation at `m` does not increase the distance between two counts, and equal counts stay
+/// counts change, and the changes add up to at most `d`. So each count changes by at most `d`. If
+/// the size is known, then `d / 2` of the steps add a record, and `d / 2` of the steps remove a
+/// record. So each count increases by at most `d / 2`, and decreases by at most `d / 2`. Saturation at `m` does not increase the distance between two counts, and equal counts stay
 /// equal. If `d` records of `d` different values are added, the first two bounds are attained. If
 /// `d` records of one value are added, the last bound is attained.
 ///
@@ -69,7 +70,7 @@ where
 {
     let domain = MapDomain::new(input.domain().element().clone(), AtomDomain::non_nan());
     let output = Space::new(domain, L01InfDistance::new(AbsoluteDistance::new()))?;
-    let map = one_in_one(input.metric());
+    let map = one_in_one(input.metric(), input.domain().size().is_some());
     let function = Function::fold_then(CountBy { output_type: <TV as Named>::type_name }, tallies);
     Ok(Transformation::new(input, output, function, map))
 }
@@ -143,10 +144,11 @@ mod tests {
             assert!(laws::all(&count, alphabet, 3).unwrap() > 0);
         }
         // If any of the three parts of the map is made smaller, the stability law is violated.
-        for part in 0..3 {
-            let honest = make_count_by::<T, M, TV>(space(None)).unwrap();
+        for (part, size) in (0..3).flat_map(|part| [(part, None), (part, Some(2))]) {
+            let honest = make_count_by::<T, M, TV>(space(size)).unwrap();
             let map = StabilityMap::new(move |d: &u32| {
-                let less = |this: u32| d.saturating_sub(u32::from(this == part));
+                let parts = [*d, *d, if size.is_some() { d.div_ceil(2) } else { *d }];
+                let less = |this: usize| parts[this].saturating_sub(u32::from(this == part));
                 Ok((less(0), TV::inf_cast(less(1))?, TV::inf_cast(less(2))?))
             });
             let (output, function) = (honest.output().clone(), honest.function().clone());
@@ -172,6 +174,10 @@ mod tests {
         assert!(count.invoke(&vec![]).unwrap().is_empty());
         assert_eq!(count.map(&6), Ok((6, 6, 6)));
         assert_eq!(count.map(&0), Ok((0, 0, 0)));
+        let sized = make_count_by::<bool, SymmetricDistance, i32>(space(Some(9))).unwrap();
+        assert_eq!(sized.map(&6), Ok((6, 6, 3)));
+        let replaced = make_count_by::<bool, ChangeOneDistance, i32>(space(Some(9))).unwrap();
+        assert_eq!(replaced.map(&3), Ok((6, 6, 3)));
     }
     #[test]
     fn keeps_the_bounds_of_the_keys() {

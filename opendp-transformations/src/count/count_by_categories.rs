@@ -1,6 +1,6 @@
 //! Counts the records in each of the given categories.
 
-use opendp_core::arith::InfCast;
+use opendp_core::arith::{Directed, DirectedFloat, InfCast};
 use opendp_core::{
     AtomDomain, Codec, DatasetMetric, Error, Fold, Function, L1Distance, L2Distance, Metric,
     MetricOn, Named, Result, Space, StabilityMap, Transformation, TypeName, VectorDomain,
@@ -9,7 +9,7 @@ use opendp_core::{
 use crate::count::counts::Counts;
 use crate::count::key::LongKey;
 use crate::count::table::Table;
-use crate::symmetric::one_each;
+use crate::symmetric::{Changes, as_count};
 use crate::{Key, Tally};
 
 /// Count the records in each of the given categories.
@@ -28,8 +28,10 @@ use crate::{Key, Tally};
 /// part of the output domain. This number is public, because it depends only on the arguments.
 ///
 /// # Map
-/// `d_out = d_in` for `L1Distance` and for `L2Distance`, cast to the type of the distance and
-/// rounded up.
+/// `d_out = d_in` for `L1Distance` and for `L2Distance`. If the size is known, `d_out` for
+/// `L2Distance` is `sqrt(d_in * k)`, where `k` is `d_in / 2`, rounded up. At `d_in = 2`, which is
+/// one replaced record, this is `sqrt(2)`. `d_out` is rounded up, and cast to the type of the
+/// distance.
 ///
 /// # Proof
 /// Categories are distinct, so a record is counted in at most one cell. If the record is added or
@@ -38,6 +40,10 @@ use crate::{Key, Tally};
 /// the sum of the changes of all cells is at most the symmetric distance `d_in`. The Euclidean
 /// length of a vector is at most the sum of the absolute values of its entries. So the bound holds
 /// for both metrics.
+///
+/// If the size is known, two data sets at distance `d` differ in `d / 2` replaced records. So each
+/// cell changes by at most `k`. Let `c` be the vector of the changes of the cells. Then
+/// `sum c_i^2 <= max |c_i| * sum |c_i| <= k * d`.
 ///
 /// # Errors
 /// `MakeTransformation` when a category occurs twice. The map returns `FailedCast` when `d_in` does
@@ -63,11 +69,11 @@ where
     T: Key,
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     MO: Norm + MetricOn<VectorDomain<AtomDomain<TOA>>>,
-    MO::Distance: InfCast<u32>,
     TOA: Tally,
 {
     let fold = Histogram::new(&categories, null_category, <TOA as Named>::type_name)?;
-    let (output, map) = parts(fold.cells(), input.metric())?;
+    let sized = input.domain().size().is_some();
+    let (output, map) = parts(fold.cells(), input.metric(), sized)?;
     Ok(Transformation::new(input, output, Function::fold_then(fold, tallies), map))
 }
 
@@ -95,23 +101,53 @@ register! {
 
 /// A metric on vectors. The distance of two vectors is a norm of their difference. This norm is at
 /// most the sum of the absolute values of the entries.
-pub trait Norm: Metric + Default {}
-impl<Q> Norm for L1Distance<Q> where L1Distance<Q>: Metric + Default {}
-impl<Q> Norm for L2Distance<Q> where L2Distance<Q>: Metric + Default {}
+pub trait Norm: Metric + Default {
+    /// Return an upper bound on the norm of a vector. `total` bounds the sum of the absolute values
+    /// of its entries. `largest` bounds the absolute value of each entry, and is at most `total`.
+    ///
+    /// # Errors
+    /// `FailedCast` when the bound does not fit the type of the distance.
+    fn bound(total: u32, largest: u32) -> Result<Self::Distance>;
+}
+impl<Q: InfCast<u32>> Norm for L1Distance<Q>
+where
+    L1Distance<Q>: Metric<Distance = Q> + Default,
+{
+    fn bound(total: u32, _: u32) -> Result<Q> {
+        as_count(total)
+    }
+}
+impl<Q: InfCast<u32> + InfCast<f64>> Norm for L2Distance<Q>
+where
+    L2Distance<Q>: Metric<Distance = Q> + Default,
+{
+    /// For each vector `v`, `sum v_i^2 <= max |v_i| * sum |v_i|`.
+    fn bound(total: u32, largest: u32) -> Result<Q> {
+        if total == largest {
+            return as_count(total);
+        }
+        Q::inf_cast(f64::from(total).inf_mul(f64::from(largest))?.inf_sqrt()?)
+    }
+}
 
 /// Build the output space and the map of `make_count_by_categories`.
 fn parts<M, MO, TOA>(
     cells: usize,
     metric: &M,
+    sized: bool,
 ) -> Result<(Space<VectorDomain<AtomDomain<TOA>>, MO>, StabilityMap<M, MO>)>
 where
     M: DatasetMetric,
     MO: Norm + MetricOn<VectorDomain<AtomDomain<TOA>>>,
-    MO::Distance: InfCast<u32>,
     TOA: Tally,
 {
     let domain = VectorDomain::new(AtomDomain::non_nan()).with_size(cells);
-    Ok((Space::new(domain, MO::default())?, one_each(metric)))
+    let metric = metric.clone();
+    let map = StabilityMap::new(move |d_in: &u32| {
+        let Changes { total, largest } = Changes::of(&metric, sized, *d_in)?;
+        MO::bound(total, largest)
+    });
+    Ok((Space::new(domain, MO::default())?, map))
 }
 
 /// The fold of `make_count_by_categories`. The first cell of the state counts the records that are
@@ -226,7 +262,9 @@ fn range<L>(words: Vec<u64>) -> Option<Places<L>> {
 mod tests {
     use super::*;
     use crate::symmetric::Records;
-    use opendp_core::{DistanceOn, InsertDeleteDistance, SymmetricDistance, laws};
+    use opendp_core::{
+        ChangeOneDistance, DistanceOn, InsertDeleteDistance, SymmetricDistance, laws,
+    };
 
     fn space<T: Key, M: DatasetMetric + Default + MetricOn<Records<T>>>(
         size: Option<usize>,
@@ -240,7 +278,6 @@ mod tests {
     where
         M: DatasetMetric + Default + DistanceOn<Records<T>>,
         MO: Norm + DistanceOn<VectorDomain<AtomDomain<TOA>>>,
-        MO::Distance: InfCast<u32>,
     {
         for null_category in [true, false] {
             for size in [None, Some(2)] {
@@ -268,18 +305,44 @@ mod tests {
     }
     #[test]
     fn a_map_that_is_too_small_is_refused() {
-        for null_category in [true, false] {
+        for (null_category, size) in
+            [(true, None), (false, None), (true, Some(2)), (false, Some(2))]
+        {
             let honest = make_count_by_categories::<_, _, L2Distance<f64>, i32>(
-                space::<u8, SymmetricDistance>(None),
+                space::<u8, SymmetricDistance>(size),
                 vec![0, 1],
                 null_category,
             )
             .unwrap();
-            let map = StabilityMap::new(|d: &u32| Ok(f64::from(*d) * 0.99));
+            let exact = honest.stability_map().clone();
+            let map = StabilityMap::new(move |d: &u32| Ok(exact.eval(d)? * 0.99));
             let (output, function) = (honest.output().clone(), honest.function().clone());
             let wrong = Transformation::new(honest.input().clone(), output, function, map);
             assert!(laws::stable(&wrong, &laws::vectors(&[0, 1, 2], 2)).is_err());
         }
+    }
+    #[test]
+    fn a_known_size_makes_the_euclidean_map_smaller() {
+        fn map<M: DatasetMetric + Default + MetricOn<Records<bool>>>(d_in: u32) -> f64 {
+            let counts = make_count_by_categories::<_, M, L2Distance<f64>, i32>(
+                space(Some(9)),
+                vec![true],
+                true,
+            );
+            counts.unwrap().map(&d_in).unwrap()
+        }
+        let up = std::f64::consts::SQRT_2; // This float is above the real number.
+        assert_eq!([0, 1, 2].map(map::<SymmetricDistance>), [0.0, 1.0, up]);
+        assert_eq!(map::<ChangeOneDistance>(1), up);
+        let whole = make_count_by_categories::<_, SymmetricDistance, L2Distance<i64>, i64>(
+            space(Some(9)),
+            vec![true],
+            true,
+        );
+        assert_eq!(
+            [2, 4, u32::MAX].map(|d| whole.as_ref().unwrap().map(&d).unwrap()),
+            [2, 3, 3_037_000_500]
+        );
     }
     #[test]
     fn counts_the_same_in_a_range_and_in_a_table() {

@@ -26,7 +26,8 @@ use crate::{Key, count::table};
 /// output is `m`. The output is never NaN.
 ///
 /// # Map
-/// `d_out = d_in`, cast to `TO` and rounded up.
+/// `d_out = d_in`, or `d_out = d_in / 2` if the size is known. The bound is rounded up, and cast to
+/// `TO`.
 ///
 /// # Proof
 /// Two data sets at symmetric distance `d` are `d` steps apart. Each step adds or removes one
@@ -34,9 +35,10 @@ use crate::{Key, count::table};
 /// the numbers of distinct values in the two data sets differ by at most `d`. If two numbers `x`
 /// and `y` become `min(x, m)` and `min(y, m)`, the distance between them does not increase.
 ///
-/// If the size is known, the bound `d / 2` holds. In this case, `d` is even, and the two data sets
-/// are `d / 2` replacements apart. Each replacement changes the count by at most one. The map does
-/// not use this smaller bound, so a known size does not change the map.
+/// If the size is known, `d` is even, and the two data sets are `d / 2` replacements apart. A
+/// replacement removes one record and adds one record. The removal can only decrease the number of
+/// distinct values, by at most one. The addition can only increase this number, by at most one. So
+/// each replacement changes this number by at most one.
 ///
 /// # Errors
 /// The map returns `FailedCast` when `d_in` does not fit `TO`.
@@ -59,7 +61,8 @@ where
     TO: Tally,
 {
     let fold = Distinct { seed: table::seed(), output_type: <TO as Named>::type_name };
-    counted(input, Function::fold_then(fold, tally))
+    let sized = input.domain().size().is_some();
+    counted(input, sized, Function::fold_then(fold, tally))
 }
 
 register! {
@@ -107,7 +110,9 @@ mod tests {
     use super::*;
     use crate::symmetric::Records;
     use opendp_core::arith::InfCast;
-    use opendp_core::{DistanceOn, InsertDeleteDistance, StabilityMap, SymmetricDistance, laws};
+    use opendp_core::{
+        ChangeOneDistance, DistanceOn, InsertDeleteDistance, StabilityMap, SymmetricDistance, laws,
+    };
 
     #[track_caller]
     fn check<T: Key, M, TO: Tally + InfCast<TO>>(alphabet: &[T], size: Option<usize>)
@@ -119,17 +124,16 @@ mod tests {
         let input = Space::new(domain, M::default()).unwrap();
         let count = make_count_distinct::<T, M, TO>(input.clone()).unwrap();
         assert!(laws::all(&count, alphabet, 3).unwrap() > 0);
-        if size.is_none() {
-            let wrong = Transformation::new(
-                input,
-                count.output().clone(),
-                count.function().clone(),
-                StabilityMap::new(|d: &u32| {
-                    TO::inf_cast(*d)?.inf_sub(TO::inf_cast(u32::from(*d > 0))?)
-                }),
-            );
-            assert!(laws::stable(&wrong, &laws::vectors(alphabet, 2)).is_err());
-        }
+        let exact = count.stability_map().clone();
+        let wrong = Transformation::new(
+            input,
+            count.output().clone(),
+            count.function().clone(),
+            StabilityMap::new(move |d: &u32| {
+                exact.eval(d)?.inf_sub(TO::inf_cast(u32::from(*d > 0))?)
+            }),
+        );
+        assert!(laws::stable(&wrong, &laws::vectors(alphabet, size.unwrap_or(2))).is_err());
     }
 
     #[test]
@@ -150,6 +154,16 @@ mod tests {
         assert_eq!(count.invoke(&words("a b a c  b")), Ok(4));
         assert_eq!(count.invoke(&vec![]), Ok(0));
         assert_eq!(count.map(&2), Ok(2));
+    }
+    #[test]
+    fn a_known_size_halves_the_map() {
+        fn map<M: DatasetMetric + Default + DistanceOn<Records<bool>>>(d_in: u32) -> i32 {
+            let domain = VectorDomain::new(AtomDomain::<bool>::default()).with_size(9);
+            let input = Space::new(domain, M::default()).unwrap();
+            make_count_distinct(input).unwrap().map(&d_in).unwrap()
+        }
+        assert_eq!([0, 1, 2, 3, 4].map(map::<SymmetricDistance>), [0, 1, 1, 2, 2]);
+        assert_eq!([0, 1, 2].map(map::<ChangeOneDistance>), [0, 1, 2]);
     }
     #[test]
     fn counts_many_values_the_same_in_any_division() {

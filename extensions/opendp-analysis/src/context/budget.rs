@@ -7,7 +7,7 @@ use opendp_core::arith::Exact;
 use opendp_core::arith::Number;
 use opendp_core::{
     AbsoluteDistance, Approximate, Atom, AtomDomain, Distance, Domain, Error, HashableAtom,
-    L1Distance, L01InfDistance, L2Distance, MapDomain, MaxDivergence, Measure, Measurement, Metric,
+    L1Distance, L01InfDistance, L2Distance, MapDomain, MaxDivergence, Measure, Measurement,
     MetricOn, Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence,
 };
 #[cfg(doc)]
@@ -36,7 +36,7 @@ pub trait Accounted: Measure + Default {
         + NoiseMeasure<AtomDomain<i64>, AbsoluteDistance<i64>>
         + NoiseMeasure<VectorDomain<AtomDomain<i64>>, Self::Norm>;
     /// The norm that bounds the changes of several counts.
-    type Norm: Norm + Metric<Distance = i64> + MetricOn<VectorDomain<AtomDomain<i64>>>;
+    type Norm: Norm + MetricOn<VectorDomain<AtomDomain<i64>>>;
     /// The names of the parts of a loss, such as epsilon and delta.
     const PARTS: &'static [&'static str];
     /// The name of the noise that mechanisms of `Base` add, such as "Laplace".
@@ -82,7 +82,7 @@ impl Accounted for MaxDivergence {
 }
 impl Accounted for ZeroConcentratedDivergence {
     type Base = ZeroConcentratedDivergence;
-    type Norm = L2Distance<i64>;
+    type Norm = L2Distance<f64>;
     const PARTS: &'static [&'static str] = &["rho"];
     const NOISE: &'static str = "Gaussian";
     const SQUARES: bool = true;

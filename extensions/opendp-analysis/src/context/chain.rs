@@ -6,17 +6,15 @@ use std::sync::Arc;
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast, Number};
 use opendp_core::{
-    AbsoluteDistance, Atom, AtomDomain, Carrier, Domain, Error, Function, L1Distance, L2Distance,
-    Measure, Measurement, Metric, MetricOn, PrivacyMap, RangeDistance, Result, Space, StabilityMap,
-    SymmetricDistance, TheMeasure, Transformation, VectorDomain, ZeroConcentratedDivergence, order,
+    AbsoluteDistance, Atom, AtomDomain, Carrier, Domain, Error, Function, L1Distance, Measure,
+    Measurement, Metric, PrivacyMap, RangeDistance, Result, Space, StabilityMap, SymmetricDistance,
+    TheMeasure, Transformation, VectorDomain, ZeroConcentratedDivergence, order,
 };
 use opendp_measurements::accounting::{
     concentrated_epsilon, joined_epsilon, mu_squared_of_choices,
 };
-use opendp_measurements::{
-    Scale, SelectionMeasure, make_composition, make_continuous_gaussian, make_gaussian,
-};
-use opendp_transformations::{Alpha, Norm};
+use opendp_measurements::{Scale, SelectionMeasure, make_composition};
+use opendp_transformations::Alpha;
 
 use super::draft::{Bound, Built, Dials, Losses, OfTable, Square, TableMap};
 use super::{Accounted, Noisy, Table, TableDomain};
@@ -182,20 +180,6 @@ pub(super) fn increasing(alphas: &[f64]) -> Result<()> {
     Err(Error::argument("alphas", reason))
 }
 
-/// Make the transformation whose output metric is the L2 distance. The counts stay unchanged. A
-/// bound on a change in the L1 norm is also a bound in the L2 norm, because the L2 norm is never
-/// larger than the L1 norm.
-pub(super) fn as_euclidean<M>(
-    counts: Space<Column<i64>, M>,
-) -> Result<Transformation<Column<i64>, M, Column<i64>, L2Distance<i64>>>
-where
-    M: Norm + Metric<Distance = i64> + MetricOn<Column<i64>>,
-{
-    let euclidean = Space::new(counts.domain().clone(), L2Distance::default())?;
-    let same = Function::map(|counts: &Vec<i64>| Ok(counts.clone()));
-    Ok(Transformation::new(counts, euclidean, same, StabilityMap::new(|d_in| Ok(*d_in))))
-}
-
 /// A transformation whose input is a table.
 pub(super) type TableTotal<DO, M> = Transformation<TableDomain, SymmetricDistance, DO, M>;
 
@@ -261,7 +245,7 @@ fn normal<MO: Accounted>(
     Losses { mu_squared: Some(mu_squared), ..Losses::stated(map) }
 }
 /// State the loss of Gaussian noise as an epsilon at a delta. The noise was made by
-/// [`gaussian_on`], on a number, or by [`gaussian_on_counts`], on several counts. If the noise is
+/// [`gaussian_on`], on a number, or by [`Counts::gaussian`](super::counts::Counts::gaussian). If the noise is
 /// discrete, its `rho` determines the stated loss.
 pub(super) fn of_gaussian<MO: Accounted, TO: Carrier>(
     release: &OfTable<ZeroConcentratedDivergence, TO>,
@@ -289,19 +273,6 @@ pub(super) fn gaussian_on<MO: Accounted, N: Noisy<MO>>(
     match dials.discrete {
         true => N::discrete_gaussian(number, dials.scale),
         false => N::gaussian(number, dials.scale),
-    }
-}
-/// A measurement that adds Gaussian noise to counts.
-type OfCounts = Measurement<Column<i64>, L2Distance<i64>, ZeroConcentratedDivergence, Vec<i64>>;
-/// Make a measurement that adds Gaussian noise to counts. The noise is discrete if `dials.discrete`
-/// is `true`.
-pub(super) fn gaussian_on_counts(
-    counts: Space<Column<i64>, L2Distance<i64>>,
-    dials: Dials,
-) -> Result<OfCounts> {
-    match dials.discrete {
-        true => make_gaussian(counts, dials.scale, None),
-        false => make_continuous_gaussian(counts, dials.scale, None),
     }
 }
 /// State the loss of a release that chooses among candidates by Gumbel noise. The loss is stated as

@@ -7,15 +7,12 @@ use std::fmt;
 use opendp_core::arith::Exact;
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Carrier, Error, HashableAtom, L01InfDistance, MapDomain,
-    Result, Space, StabilityMap, SymmetricDistance, TheMeasure, Transformation, VectorDomain,
+    Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
 };
-use opendp_measurements::make_noise;
 use opendp_transformations::make_count;
 
-use super::chain::{
-    Chain, Column, TableTotal, as_euclidean, gaussian_on, gaussian_on_counts, of_base, of_gaussian,
-    total_of_tables,
-};
+use super::chain::{Chain, TableTotal, gaussian_on, of_base, of_gaussian, total_of_tables};
+use super::counts::Counts;
 use super::draft::{Build, Built, Dials, Draft, Losses};
 use super::report::ErrorIn;
 use super::table::Source;
@@ -158,20 +155,12 @@ impl<'c, MO: Accounted> Query<'c, MO> {
     pub(super) fn counts(
         self,
         what: String,
-        counts: Result<Counts<MO>>,
+        counts: Result<Counts>,
     ) -> Statistic<'c, MO, Vec<i64>> {
         let build = counts.map(|counts| -> Build<MO, Vec<i64>> {
             Box::new(move |dials| match dials.delta {
-                Some(delta) => {
-                    let noisy = |counts| gaussian_on_counts(counts, dials);
-                    let release = counts.then(as_euclidean)?.then(noisy)?;
-                    Ok(of_gaussian(&release, (delta, dials.discrete)))
-                }
-                None => {
-                    let measure = TheMeasure(MO::Base::default());
-                    let noisy = |counts| make_noise(counts, measure, dials.scale, None);
-                    Ok(of_base(&counts.then(noisy)?))
-                }
+                Some(delta) => Ok(of_gaussian(&counts.gaussian(dials)?, (delta, dials.discrete))),
+                None => Ok(of_base(&counts.noisy::<MO>(dials)?)),
             })
         });
         let mut draft = self.draft(what, MO::NOISE, build);
@@ -226,8 +215,6 @@ impl<'c, MO: Accounted> Query<'c, MO> {
 }
 /// A number that is computed from a table. Noise is not added yet.
 pub(super) type Number<N> = TableTotal<AtomDomain<N>, AbsoluteDistance<N>>;
-/// Counts that are computed from a table. Noise is not added yet.
-pub(super) type Counts<MO> = TableTotal<Column<i64>, <MO as Accounted>::Norm>;
 /// The counts of the keys in a table. Noise is not added yet.
 pub(super) type CountsOfKeys<K> =
     TableTotal<MapDomain<AtomDomain<K>, AtomDomain<i64>>, L01InfDistance<AbsoluteDistance<i64>>>;

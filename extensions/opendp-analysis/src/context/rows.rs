@@ -5,7 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use opendp_core::arith::{self, Directed, DirectedFloat, Float, InfCast};
-use opendp_core::{Atom, Bounds, Distance, Domain, Error, Function, Metric, Result, TheMeasure};
+use opendp_core::{
+    Atom, Bounds, Distance, Domain, Error, Function, L1Distance, Metric, Result, TheMeasure,
+};
 use opendp_measurements::{Scale, make_noisy_top_k};
 use opendp_transformations::{
     Key, make_clamp, make_count, make_count_by, make_count_by_categories, make_filter,
@@ -13,10 +15,11 @@ use opendp_transformations::{
 };
 
 use super::chain::{
-    Chain, OfRows, TableTotal, as_scores, bounded, of_base, sized, total_of_tables, wrong,
+    Chain, Column, OfRows, TableTotal, as_scores, bounded, of_base, sized, total_of_tables, wrong,
 };
+use super::counts::Counts;
 use super::draft::Build;
-use super::query::{Counts, Number};
+use super::query::Number;
 use super::report::ErrorIn;
 use super::terms::SELECTION;
 use super::{Accounted, Choice, Noisy, Query, Statistic, WithDelta};
@@ -137,9 +140,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     where
         T: Key,
     {
-        let counts = self
-            .total(|chain| chain.total(|rows| make_count_by_categories(rows, categories, false)));
-        self.counts("histogram", counts)
+        let count = |rows| make_count_by_categories(rows, categories, false);
+        self.histogram_of(|chain| chain.total(count))
     }
     /// Count the rows of each category, as [`histogram`](Rows::histogram) does. The last count is
     /// of the rows without a category.
@@ -147,9 +149,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     where
         T: Key,
     {
-        let counts = self
-            .total(|chain| chain.total(|rows| make_count_by_categories(rows, categories, true)));
-        self.counts("histogram", counts)
+        let count = |rows| make_count_by_categories(rows, categories, true);
+        self.histogram_of(|chain| chain.total(count))
     }
     /// Count the rows in each bin: below the first edge, from each edge to the next edge, and from
     /// the last edge up. A row that is equal to an edge is in the bin above this edge. The edges
@@ -158,13 +159,12 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     where
         T: arith::Number,
     {
-        let counts = self.total(|chain| {
+        self.histogram_of(|chain| {
             let bins: Vec<usize> = (0..=edges.len()).collect();
             chain
                 .total(|rows| make_find_bin(rows, edges))?
                 .then(|bin| make_count_by_categories(bin, bins, false))
-        });
-        self.counts("histogram", counts)
+        })
     }
     /// Count the rows of each key, without a list of keys. Keys that few people have are left out.
     /// A budget with a delta is necessary.
@@ -229,8 +229,16 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     fn number<N: Noisy<MO>>(self, what: &str, total: Result<Number<N>>) -> Statistic<'c, MO, N> {
         self.query.number(format!("{what} of `{}`", self.name), total)
     }
-    fn counts(self, what: &str, counts: Result<Counts<MO>>) -> Statistic<'c, MO, Vec<i64>> {
-        self.query.counts(format!("{what} of `{}`", self.name), counts)
+    /// Make a histogram from the steps of the rows and from a step that counts each row in at most
+    /// one count.
+    fn histogram_of(
+        self,
+        count: impl FnOnce(&Chain<T>) -> Result<OfRows<T, Column<i64>, L1Distance<i64>>>,
+    ) -> Statistic<'c, MO, Vec<i64>> {
+        let total = self.total(count);
+        let sized = self.chain.is_ok_and(|chain| chain.space().domain().size().is_some());
+        let counts = total.map(|total| Counts::new(total, sized));
+        self.query.counts(format!("histogram of `{}`", self.name), counts)
     }
 }
 impl<MO: Accounted, T: Atom> fmt::Debug for Rows<'_, MO, T> {

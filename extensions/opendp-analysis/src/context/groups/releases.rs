@@ -17,8 +17,9 @@ use super::super::chain::{
     Column, levels_of, of_base, of_choices, of_normal, quantiles_bound, release_of_tables, several,
     squared_of_gaussian, total_of_tables, wrong,
 };
+use super::super::counts::Counts;
 use super::super::draft::{Build, Dials};
-use super::super::query::{Counts, CountsOfKeys};
+use super::super::query::CountsOfKeys;
 use super::super::report::ErrorIn;
 use super::super::table::Source;
 use super::super::terms::SELECTION;
@@ -48,14 +49,16 @@ pub(super) fn counts<'c, MO: Accounted>(
     grouping: &Grouping,
     what: &str,
 ) -> Statistic<'c, MO, Vec<i64>> {
-    let counts = || -> Result<Counts<MO>> {
+    let counts = || -> Result<Counts> {
         let rows = Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance)?;
         let groups = (0..grouping.count()).collect();
         let counts = make_count_by_categories(rows, groups, false)?;
         let (source, grouping) = (query.source.clone(), grouping.clone());
-        Ok(total_of_tables(query.context.space(), counts, move |table| {
+        let space = query.context.space();
+        let total = total_of_tables(space, counts, move |table| {
             grouping.rows(&source, table).map(Cow::Owned)
-        }))
+        });
+        Ok(Counts::new(total, space.domain().size().is_some()))
     };
     query.part(what).counts(what.to_owned(), counts())
 }

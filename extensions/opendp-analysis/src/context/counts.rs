@@ -1,0 +1,147 @@
+//! Counts of rows, before noise is added.
+
+use opendp_core::arith::InfCast;
+use opendp_core::{
+    L1Distance, L2Distance, MetricOn, Result, Space, StabilityMap, TheMeasure, Transformation,
+    ZeroConcentratedDivergence,
+};
+use opendp_measurements::{make_continuous_gaussian, make_gaussian, make_noise};
+use opendp_transformations::Norm;
+
+use super::Accounted;
+use super::chain::{Column, TableTotal};
+use super::draft::{Dials, OfTable};
+
+/// Several counts that are computed from a table. Noise is not added yet.
+pub(super) struct Counts {
+    total: TableTotal<Column<i64>, L1Distance<i64>>,
+    /// Whether each count changes by at most half of the value of the map of `total`, rounded up.
+    halved: bool,
+}
+impl Counts {
+    /// Make counts from a transformation.
+    ///
+    /// # Precondition
+    /// If `sized`, the transformation first computes rows. Then it counts each row in at most one
+    /// count. If the tables are at distance `d_in`, the rows are at symmetric distance at most `d`,
+    /// where `d` is the value of the map at `d_in`. One of two conditions holds:
+    /// - All tables give the same number of rows.
+    /// - All tables have the same number of rows, and the transformation computes at most one row
+    ///   from each row of a table.
+    ///
+    /// # Proof
+    /// If all tables give the same number of rows, then at most `d / 2` rows are added, and at most
+    /// `d / 2` rows are removed. If all tables have the same number of rows, then two tables differ
+    /// in at most `d / 2` replaced rows. To replace a row removes at most one of the computed rows,
+    /// and adds at most one. In both cases, a count increases by at most the number of added rows,
+    /// and decreases by at most the number of removed rows. So it changes by at most `d / 2`.
+    pub(super) fn new(total: TableTotal<Column<i64>, L1Distance<i64>>, sized: bool) -> Self {
+        Counts { total, halved: sized }
+    }
+    /// Return the same counts, with the changes of all counts bounded in the norm `N`.
+    fn in_norm<N>(&self) -> Result<TableTotal<Column<i64>, N>>
+    where
+        N: Norm + MetricOn<Column<i64>>,
+    {
+        let (sum, halved) = (self.total.stability_map().clone(), self.halved);
+        let map = StabilityMap::new(move |d_in: &u32| {
+            let sum = u32::inf_cast(sum.eval(d_in)?)?;
+            N::bound(sum, if halved { sum.div_ceil(2) } else { sum })
+        });
+        let output = Space::new(self.total.output().domain().clone(), N::default())?;
+        let (input, function) = (self.total.input().clone(), self.total.function().clone());
+        Ok(Transformation::new(input, output, function, map))
+    }
+    /// Add the noise of the measure `MO::Base`.
+    pub(super) fn noisy<MO: Accounted>(&self, dials: Dials) -> Result<OfTable<MO::Base, Vec<i64>>> {
+        let measure = TheMeasure(MO::Base::default());
+        self.in_norm::<MO::Norm>()?.then(|counts| make_noise(counts, measure, dials.scale, None))
+    }
+    /// Add Gaussian noise. The noise is discrete if `dials.discrete` is `true`.
+    pub(super) fn gaussian(
+        &self,
+        dials: Dials,
+    ) -> Result<OfTable<ZeroConcentratedDivergence, Vec<i64>>> {
+        let counts = self.in_norm::<L2Distance<f64>>()?;
+        match dials.discrete {
+            true => counts.then(|counts| make_gaussian(counts, dials.scale, None)),
+            false => counts.then(|counts| make_continuous_gaussian(counts, dials.scale, None)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use opendp_core::{AtomDomain, SymmetricDistance, VectorDomain, laws};
+    use opendp_transformations::make_count_by_categories;
+
+    use super::super::chain::total_of_tables;
+    use super::super::{Budget, Context, PrivacyUnit, Split, Table};
+    use super::*;
+
+    fn table(cells: &[i64]) -> Table {
+        Table::new().with("x", cells.to_vec()).unwrap()
+    }
+    /// Make the counts of 0 and 1 among the cells, where a filter drops all cells of 3. The number
+    /// of rows is public and is 3.
+    fn counts() -> Counts {
+        let (unit, budget) = (PrivacyUnit::answers_of_person(1), Budget::rho(0.5));
+        let split = Split::evenly(1).unwrap();
+        let context = Context::new(table(&[0; 3]), unit.unwrap(), budget.unwrap(), split).unwrap();
+        let rows = VectorDomain::new(AtomDomain::<i64>::default());
+        let rows = Space::new(rows, SymmetricDistance).unwrap();
+        let total = make_count_by_categories(rows, vec![0, 1], false).unwrap();
+        let sized = context.space().domain().size().is_some();
+        assert!(sized);
+        let read = |table: &Table| kept(table).map(Cow::Owned);
+        Counts::new(total_of_tables(context.space(), total, read), sized)
+    }
+    /// Return the cells that are not 3.
+    fn kept(table: &Table) -> Result<Vec<i64>> {
+        let cells = table.cells("x")?.numbers().unwrap_or_default();
+        Ok(cells.iter().map(|cell| *cell as i64).filter(|x| *x != 3).collect())
+    }
+    /// Return the symmetric distance of the cells, and the Euclidean distance of the counts.
+    fn distances(counts: &Counts, x: &[i64], y: &[i64]) -> (u32, f64) {
+        let cells = VectorDomain::new(AtomDomain::<i64>::default());
+        let cells = Space::new(cells, SymmetricDistance).unwrap();
+        let d_in = cells.distance(&x.to_vec(), &y.to_vec()).unwrap().unwrap();
+        let of = |cells: &[i64]| counts.total.function().eval(&table(cells)).unwrap();
+        let squares = of(x).iter().zip(of(y)).map(|(x, y)| (x - y).pow(2)).sum::<i64>();
+        (d_in, (squares as f64).sqrt())
+    }
+
+    #[test]
+    fn the_euclidean_map_bounds_the_counts_of_all_tables_of_a_public_size() {
+        let counts = counts();
+        let norm = counts.in_norm::<L2Distance<f64>>().unwrap();
+        let tables = laws::vectors(&[0, 1, 2, 3], 3);
+        let (mut largest, mut pairs) = ([0.0_f64; 7], 0);
+        for x in tables.iter().filter(|x| x.len() == 3) {
+            for y in tables.iter().filter(|y| y.len() == 3) {
+                let (d_in, change) = distances(&counts, x, y);
+                assert!(change <= norm.map(&d_in).unwrap(), "{x:?} {y:?}");
+                let found = &mut largest[d_in as usize];
+                *found = found.max(change);
+                pairs += 1;
+            }
+        }
+        assert_eq!(pairs, 64 * 64);
+        for d_in in [2, 4, 6] {
+            // The bound is attained, except for rounding.
+            assert!(norm.map(&d_in).unwrap() <= largest[d_in as usize].next_up());
+        }
+    }
+    #[test]
+    fn the_smaller_bound_would_be_wrong_for_tables_of_different_sizes() {
+        let counts = counts();
+        let (d_in, change) = distances(&counts, &[0], &[0, 0, 0]);
+        let norm = counts.in_norm::<L2Distance<f64>>().unwrap();
+        assert!(norm.map(&d_in).unwrap() < change);
+        let sum = counts.total.clone();
+        let unsized_norm = Counts::new(sum, false).in_norm::<L2Distance<f64>>().unwrap();
+        assert_eq!(unsized_norm.map(&d_in).unwrap(), change);
+    }
+}
