@@ -17,12 +17,12 @@
 //! same rows could keep different rows of every id. A test could not distinguish this difference
 //! from the effect of a wrong limit.
 //!
-//! Each thread reads rows and packs each row into few 64-bit words (`packed`). Then the thread
+//! Each thread reads rows and packs each row into a few 64-bit words (`packed`). Then the thread
 //! divides the rows into shards, by a hash of their ids (`shards`). If the rows take more memory
 //! than the engine may use, the last shards are dropped. The dropped shards are filled when the
 //! rows are read again. Then the rows of each id are brought together. Some of these rows are
 //! chosen (`people`). The chosen rows are added to the sums and counts (`totals`). Rows are sorted
-//! (`order`) only if their id has more rows than limits allow.
+//! (`order`) only if their id has more rows than its limits allow.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -151,8 +151,9 @@ fn a_rehearsal_of_groups_spends_what_the_answers_then_cost() {
             assert!(plan.cells.is_empty() && !answer.cells.is_empty());
         }
         assert_eq!(plan.to_json()["spent"], outcome.to_json()["spent"]);
-        // The first question has four releases, and each of them gets a quarter of its weight. The
-        // second question is a count. Its one release gets the whole weight of this question.
+        // The first question has four releases, and each release gets a quarter of the weight of
+        // the question. The second question is a count. It has one release, which gets its whole
+        // weight.
         assert_eq!(study.steps().unwrap()[..], [0.25, 0.25, 0.25, 0.25, 1.0][..]);
     }
 }
