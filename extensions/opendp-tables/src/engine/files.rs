@@ -19,7 +19,7 @@ const SHOWN: usize = 5;
 
 /// Return the place of the files of a path or a URL. An existing path is never a pattern, so the
 /// engine reads exactly the file or folder that [`check_files`] has checked. In a pattern, the
-/// folders that exist are no patterns either.
+/// leading part that exists as a folder is not read as a pattern either.
 ///
 /// # Errors
 /// The errors of the file system, and an error when a pattern is malformed.
@@ -67,7 +67,8 @@ fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 /// Check that only the last part of a pattern has wildcards. The engine compares the pattern only
-/// with the first name below the folder, so it would leave out files without an error.
+/// with the first name below the existing folder. So with earlier wildcards, it would leave out
+/// files without an error.
 fn check_pattern(name: &str, source: &Source) -> Result<()> {
     let (Source::Csv(text) | Source::Parquet(text)) = source else { return Ok(()) };
     let path = Path::new(text);
@@ -88,7 +89,7 @@ fn check_pattern(name: &str, source: &Source) -> Result<()> {
     };
     Err(cannot_open(name, &reason))
 }
-/// Return the reason for a place that has no file.
+/// Return the reason why a source cannot be opened, for a source without a matching file.
 pub(super) fn no_file(ending: &str) -> String {
     format!(
         "no file matches its path. Only files whose names end in `{ending}` are read.\n\
