@@ -41,7 +41,7 @@ fn a_cell_that_has_not_its_type_reads_as_null() {
 #[test]
 fn a_whole_number_with_a_point_is_an_integer() {
     let folder = tempfile::tempdir().unwrap();
-    // Beyond 2^53, the float is not exact.
+    // A float beyond 2^53 does not determine the integer, so such a cell is read as null.
     let cells = ["47.0", "48.00", "1e1", "5", "2.5", "9007199254740993.0", "1e400", "nan", "x"];
     let rows: String = cells.iter().map(|cell| format!("{cell},1,f,true\n")).collect();
     let csv = format!("age,income,sex,employed\n{rows}");

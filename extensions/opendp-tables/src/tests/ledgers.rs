@@ -105,7 +105,7 @@ fn a_budget_belongs_to_the_individuals_for_which_it_was_created() {
     assert!(open("rows", PrivacyUnit::rows(1), None).is_ok());
     assert!(open("id", by_id("pid", 2), None).is_ok());
     assert!(open("replaced", PrivacyUnit::rows(1), Some(1000)).is_ok());
-    // The limit of rows is no part of the unit: a query protects all rows of an id.
+    // The limit on rows is not a part of the unit: a query protects all rows of an id.
     assert!(open("id", by_id("pid", 7), None).is_ok());
     for (name, unit, rows) in [
         ("rows", PrivacyUnit::rows(7), None),

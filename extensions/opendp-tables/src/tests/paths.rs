@@ -21,7 +21,7 @@ fn write(path: &Path, rows: usize) {
     writer.write(&batch).unwrap();
     writer.close().unwrap();
 }
-/// Count the rows of a table, with and without the own engine of the program.
+/// Count the rows of a table twice: by the program's own engine, and by SQL statements.
 fn counted(path: &Path, format: &str) -> [f64; 2] {
     [false, true].map(|portable| {
         let engine = DataFusion::new().unwrap();
