@@ -105,7 +105,7 @@ fn only_create_makes_a_ledger_and_a_budget() {
     let again = create();
     assert_eq!(again.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&again.stderr).contains("exists already"), "{again:?}");
-    // A budget without a ledger is spent again by the next run, so a note says this.
+    // The next run can spend a budget without a ledger again. A note says this.
     let metadata = METADATA.replace("ledger = \"study.ledger\"\nname = \"survey\"\n", "");
     std::fs::write(folder.path().join("study.toml"), metadata).unwrap();
     let answer = run(folder.path(), &ask);
@@ -147,7 +147,8 @@ fn losses_that_protect_little_give_warnings() {
         );
         assert_eq!(told.contains("warning"), is_large, "{told}");
     }
-    // If the query states no loss, the loss of its share gives the warning.
+    // If the query states no loss, it spends a share of the budget. If this share is large, there
+    // is a warning.
     for (queries, is_large) in [(10, true), (100, false)] {
         let metadata = format!("queries = {queries}\n{memory}").replace("1.0", "1000.0");
         let told = warnings(&metadata, &["query"], &[sql]);
