@@ -202,8 +202,8 @@ impl<'a> Question<'a> {
     /// ledger. The ledger keeps the refusal under the id of the question.
     ///
     /// If the steps after the release fail on the released numbers, the call returns no error,
-    /// because the loss is already charged. Then the table of the answer is its table of released
-    /// values, and the document has a `warning`.
+    /// because the loss is already charged. Then the field `table` of the answer is a copy of the
+    /// field `values`, and the document has a `warning`.
     pub fn release(self) -> Result<Answer> {
         let mechanisms = self.mechanisms()?;
         let id = self.id.clone().map_or_else(|| self.usual_id(), Ok)?;

@@ -87,11 +87,11 @@ fn only_create_makes_a_ledger_and_a_budget() {
         assert!(error.contains("NotFound") && error.contains("opendp-sql create"), "{error}");
     };
     let all: [&[&str]; 4] = [&["budget"], &["explain"], &["plan"], &["query", "--epsilon", "0.5"]];
-    // Without the file of the ledger, no command makes a new one.
+    // If the file of the ledger does not exist, none of these commands makes a ledger.
     std::fs::remove_file(&path).unwrap();
     all.iter().for_each(|first| refused(first));
     assert!(!path.exists());
-    // The same holds for a ledger without the budget.
+    // If the ledger does not contain the budget, none of these commands makes the budget.
     drop(opendp_ledger::Ledger::open(&path).unwrap());
     all.iter().for_each(|first| refused(first));
     // The controls: after `create`, a query is answered. `create` makes each budget only once.

@@ -1,4 +1,4 @@
-//! Files and folders: which of their files are read, and why a file cannot be read.
+//! Files and folders of tables: which files are read, and why a file cannot be read.
 
 use std::path::Path;
 
@@ -104,7 +104,7 @@ fn other_format(ending: &str) -> &'static str {
 fn is_format(file: &str, format: &str) -> bool {
     file.strip_suffix(format).is_some_and(|name| name.ends_with('.'))
 }
-/// Return what to do with a file whose name has another ending.
+/// Return advice about a file whose name does not have the required ending.
 fn instead(file: &str, ending: &str) -> String {
     let other = other_format(ending);
     if is_compressed(file) {
@@ -156,7 +156,7 @@ pub(super) fn check_files(name: &str, source: &Source) -> Result<()> {
         None => Ok(()),
     }
 }
-/// Return the reason if the engine would leave out a file of a folder.
+/// If the engine would leave out a file of a folder, return the reason why the folder is refused.
 fn left_out(path: &Path, folder: Folder) -> Option<String> {
     let Folder { ending, files, others, .. } = folder;
     let other = other_format(ending);

@@ -308,7 +308,8 @@ fn the_error_for_files_of_another_format_names_the_format() {
     assert!(error.contains("has `a.csv`, and no file whose name ends in `.parquet`"), "{error}");
     assert!(error.contains("State `format = \"csv\"`"), "{error}");
     assert_eq!(refused("people", "csv", folder.path()), "");
-    // Files of both formats, and files without a known ending, get the usual error.
+    // The error is the usual error if a folder also has other files, and if the path is a file
+    // without a known ending.
     std::fs::write(people.join("b.csv.gz"), "").unwrap();
     let error = refused_without_format("people", folder.path());
     assert!(error.contains("`a.csv`, `b.csv.gz` would be left out"), "{error}");

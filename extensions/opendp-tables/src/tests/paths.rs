@@ -42,7 +42,7 @@ fn relative(path: &Path) -> PathBuf {
         std::env::current_dir().unwrap().ancestors().skip(1).map(|_| "..").collect::<PathBuf>();
     up.join(path.strip_prefix("/").unwrap())
 }
-/// Each name is followed by names that it would match as a pattern.
+/// Each name, with other names that it would match if it were a pattern.
 const NAMES: [(&str, &[&str]); 6] = [
     ("a*b", &["ab", "axb"]),
     ("a?b", &["axb"]),
