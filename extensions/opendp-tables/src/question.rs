@@ -198,7 +198,7 @@ impl<'a> Question<'a> {
     ///
     /// `FailedFunction` when the engine fails. After such a failure, a ledger has no charge, but a
     /// charge to a budget in memory stays. `Argument` when the engine in this process cannot decode
-    /// a record. This error depends on the data, so the loss of the question is charged, also in a
+    /// a record. This error depends on the data, so the loss of the question is charged, even in a
     /// ledger. The ledger keeps the refusal under the id of the question.
     ///
     /// If the steps after the release fail on the released numbers, the call returns no error,

@@ -116,7 +116,7 @@ fn keys_of_groups_are_found_under_a_delta_and_their_counts_are_not_paid_twice() 
     let asked = study(budget(), questions("city")).unwrap();
     let (plan, outcome) = (asked.rehearse(0.05).unwrap(), asked.ask(read, 0.05).unwrap());
     assert_eq!(plan.to_json()["spent"], outcome.to_json()["spent"]);
-    // The scales of all noise are known before the keys are found.
+    // The scales of all noise are known before the data decide which keys are released.
     assert!(plan.answers().iter().flat_map(|answer| &answer.scales).all(|s| s.is_finite()));
     for (plan, answer) in plan.answers().iter().zip(outcome.answers()) {
         assert_eq!(plan.scales, answer.scales);

@@ -17,9 +17,9 @@ const MOST_FOLDERS: usize = 32;
 /// The largest number of files that an error names.
 const SHOWN: usize = 5;
 
-/// Return the place of the files of a path or a URL. An existing path is never a pattern, so the
-/// engine reads exactly the file or folder that [`check_files`] has checked. In a pattern, the
-/// leading part that exists as a folder is not read as a pattern either.
+/// Return the location of the files that a path or a URL names. An existing path is never a
+/// pattern, so the engine reads exactly the file or folder that [`check_files`] has checked. In a
+/// pattern, the leading part that exists as a folder is not read as a pattern either.
 ///
 /// # Errors
 /// The errors of the file system, and an error when a pattern is malformed.

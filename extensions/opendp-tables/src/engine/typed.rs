@@ -1,4 +1,4 @@
-//! Columns of a source as their declared types.
+//! Expressions in SQL that read the columns of a source as their declared types.
 
 use datafusion::arrow::compute::can_cast_types;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
