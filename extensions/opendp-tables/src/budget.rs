@@ -107,8 +107,8 @@ pub(crate) enum Account {
 
 impl Metadata {
     /// Create the budget of these metadata in its ledger, and return the amount of the budget. If
-    /// the file of the ledger does not exist, create this file. The terms of the budget state the
-    /// individuals whom the private tables protect.
+    /// the file of the ledger does not exist, create this file. The terms of the budget state which
+    /// individuals of the private tables are protected.
     ///
     /// Only this function creates a ledger or a budget. If a session also created budgets, a wrong
     /// path would silently give a new budget.

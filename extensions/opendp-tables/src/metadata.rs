@@ -26,8 +26,8 @@ const MOST_FLOAT: f64 = 1e100;
 /// larger than 1e-116.
 const LEAST_FLOAT: f64 = 1e-70;
 
-/// The individuals whom a table protects, and limits on the number of rows that one individual
-/// contributes.
+/// A privacy unit: the protected individuals of a table, and limits on the number of rows that one
+/// individual contributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrivacyUnit {
@@ -225,7 +225,7 @@ pub struct Table {
     /// The key column of a public table, for joins. All values of this column are different.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The individuals that the table protects. A public table has no unit.
+    /// The privacy unit of the table. A public table has no unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<PrivacyUnit>,
     /// The number of rows, if it is public. With a public number of rows, neighbouring tables have

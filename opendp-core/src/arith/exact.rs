@@ -313,8 +313,8 @@ impl Ord for Exact {
     }
 }
 
-/// Write the exact number as a decimal number, or as a fraction if the decimal number would be
-/// long.
+/// Write the exact number as a decimal number. If it needs more than `MOST_DECIMALS` decimals,
+/// write it as a fraction.
 impl fmt::Display for Exact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(x) = self.0.clone().map(Fraction::reduced) else { return f.write_str("inf") };

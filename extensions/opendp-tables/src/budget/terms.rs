@@ -1,4 +1,4 @@
-//! The terms of budgets: the individuals that the private tables protect.
+//! The terms of budgets. They state which individuals of the private tables are protected.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json, json};
 use super::{Budget, Composition};
 use crate::metadata::Table;
 
-/// Describe the individuals that a private table protects. Limits on the rows of an id are not a
+/// Describe the protected individuals of a private table. Limits on the rows of an id are not a
 /// part of the description: each query enforces its limits, and protects all rows of an id.
 fn individuals(table: &Table) -> Json {
     let unit = table.unit.clone().unwrap_or_default();
@@ -73,8 +73,8 @@ pub(super) fn check_unit(found: &Found) -> Result<()> {
     );
     Err(Error::argument("budget", reason))
 }
-/// Check that a budget of a ledger protects the tables, and that its amount and its composition are
-/// those of the metadata.
+/// Check that a budget of a ledger protects the individuals of the tables. Also check that the
+/// amount and the composition of the budget are those of the metadata.
 pub(super) fn check_terms(
     found: &Found,
     name: &str,

@@ -88,8 +88,7 @@ fn a_budget_of_a_ledger_for_another_unit_is_refused() {
     // The control: terms that state the unit of the table.
     assert!(open(Terms::new().with_unit(unit("symmetric_distance", 1))).is_ok());
 }
-/// Two sessions whose tables protect different individuals cannot charge their losses to one
-/// budget.
+/// Two sessions that protect different individuals cannot charge their losses to one budget.
 #[test]
 fn a_budget_belongs_to_the_individuals_for_which_it_was_created() {
     let folder = tempfile::tempdir().unwrap();

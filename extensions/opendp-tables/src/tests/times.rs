@@ -161,7 +161,8 @@ fn dates_are_read_as_numbers() {
         for source in sources(&column, folder.path()) {
             for number in [Type::Integer, Type::Float, Type::Boolean] {
                 let engine = DataFusion::new().unwrap();
-                // Some types cannot be read as numbers. This does not depend on the cells.
+                // Some types cannot be read as numbers. Whether a type can be read does not depend
+                // on the cells.
                 if let Err(error) = engine.register("people", &table(number), source.clone()) {
                     assert!(error.to_string().contains("cannot be read as"), "{error}");
                     continue;
