@@ -34,8 +34,8 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     /// A loss can contain a distribution that depends on the direction, such as whether a record is
     /// added or removed. Measurements on the same two data sets have the same direction, so their
     /// losses compose in one direction. A transformation before one of these measurements can
-    /// exchange the two data sets for this measurement alone. So the loss of a chain must bound
-    /// both directions.
+    /// exchange the two data sets for this measurement alone. So the loss of a chain must be a
+    /// bound in both directions.
     #[must_use]
     fn in_either_direction(self) -> Self {
         self

@@ -250,10 +250,11 @@ fn the_mean_by_group_of_the_census_takes_twelve_lines() {
         let (low, high) = cell.interval.unwrap();
         let truth = mean(&group);
         assert!(low <= truth && truth <= high, "{cell:?} {truth}");
-        // A count has one half of epsilon. A sum of differences from the middle of the bounds has
-        // the other half. The magnitude of each difference is at most 50,000. So the scale of the
-        // noise is 2 for the count and 100,000 for the sum. With this noise, the interval of a
-        // group of more than 100 rows is narrower than 100,000, the distance between the bounds.
+        // A mean is computed from a noisy count and a noisy sum of differences from the middle of
+        // the bounds. The count and the sum each get half of epsilon. The magnitude of each
+        // difference is at most 50,000. So the scale of the noise is 2 for the count and 100,000
+        // for the sum. With this noise, the interval of a group of more than 100 rows is narrower
+        // than 100,000, the distance between the bounds.
         if 100 < group.len() {
             assert!(high - low < 100_000.0, "{cell:?}");
         }
