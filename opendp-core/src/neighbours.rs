@@ -50,7 +50,7 @@ impl<D: Domain, M: Metric> Space<D, M> {
 }
 fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: [Option<AnyNumber>; 3]) -> Result<()> {
     // A distance can have several numbers, such as a number of changes and the size of a change. If
-    // one of these numbers is 0, the two members are equal.
+    // one of these numbers is 0, two members at this distance are equal.
     let zero = |number: &AnyNumber| {
         matches!(number, AnyNumber::Integer(0)) || matches!(number, AnyNumber::Float(0.0))
     };
@@ -85,8 +85,8 @@ fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: [Option<AnyNumber>; 3]) -
         _ => Ok(()),
     }
 }
-/// Return whether a metric measures differences between numbers. Metrics with distances of
-/// every numeric type are included, because an erased distance can be a float even if the metric
+/// Return whether a metric measures differences between numbers. The check includes metrics with
+/// distances of every numeric type, because an erased distance can be a float even if the metric
 /// has integer distances.
 fn is_of_differences(metric: &AnyMetric) -> bool {
     fn is<Q: Number>(metric: &AnyMetric) -> bool

@@ -145,8 +145,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     }
 }
 
-/// The parts of a transformation, without the types of domains and metrics. So code that moves or
-/// drops all parts is compiled once for all types.
+/// The parts of a transformation, with their types erased. Because the types are erased, code that
+/// moves or drops all parts is compiled only once.
 pub(crate) struct Parts {
     pub(crate) input: UntypedSpace,
     pub(crate) output: UntypedSpace,

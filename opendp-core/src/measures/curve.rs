@@ -345,7 +345,8 @@ macro_rules! curves {
 }
 curves! {
     PrivacyProfile {
-        /// The curve bounds both directions. So only the distribution of the loss is replaced.
+        /// The curve already bounds the loss in both directions. So only the distribution of the
+        /// loss is replaced.
         fn in_either_direction(self) -> Self {
             match self.loss.as_ref().and_then(|loss| loss.in_either_direction()) {
                 Some(loss) => PrivacyProfile { loss: Some(loss), ..self },

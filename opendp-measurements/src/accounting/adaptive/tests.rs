@@ -181,8 +181,8 @@ fn releases_of_all_kinds_stay_within_the_budget_of_an_independent_account() {
         let (epsilon, spent) = account.spent().unwrap();
         assert!(epsilon <= exact(1.000_002) && spent <= exact(DELTA * (1.0 + 1e-9)));
     }
-    // The control: if each of these losses occurs twice, the delta of the composition exceeds
-    // `DELTA`.
+    // The control: an account admits four Gaussian losses. If each of these losses occurs twice,
+    // the delta of the composition exceeds `DELTA`.
     let mut account = account(Some(4));
     let mut losses = Vec::new();
     for place in 0..4 {
