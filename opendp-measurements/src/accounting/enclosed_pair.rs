@@ -76,8 +76,8 @@ pub(super) fn smoothing(scale: f64) -> f64 {
 }
 /// Return two pairs of normal noise that enclose given noise. The noise of the first pair has the
 /// variance of the given noise, reduced by the share `part`. For the second pair, the variance is
-/// increased by this share. Give the distance in units of the standard deviation of the given
-/// noise, as `more` and `less`: `more` is rounded up, and `less` is rounded down.
+/// increased by this share. `more` and `less` are the distance in units of the standard deviation
+/// of the given noise. `more` is rounded up, and `less` is rounded down.
 pub(super) fn continuous(more: f64, less: f64, part: f64) -> Result<(GaussianPair, GaussianPair)> {
     let above = more.inf_div(1f64.neg_inf_sub(part)?.neg_inf_sqrt()?)?;
     let below = less.neg_inf_div(1f64.inf_add(part)?.inf_sqrt()?)?;
@@ -197,8 +197,8 @@ impl DominatingPair for EnclosedPair {
     fn integer_gaussian(&self) -> Option<(f64, f64)> {
         self.integers
     }
-    /// On a Poisson sample, one distribution of the pair is a mixture of the `P` and `Q` of this
-    /// pair. The distributions of the enclosing pairs are mixed in the same way.
+    /// On a Poisson sample, one distribution of the new pair is a mixture of the `P` and `Q` of
+    /// this pair. The distributions of each enclosing pair are mixed in the same way.
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
         self.and_then(|pair| Some(SampledPair::of(pair.clone(), rate, removed)))
     }

@@ -143,8 +143,8 @@ fn float(x: &Enclosure, bits: usize) -> Certified {
     }
 }
 
-/// Enclose the smallest epsilon at which Gaussian noise has at most this delta. The standard
-/// deviation of the noise is the sensitivity divided by `mu`.
+/// Enclose the smallest epsilon at which the delta of Gaussian noise is at most the given delta.
+/// The standard deviation of the noise is the sensitivity divided by `mu`.
 ///
 /// # Errors
 /// `InvalidDistance` when `mu` is negative or NaN, or delta is not from 0 to 1.
@@ -157,8 +157,8 @@ pub fn gaussian_epsilon(mu: f64, delta: f64) -> Result<Certified> {
 }
 
 /// Enclose the largest `mu` at which Gaussian noise is `(epsilon, delta)`-private. The standard
-/// deviation of the noise is the sensitivity divided by `mu`. The lower end is safe: noise with
-/// this `mu` is `(epsilon, delta)`-private.
+/// deviation of the noise is the sensitivity divided by `mu`. Noise whose `mu` is the lower end is
+/// always `(epsilon, delta)`-private.
 ///
 /// # Errors
 /// `InvalidDistance` when delta is not from 0 to 1, or when delta is below 1 and epsilon is

@@ -28,15 +28,15 @@ use super::gaussian_pair::deviations;
 ///
 /// # Proof of the computation
 /// Every total loss of `m` releases is `(m D + 2 j) / (2 s^2)` for an integer `j`. Delta is
-/// computed at these total losses. So each `V_k` is needed only at numbers `x` that are `1 / s^2`
-/// apart. The values `V_k(x)` are listed for all such `x` in a window. These values are at most 1,
-/// and increase with `x`. So values above the window are replaced by 1. Values below the window are
-/// replaced by the first value of the window. For integers `u` beyond a reach (a largest `|u|`),
-/// the value 1 is used. For each release, only numbers that are not negative are added. So the
-/// relative error of each sum is small, and each sum is enlarged by a bound on this error. Let `y`
-/// be the total loss. Delta is a maximum of means of `max(0, 1 - e^epsilon e^-y)`. So delta is
-/// convex in `e^epsilon`. Between two total losses, delta is therefore at most its linear
-/// interpolation in `e^epsilon`.
+/// computed at each epsilon that equals such a total loss. So each `V_k` is needed only at numbers
+/// `x` that are `1 / s^2` apart. The values `V_k(x)` are listed for all such `x` in a window. These
+/// values are at most 1, and increase with `x`. So values above the window are replaced by 1.
+/// Values below the window are replaced by the first value of the window. For integers `u` beyond a
+/// reach (a largest `|u|`), the value 1 is used. For each release, only numbers that are not
+/// negative are added. So the relative error of each sum is small, and each sum is enlarged by a
+/// bound on this error. Let `y` be the total loss. Delta is a maximum of means of
+/// `max(0, 1 - e^epsilon e^-y)`. So delta is convex in `e^epsilon`. Between two total losses, delta
+/// is therefore at most its linear interpolation in `e^epsilon`.
 #[derive(Clone, Debug)]
 pub(super) struct IntegerGame {
     /// `1 / s^2`, the distance between adjacent total losses.
@@ -80,8 +80,8 @@ impl IntegerGame {
         if MOST_EXCESS < times * excess {
             return None;
         }
-        // `deviation` is at least the standard deviation of the `u` of one release, and close to
-        // it. `all` is the same for the sum of the `u` of all releases. The theorem defines `u`.
+        // `deviation` is a close upper bound on the standard deviation of the `u` of one release.
+        // `all` is such a bound for the sum of the `u` of all releases. The theorem defines `u`.
         let deviation = scale * distance.sqrt();
         let all = deviation * times.sqrt();
         let far = deviations(least);

@@ -122,8 +122,8 @@ fn or_basic(
 
 impl Account {
     /// Return an account whose pairs dominate the releases in both directions. Return `None` if all
-    /// pairs are their own reverse. For a pair whose kind is not known, use a pair with the larger
-    /// of the curves of both directions.
+    /// pairs are their own reverse. If [`DominatingPair::in_either_direction`] returns `None` for a
+    /// pair, use a pair with the larger of the curves of both directions.
     fn symmetric(&self) -> Option<Account> {
         if self.parts().iter().all(|(pair, _)| pair.reverse().is_none()) {
             return None;

@@ -15,10 +15,10 @@ use super::pair::{Buckets, Grid, Inner};
 /// If `q (e^x - 1)` is near 0, the form `ln(1 + q (e^x - 1))` avoids cancellation. Otherwise, the
 /// form `ln(1 - q + q e^x)` has no cancellation.
 ///
-/// Above 700, `e^x` can exceed all floats. So it is divided into `e^700` and a rest. If the result
-/// is above 690, it is `ln(q e^700) + (x - 700)`, because `1 - q` is then negligible. The
-/// magnitude of this logarithm is below 745, so both terms together have a relative error of a few
-/// `u`.
+/// For `x` above 700, `e^x` can exceed all floats. So `e^x` is split into the factors `e^700` and
+/// `e^(x - 700)`. If the result is above 690, `1 - q` is negligible, so the result is
+/// `ln(q e^700) + (x - 700)`. The magnitude of this logarithm is below 745, so both terms together
+/// have a relative error of a few `u`.
 pub(super) fn mixed(x: f64, rate: f64) -> f64 {
     if x <= 700.0 {
         return mixed_of(x, exp(x), rate);
@@ -315,7 +315,8 @@ mod tests {
 
     #[test]
     fn large_losses_on_a_sample_and_their_inverses_are_exact() {
-        // If it is large, the loss on a sample is `x + ln q`.
+        // If the loss on a sample is large, it is about `x + ln q`. Here `x` is the loss without
+        // sampling, and `q` is the rate.
         for rate in [0.5, 1e-5, 1e-100, 1e-270] {
             for x in [699.0, 700.0, 700.5, 709.0, 1500.0, 1e9, 1e300] {
                 let loss = x + ln(rate);
@@ -324,7 +325,7 @@ mod tests {
                 assert!(close(ln_unmixed(loss, rate), x), "{rate} {x}");
             }
         }
-        // The smallest float, as a rate: the loss is near 0 and positive.
+        // The rate is the smallest positive float. Then the loss is near 0 and positive.
         assert!((0.0..1e-18).contains(&mixed(701.0, f64::from_bits(1))));
     }
 }

@@ -63,7 +63,7 @@ pub enum SharePair {
     },
     /// Gaussian noise on a Poisson sample. Neighbours differ by one added or removed record. The
     /// direction must be the same for all releases of an account: no transformation before a
-    /// release exchanges it.
+    /// release may exchange the direction.
     SampledGaussian {
         /// The sensitivity divided by the standard deviation of the noise.
         mu: f64,

@@ -39,8 +39,8 @@ fn exact(law: &[f64], square: usize, scale: f64, epsilon: f64) -> f64 {
 #[test]
 fn ten_vectors_of_a_small_scale_cost_what_their_exact_laws_cost() {
     // Each case is the square of a distance, with some shifts of this distance. Every other shift
-    // of this distance has the same greatest common divisor as one of the listed shifts. For the
-    // two shifts, `shift . Y` then has the same law, up to a negligible factor.
+    // of this distance has the same greatest common divisor as one of the listed shifts. Then
+    // `shift . Y` has the same law for both of these shifts, up to a negligible factor.
     let cases: [(u64, &[&[usize]]); 4] = [
         (4, &[&[2], &[1, 1, 1, 1]]),
         (5, &[&[2, 1], &[1, 1, 1, 1, 1]]),
