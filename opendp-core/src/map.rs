@@ -154,8 +154,8 @@ pub struct StabilityMap<MI: Metric, MO: Metric> {
 /// An upper bound on the privacy loss, given an upper bound on the distance between inputs.
 ///
 /// The bound is a [`Distance`](crate::Distance), such as a float, and is rounded up. The map can
-/// also [state](PrivacyMap::with_exact) an exact bound. If the map states an exact bound, budgets
-/// are charged with this exact bound. So ten losses of a tenth add up to exactly one.
+/// also [state](PrivacyMap::with_exact) an exact bound. If the map states an exact bound, this
+/// exact bound is charged to a budget. So ten losses of a tenth add up to exactly one.
 pub struct PrivacyMap<MI: Metric, MO: Measure> {
     /// A `Losses` whose inputs are distances of `MI` and whose results are losses in `MO`.
     pub(crate) untyped: Untyped,

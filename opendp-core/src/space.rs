@@ -179,7 +179,7 @@ impl<D: Domain, M: DistanceOn<D>> Space<D, M> {
     /// infinite. Only tests use this function, because a release never computes a distance.
     ///
     /// # Errors
-    /// An error when the distance does not fit the type of distances.
+    /// An error when the distance does not fit into the number type of the metric.
     pub fn distance(&self, left: &D::Carrier, right: &D::Carrier) -> Result<Option<M::Distance>> {
         self.metric().distance(left, right)
     }

@@ -121,7 +121,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     ///
     /// # Errors
     /// `FailedMap` when `d_in` is negative or NaN. Also the errors of the map, such as `Overflow`
-    /// when the bound exceeds the largest number of its type.
+    /// when the bound exceeds the largest number of the type of distances.
     pub fn map(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         self.map.eval(d_in)
     }

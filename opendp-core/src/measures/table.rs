@@ -13,12 +13,12 @@ impl PrivacyProfile {
     /// at most the chord through these points in the coordinates `(e^epsilon, delta)`. This
     /// function uses the chord as the bound. Beyond the last point, the bound is delta at the last
     /// point, because a profile does not increase. Let `delta(epsilon)` be the value of the
-    /// profile. If each event is replaced by its complement, and the two neighbours are exchanged,
-    /// the maximum gives `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. This equation
-    /// maps the first point to a mirror point at a negative epsilon. Before the first point, the
-    /// bound is on the chord between the mirror point and the first point. Without points, the
-    /// bound is 1. All results are rounded up. The bound is the best possible: for some mechanism
-    /// with these points, a smaller bound would be wrong.
+    /// profile. Now replace each event by its complement, and exchange the two neighbours. Then the
+    /// maximum gives `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. This equation maps
+    /// the first point to a mirror point at a negative epsilon. Before the first point, the bound
+    /// is on the chord between the mirror point and the first point. Without points, the bound
+    /// is 1. All results are rounded up. The bound is the best possible: for some mechanism with
+    /// these points, a smaller bound would be wrong.
     ///
     /// # Errors
     /// `InvalidDistance` when an epsilon is negative, is not finite, or does not exceed the

@@ -11,11 +11,11 @@ use super::pair::{Buckets, Grid};
 /// are compared by their profiles at all `epsilon`. A measure becomes larger if mass is added, or
 /// is moved to larger losses. A measure also becomes larger if mass is spread over more losses, and
 /// two sums over all losses `x` stay the same: the sum of the masses, and the sum of the masses
-/// times `e^-x`. For convolutions, `A <= A'` and `B <= B'` imply `A * B <= A' * B'`. The reason is
-/// that the profile of `A * B` at `epsilon` is `B(inf) A(-inf) + integral A(epsilon - x) dB(x)`.
-/// Here `A(epsilon)` is the profile of `A`, `A(-inf)` is its limit at minus infinity (the total
-/// mass of `A`), and `B(inf)` is the infinite mass of `B`. The integral is over the finite losses
-/// of `B`. So the profile of `A * B` is monotone in `A` and, by symmetry, in `B`.
+/// times `e^-x`. For convolutions, `A <= A'` and `B <= B'` imply `A * B <= A' * B'`. For the proof,
+/// let `A(epsilon)` be the profile of `A`, and `A(-inf)` its limit at minus infinity (the total
+/// mass of `A`). Let `B(inf)` be the infinite mass of `B`. The profile of `A * B` at `epsilon` is
+/// `B(inf) A(-inf) + integral A(epsilon - x) dB(x)`. The integral is over the finite losses of `B`.
+/// So the profile of `A * B` is monotone in `A` and, by symmetry, in `B`.
 #[derive(Clone, Debug)]
 pub(crate) struct DiscreteLoss {
     pub(crate) step: f64,

@@ -59,8 +59,8 @@ pub struct EnclosedPair {
     integers: Option<(f64, f64)>,
 }
 
-/// Return an upper bound on `1 - (1 - h) / (1 + h)`, for a variance `v` of at least 1/4. Here `h`
-/// is the sum of `e^(-2 pi^2 v k^2)` over all integers `k` except 0. This sum is at most
+/// For a variance `v` of at least 1/4, let `h` be the sum of `e^(-2 pi^2 v k^2)` over all integers
+/// `k` except 0. Return an upper bound on `1 - (1 - h) / (1 + h)`. The sum `h` is at most
 /// `2.02 e^(-2 pi^2 v)`.
 pub(super) fn roughness(variance: f64) -> f64 {
     4.1 * exp((-2.0 * PI * PI * variance * (1.0 - 1e-9)).max(-690.0))
@@ -108,10 +108,10 @@ impl EnclosedPair {
     /// # Theorem
     /// Let `v` be from 3 to `s^2 / 99`, and let `w = 0.99 v`. Let `h` be the sum of
     /// `e^(-2 pi^2 w k^2)` over all integers `k` except 0. If a number is equal on both neighbours,
-    /// its noisy value has the same law on both, and reveals nothing. Each difference is an
-    /// integer, so the square of each nonzero difference is at least 1. If there is more than one
-    /// number, these squares add up to at most `square`. So in each case, at most `square` numbers
-    /// differ. The following two bounds hold for each number that differs.
+    /// the noisy number has the same law on both neighbours, and reveals nothing. Each difference
+    /// is an integer, so the square of each nonzero difference is at least 1. If there is more than
+    /// one number, these squares add up to at most `square`. So in each case, at most `square`
+    /// numbers differ. The following two bounds hold for each number that differs.
     ///
     /// *Above.* For a real number `x`, draw an integer `y` with the probability
     /// `e^(-(y - x)^2 / (2 v)) / W(x)`. This is the discrete Gaussian distribution centred at `x`.

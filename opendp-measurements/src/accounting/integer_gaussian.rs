@@ -65,9 +65,9 @@ impl DominatingPair for IntegerGaussianPair {
 /// derives.
 ///
 /// # Proof
-/// Numbers with the shift 0 reveal nothing, so assume that each release has enough of them. If some
-/// of these numbers get the shift 1 instead, the loss does not become smaller. So assume that the
-/// squares of the shifts of release `i` add up to exactly `D_i`.
+/// Numbers with the shift 0 reveal nothing, so assume that each release has as many such numbers as
+/// needed. If some of these numbers get the shift 1 instead, the loss does not become smaller. So
+/// assume that the squares of the shifts of release `i` add up to exactly `D_i`.
 ///
 /// *Smooth once.* Let `f(x) = max(0, 1 - e^(epsilon - x))`. Then delta is the mean of `f` at the
 /// total loss. Let `n` be normal with variance `t^2` and mean `t^2 / 2`. The mean of `e^-n` is 1,
@@ -172,8 +172,8 @@ impl Smoothing {
     }
 }
 
-/// Return `2.02 u e^(-2 pi^2 s^2 v u / (s^2 + v u))`, rounded up. Here `s` is the scale, and `v` is
-/// the variance.
+/// Let `s` be the scale, and `v` the variance. Return `2.02 u e^(-2 pi^2 s^2 v u / (s^2 + v u))`,
+/// rounded up.
 fn roughness(u: f64, scale: f64, variance: f64) -> f64 {
     let (first, second) = (scale * scale, variance * u);
     let joined = first * (second / (first + second));

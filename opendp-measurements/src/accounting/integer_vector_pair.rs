@@ -70,13 +70,13 @@ impl IntegerVectorPair {
     ///
     /// # Theorem
     /// Let `x` and `x + s` be the true vectors of integers on two neighbours. Numbers that are
-    /// equal in both vectors reveal nothing, so assume that there are enough of them. If some of
-    /// these numbers differ by 1 instead, the loss does not become smaller. So let `m` numbers
-    /// differ, and let the squares of the numbers in `s` add up to `D = square`. Then `m <= D`. Let
-    /// `g` be the greatest common divisor of the numbers in `s`, so `g^2` divides `D`. Let `P` be
-    /// the law of the release on `x + s`, and `Q` the law of the release on `x`. At the output
-    /// `x + y`, the loss is `(2 s . y - D) / (2 scale^2)`. Here `s . y` is the sum of all
-    /// `s_i y_i`. So the loss depends on `s . y` alone.
+    /// equal in both vectors reveal nothing, so assume that there are as many such numbers as
+    /// needed. If some of these numbers differ by 1 instead, the loss does not become smaller. So
+    /// let `m` numbers differ, and let the squares of the numbers in `s` add up to `D = square`.
+    /// Then `m <= D`. Let `g` be the greatest common divisor of the numbers in `s`, so `g^2`
+    /// divides `D`. Let `P` be the law of the release on `x + s`, and `Q` the law of the release on
+    /// `x`. At the output `x + y`, the loss is `(2 s . y - D) / (2 scale^2)`. Here `s . y` is the
+    /// sum of all `s_i y_i`. So the loss depends on `s . y` alone.
     ///
     /// *The law of `s . Y`.* Let `Y` be the noise. [`IntegerVectorPair`] defines the law of `U` at
     /// the step `g`. Claim: `s . Y` has this law, up to a factor between `1 - f` and its inverse.

@@ -223,7 +223,8 @@ pub trait DominatingPair: Debug + Send + Sync {
         None
     }
     /// If the pair has a reverse, return a pair that dominates the mechanism in both directions.
-    /// Defaults to `None`: no such pair is known, and the larger of the two curves is used.
+    /// Defaults to `None`: no such pair is known, and the larger of the curves of both directions
+    /// is used.
     fn in_either_direction(&self) -> Option<std::sync::Arc<dyn DominatingPair>> {
         None
     }

@@ -341,8 +341,8 @@ impl Window {
     }
 }
 
-/// Estimate the logarithm of the quotient of `M(t) e^(-t epsilon)` and delta. Here `M(t)` is the
-/// moment generating function of the sum at the tilt `t`, and epsilon is the tilted mean.
+/// Let `M(t)` be the moment generating function of the sum at the tilt `t`, and epsilon the tilted
+/// mean. Estimate the logarithm of the quotient of `M(t) e^(-t epsilon)` and delta.
 ///
 /// Let the tilted sum be normal with standard deviation `s`. The quotient is about
 /// `t (t + 1) s sqrt(2 pi)` if `t s` is large. The quotient is about `sqrt(2 pi) / s` if `s` is

@@ -169,8 +169,8 @@ impl ReplacedPair {
     pub(super) fn is_real(&self) -> bool {
         matches!(self.noise, Gaussian | Laplace)
     }
-    /// Return `1 - q + q e^x`. Here `q` is the rate, and `e^x` is the likelihood with the record,
-    /// divided by the likelihood without a record.
+    /// Let `q` be the rate, and let `e^x` be the likelihood with the record, divided by the
+    /// likelihood without a record. Return `1 - q + q e^x`.
     fn mixed(&self, x: f64) -> f64 {
         (1.0 - self.rate) + self.rate * exp(x.min(700.0))
     }

@@ -9,8 +9,8 @@ use super::elementary::{U, exp, exp_m1, ln, ln_1p, sum};
 use super::memo::Memo;
 use super::pair::{Buckets, Grid, Inner};
 
-/// Return the loss on a sample, `ln(1 - q + q e^x)`, from the loss `x` without sampling. Here `q`
-/// is the rate. The relative error is at most `64 u`, where `u` is the unit roundoff.
+/// Let `q` be the rate, and `x` the loss without sampling. Return the loss on a sample, which is
+/// `ln(1 - q + q e^x)`. The relative error is at most `64 u`, where `u` is the unit roundoff.
 ///
 /// If `q (e^x - 1)` is near 0, the form `ln(1 + q (e^x - 1))` avoids cancellation. Otherwise, the
 /// form `ln(1 - q + q e^x)` has no cancellation.
@@ -38,16 +38,17 @@ pub(super) fn mixed_of(x: f64, ratio: f64, rate: f64) -> f64 {
     if small.abs() < 0.35 { ln_1p(small) } else { ln((1.0 - rate) + rate * ratio) }
 }
 
-/// Return the likelihood ratio without sampling, `(e^loss - 1 + q) / q`, from the loss on a sample.
+/// Let `loss` be the loss on a sample with the rate `q`. Return the likelihood ratio without
+/// sampling, which is `(e^loss - 1 + q) / q`.
 ///
-/// Here `q` is the rate, and `u` is the unit roundoff. The exact loss on a sample for the returned
-/// ratio is within `64 u` of the given loss. An error `d` of the ratio changes the loss by about
-/// `q d / e^loss`. If the ratio is at least 1, its relative error is a few `u`, and `q` times the
-/// ratio is at most `e^loss`. So the loss changes by a few `u`. If the ratio is below 1, the ratio
-/// is computed as a difference of two parts, and `d` is about `u` times the larger part. If the
-/// rate is above 1/2, the larger part is `e^loss / q`, so the loss changes by about `u`. If the
-/// rate is at most 1/2, the larger part is 1. Then `e^loss >= 1 - q >= 1/2`, so this part is at
-/// most `2 e^loss`. So the loss changes by at most about `2 q u`.
+/// Let `u` be the unit roundoff. The exact loss on a sample for the returned ratio is within `64 u`
+/// of the given loss. An error `d` of the ratio changes the loss by about `q d / e^loss`. If the
+/// ratio is at least 1, its relative error is a few `u`, and `q` times the ratio is at most
+/// `e^loss`. So the loss changes by a few `u`. If the ratio is below 1, the ratio is computed as a
+/// difference of two parts, and `d` is about `u` times the larger part. If the rate is above 1/2,
+/// the larger part is `e^loss / q`, so the loss changes by about `u`. If the rate is at most 1/2,
+/// the larger part is 1. Then `e^loss >= 1 - q >= 1/2`, so this part is at most `2 e^loss`. So the
+/// loss changes by at most about `2 q u`.
 pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
     if loss < 0.0 && 0.5 < rate {
         (exp(loss) - (1.0 - rate)) / rate

@@ -6,8 +6,9 @@ use opendp_core::PrivacyProfile;
 use super::super::profile_of_discrete_gaussian_vector;
 use super::*;
 
-/// Add up `shift . Y` over `count` releases. Return the probability of each value of the sum, from
-/// the lowest value on. Here `Y` is the noise of a release: a vector of discrete Gaussian numbers.
+/// Let `Y` be the noise of a release: a vector of discrete Gaussian numbers. Add up `shift . Y`
+/// over `count` releases. Return the probability of each value of the sum, from the lowest value
+/// on.
 fn law(shift: &[usize], scale: f64, count: usize) -> Vec<f64> {
     let reach = (9.0 * scale).ceil() as i32;
     let weights: Vec<f64> =
