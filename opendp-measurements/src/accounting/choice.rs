@@ -4,7 +4,7 @@
 use opendp_core::Result;
 use opendp_core::arith::Exact;
 
-/// Return an upper bound on the `mu^2` of choices by Gumbel noise. Here `rho` is the
+/// Return an upper bound on the `mu^2` of choices by Gumbel noise. The argument `rho` is the
 /// zero-concentrated loss of the choices. The bound is `mu^2 = pi rho`, rounded up.
 ///
 /// # Precondition

@@ -294,7 +294,7 @@ impl Convolution {
             inside = tail * (1.0 + U * (32.0 + 16.0 * horizon));
             inside += self.error * (weights * 1.000_001 + 1.0);
         }
-        // For a loss x + d above x and outside the window, e^(-t d) <= 1. Here t is the tilt.
+        // Let t be the tilt. For a loss x + d above x and outside the window, e^(-t d) <= 1.
         let tail = self.factor(x, 1.0) * (inside + self.outside) + self.infinite;
         let below_window = x < self.first as f64 * self.step;
         if below_window || !(tail < 1.0) { 1.0 } else { tail * (1.0 + 8.0 * U) }

@@ -18,8 +18,8 @@ use super::gaussian_pair::deviations;
 /// `s sqrt(D)` on the multiples of `g`.
 ///
 /// The shift of a release can depend on all losses so far. Let `x` be the total loss minus epsilon,
-/// and let `V_0(x)` be `max(0, 1 - e^-x)`. Let `V_(k+1)(x) = max_g E V_k(x + (D + 2 u) / (2 s^2))`.
-/// Here `E` is the mean over `u`, which has this discrete Gaussian law for the step `g`. Use
+/// and let `V_0(x)` be `max(0, 1 - e^-x)`. For each step `g`, let `E_g` be the mean over `u` with
+/// this discrete Gaussian law. Let `V_(k+1)(x) = max_g E_g V_k(x + (D + 2 u) / (2 s^2))`. Use
 /// induction from the last release to the first. The values are not negative, so for `m` releases,
 /// the delta of the best choices of the adversary is at most `V_m(-epsilon) / (1 - f)^m`. If all
 /// laws of `u` were exactly discrete Gaussian, `V_m(-epsilon)` would be the exact delta of the best
@@ -206,8 +206,8 @@ impl Law {
 /// [`IntegerGame`] defines `V_k`.
 fn next(values: &[f64], laws: &[Law]) -> Vec<f64> {
     let terms = laws.iter().map(|law| law.masses.len()).max().unwrap_or(0);
-    // Each mass errs by less than 4096 u. Each sum errs by u for each of its terms. Here u is the
-    // unit roundoff.
+    // Let u be the unit roundoff. Each mass errs by less than 4096 u. Each sum errs by u for each
+    // of its terms.
     let more = 1.0 + U * (8192.0 + 4.0 * terms as f64);
     let best = |place| laws.iter().map(|law| law.mean(values, place)).fold(0.0, f64::max);
     (0..values.len()).map(|place| (best(place) * more).min(1.0)).collect()

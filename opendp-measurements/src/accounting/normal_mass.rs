@@ -25,8 +25,8 @@ const TERMS: usize = 16;
 /// Compute the standard normal density at `x` with a relative error below `24 u`, where `u` is the
 /// unit roundoff.
 ///
-/// `x^2 / 2` is split into two parts: `high^2 / 2` and `rest`. Here `high` is the leading part of
-/// `x`, which has 26 bits. So the square of `high` is exact.
+/// Let `high` be the leading part of `x`, which has 26 bits. So the square of `high` is exact.
+/// `x^2 / 2` is split into two parts: `high^2 / 2` and `rest`.
 #[inline]
 fn density(x: f64) -> f64 {
     let high = f64::from_bits(x.to_bits() & !0x7ff_ffff);

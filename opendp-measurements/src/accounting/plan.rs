@@ -191,8 +191,8 @@ impl Plan {
         // variance of each loss by at most about h^2 / 4. The increase is about h^2 / 6 if the
         // losses are spread evenly over the buckets. Let g be the increase of the variance of all
         // losses together, and t the tilt. The logarithm of delta grows by about g t (t + 1) / 2.
-        // If t is small, this growth is about g / (2 variance) instead. Here `variance` is the
-        // variance of the tilted sum of losses.
+        // Let `variance` be the variance of the tilted sum of losses. If t is small, this growth is
+        // about g / (2 variance) instead.
         let variance = found.variance.max(1e-300);
         let estimated = (found.tilt * (found.tilt + 1.0) / 2.0).max(0.5 / variance);
         let sharpness = estimated.max(sharpness);

@@ -316,8 +316,8 @@ mod tests {
 
     #[test]
     fn large_losses_on_a_sample_and_their_inverses_are_exact() {
-        // If the loss on a sample is large, it is about `x + ln q`. Here `x` is the loss without
-        // sampling, and `q` is the rate.
+        // Let `x` be the loss without sampling, and `q` the rate. If the loss on a sample is large,
+        // it is about `x + ln q`.
         for rate in [0.5, 1e-5, 1e-100, 1e-270] {
             for x in [699.0, 700.0, 700.5, 709.0, 1500.0, 1e9, 1e300] {
                 let loss = x + ln(rate);
