@@ -236,7 +236,7 @@ impl Account {
         whole.then(|| IntegerGame::new(square as u64, scale, *count, delta / 2.0))?
     }
     /// Return the sum of the largest possible losses of all releases, rounded up. At delta 0, this
-    /// sum is the exact epsilon, up to rounding.
+    /// sum is the bound on epsilon, because basic composition is exact at delta 0.
     pub(super) fn most(&self) -> f64 {
         let sum = self.parts.iter().try_fold(0.0f64, |total, (pair, count)| {
             let loss = pair.most();

@@ -71,8 +71,8 @@ impl Default for Room {
 
 /// An account with a budget of an epsilon and a delta, for adaptively chosen releases.
 ///
-/// The account has several filters. Each filter `j` except the Renyi filter has room for pure
-/// losses with a sum of at most `S_j`, and for Gaussian noise whose `mu^2` have a sum of at most
+/// The account has several filters. Each filter `j` except the Renyi filter has two limits. The
+/// pure losses may add up to at most `S_j`, and the `mu^2` of Gaussian noise may add up to at most
 /// `B_j^2`. Each release is charged to all filters. A release is admitted only if at least one
 /// filter has room for this release and for all earlier releases, and the deltas fit (see
 /// *Deltas*). The filters and their charges are:

@@ -27,9 +27,10 @@ use super::{GaussianPair, SampledPair};
 ///   event at which `C - e^epsilon D` has this largest value. Write `C` and `D` also for the two
 ///   probabilities of this event. Let the functions of all releases act on the output of the
 ///   composition. The probability that the result of these functions is in the event is at least
-///   `(1 - F) C` under the first distribution, and at most `D / (1 - F)` under the second. So the
-///   delta of the composition is at least `delta - F C - (1 / (1 - F) - 1) e^epsilon D`. This value
-///   is at least `delta - 3 F`, because `e^epsilon D <= C <= 1`.
+///   `(1 - F) C` under the first distribution, and at most `D / (1 - F)` under the second
+///   distribution. So the delta of the composition is at least
+///   `delta - F C - (1 / (1 - F) - 1) e^epsilon D`. This value is at least `delta - 3 F`, because
+///   `e^epsilon D <= C <= 1`.
 #[derive(Clone)]
 pub struct Between {
     /// The pair `above`: `times` releases with this pair dominate `(P, Q)`, except for the failure.

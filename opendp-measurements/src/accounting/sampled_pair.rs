@@ -82,11 +82,11 @@ pub(super) fn ln_unmixed(loss: f64, rate: f64) -> f64 {
 /// Let `f(r)` be the profile of `(P, Q)` at epsilon `ln r`. For `r` of at least `1 - q`, the
 /// profile of a removal is `q f((r - 1 + q) / q)`. For `r` below `1 / (1 - q)`, the profile of an
 /// addition is `(1 - r + q r) f(q r / (1 - r + q r))`. If a larger profile replaces `f`, both
-/// profiles become larger. So the pair can first be replaced by a measure of losses on a grid, if
-/// the measure dominates the losses of the pair. For a removal, a loss `x` of mass `m` becomes a
-/// loss `ln(1 - q + q e^x)` of mass `m (q + (1 - q) e^-x)`. Under `Q`, the masses `m e^-x` can add
-/// up to less than 1. The rest of the mass of `Q` gets the loss `ln(1 - q)`. For an addition, the
-/// loss becomes `-ln(1 - q + q e^-x)`, and its mass stays `m`.
+/// profiles become larger. So if a measure of losses on a grid dominates the losses of the pair,
+/// this measure can first replace the pair. For a removal, a loss `x` of mass `m` becomes a loss
+/// `ln(1 - q + q e^x)` of mass `m (q + (1 - q) e^-x)`. Under `Q`, the masses `m e^-x` can add up to
+/// less than 1. The rest of the mass of `Q` gets the loss `ln(1 - q)`. For an addition, the loss
+/// becomes `-ln(1 - q + q e^-x)`, and its mass stays `m`.
 ///
 /// If all losses are atoms on multiples of one step, a grid of this step contains the losses
 /// exactly. Discrete noise has such losses. Any other grid gives only a bound from above.

@@ -84,9 +84,9 @@ impl SharePair {
     /// Check the numbers of the pair.
     ///
     /// # Errors
-    /// `InvalidDistance` when a number is negative or not finite, a delta or a rate is above 1, or
-    /// a scale is 0 or so small that its reciprocal is infinite. The scale of discrete Laplace
-    /// noise can be infinite.
+    /// `InvalidDistance` when a number is negative or not finite, or when a delta or a rate is
+    /// above 1. `InvalidDistance` also when a scale is 0, or is so small that its reciprocal is
+    /// infinite. The scale of discrete Laplace noise can be infinite.
     pub(super) fn checked(self) -> Result<Self> {
         let numbers = match self {
             SharePair::Private { epsilon, delta } => [epsilon, delta],
