@@ -195,10 +195,11 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     ///
     /// A queryable or a session is a conversation. Suppose that a [`Session`](crate::Session) makes
     /// this release, and that the release is a conversation. When the session gets its next
-    /// question, the session can end the conversation. But it finds only the conversations in the
-    /// result of the appended function. So the appended function must not keep the conversation,
-    /// and may pass the conversation on only in its result. Otherwise the conversation can continue
-    /// after the next question, and the loss of the session can exceed its bound.
+    /// question, the session can end the conversation. But the session finds only the conversations
+    /// in the result of the appended function. So the appended function must not keep the
+    /// conversation, and may pass the conversation on only in its result. Otherwise the
+    /// conversation can continue after the next question, and the loss of the session can exceed
+    /// its bound.
     ///
     /// # Errors
     /// The errors of `next`.

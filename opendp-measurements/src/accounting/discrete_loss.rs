@@ -108,7 +108,7 @@ impl DiscreteLoss {
             };
             // Suppose that the previous bucket and this bucket give the same share to their lower
             // edges. Then `even` is the smallest share for which the loss of the joined output is
-            // at or above the edge between them.
+            // at or above the edge between these buckets.
             let even = if full > 0.0 { full / (full + p * room) } else { 0.0 };
             down[i] = even.max(needed).min(1.0);
             full = p * (exp(grid.edge(i + 1)) * q / p - 1.0).max(0.0);

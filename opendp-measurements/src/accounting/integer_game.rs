@@ -53,8 +53,8 @@ pub(super) struct IntegerGame {
 /// outputs.
 const MOST_WORK: f64 = 1e7;
 /// If the number of releases times the square of the scale is at least this value, the recursion is
-/// not used. In this case, the bound of `Smoothing` is about as tight as the bound of the
-/// recursion.
+/// not used. In this case, the bound of `Smoothing` (in `integer_gaussian`) is about as tight as
+/// the bound of the recursion.
 const MOST_NOISE: f64 = 4000.0;
 /// The largest allowed `m f`, for `m` releases and the `f` of the theorem at [`IntegerGame`]. Delta
 /// is enlarged by a share of about `m f`.

@@ -30,8 +30,8 @@ pub(super) enum Target {
 /// # Proof
 /// The transform of a loss `y` at a complex number `z` is the mean of `e^(z y)`. Raise the
 /// transform of each loss to a power: the number of releases with this loss. Let `M` be the product
-/// of the results, and let `t > 0`. Let `delta(x)` be delta at the epsilon `x`, and let `(a)_+` be
-/// `max(a, 0)`. The function `D(x) = e^(t x) delta(x)` has the Fourier transform
+/// of the results, and let `t > 0` be the tilt. Let `delta(x)` be delta at the epsilon `x`, and let
+/// `(a)_+` be `max(a, 0)`. The function `D(x) = e^(t x) delta(x)` has the Fourier transform
 /// `G(s) = M(t + i s) / ((t + i s) (t + 1 + i s))`. The reason is that
 /// `integral (1 - e^-d)_+ e^(-z d) dd = 1 / (z (z + 1))` for `Re z > 0`. `D` is continuous and
 /// falls exponentially on both sides. `|G|` is at most `M(t) / s^2`. Let `h` be the spacing of the

@@ -1,5 +1,6 @@
 //! The computation of a delta or an epsilon on a grid. The choices here affect how tight the bounds
-//! are. The bounds hold for every choice.
+//! are. The bounds hold for every choice. A tilt `t` multiplies the mass at a loss `x` by
+//! `e^(t x)`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Choose the tilt and the frequencies of an [`Inversion`](super::Inversion).
+//! Choose the tilt and the frequencies of an [`Inversion`](super::Inversion). A tilt `t` multiplies
+//! the mass at each loss `x` by `e^(t x)`.
 
 use super::super::elementary::{exp, ln};
 use super::super::plan::{PairCount, saddle_point};
