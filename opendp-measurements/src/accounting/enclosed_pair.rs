@@ -124,14 +124,15 @@ impl EnclosedPair {
     /// factor in `[1 / (1 + h), 1]`. Let `f = 1 - (1 - h) / (1 + h)`. Then the law of the discrete
     /// noise is `1 - f` times the law of `y` plus `f` times some other law.
     ///
-    /// *Below.* Add a normal variable of variance `v` to the discrete noise centred at `c`. The
-    /// density of the sum at `x` has three factors. The first factor is the density of a normal
-    /// variable of variance `s^2 + v`. The second factor is
-    /// `sum_y e^(-(y - y0)^2 / (2 t)) / sqrt(2 pi t)`. The third factor is the inverse of
-    /// `W / sqrt(2 pi s^2)`. Here `t = s^2 v / (s^2 + v) >= w`, `y0` depends on `x` and `c`, and
-    /// `W` is the sum of `e^(-y^2 / (2 s^2))`. The second factor and `W / sqrt(2 pi s^2)` are in
-    /// `[1 - h, 1 + h]`, and `W / sqrt(2 pi s^2)` is at least 1. So the density of the sum is at
-    /// least `1 - f` times and at most `1 / (1 - f)` times the first factor.
+    /// *Below.* Add a normal variable of variance `v` to the discrete noise centred at `c`. Let
+    /// `t = s^2 v / (s^2 + v)`, which is at least `w`. Let `W` be the sum of `e^(-y^2 / (2 s^2))`
+    /// over all integers `y`. The density of the sum at `x` has three factors. The first factor is
+    /// the density of a normal variable of variance `s^2 + v`. The second factor is
+    /// `sum_y e^(-(y - y0)^2 / (2 t)) / sqrt(2 pi t)`, where the number `y0` depends on `x` and
+    /// `c`. The third factor is the inverse of `W / sqrt(2 pi s^2)`. The second factor and
+    /// `W / sqrt(2 pi s^2)` are in `[1 - h, 1 + h]`, and `W / sqrt(2 pi s^2)` is at least 1. So the
+    /// density of the sum is at least `1 - f` times and at most `1 / (1 - f)` times the first
+    /// factor.
     ///
     /// The probabilities of the failures of all numbers that differ add up to at most `square`
     /// times `f`. Without failures, the noise is normal noise, and the vector of all differences
