@@ -53,9 +53,9 @@ impl Cost {
 /// The part of an unspent budget that a plan reserves for its releases.
 #[derive(Clone, Debug)]
 pub(crate) enum Reserve {
-    /// One filter. The first number is the part of epsilon that is reserved for the sum of pure
-    /// losses. The second number is the part of delta that is reserved for the sum of deltas. The
-    /// rest of the budget is for Gaussian noise.
+    /// One filter: a rule that admits or refuses each release. The first number is the part of
+    /// epsilon that is reserved for the sum of pure losses. The second number is the part of delta
+    /// that is reserved for the sum of deltas. The rest of the budget is for Gaussian noise.
     Filter([Exact; 2]),
     /// The whole budget, divided into shares. The share of each release is a pair, and the pairs
     /// are in the order of the releases.
