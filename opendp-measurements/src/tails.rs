@@ -118,8 +118,8 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
     let (below, above, k) = fixed::exp_scaled(&-(&x * &x), 2 * FRACTION + 1, BITS);
     if x < IBig::from(4) << FRACTION {
         // `exp_scaled` returns exp(-x^2 / 2) in units of 2^(k - BITS). So both terms of the
-        // difference are in units of 2^(k - 2 BITS - FRACTION). exp(-x^2 / 2) is at most 1, so k is
-        // not positive, and 1/2 is a whole number of units.
+        // difference below are in units of 2^(k - 2 BITS - FRACTION). exp(-x^2 / 2) is at most 1,
+        // so k is not positive, and 1/2 is a whole number of units.
         let exponent = k - (2 * BITS + FRACTION) as i64;
         let half = IBig::ONE << usize::try_from(-exponent - 1).unwrap_or(0);
         return Ok(to_f64_up(&(half - odd_series(&x) * below * IBig::from(DENSITY)), exponent));
@@ -138,8 +138,8 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 ///
 /// # Proof
 /// Let `m = ceil(t) >= 0`, `s` the scale, `w(z) = exp(-z^2 / (2 s^2))`, and `W` the sum of all
-/// weights. By Poisson's summation, `W = s sqrt(2 pi) (1 + 2 sum_j exp(-2 (pi s j)^2))`, with `j`
-/// from 1 to infinity. So `W >= s sqrt(2 pi)`. Also, `W >= w(0) = 1`.
+/// weights. By Poisson's summation formula, `W = s sqrt(2 pi) (1 + 2 sum_j exp(-2 (pi s j)^2))`,
+/// with `j` from 1 to infinity. So `W >= s sqrt(2 pi)`. Also, `W >= w(0) = 1`.
 ///
 /// *Up to `s = 256`.* The first weight is `w(m)`. Each later weight is the previous weight times a
 /// ratio. Each later ratio is the previous ratio times `exp(-1 / s^2)`. All weights and ratios are

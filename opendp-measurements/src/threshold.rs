@@ -1,4 +1,4 @@
-//! The code that the Laplace and the Gaussian threshold mechanism on maps share.
+//! The code that the Laplace and the Gaussian threshold mechanisms on maps share.
 
 mod gaussian_threshold;
 mod laplace_threshold;

@@ -46,8 +46,8 @@ pub trait ScoreMetric: Metric {
 
 /// Make a measurement that chooses the index of a good score.
 ///
-/// For "min", each score is first negated. Each score is divided by the temperature, and
-/// independent Gumbel noise is added. The release is the index of the largest sum. This is the
+/// If `optimize` is "min", each score is first negated. Each score is divided by the temperature,
+/// and independent Gumbel noise is added. The release is the index of the largest sum. This is the
 /// exponential mechanism. For "max", index `i` is chosen with probability proportional to
 /// `exp(score_i / temperature)`. For "min", this probability is proportional to
 /// `exp(-score_i / temperature)`. The analyst can look up the released index in a public list of
@@ -55,8 +55,8 @@ pub trait ScoreMetric: Metric {
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the range distance or the L-infinity distance
-/// * `temperature` - the scale of the noise, in the unit of the scores. A higher temperature gives
-///   a more even choice
+/// * `temperature` - the scale of the noise, in the unit of the scores. A higher temperature makes
+///   the probabilities of the candidates more equal
 /// * `optimize` - "max" if a large score is good, "min" if a small score is good
 ///
 /// # Precondition

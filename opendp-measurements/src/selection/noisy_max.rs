@@ -72,9 +72,10 @@ use crate::{Scale, SelectionMeasure};
 /// So `r^2 t (t - 1) / 8 - K(t)` is convex with zeros 0 and 1, and at least 0 for `t > 1`. The
 /// Renyi divergence of order `a` is `K(a) / (a - 1) <= a r^2 / 8`. By symmetry this bound holds in
 /// both directions, so the loss is `r^2 / 8` (Cesar, Rogers 2021; for the range, Durfee, Rogers
-/// 2019). Permute-and-flip of loss `r` does not satisfy this bound, because its numbers `L_i` can
-/// be in an interval of length up to `2 r`. A test finds a loss of permute-and-flip that exceeds
-/// `r^2 / 8`. So the noise is different for the two measures.
+/// 2019). Permute-and-flip with the loss `r` under the max-divergence does not satisfy this bound.
+/// The reason is that its numbers `L_i` can lie in an interval of length up to `2 r`. A test finds
+/// a loss of permute-and-flip that exceeds `r^2 / 8`. So the noise is different for the two
+/// measures.
 ///
 /// *Scale 0.* At distance 0, all scores change by the same number. So the last of the best scores
 /// has the same index for both neighbours, and the releases are equal.
