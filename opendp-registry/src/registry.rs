@@ -42,7 +42,7 @@ pub struct Registry {
     /// The number of additions that can change the meaning of a request. If a result was cached
     /// before the last such addition, it can be outdated.
     epoch: AtomicU64,
-    /// The number of results that were cached since the cache was emptied.
+    /// The number of results that were cached since the cache was last emptied.
     remembered: AtomicUsize,
 }
 /// The largest number of cached results. Without a limit, a user with many different requests could
