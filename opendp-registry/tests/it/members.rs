@@ -75,7 +75,7 @@ fn every_registered_measurement_releases_of_every_member_and_tells_nothing_by_it
 }
 
 type Rows = VectorDomain<AtomDomain<i32>>;
-/// Register a measurement of rows, and test it.
+/// Register a measurement of rows, and test the measurement.
 fn tested(
     name: &'static str,
     function: impl Fn(&Vec<i32>) -> House<Vec<i32>> + Clone + Send + Sync + 'static,
