@@ -121,7 +121,8 @@ where
 {
     fn in_tree(leaves: &Q, branching_factor: usize, layers: u32) -> Result<Q> {
         let leaves = f64::inf_cast(*leaves)?;
-        // If the square exceeds all floats, then every power of the branching factor is below it.
+        // If the square exceeds all floats, then every power of the branching factor is below the
+        // square, so infinity can replace the square.
         let square = leaves.inf_mul(leaves).unwrap_or(f64::INFINITY);
         let branching_factor = branching_factor.try_into().unwrap_or(u128::MAX);
         // `factors` is the sum over the layers in the formula of the map. The power in a layer is
@@ -236,8 +237,9 @@ impl Shape {
         while 1 < width {
             width /= self.branching_factor;
             start -= width;
-            // Only sums of counts of 128 bits can exceed `i128`, so only their additions saturate.
-            // The change of a saturated result is at most the sum of the changes of its two terms.
+            // Only sums of counts of 128 bits can exceed `i128`, so only additions of such counts
+            // saturate. The change of a saturated result is at most the sum of the changes of its
+            // two terms.
             let layer = match &sums {
                 None => {
                     each_sum(leaves, self.branching_factor, |x| x.to_i128().unwrap_or(i128::MAX))
