@@ -31,8 +31,8 @@ pub trait ScoreMetric: Metric {
     /// noise is also called the temperature.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when the range exceeds the
-    /// type of `d_in`, or the bound exceeds all floats.
+    /// `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when the range does not fit
+    /// the type of `d_in`, or the bound exceeds all floats.
     fn loss(&self, d_in: &Self::Distance, scale: Scale) -> Result<f64>;
     /// Return the bound of [`loss`](ScoreMetric::loss) as an exact number. The default
     /// implementation returns the float bound.
@@ -101,8 +101,8 @@ pub trait ScoreMetric: Metric {
 /// *The range.* Under the range distance, the range is at most `d_in` by definition. Under the
 /// L-infinity distance, every score changes by at most `d_in`, so two changes differ by at most
 /// `2 d_in`. If all changes have the same sign, two changes differ by at most `d_in`. The
-/// replacement of infinities does not increase any distance between members. The map divides the
-/// range by the scale exactly, and rounds the quotient up to a float once.
+/// replacement of infinities by finite numbers does not increase any distance between members. The
+/// map divides the range by the temperature exactly, and rounds the quotient up to a float once.
 ///
 /// # Accuracy
 /// Let `n` be the number of scores. With probability at least `1 - alpha`, the chosen score differs

@@ -50,8 +50,8 @@ use crate::{Scale, SelectionMeasure};
 /// `v` are the negated scores. Negation changes no distance. The vectors have the same length
 /// because `d_in` is finite. Let `P_u[i]` and `P_v[i]` be the probabilities of the release `i` for
 /// the scores `u` and `v`. Any two of the changes `u_i - v_i` differ by at most `range`, by the
-/// proof of [`make_gumbel_max`](crate::make_gumbel_max). The replacement of infinities does not
-/// increase any distance between members.
+/// proof of [`make_gumbel_max`](crate::make_gumbel_max). The replacement of infinities by finite
+/// numbers does not increase any distance between members.
 ///
 /// *Max-divergence.* [`permute_and_flip`](crate::samplers::permute_and_flip) returns exactly the
 /// index that maximises `u_i / s + E_i` for independent standard exponential `E_i`. Fix an index

@@ -57,9 +57,9 @@ use opendp_core::{
 /// and the absolute value of an integer is at most its square. So the L1 norm of `v` is at most
 /// `|v|^2`. The L2 norm of `w` is at most its L1 norm, which is at most the L1 norm of `v`. So
 /// `|w|^2 <= |v|^4` also holds. Both bounds together are `|w|^2 <= min(k, |v|^2) |v|^2`. The
-/// squared norm of the difference of the two trees is the sum of `|w|^2` over all layers, and the
-/// layers have `k = 1`, `k = b`, ..., `k = b^(layers - 1)`. If `d_in^2` is a power of `b`, and if
-/// the first `d_in^2` leaves change by 1, the bound is attained.
+/// squared norm of the difference of the two trees is the sum of `|w|^2` over all layers. From the
+/// leaves to the root, the layers have `k = 1`, `k = b`, ..., `k = b^(layers - 1)`. If `d_in^2` is
+/// a power of `b`, and if the first `d_in^2` leaves change by 1, the bound is attained.
 ///
 /// For counts of at most 64 bits, each sum is exact, and only the result saturates. For types of
 /// 128 bits, the conversion to `i128` and each addition saturate. Saturation does not increase the

@@ -38,7 +38,7 @@ impl<T: Clone> Sample<T> {
         let all = u64::try_from(self.kept.len()) == Ok(self.seen);
         (self.kept, !all)
     }
-    /// Read rows into the choice. `below(bound)` draws a uniform index below `bound`.
+    /// Read more rows, and update the choice. `below(bound)` draws a uniform index below `bound`.
     pub(crate) fn absorb(
         &mut self,
         rows: &[T],
