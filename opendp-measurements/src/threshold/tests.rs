@@ -47,8 +47,8 @@ fn gives_the_losses_of_the_test_vectors_at_the_tail_of_the_rule() {
     close(laplace(1.0, 5).map(&(1, 1, 1)), (1.0, 0.013_389_804_932_698_45), 1e-15);
     let p = 0.013_389_804_932_698_45;
     close(laplace(1.0, 5).map(&(2, 2, 1)), (2.0, p * (2.0 - p) * (1.0 - 1e-15)), 1e-14);
-    // The noise of this mechanism is continuous, and the releases lie on a lattice. This lattice is
-    // very fine, so half a lattice step does not change delta noticeably.
+    // The noise for floats is continuous, and the releases lie on a lattice. This lattice is very
+    // fine, so half a lattice step does not change delta noticeably.
     let fine = laplace_f64(1.0, 5.0, None);
     close(fine.map(&(1, 1.0, 1.0)), (1.0, 0.009_157_819_444_367_09), 1e-11);
     close(fine.map(&(3, 2.0, 1.0)), (2.0, 0.027_222_629_388_718_66), 1e-11);

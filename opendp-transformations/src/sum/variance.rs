@@ -17,7 +17,8 @@ use crate::{Pairwise, Sequential};
 ///
 /// # Arguments
 /// * `ddof` - the delta degrees of freedom: the sum of squared deviations is divided by the number
-///   of records minus `ddof`. `ddof` is 1 for a sample, and 0 for a population.
+///   of records minus `ddof`. Use 1 if the records are a sample, and 0 if they are the whole
+///   population.
 ///
 /// Documents can state the type argument `S`, the name of a summation algorithm. `S` has no effect.
 ///

@@ -8,8 +8,8 @@
 //! `(n B - A^2) / n` of two integers. This quotient is rounded toward zero once, to a float; see
 //! `grid.rs`.
 //!
-//! **Sensitivity.** Let `x` be `n >= 1` numbers between `0` and `R`, and let `V(x)` be the sum of
-//! their squared deviations.
+//! **Sensitivity.** Let `x` be a list of `n` numbers between `0` and `R`, with `n >= 1`. Let `V(x)`
+//! be the sum of their squared deviations.
 //!
 //! **Lemma.** Let `y` be `x` with at most `k` numbers replaced, where `k <= n`. Then
 //! `V(x) - V(y) <= a (n - a) / n * R^2`, where `a = min(k, floor(n / 2))`.

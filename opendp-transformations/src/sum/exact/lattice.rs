@@ -137,7 +137,8 @@ impl Lattice {
 /// Return the base-2 logarithm of the smallest power of two that is at least `x`. If this logarithm
 /// is below -1023, return -1023.
 pub(crate) fn power_above(x: f64) -> i32 {
-    // The sign bit is zero, so these are eleven bits, and the cast is exact.
+    // The sign bit is zero. So only the eleven bits of the exponent are left after the shift, and
+    // the cast is exact.
     match (x.to_bits() >> 52) as i32 {
         0 => -1023 + i32::from(x.to_bits() > 1 << 51),
         biased => biased - 1023 + i32::from(x.to_bits() << 12 != 0),
