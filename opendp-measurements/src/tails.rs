@@ -7,8 +7,8 @@
 //! the probability is positive but below all positive floats, the bound is at least the least
 //! subnormal float. By symmetry, the bound also holds for `P[Z <= -t]`. `P[|Z| >= t]` is at most
 //! twice the bound. The functions for discrete noise first round `t` up to an integer, and use this
-//! integer in place of `t`. If `t` is then below 0, the bound is 1. At scale 0, `Z` is 0. The bound
-//! is then 1 for `t <= 0`, and 0 for `t > 0`.
+//! integer in place of `t`. In all four functions, the bound is 1 for `t < 0`. At scale 0, `Z` is
+//! 0. Then the bound is 1 for `t <= 0`, and 0 for `t > 0`.
 
 use dashu_int::ops::UnsignedAbs;
 use dashu_int::{IBig, UBig};
@@ -36,8 +36,8 @@ const LAPLACE_END: f64 = 800.0;
 /// weights.
 const SUMMED: f64 = 256.0;
 
-/// Return an upper bound on `P[Z >= t] = exp(-t / scale) / 2` for `Z` of density
-/// `exp(-|z| / scale) / (2 scale)`.
+/// Return an upper bound on `P[Z >= t]` for `Z` of density `exp(-|z| / scale) / (2 scale)`. For
+/// `t >= 0`, this probability is `exp(-t / scale) / 2`. For `t < 0`, the bound is 1.
 ///
 /// # Errors
 /// `InvalidDistance` when `t` is not finite.
@@ -85,8 +85,9 @@ pub fn discrete_laplacian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// The bound is computed with at least 100 bits and then rounded up to a float.
 ///
 /// # Proof
-/// Let `x` be `t / scale`, rounded down. This rounding can only raise the tail. Let `phi` be the
-/// standard normal density and `Q` the tail at `x`.
+/// For `t < 0`, the bound is 1. Now let `t >= 0`. Let `x` be `t / scale`, rounded down. This
+/// rounding can only raise the tail. Let `phi` be the standard normal density and `Q` the tail at
+/// `x`.
 ///
 /// *For `x < 4`*, `Q = 1/2 - phi(x) sum_n x^(2n+1) / (2n+1)!!` over all `n >= 0` (Abramowitz,
 /// Stegun 1964, 26.2.11). Here `(2n+1)!!` is the product of the odd numbers from 1 to `2n + 1`. All

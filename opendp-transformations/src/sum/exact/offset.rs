@@ -1,4 +1,4 @@
-//! Adds the distances of floats from a lower bound, and the squares of these distances. Each
+//! Adds up the distances of floats from a lower bound, and the squares of these distances. Each
 //! distance is rounded to a multiple of a power of two. The sum of the multiples and the sum of
 //! their squares are exact.
 
