@@ -8,8 +8,8 @@
 //! subnormal float. By symmetry, the bound also holds for `P[Z <= -t]`. `P[|Z| >= t]` is at most
 //! twice the bound. The functions for discrete noise first round `t` up to an integer, and use this
 //! integer in place of `t`. In all four functions, the bound is 1 if `t` is below 0. For discrete
-//! noise, the rounded `t` counts. At scale 0, `Z` is
-//! 0. Then the bound is 1 for `t <= 0`, and 0 for `t > 0`.
+//! noise, the rounded `t` counts. If the scale is 0, the noise is always 0. Then the bound is 1 for
+//! `t <= 0`, and 0 for `t > 0`.
 
 use dashu_int::ops::UnsignedAbs;
 use dashu_int::{IBig, UBig};
