@@ -112,7 +112,7 @@ pub trait ScoreMetric: Metric {
 /// # Errors
 /// * `Argument` when `optimize` is "max", but the space states that the lowest score is the best
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when
-///   `d_in + d_in` exceeds its type or the loss exceeds all floats
+///   `d_in + d_in` does not fit the type of `d_in`, or the loss exceeds all floats
 /// * from the function: `FailedFunction` when there are no scores. This error reveals only the
 ///   number of scores, which is public
 ///

@@ -85,7 +85,7 @@ use crate::{Scale, SelectionMeasure};
 /// * `MakeMeasurement` when `k` exceeds the known number of scores
 /// * `Argument` when `negate` is false, but the space states that the lowest score is the best
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when
-///   `d_in + d_in` exceeds its type or the loss exceeds all floats
+///   `d_in + d_in` does not fit the type of `d_in`, or the loss exceeds all floats
 ///
 /// # Example
 /// ```
