@@ -23,8 +23,8 @@ pub(super) struct Builder<'a> {
     /// The objects built from the nodes of a document that OpenDP 0.16 wrote. Equal nodes share one
     /// object, if the object does not depend on the current space.
     pub(super) made: HashMap<Fingerprint, (Constructed, Weight)>,
-    /// The weight of the node that was read last. A [`Weight`] is a cost, and there are limits on
-    /// it.
+    /// The weight of the node that was read last. A [`Weight`] is a cost that must stay within
+    /// limits.
     pub(super) weight: Weight,
     /// The number of links that were built so far.
     links: usize,
