@@ -128,7 +128,7 @@ impl Args {
     /// JSON text.
     ///
     /// # Errors
-    /// `Argument` when the argument is missing or does not decode. If the argument describes an
+    /// `Argument` when the argument is missing or cannot be decoded. If the argument describes an
     /// invalid object, the constructor of this object gives the error.
     pub fn decode<A: Argument>(&self, name: &str, default: Option<&str>) -> Result<A> {
         let Some(arg) = self.find(name, default) else {
@@ -186,8 +186,8 @@ pub trait Argument: Sized + 'static {
     /// Decode an argument as this type.
     ///
     /// # Errors
-    /// `FailedCast` when the argument does not decode. If the argument describes an invalid object,
-    /// the constructor of this object gives the error.
+    /// `FailedCast` when the argument cannot be decoded. If the argument describes an invalid
+    /// object, the constructor of this object gives the error.
     fn from_arg(arg: &Arg) -> Result<Self>;
     /// A function that returns the name of the type of an argument. If `Self` stands for several
     /// types, as [`AnyDatasetMetric`](crate::AnyDatasetMetric) does, the function returns the name

@@ -28,13 +28,14 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     fn check(&self) -> Result<()>;
     /// Write the distance as text for people.
     fn show(&self) -> String;
-    /// Return a loss that bounds the loss of a measurement after a transformation, from the loss of
-    /// the measurement alone. Defaults to `self`.
+    /// Let `self` be the loss of a measurement. Return a bound on the loss of a chain that consists
+    /// of a transformation and this measurement. Defaults to `self`.
     ///
     /// A loss can contain a distribution that depends on the direction, such as whether a record is
     /// added or removed. Measurements on the same two data sets have the same direction, so their
-    /// losses compose in one direction. A transformation before one of them can exchange the two
-    /// data sets for this measurement alone. So the loss of a chain must bound both directions.
+    /// losses compose in one direction. A transformation before one of these measurements can
+    /// exchange the two data sets for this measurement alone. So the loss of a chain must be a
+    /// bound in both directions.
     #[must_use]
     fn in_either_direction(self) -> Self {
         self

@@ -17,7 +17,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A type name does not parse, or names no known type.
+    /// A type name cannot be parsed, or names no known type.
     #[error("cannot read type name `{}`: {}", shown(text, 60), shown(reason, LONGEST))]
     TypeParse {
         /// The text that was read.
@@ -112,7 +112,7 @@ pub enum Error {
     /// More than one signature fits a request, or several functions have the same name.
     #[error("{}", shown(.0, LONGEST))]
     Ambiguous(String),
-    /// An argument is missing or unknown, does not decode, or is not allowed.
+    /// An argument is missing or unknown, cannot be decoded, or is not allowed.
     #[error("argument `{}`: {}", shown(argument, 200), shown(reason, LONGEST))]
     Argument {
         /// Name of the argument.
@@ -185,7 +185,7 @@ impl Error {
         }
         self
     }
-    /// Report an argument that does not decode.
+    /// Make the error for an argument that is missing, unknown or wrong.
     pub fn argument(argument: impl Into<String>, reason: impl Into<String>) -> Self {
         Error::Argument { argument: argument.into(), reason: reason.into() }
     }

@@ -33,7 +33,8 @@ fn chained<I: Distance, X: Distance, O: Send + Sync + 'static>(
     let (first, second) = (first.clone(), second.clone());
     Arc::new(move |d_in: &I| checked(&second, &first.at(d_in)?))
 }
-/// Chain a bound on distances with a bound on losses. The result bounds both directions.
+/// Chain a bound on distances with a bound on losses. The result bounds the loss for both orders of
+/// the two data sets, as [`Distance::in_either_direction`] explains.
 fn chained_loss<I: Distance, X: Distance, O: Distance>(
     first: &Shared<I, X>,
     second: &Shared<X, O>,
@@ -153,8 +154,8 @@ pub struct StabilityMap<MI: Metric, MO: Metric> {
 /// An upper bound on the privacy loss, given an upper bound on the distance between inputs.
 ///
 /// The bound is a [`Distance`](crate::Distance), such as a float, and is rounded up. The map can
-/// also [state](PrivacyMap::with_exact) an exact bound. If the map states an exact bound, budgets
-/// are charged with this exact bound. So ten losses of a tenth add up to exactly one.
+/// also [state](PrivacyMap::with_exact) an exact bound. If the map states an exact bound, this
+/// exact bound is charged to a budget. So ten losses of a tenth add up to exactly one.
 pub struct PrivacyMap<MI: Metric, MO: Measure> {
     /// A `Losses` whose inputs are distances of `MI` and whose results are losses in `MO`.
     pub(crate) untyped: Untyped,
@@ -241,9 +242,10 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     /// Make a map from a function. The function must compute through [`arith`](crate::arith), so
     /// that every rounding is upward. The caller is responsible for the bound.
     ///
-    /// If the measurement transforms its data before it adds noise, and the loss of the noise is a
-    /// [privacy profile](crate::PrivacyProfile) of a sample, return the result of
-    /// [`Distance::in_either_direction`] for this loss. A chain does this itself.
+    /// A [privacy profile](crate::PrivacyProfile) of noise on a random sample can depend on the
+    /// order of the two data sets. Suppose that the measurement transforms its data before it adds
+    /// such noise. Then `map` must return the result of [`Distance::in_either_direction`] for the
+    /// loss of the noise. A map that [`StabilityMap::then_privacy`] makes already does this.
     pub fn new(
         map: impl Fn(&MI::Distance) -> Result<MO::Distance> + Send + Sync + 'static,
     ) -> Self {

@@ -125,7 +125,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     ///
     /// # Errors
     /// `FailedMap` when `d_in` is negative or NaN. Also the errors of the map, such as `Overflow`
-    /// when the bound exceeds the largest number of its type.
+    /// when the bound exceeds the largest number of the type of losses.
     pub fn map(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         self.map_ref().eval(d_in)
     }
@@ -193,12 +193,13 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// The privacy loss does not change. A result that is computed only from a release reveals at
     /// most as much as the release (Dwork, Roth 2014, on post-processing).
     ///
-    /// A queryable or a session is a conversation. Suppose that a [`Session`](crate::Session)
-    /// releases a conversation. This session can end the conversation when the session gets its
-    /// next question. The session ends only the conversations in the result of the function. So the
-    /// function must not keep the conversation, and may pass the conversation on only in its
-    /// result. Otherwise the conversation can continue after the next question, and the loss of the
-    /// session can exceed its bound.
+    /// A queryable or a session is a conversation. Suppose that a [`Session`](crate::Session) makes
+    /// this release, and that the release is a conversation. When the session gets its next
+    /// question, the session can end the conversation. But the session finds only the conversations
+    /// in the result of the appended function. So the appended function must not keep the
+    /// conversation, and may pass the conversation on only in its result. Otherwise the
+    /// conversation can continue after the next question, and the loss of the session can exceed
+    /// its bound.
     ///
     /// # Errors
     /// The errors of `next`.

@@ -78,7 +78,7 @@ pub trait DistanceOn<D: Domain>: MetricOn<D> {
     /// infinite.
     ///
     /// # Errors
-    /// An error when the distance does not fit the type of distances.
+    /// An error when the distance does not fit into the number type of this metric.
     fn distance(&self, left: &D::Carrier, right: &D::Carrier) -> Result<Option<Self::Distance>>;
 }
 

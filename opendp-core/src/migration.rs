@@ -25,7 +25,7 @@ inventory::collect!(Migration);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
-    /// An argument has another name.
+    /// An argument has a new name.
     Renamed {
         /// The name of the argument in earlier documents.
         from: &'static str,

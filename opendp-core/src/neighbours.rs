@@ -50,7 +50,7 @@ impl<D: Domain, M: Metric> Space<D, M> {
 }
 fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: [Option<AnyNumber>; 3]) -> Result<()> {
     // A distance can have several numbers, such as a number of changes and the size of a change. If
-    // one of these numbers is 0, the two members are equal.
+    // one of these numbers is 0, two members at this distance are equal.
     let zero = |number: &AnyNumber| {
         matches!(number, AnyNumber::Integer(0)) || matches!(number, AnyNumber::Float(0.0))
     };
@@ -85,8 +85,8 @@ fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: [Option<AnyNumber>; 3]) -
         _ => Ok(()),
     }
 }
-/// Return whether a metric measures differences between numbers. Metrics with distances of
-/// every numeric type are included, because an erased distance can be a float even if the metric
+/// Return whether a metric measures differences between numbers. The check includes metrics with
+/// distances of every numeric type, because an erased distance can be a float even if the metric
 /// has integer distances.
 fn is_of_differences(metric: &AnyMetric) -> bool {
     fn is<Q: Number>(metric: &AnyMetric) -> bool
@@ -210,7 +210,7 @@ mod tests {
         let other = crate::erased::AnyDistance::new((1_u32, 0.5, 0.5));
         assert_eq!(space.check_neighbours(&other).unwrap_err().kind(), "FailedMap");
         assert_eq!(space.metric().read_distance(other).unwrap_err().kind(), "FailedCast");
-        // The control: a distance of the right type.
+        // The control: a distance of the right type is accepted.
         let right =
             space.metric().read_distance(crate::erased::AnyDistance::new((1_u32, 2, 2))).unwrap();
         assert!(space.check_neighbours(&right).is_ok());
@@ -228,7 +228,7 @@ mod tests {
             assert_eq!(list.check_neighbours(&d_in).is_ok(), fits, "{d_in}");
             assert_eq!(scores.check_neighbours(&d_in).is_ok(), fits, "{d_in}");
         }
-        // The control: float scores can have any range of changes.
+        // The control: for float scores, a range of changes below 1 is accepted.
         let scores = VectorDomain::new(AtomDomain::<f64>::non_nan());
         let scores = Space::new(scores, RangeDistance::<f64>::new()).unwrap();
         assert!(scores.check_neighbours(&0.5).is_ok());

@@ -23,8 +23,8 @@ pub struct Space<D, M> {
     pub(crate) untyped: Untyped,
     pub(crate) types: PhantomData<fn() -> (D, M)>,
 }
-/// A space without the types of its domain and metric. So code that moves, copies, compares or
-/// drops spaces is compiled once for all types. Copies share one [`Pair`].
+/// A space whose types are erased. Because the types of the domain and the metric are erased, code
+/// that moves, copies, compares or drops spaces is compiled only once. Copies share one [`Pair`].
 #[derive(Clone)]
 pub(crate) struct Untyped(Arc<Pair>);
 pub(crate) struct Pair {
@@ -136,8 +136,8 @@ pub(crate) fn fits<D: Domain, M: MetricOn<D>>(space: &Untyped) -> Result<()> {
     space.metric.known::<M>().check(space.domain.known())
 }
 impl<D, M: Metric> Space<D, M> {
-    /// Make a space from a domain and a metric. The caller must have checked that they fit
-    /// together, and that the domain has the type `D`.
+    /// Make a space from a domain and a metric. The caller must have checked that the domain and
+    /// the metric fit together, and that the domain has the type `D`.
     pub(crate) fn of(domain: AnyDomain, metric: M) -> Self {
         Untyped::new(domain, AnyMetric::new(metric), Best::Unknown).typed()
     }
@@ -179,7 +179,7 @@ impl<D: Domain, M: DistanceOn<D>> Space<D, M> {
     /// infinite. Only tests use this function, because a release never computes a distance.
     ///
     /// # Errors
-    /// An error when the distance does not fit the type of distances.
+    /// An error when the distance does not fit into the number type of the metric.
     pub fn distance(&self, left: &D::Carrier, right: &D::Carrier) -> Result<Option<M::Distance>> {
         self.metric().distance(left, right)
     }

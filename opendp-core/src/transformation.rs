@@ -121,7 +121,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     ///
     /// # Errors
     /// `FailedMap` when `d_in` is negative or NaN. Also the errors of the map, such as `Overflow`
-    /// when the bound exceeds the largest number of its type.
+    /// when the bound exceeds the largest number of the type of distances.
     pub fn map(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         self.map.eval(d_in)
     }
@@ -145,8 +145,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     }
 }
 
-/// The parts of a transformation, without the types of domains and metrics. So code that moves or
-/// drops all parts is compiled once for all types.
+/// The parts of a transformation, with their types erased. Because the types are erased, code that
+/// moves or drops all parts is compiled only once.
 pub(crate) struct Parts {
     pub(crate) input: UntypedSpace,
     pub(crate) output: UntypedSpace,

@@ -44,14 +44,15 @@
 //! a Gaussian release with a small loss is then added to the account. This release increases
 //! epsilon by about 0.003 %, and makes all high frequencies negligible.
 //!
-//! For some accounts, the sum over frequencies is first tried with the added Gaussian release, and
-//! only then without this release. The requested relative error of these accounts is at least the
-//! default, `10^-4`. These accounts have 64 or more different pairs, or they have 16 or more
-//! different pairs and at least one pair lists its losses. With 64 or more pairs, the added release
-//! has a larger loss than with fewer pairs, and increases epsilon by about 0.01 %. With 64 or more
-//! pairs, the choice of the parameters also uses only a few pairs, which represent all pairs. Pairs
-//! for noise on a Poisson sample, and pairs for profiles known only as curves, list their losses.
-//! One Fourier transform of such a list computes the transform of the loss at all frequencies.
+//! Pairs for noise on a Poisson sample, and pairs for profiles known only as curves, list their
+//! losses. One Fourier transform of such a list computes the transform of the loss at all
+//! frequencies. For some accounts, the sum over frequencies is first tried with the added Gaussian
+//! release, and only then without this release. The requested relative error of these accounts is
+//! at least the default, `10^-4`. These accounts have 64 or more different pairs, or they have 16
+//! or more different pairs and at least one pair lists its losses. With 64 or more pairs, the added
+//! release has a larger loss than with fewer pairs, and increases epsilon by about 0.01 %. With 64
+//! or more pairs, the choice of the parameters also uses only a few pairs, which represent all
+//! pairs.
 //!
 //! Before all steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
 //! that [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by
@@ -65,9 +66,9 @@
 //! noise replaces all discrete Gaussian noise of an account. The loss of the continuous noise has a
 //! slightly larger variance than the total loss of the replaced noise. The bound holds for vectors
 //! of integers at every distance. For `m` equal releases of scale `s`, the variance is larger by a
-//! share of about `0.5 / (m s^2)`. Compare the bound with the epsilon of continuous noise without
-//! the added variance. The bound is larger by at most about this share. So the bound is larger by
-//! at most about 0.1 % if `m s^2` is at least 500. If `m s^2` is below 500, other bounds can be
+//! share of about `0.5 / (m s^2)`. Compare this bound on epsilon with the epsilon of continuous
+//! noise without the added variance. This bound is larger by a share of at most about
+//! `0.5 / (m s^2)`, which is 0.1 % if `m s^2` is 500. If `m s^2` is below 500, other bounds can be
 //! smaller than this bound. The smallest computed bound is reported.
 //!
 //! Some accounts contain only a few equal releases of vectors of integers with discrete Gaussian

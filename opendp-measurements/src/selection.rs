@@ -69,8 +69,8 @@ fn no_best(argument: &str, right: &str) -> Error {
 ///
 /// Each score can change between two data sets. The range of the changes is the largest change
 /// minus the smallest change. The argument `range` is an upper bound on the range of the changes,
-/// in units of the scale. An implementation claims that `loss(range, k)` bounds the loss of one
-/// call of `choose`.
+/// divided by the scale of the noise. An implementation claims that `loss(range, k)` bounds the
+/// loss of one call of `choose`.
 pub trait SelectionMeasure: Measure<Distance = f64> {
     /// Choose `k` different indices, with the best first. If there are fewer than `k` scores,
     /// choose all indices. The scale is finite and above 0.
@@ -85,7 +85,7 @@ pub trait SelectionMeasure: Measure<Distance = f64> {
         source: &mut S,
     ) -> Result<Vec<usize>, NoEntropy>;
     /// Return an upper bound on the loss of a choice of `k` indices. `range` is an upper bound on
-    /// the range of the changes, in units of the scale.
+    /// the range of the changes, divided by the scale of the noise.
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
@@ -177,8 +177,9 @@ impl SelectionMeasure for ZeroConcentratedDivergence {
     }
 }
 
-/// Return the loss for the extreme ranges 0 and infinity. If the range or `k` is 0, the loss is 0.
-/// If the range is infinite (at scale 0), the loss is infinite. For other ranges, call `between`.
+/// Return the loss of a choice of `k` indices. If the range or `k` is 0, the loss is 0. Otherwise,
+/// if the range is infinite (at scale 0), the loss is infinite. In all other cases, `between`
+/// computes the loss.
 fn at_ends(range: f64, k: usize, between: impl FnOnce() -> Result<f64>) -> Result<f64> {
     if range == 0.0 || k == 0 {
         Ok(0.0)
@@ -257,7 +258,7 @@ fn best<T: Score>(scores: &[T], k: usize, optimize: Optimize) -> Vec<usize> {
         }
     })
 }
-/// Sort `count` indices by the order `before`, and return the first `k` indices.
+/// Sort the indices from 0 to `count - 1` by the order `before`, and return the first `k` of them.
 fn first(count: usize, k: usize, before: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let before = |i: &usize, j: &usize| before(*i, *j);
     let mut indices: Vec<usize> = (0..count).collect();

@@ -29,7 +29,8 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 ///
 /// # Arguments
 /// * `input` - the input space of all queries
-/// * `d_in` - the distance between data sets for which `sensitivity` holds
+/// * `d_in` - a distance between data sets. `sensitivity` bounds the changes of queries at this
+///   distance
 /// * `sensitivity` - the largest allowed change of a query between data sets at distance `d_in`
 /// * `threshold` - the number with which the values of the queries are compared
 /// * `limit` - the maximum number of answers "above"
@@ -37,9 +38,9 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// * `monotonic` - true if the analyst promises that all queries change in the same direction
 ///
 /// # Precondition
-/// `d_in` and `sensitivity` are distances, and `sensitivity` is finite. `d_in` is not 0, and there
-/// are two members of the input domain at a positive distance of at most `d_in`. `threshold` is not
-/// NaN. `limit` is at least 1.
+/// `d_in` and `sensitivity` are valid distances, and `sensitivity` is finite. `d_in` is not 0, and
+/// there are two members of the input domain at a positive distance of at most `d_in`. `threshold`
+/// is not NaN. `limit` is at least 1.
 ///
 /// With `monotonic`, the analyst makes a promise that the code cannot check. Let `x`, `y` be any
 /// two data sets at distance at most `d_in`. Then either `q(x) >= q(y)` holds for all asked queries

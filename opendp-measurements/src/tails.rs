@@ -7,8 +7,9 @@
 //! the probability is positive but below all positive floats, the bound is at least the least
 //! subnormal float. By symmetry, the bound also holds for `P[Z <= -t]`. `P[|Z| >= t]` is at most
 //! twice the bound. The functions for discrete noise first round `t` up to an integer, and use this
-//! integer in place of `t`. If `t` is then below 0, the bound is 1. At scale 0, `Z` is 0. The bound
-//! is then 1 for `t <= 0`, and 0 for `t > 0`.
+//! integer in place of `t`. In all four functions, the bound is 1 if `t` is below 0. For discrete
+//! noise, the rounded `t` counts. If the scale is 0, the noise is always 0. Then the bound is 1 for
+//! `t <= 0`, and 0 for `t > 0`.
 
 use dashu_int::ops::UnsignedAbs;
 use dashu_int::{IBig, UBig};
@@ -36,8 +37,8 @@ const LAPLACE_END: f64 = 800.0;
 /// weights.
 const SUMMED: f64 = 256.0;
 
-/// Return an upper bound on `P[Z >= t] = exp(-t / scale) / 2` for `Z` of density
-/// `exp(-|z| / scale) / (2 scale)`.
+/// Return an upper bound on `P[Z >= t]` for `Z` of density `exp(-|z| / scale) / (2 scale)`. For
+/// `t >= 0`, this probability is `exp(-t / scale) / 2`. For `t < 0`, the bound is 1.
 ///
 /// # Errors
 /// `InvalidDistance` when `t` is not finite.
@@ -85,8 +86,9 @@ pub fn discrete_laplacian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// The bound is computed with at least 100 bits and then rounded up to a float.
 ///
 /// # Proof
-/// Let `x` be `t / scale`, rounded down. This rounding can only raise the tail. Let `phi` be the
-/// standard normal density and `Q` the tail at `x`.
+/// For `t < 0`, the bound is 1. Now let `t >= 0`. Let `x` be `t / scale`, rounded down. This
+/// rounding can only raise the tail. Let `phi` be the standard normal density and `Q` the tail at
+/// `x`.
 ///
 /// *For `x < 4`*, `Q = 1/2 - phi(x) sum_n x^(2n+1) / (2n+1)!!` over all `n >= 0` (Abramowitz,
 /// Stegun 1964, 26.2.11). Here `(2n+1)!!` is the product of the odd numbers from 1 to `2n + 1`. All
@@ -118,8 +120,8 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
     let (below, above, k) = fixed::exp_scaled(&-(&x * &x), 2 * FRACTION + 1, BITS);
     if x < IBig::from(4) << FRACTION {
         // `exp_scaled` returns exp(-x^2 / 2) in units of 2^(k - BITS). So both terms of the
-        // difference are in units of 2^(k - 2 BITS - FRACTION). exp(-x^2 / 2) is at most 1, so k is
-        // not positive, and 1/2 is a whole number of units.
+        // difference below are in units of 2^(k - 2 BITS - FRACTION). exp(-x^2 / 2) is at most 1,
+        // so k is not positive, and 1/2 is a whole number of units.
         let exponent = k - (2 * BITS + FRACTION) as i64;
         let half = IBig::ONE << usize::try_from(-exponent - 1).unwrap_or(0);
         return Ok(to_f64_up(&(half - odd_series(&x) * below * IBig::from(DENSITY)), exponent));
@@ -138,8 +140,8 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 ///
 /// # Proof
 /// Let `m = ceil(t) >= 0`, `s` the scale, `w(z) = exp(-z^2 / (2 s^2))`, and `W` the sum of all
-/// weights. By Poisson's summation, `W = s sqrt(2 pi) (1 + 2 sum_j exp(-2 (pi s j)^2))`, with `j`
-/// from 1 to infinity. So `W >= s sqrt(2 pi)`. Also, `W >= w(0) = 1`.
+/// weights. By Poisson's summation formula, `W = s sqrt(2 pi) (1 + 2 sum_j exp(-2 (pi s j)^2))`,
+/// with `j` from 1 to infinity. So `W >= s sqrt(2 pi)`. Also, `W >= w(0) = 1`.
 ///
 /// *Up to `s = 256`.* The first weight is `w(m)`. Each later weight is the previous weight times a
 /// ratio. Each later ratio is the previous ratio times `exp(-1 / s^2)`. All weights and ratios are

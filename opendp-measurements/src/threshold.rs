@@ -1,4 +1,4 @@
-//! The code that the Laplace and the Gaussian threshold mechanism on maps share.
+//! The code that the Laplace and the Gaussian threshold mechanisms on maps share.
 
 mod gaussian_threshold;
 mod laplace_threshold;
@@ -294,7 +294,7 @@ where
     let whole = |d| if integers { floor(d) } else { d };
     let norm = if P == 1 { whole(norm) } else { norm };
     // Each change is at most the norm of all changes. So use the smaller of `norm` and `change`. If
-    // `norm` and `change` are infinite, return an error.
+    // both are infinite, return an error.
     let change = finite_distance(whole(if norm < change { norm } else { change }))?;
     // Without noise, the loss is 0 only if a part of the distance is 0 before rounding. For
     // integers, a positive part can be rounded down to 0. Even then, the loss without noise is

@@ -54,8 +54,8 @@ fn requests() -> (Vec<String>, Args) {
     let input = Space::new(input, SymmetricDistance).unwrap();
     (names, Args::new().with("input", &input).with("size", json!(3)))
 }
-/// Measure the time while `threads` threads resolve names. Return the average time of one
-/// resolution, in nanoseconds.
+/// Measure the time in which `threads` threads resolve names. If `adding` is true, the main thread
+/// adds names at the same time. Return the average time of one resolution, in nanoseconds.
 fn warm(registry: &Registry, threads: usize, adding: bool) -> f64 {
     let (names, args) = requests();
     names.iter().for_each(|name| drop(registry.resolve(name, &args).unwrap()));

@@ -7,7 +7,7 @@ use opendp_core::{Arg, TypeName};
 use crate::explain::list;
 
 /// Return the type of this library that corresponds to a type of another language. `name` is the
-/// name of the other type. Return `None` if this name is not known.
+/// name of the type in the other language. Return `None` if this name is not known.
 pub(crate) fn of_type(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
     Some(match name.as_str() {
@@ -34,10 +34,10 @@ const OF_DATA: [&str; 4] =
     ["SymmetricDistance", "InsertDeleteDistance", "ChangeOneDistance", "HammingDistance"];
 
 /// Write a message for a space that a constructor does not take. If the constructor takes a space
-/// that differs only in the atomic types, the message states these types. Otherwise, the message
-/// states up to three of the spaces that the constructor takes, with `T` in place of each atomic
-/// type. Advice can follow. Return `None` if the argument is not a space, or if no expected type is
-/// a space.
+/// that differs from the given space only in the atomic types, the message states the given atomic
+/// types and the atomic types that the constructor takes. Otherwise, the message states up to three
+/// of the spaces that the constructor takes, with `T` in place of each atomic type. Advice can
+/// follow. Return `None` if the argument is not a space, or if no expected type is a space.
 pub(crate) fn of_space(name: &str, found: &Arg, expected: &[&TypeName]) -> Option<String> {
     let (domain, metric) = match found {
         Arg::Space(space) => (space.domain().inner_type(), space.metric().inner_type()),

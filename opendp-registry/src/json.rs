@@ -56,7 +56,7 @@ fn read(text: &str, node: Node) -> Result<Json> {
         let reason = match error.classify() {
             Category::Eof => "the text ends too early",
             // An error of `Node` contains the place of the mistake. Remove the place here, because
-            // the returned error states it too.
+            // the returned error states the place too.
             Category::Data => message.split(" at line ").next().unwrap_or_default(),
             _ if message.contains("recursion limit") => "nested 128 levels deep or more",
             // Keep the part of the message that states the expected grammar. This part does not

@@ -42,7 +42,7 @@ pub struct Registry {
     /// The number of additions that can change the meaning of a request. If a result was cached
     /// before the last such addition, it can be outdated.
     epoch: AtomicU64,
-    /// The number of results that were cached since the cache was emptied.
+    /// The number of results that were cached since the cache was last emptied.
     remembered: AtomicUsize,
 }
 /// The largest number of cached results. Without a limit, a user with many different requests could
@@ -99,9 +99,9 @@ impl Registry {
         Migration::all().copied().for_each(|migration| registry.migrate(migration));
         registry
     }
-    /// If a constructor makes domains, metrics or measures, record it for the type of these
-    /// objects. An added constructor never replaces a linked constructor. If there are several
-    /// linked constructors for a type, record the first by name.
+    /// If a constructor makes domains, metrics or measures, record this constructor for the type of
+    /// these objects. An added constructor never replaces a linked constructor. If there are
+    /// several linked constructors for a type, record the first by name.
     fn describe(&self, entry: &Arc<Entry>, linked: bool) {
         let describes = matches!(entry.kind, Kind::Domain | Kind::Metric | Kind::Measure);
         if describes && (linked || !self.described.contains_key(&entry.output)) {
@@ -121,7 +121,7 @@ impl Registry {
     /// nothing.
     ///
     /// # Errors
-    /// `NotFound` when a name is not registered. The message contains at least one such name.
+    /// `NotFound` when a name is not registered. The message contains a missing name.
     pub fn expecting(&self, names: &[&str]) -> Result<&Self> {
         let missing: Vec<&str> =
             names.iter().copied().filter(|name| !self.families.contains_key(*name)).collect();

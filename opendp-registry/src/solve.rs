@@ -23,11 +23,11 @@ impl Document {
     /// the exact loss. So five releases of a pipeline that was solved for 0.2 fit a budget of 1.
     ///
     /// # Errors
-    /// `Argument` when the document has no such parameter, or has another parameter without a
-    /// value. An error when `d_in` or `d_out` is not a valid distance, or when no neighbours exist
-    /// at the distance `d_in`. `Search` when no value meets the bound, or when every value meets
-    /// the bound, even the value that adds no noise. The error of the document when the document
-    /// cannot be built at any value.
+    /// `Argument` when the document has no parameter with this name, or has another parameter
+    /// without a value. An error when `d_in` or `d_out` is not a valid distance, or when no
+    /// neighbours exist at the distance `d_in`. `Search` when no value meets the bound, or when
+    /// every value meets the bound, even the value that adds no noise. The error of the document
+    /// when the document cannot be built at any value.
     pub fn solve(
         &self,
         registry: &Registry,

@@ -103,13 +103,15 @@ pub struct Suggestion {
     /// bound with a probability of at most 0.05.
     pub accuracy: Vec<Option<f64>>,
 }
-/// A constructor that the search could not use. Only some of these constructors are listed. If the
-/// goal has no condition `about`, a constructor is listed if it returns an error for the space of
-/// the data. If the goal has this condition, a constructor is listed if the condition holds for the
-/// constructor. Suppose that the search suggests no chain, and that the condition holds for a link
-/// of some chain. Then a constructor that could add noise at the end of this chain is listed too.
-/// If the error of a listed constructor names another constructor that the search could not use,
-/// this other constructor is listed too.
+/// A constructor that the search could not use. Only some of these constructors are listed:
+///
+/// - If the goal has no condition `about`, constructors that return an error for the space of the
+///   data are listed.
+/// - If the goal has the condition `about`, constructors for which the condition holds are listed.
+///   If the search suggests no chain, constructors that could add noise at the end of some chains
+///   are listed too. These are the chains with a link for which the condition holds.
+/// - If the error of a listed constructor names another constructor that the search could not use,
+///   this other constructor is listed too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
     /// The constructor.

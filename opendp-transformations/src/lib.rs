@@ -31,9 +31,9 @@
 //!   [`make_split_dataframe`].
 //! - Frames of named columns: [`make_select_column`], [`make_df_cast_default`],
 //!   [`make_df_is_equal`], [`make_subset_by`].
-//! - Older names of sums, means, variances, covariances and scores. Each of these constructors
-//!   calls a constructor in the list above. Examples are [`make_sized_bounded_sum`] and
-//!   [`make_bounded_int_split_sum`].
+//! - Constructors with older names, for sums, means, variances, covariances and scores. Each of
+//!   these constructors calls a constructor in the list above. Examples are
+//!   [`make_sized_bounded_sum`] and [`make_bounded_int_split_sum`].
 //!
 //! The first argument of most constructors is the input space. `then` can chain these constructors:
 //!

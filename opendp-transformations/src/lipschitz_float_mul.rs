@@ -36,15 +36,15 @@ use opendp_core::{
 /// floats. Saturation does not increase distances, so `g` has the Lipschitz constant `c`. The
 /// output is `g` rounded to nearest. Suppose that a product exceeds the largest float by less than
 /// half of the spacing of floats below the largest float. Then the product rounds to the largest
-/// float. If the product is larger, rounding gives an infinity, and the function replaces the
-/// infinity by the largest float. The magnitude of `g` is at most `m`, and `u` is the spacing of
-/// floats below `m`. So the two floats around `g` are at most `u` apart, also if these floats are
-/// subnormal. Each output differs from its exact product `g` by at most `u / 2`. So the distance
-/// between two outputs exceeds the distance between their exact products by at most `u`. If `d` is
-/// zero, the two clamped numbers are equal, so the outputs are also equal. Let `c` be a power of
-/// two that is at least 1. Then a multiplication by `c` only raises the exponent of a number, also
-/// if the number is subnormal. So each product is exact, or it exceeds the largest float in
-/// magnitude. In both cases, the output is exactly `g`.
+/// float. If the product exceeds the largest float by at least this half, rounding gives an
+/// infinity, and the function replaces the infinity by the largest float. The magnitude of `g` is
+/// at most `m`, and `u` is the spacing of floats below `m`. So the two floats around `g` are at
+/// most `u` apart, also if these floats are subnormal. Each output differs from its exact product
+/// `g` by at most `u / 2`. So the distance between two outputs exceeds the distance between their
+/// exact products by at most `u`. If `d` is zero, the two clamped numbers are equal, so the outputs
+/// are also equal. Let `c` be a power of two that is at least 1. Then a multiplication by `c` only
+/// raises the exponent of a number, also if the number is subnormal. So each product is exact, or
+/// it exceeds the largest float in magnitude. In both cases, the output is exactly `g`.
 ///
 /// # Errors
 /// `MakeTransformation` when the constant or a bound is infinite or NaN. The map returns `Overflow`

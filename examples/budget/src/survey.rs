@@ -97,8 +97,8 @@ pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
     let women = women.count().laplace()?.release()?;
     lines.push(number("women who work", &women, women.value as f64)?);
 
-    // In a survey file, the value 99 for the hours means that the person gave no answer. The bounds
-    // of the hours are public, because they were chosen without the data.
+    // The value 99 for the hours means that no number of hours is known. The bounds of the hours
+    // are public, because they were chosen without the data.
     let hours = workers("hours a week").column("hours").impute(99.0).filter(|hours| *hours < 99.0);
     let hours = hours.clamp(0.0, 80.0).sum().laplace()?.release()?;
     lines.push(number("hours a week", &hours, hours.value)?);

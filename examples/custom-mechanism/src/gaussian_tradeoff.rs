@@ -40,11 +40,12 @@ impl Measure for GaussianTradeoff {
     /// `t` is not above 0, or if `mu` is infinite, return the bound 1. If `mu` is 0, or if only
     /// `epsilon` is infinite, return 0.
     ///
-    /// A mu-GDP mechanism is (epsilon, delta)-DP for `delta = Phi(-t) - exp(epsilon) Phi(-t - mu)`
-    /// (Corollary 1 of the paper). This delta is at most `Phi(-t)`. Let `x = exp(-t^2 / 2)`. Two
-    /// independent standard normal variables are in the square `[-t, t]^2` with probability
-    /// `(1 - 2 Phi(-t))^2`, and in the disk of radius `t` inside this square with probability
-    /// `1 - x`. So `2 Phi(-t) <= 1 - sqrt(1 - x) <= x`.
+    /// Let `Phi` be the distribution function of a standard normal variable. A mu-GDP mechanism is
+    /// (epsilon, delta)-DP for `delta = Phi(-t) - exp(epsilon) Phi(-t - mu)` (Corollary 1 of the
+    /// paper). This delta is at most `Phi(-t)`. Let `x = exp(-t^2 / 2)`. Two independent standard
+    /// normal variables are in the square `[-t, t]^2` with probability `(1 - 2 Phi(-t))^2`, and in
+    /// the disk of radius `t` inside this square with probability `1 - x`. So
+    /// `2 Phi(-t) <= 1 - sqrt(1 - x) <= x`.
     fn profile(&self, loss: &f64) -> Result<PrivacyProfile> {
         let mu = *loss;
         Ok(PrivacyProfile::new(move |epsilon| {

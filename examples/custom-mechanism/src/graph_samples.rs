@@ -8,7 +8,7 @@ use crate::{Graph, GraphDomain};
 /// The number of nodes for which all graphs are listed. Four nodes have 6 pairs, so there are 64
 /// graphs.
 const FEW_NODES: u32 = 4;
-/// The number of nodes of a larger graph.
+/// The number of nodes of the larger graphs, which are drawn at random.
 const MORE_NODES: u32 = 12;
 
 /// Only edges between the nodes with the largest numbers are drawn. With such edges, a test can

@@ -50,8 +50,8 @@ impl Cells {
 
 /// Build the table. If a public number of rows is stated, check that each column has this number of
 /// cells. The columns have the names that the document gives them. The table also contains a copy
-/// of each column of integers [as floats](as_float). If a column drops rows with missing cells, a
-/// further column marks its [known](known) cells.
+/// of each column of integers [as floats](as_float). For each column with `"missing": "drop"`, the
+/// table also contains a column of booleans, which marks the cells that are [known](known).
 pub(super) fn load(
     columns: &[(String, ColumnFields)],
     rows: Option<usize>,
@@ -74,8 +74,8 @@ pub(super) fn load(
             Cells::Integer(cells) => {
                 let table = with(table, name, cells, &filler).map_err(located)?;
                 // Every integer of magnitude at most 2^53 is a float. Any other integer is rounded.
-                // The magnitude of the rounded cell is at least 2^53. So comparisons of this cell
-                // with numbers of a smaller magnitude than 2^53 stay exact.
+                // The magnitude of the rounded cell is at least 2^53. So a comparison of this cell
+                // with a number of magnitude below 2^53 stays exact.
                 table.with_derived(&as_float(name), name, |cell: &i64| *cell as f64)?
             }
             Cells::Float(cells) => with(table, name, cells, &filler).map_err(located)?,
@@ -89,8 +89,7 @@ pub(super) fn load(
 /// this number is not stated, the table has no rows.
 ///
 /// # Errors
-/// `Argument` when there is not enough memory for the stated number of rows; the errors of the
-/// columns.
+/// `Argument` when there is not enough memory for the stated number of rows; the errors of `load`.
 pub(super) fn blank(columns: &[(String, ColumnFields)], rows: Option<usize>) -> Result<Table> {
     let count = rows.unwrap_or_default();
     check_memory(columns, count)?;
@@ -108,8 +107,9 @@ fn check_memory(columns: &[(String, ColumnFields)], rows: usize) -> Result<()> {
         Error::argument("rows", reason)
     })
 }
-/// Return the number of bytes that one row of a column takes in the table: the bytes of the cell,
-/// of the copy of an integer as a float, and of the mark of a known cell.
+/// Return the number of bytes that the table takes for one missing cell of a column. These are the
+/// bytes of the cell, of the float copy of an integer, of the text that replaces the cell, and of
+/// the mark that says whether the cell is known.
 fn bytes_of(column: &ColumnFields) -> usize {
     let text = column.missing.as_ref().and_then(Json::as_str).map_or(0, str::len);
     let cell = match column.kind {

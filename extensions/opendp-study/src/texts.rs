@@ -1,5 +1,5 @@
-//! Checks for two facts that the author of a document can overlook: cells have no spaces around
-//! them, and unreadable cells of `bool` become `false`.
+//! Checks for two facts that the author of a document can overlook: cells are read without the
+//! spaces around them, and unreadable cells of `bool` become `false`.
 
 use opendp_core::{Error, Result};
 use serde_json::Value as Json;
@@ -11,8 +11,8 @@ impl Study {
     /// Check that no text of a question begins or ends with a space. The command `opendp` reads
     /// cells without the spaces around them, so no cell would be equal to such a text. In a column
     /// that states `missing`, an empty cell is missing. So also check that no text for such a
-    /// column is empty. Call this function if [`Cells`](crate::Cells) are read in this way. The
-    /// check does not depend on the data.
+    /// column is empty. Call this function if [`Cells`](crate::Cells) are read as the command reads
+    /// them. The check does not depend on the data.
     ///
     /// A text is allowed if it is the replacement `missing` of its column, because a replaced cell
     /// is equal to it.
@@ -75,8 +75,8 @@ impl QuestionFields {
         }
     }
 }
-/// If the column `name` contains texts, check for each element of `texts` that a cell of this
-/// column can be equal to it.
+/// If the column `name` contains texts, check that each element of `texts` can be equal to a cell
+/// of this column.
 fn check_texts(name: &str, texts: &[Json], columns: &[(String, ColumnFields)]) -> Result<()> {
     let column = columns.iter().find(|(known, _)| known == name).map(|(_, column)| column);
     let Some(column) = column.filter(|column| column.kind == CellType::Text) else {

@@ -26,8 +26,8 @@ pub struct Answer {
     /// steps fail on the released values, this table is a copy of `values`, and the document has a
     /// `warning`.
     pub table: RecordBatch,
-    /// A row for every released number: its keys, the aggregate, the value, the scale of the noise,
-    /// the 95 % interval, and the loss.
+    /// A table with one row for each released number. The row contains the keys of the group, the
+    /// aggregate, the value, the scale of the noise, the 95 % interval, and the loss.
     pub values: RecordBatch,
     /// The release document: the query, the plan with its digest, the metadata, the losses, the
     /// rest of the budget, the versions and the noisy values.
@@ -68,7 +68,8 @@ impl std::fmt::Display for Answer {
 /// `FailedFunction` when a cell cannot be printed, such as a time in an unknown time zone.
 pub(crate) fn printed(batch: &RecordBatch) -> Result<String> {
     let options = FormatOptions::default().with_display_error(true);
-    // Found keys can contain line breaks and other control characters.
+    // Keys that are not public come from the data. They can contain line breaks and other control
+    // characters.
     let text = |(field, array): (&Arc<Field>, &ArrayRef)| {
         let cells = ArrayFormatter::try_new(array, &options)?;
         let cells = (0..array.len()).map(|row| visible(&cells.value(row).to_string()));

@@ -30,8 +30,8 @@ impl Budget {
     /// does the release of keys that are not public.
     ///
     /// # Errors
-    /// `Argument` when epsilon is not positive and finite, or when delta is not above 0 and below
-    /// 1.
+    /// `Argument` when epsilon is not positive and finite, or when delta is at most 0 or at
+    /// least 1.
     pub fn epsilon_delta(epsilon: f64, delta: f64) -> Result<Self> {
         if !(delta < 1.0) {
             return Err(Error::argument("delta", "expected a number between 0 and 1"));
@@ -106,12 +106,12 @@ pub(crate) enum Account {
 }
 
 impl Metadata {
-    /// Create the budget of these metadata in its ledger, and return its amount. If there is no
-    /// file, create the ledger.
-    /// The terms of the budget state the individuals whom the private tables protect.
+    /// Create the budget of these metadata in its ledger, and return the amount of the budget. If
+    /// the file of the ledger does not exist, create this file. The terms of the budget state which
+    /// individuals of the private tables are protected.
     ///
-    /// Only this function creates a ledger or a budget. If a session did, a wrong path would
-    /// silently give a new budget.
+    /// Only this function creates a ledger or a budget. If a session also created budgets, a wrong
+    /// path would silently give a new budget.
     ///
     /// # Errors
     /// `Argument` when the metadata name no ledger, or when the budget exists already. Further
@@ -125,7 +125,7 @@ impl Metadata {
             described.check().map_err(|error| error.at(format!("table `{table}`")))?;
         }
         let (composition, terms) = (Composition::read(&self.budget)?, terms_of(&self.tables)?);
-        // Check the budget before, so that a wrong name or amount creates no file.
+        // Check the budget first, so that no file is created for a wrong name or amount.
         budget.0.check_budget(name, composition == Composition::Tight)?;
         let ledger = Ledger::open(path)?;
         match composition {
@@ -135,7 +135,7 @@ impl Metadata {
         Ok(budget.0)
     }
 }
-/// Return the error for metadata that state only a part of a durable budget, or no part.
+/// Return the error for metadata that lack the ledger or the name of a budget in a ledger.
 pub(crate) fn incomplete() -> Error {
     Error::argument("budget", "a durable budget needs both a `ledger` and a `name`")
 }
@@ -188,8 +188,9 @@ impl Account {
             Account::Durable { .. } => Composition::Sum,
         }
     }
-    /// Return the rest of the budget. If the budget composes tightly, return the epsilon and the
-    /// delta that remain in the filter with the most room ([`AdaptiveAccount::left`]).
+    /// Return the rest of the budget. If the budget composes tightly, it has several filters. Then
+    /// return the epsilon and the delta of the filter that has the most left
+    /// ([`AdaptiveAccount::left`]).
     pub(crate) fn left(&self) -> Result<Loss> {
         match self {
             Account::Memory { budget, spent } => {

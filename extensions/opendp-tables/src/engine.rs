@@ -53,7 +53,7 @@ pub trait Engine: Send + Sync {
     /// Return this engine, if it is the engine [`DataFusion`] in this process and does not run
     /// portable statements. For most plans, this engine then only reads, joins and filters the
     /// rows. The session enforces the limits and computes the sums. The results are the same as the
-    /// results of the statements. Other engines keep the default, which returns `None`.
+    /// results of portable statements. Other engines keep the default, which returns `None`.
     fn embedded(&self) -> Option<&DataFusion> {
         None
     }

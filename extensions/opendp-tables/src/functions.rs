@@ -22,7 +22,7 @@ pub fn quantile(value: Expr, alpha: f64) -> Expr {
     quantile_function().call(vec![value, lit(alpha)])
 }
 /// Give an aggregate a weight, as `weight(x, 2)` does in SQL. The aggregate gets a share of the
-/// loss of the query in proportion to this weight. The value of the result is the value of `x`.
+/// loss of the query in proportion to this weight. The result has the value of the aggregate.
 pub fn weight(value: Expr, weight: f64) -> Expr {
     weight_function().call(vec![value, lit(weight)])
 }

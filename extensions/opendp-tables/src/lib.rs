@@ -47,8 +47,9 @@
 //! budget does not compose tightly, the losses of the queries add up. The losses compose even if a
 //! question depends on earlier answers (Rogers, Roth, Ullman, Vadhan 2016).
 //!
-//! All tables of a budget should protect the same individuals. If an individual has rows in several
-//! tables, the losses of these tables add up for this individual. The budget bounds their sum.
+//! The protected individuals should be the same in all tables of a budget. If an individual has
+//! rows in several tables, the losses of these tables add up for this individual. The budget bounds
+//! their sum.
 //!
 //! The README of this package lists the allowed parts of a query, and the limits of the protection.
 #![forbid(unsafe_code)]

@@ -1,8 +1,8 @@
 //! Public facts about tables: types, bounds, keys and units of privacy.
 //!
 //! Metadata come from a TOML or JSON file, or from the builder functions here. Nothing in metadata
-//! may be taken from the data. An unknown field is an error, because a misspelled limit would have
-//! no effect.
+//! may be taken from the data. An unknown field is an error. Otherwise, a limit with a misspelled
+//! name would have no effect.
 
 use std::collections::BTreeMap;
 
@@ -22,12 +22,12 @@ const MOST: f64 = 9_007_199_254_740_992.0;
 /// The largest magnitude of bounds of floats.
 const MOST_FLOAT: f64 = 1e100;
 /// At least one of the two bounds of floats must have a magnitude of at least this number. Plans
-/// round floats near 0 to multiples of about 1e-116. With such bounds, the steps of lattices are
-/// far larger than these multiples.
+/// round floats near 0 to multiples of about 1e-116. With such bounds, the step of a lattice is far
+/// larger than 1e-116.
 const LEAST_FLOAT: f64 = 1e-70;
 
-/// The individuals whom a table protects, and limits on the number of rows that one individual
-/// contributes.
+/// A privacy unit: the protected individuals of a table, and limits on the number of rows that one
+/// individual contributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrivacyUnit {
@@ -225,7 +225,7 @@ pub struct Table {
     /// The key column of a public table, for joins. All values of this column are different.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The individuals that the table protects. A public table has no unit.
+    /// The privacy unit of the table. A public table has no unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<PrivacyUnit>,
     /// The number of rows, if it is public. With a public number of rows, neighbouring tables have

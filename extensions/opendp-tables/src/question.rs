@@ -198,12 +198,12 @@ impl<'a> Question<'a> {
     ///
     /// `FailedFunction` when the engine fails. After such a failure, a ledger has no charge, but a
     /// charge to a budget in memory stays. `Argument` when the engine in this process cannot decode
-    /// a record. This error depends on the data, so the loss of the question is charged, also in a
+    /// a record. This error depends on the data, so the loss of the question is charged, even in a
     /// ledger. The ledger keeps the refusal under the id of the question.
     ///
     /// If the steps after the release fail on the released numbers, the call returns no error,
-    /// because the loss is already charged. Then the table of the answer is its table of released
-    /// values, and the document has a `warning`.
+    /// because the loss is already charged. Then the field `table` of the answer is a copy of the
+    /// field `values`, and the document has a `warning`.
     pub fn release(self) -> Result<Answer> {
         let mechanisms = self.mechanisms()?;
         let id = self.id.clone().map_or_else(|| self.usual_id(), Ok)?;

@@ -134,7 +134,7 @@ impl Session {
         Ok(Session { places, ..Session::with_engine(metadata, engine)? })
     }
     /// Open a session on an engine that already has the tables. The tables of the engine must have
-    /// the columns that the metadata describes, with the declared types.
+    /// the columns that the metadata describe, with the declared types.
     ///
     /// # Errors
     /// The errors of the metadata and the ledger. `FailedFunction` when no thread can be started.
@@ -184,8 +184,9 @@ impl Session {
         let text = plan.display_indent().to_string();
         Question::new(self, &text, check(plan, &self.metadata.tables)?)
     }
-    /// Return the name of a table. If the table is a file, also return its path or URL. The id of a
-    /// release cannot be used again with another source.
+    /// Return the name of a table. If the table is a file, also return its path or URL. A request
+    /// for a release contains this result, so the id of a release cannot be used again with another
+    /// source.
     pub(crate) fn source(&self, table: &str) -> Json {
         match self.places.get(table) {
             Some(place) => json!({"table": table, "data": place}),

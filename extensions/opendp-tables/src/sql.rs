@@ -87,9 +87,10 @@ impl Printer<'_> {
         let values = vec![format!("CAST(b{k} AS VARCHAR)"), "CAST(COUNT(*) AS VARCHAR)".into()];
         self.grouped(values, &format!(" WHERE b{k} >= 0"), Some(format!("b{k}")))
     }
-    /// Print a statement that begins with the shared stages. The statement groups the rows of the
-    /// last stage by the keys and by the column `more`, and selects `values` for each group.
-    /// `filter` is the condition on these rows.
+    /// Print a statement that begins with the stages that all statements share. A stage is a query
+    /// in the `WITH` of a statement. The statement groups the rows of the last stage by the keys
+    /// and by the column `more`, and selects `values` for each group. `filter` is the condition on
+    /// these rows.
     fn grouped(&self, values: Vec<String>, filter: &str, more: Option<String>) -> String {
         let (stages, last) = self.stages();
         let keys = self.keys();

@@ -1,5 +1,5 @@
 //! Tests of the whole crate. They are in one program, because every program links the engine, and
-//! linking takes long.
+//! linking takes a long time.
 
 mod clauses;
 mod composition;

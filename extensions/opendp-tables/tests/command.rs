@@ -87,11 +87,11 @@ fn only_create_makes_a_ledger_and_a_budget() {
         assert!(error.contains("NotFound") && error.contains("opendp-sql create"), "{error}");
     };
     let all: [&[&str]; 4] = [&["budget"], &["explain"], &["plan"], &["query", "--epsilon", "0.5"]];
-    // Without the file of the ledger, no command makes a new one.
+    // If the file of the ledger does not exist, none of these commands makes a ledger.
     std::fs::remove_file(&path).unwrap();
     all.iter().for_each(|first| refused(first));
     assert!(!path.exists());
-    // The same holds for a ledger without the budget.
+    // If the ledger does not contain the budget, none of these commands makes the budget.
     drop(opendp_ledger::Ledger::open(&path).unwrap());
     all.iter().for_each(|first| refused(first));
     // The controls: after `create`, a query is answered. `create` makes each budget only once.
@@ -105,7 +105,7 @@ fn only_create_makes_a_ledger_and_a_budget() {
     let again = create();
     assert_eq!(again.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&again.stderr).contains("exists already"), "{again:?}");
-    // A budget without a ledger is spent again by the next run, so a note says this.
+    // The next run can spend a budget without a ledger again. A note says this.
     let metadata = METADATA.replace("ledger = \"study.ledger\"\nname = \"survey\"\n", "");
     std::fs::write(folder.path().join("study.toml"), metadata).unwrap();
     let answer = run(folder.path(), &ask);
@@ -147,7 +147,8 @@ fn losses_that_protect_little_give_warnings() {
         );
         assert_eq!(told.contains("warning"), is_large, "{told}");
     }
-    // If the query states no loss, the loss of its share gives the warning.
+    // If the query states no loss, it spends a share of the budget. If this share is large, there
+    // is a warning.
     for (queries, is_large) in [(10, true), (100, false)] {
         let metadata = format!("queries = {queries}\n{memory}").replace("1.0", "1000.0");
         let told = warnings(&metadata, &["query"], &[sql]);

@@ -76,9 +76,9 @@ impl Exact {
     ///
     /// A person who writes `0.3` usually means three tenths. The float 0.3 is smaller than three
     /// tenths, so the result is the decimal number. A loss of three tenths is then within the
-    /// bound. A person who writes `0.1` can also mean a computed loss, which is the float 0.1. This
-    /// float is above a tenth, so the result is the float. Then the computed loss is within the
-    /// bound too.
+    /// bound. A person who writes `0.1` can also mean the float 0.1 itself, for example if it is a
+    /// computed loss. This float is above a tenth, so the result is the float. Then the computed
+    /// loss is within the bound too.
     ///
     /// # Errors
     /// `InvalidDistance` when `value` is negative or NaN.
@@ -115,8 +115,8 @@ impl Exact {
         Exact(Some(Fraction { twos: x.twos + 1, ..x }.reduced()))
     }
     /// Write the number for people. If the exact text has at most 20 characters, return this text.
-    /// Otherwise round the number to 12 decimals, upward if `up` is true and downward if not, and
-    /// mark the omitted digits by an ellipsis.
+    /// Otherwise round the number to 12 decimals: upward if `up` is true, and downward if `up` is
+    /// false. Mark the omitted digits by an ellipsis.
     pub fn show(&self, up: bool) -> String {
         let exact = self.to_string();
         let Some(x) = self.0.as_ref().filter(|_| 20 < exact.len()) else { return exact };
@@ -313,8 +313,8 @@ impl Ord for Exact {
     }
 }
 
-/// Write the exact number as a decimal number, or as a fraction if the decimal number would be
-/// long.
+/// Write the exact number as a decimal number. If it needs more than `MOST_DECIMALS` decimals,
+/// write it as a fraction.
 impl fmt::Display for Exact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(x) = self.0.clone().map(Fraction::reduced) else { return f.write_str("inf") };

@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn survives_overflow_inside_the_error_computation() {
-        // For this x, max + x - x overflows, but max + x does not overflow.
+        // For this x, the rounded sum max + x is finite, but (max + x) - x overflows.
         let x = -1.5 * 2f64.powi(971);
         check(x, f64::MAX, f64::next_up, f64::next_down).unwrap();
         check(f64::MIN, -x, f64::next_up, f64::next_down).unwrap();

@@ -14,7 +14,8 @@ trait ErasedDistance: Any + Send + Sync {
     fn fits(&self, other: &AnyDistance) -> Result<bool>;
     fn valid(&self) -> Result<()>;
     fn exact_numbers(&self) -> [Option<AnyNumber>; 3];
-    /// Return a loss that bounds both directions. Return `None` if this loss itself does.
+    /// Return the loss of [`Distance::in_either_direction`]. If this function does not change the
+    /// loss, return `None`.
     fn either(&self) -> Option<AnyDistance>;
 }
 impl<Q: Distance> ErasedDistance for Q {

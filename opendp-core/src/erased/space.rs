@@ -77,7 +77,8 @@ trait ErasedMetric: Erased {
 }
 impl<M: Metric> ErasedMetric for M {
     fn check(&self, distance: &AnyDistance) -> Result<()> {
-        // A metric type that stands for several metrics accepts a distance of any type here.
+        // A value of some metric types represents one of several other metrics. Such a type accepts
+        // a distance of any type here.
         if M::STANDS { Ok(()) } else { distance.downcast_ref::<M::Distance>().map(|_| ()) }
     }
     fn stands_for(&self) -> Option<AnyMetric> {

@@ -19,8 +19,8 @@ use crate::{Error, Result, TypeName};
 pub(crate) struct Label(Arc<Told>);
 struct Told {
     parts: Parts,
-    /// The text of the whole label. If the label is a single unlabelled function, the text is the
-    /// random number of this function.
+    /// The text of the whole label. If the only part of the label is an unlabelled function, the
+    /// text is the random number of this function.
     text: OnceLock<String>,
 }
 /// The parts of a label. Most labels have one part, or a space and one part, and need no list.
@@ -109,8 +109,8 @@ impl Label {
         }
     }
     /// Write the label as a JSON list of its parts. The list separates the parts, so different
-    /// labels have different texts. If the label is a single unlabelled function, its text is the
-    /// random number of this function.
+    /// labels have different texts. If the only part of the label is an unlabelled function, the
+    /// text of the label is the random number of this function.
     ///
     /// # Errors
     /// `NoEntropy` when no random number can be drawn for a function without a label.

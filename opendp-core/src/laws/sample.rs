@@ -36,8 +36,9 @@ impl Draw {
 pub trait Sample: Domain {
     /// Draw a few members that are likely to break a transformation. Examples are the smallest and
     /// largest values of a type, bounds, signed zeros, subnormals, infinities, NaN, missing values,
-    /// and empty or repeated data. Also draw an alphabet, which is a short list of elements, and
-    /// return all small members with elements in this alphabet.
+    /// and empty or repeated data. For a domain of collections, such as vectors, also draw an
+    /// alphabet, which is a short list of elements. Return all small collections with elements in
+    /// this alphabet.
     fn few(&self, draw: &mut Draw) -> Vec<Self::Carrier>;
     /// Draw a larger member. The default draws one of the members of [`few`](Sample::few).
     fn one(&self, draw: &mut Draw) -> Option<Self::Carrier> {

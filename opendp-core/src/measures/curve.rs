@@ -87,7 +87,7 @@ impl PrivacyProfile {
         PrivacyProfile { delta, epsilon: None, loss: Some(loss), tighter: false }
     }
     /// Replace the curve by a curve that is tighter, or faster to compute, than the old curve. Keep
-    /// the known loss.
+    /// the known loss, and forget the stated inverse.
     #[must_use]
     pub fn with_delta(self, delta: impl Fn(f64) -> Result<f64> + Send + Sync + 'static) -> Self {
         PrivacyProfile { delta: Arc::new(delta), epsilon: None, tighter: true, ..self }
@@ -345,7 +345,8 @@ macro_rules! curves {
 }
 curves! {
     PrivacyProfile {
-        /// The curve bounds both directions. So only the distribution of the loss is replaced.
+        /// The curve already bounds the loss in both directions. So only the distribution of the
+        /// loss is replaced.
         fn in_either_direction(self) -> Self {
             match self.loss.as_ref().and_then(|loss| loss.in_either_direction()) {
                 Some(loss) => PrivacyProfile { loss: Some(loss), ..self },

@@ -26,20 +26,20 @@ pub struct SmoothedMaxDivergence;
 
 /// Zero-concentrated differential privacy.
 ///
-/// The loss is rho. Let `M(x)` be the release of the mechanism `M` for the data `x`. For neighbours
-/// `x` and `x'` and every order `alpha > 1`, `D_alpha(M(x), M(x')) <= rho * alpha`. Here `D_alpha`
-/// is the Renyi divergence of order `alpha`. The bound also holds with `x` and `x'` exchanged.
-/// Losses compose by addition (Bun, Steinke 2016, on composition).
+/// The loss is rho. Let `M(x)` be the release of the mechanism `M` for the data `x`. Let `D_alpha`
+/// be the Renyi divergence of order `alpha`. For neighbours `x` and `x'` and every order
+/// `alpha > 1`, `D_alpha(M(x), M(x')) <= rho * alpha`. The bound also holds with `x` and `x'`
+/// exchanged. Losses compose by addition (Bun, Steinke 2016, on composition).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ZeroConcentratedDivergence;
 
 /// Renyi differential privacy at every order at once.
 ///
 /// The loss is a [`RenyiCurve`]. Let `M(x)` be the release of the mechanism `M` for the data `x`,
-/// and let `epsilon(alpha)` be the value of the curve at the order `alpha`. For neighbours `x` and
-/// `x'` and every order `alpha > 1`, `D_alpha(M(x), M(x')) <= epsilon(alpha)`. Here `D_alpha` is
-/// the Renyi divergence of order `alpha`. The bound also holds with `x` and `x'` exchanged. Curves
-/// compose by addition at each order (Mironov 2017, on composition).
+/// and let `epsilon(alpha)` be the value of the curve at the order `alpha`. Let `D_alpha` be the
+/// Renyi divergence of order `alpha`. For neighbours `x` and `x'` and every order `alpha > 1`,
+/// `D_alpha(M(x), M(x')) <= epsilon(alpha)`. The bound also holds with `x` and `x'` exchanged.
+/// Curves compose by addition at each order (Mironov 2017, on composition).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RenyiDivergence;
 

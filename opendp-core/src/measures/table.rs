@@ -7,13 +7,14 @@ use crate::{Error, Result};
 impl PrivacyProfile {
     /// Make the profile of a mechanism that is known to be (epsilon, delta)-DP at the given points.
     ///
-    /// Let `P(S)` and `Q(S)` be the probabilities of an event `S` for two neighbours. A profile is
-    /// the maximum of the lines `P(S) - e^epsilon Q(S)` over all events and neighbours. So a
-    /// profile is a convex function of `e^epsilon`. Between two points, delta is at most the chord
-    /// through these points in the coordinates `(e^epsilon, delta)`. This function uses the chord
-    /// as the bound. Beyond the last point, the bound is delta at the last point, because a profile
-    /// does not increase. Let `delta(epsilon)` be the value of the profile. If each event is
-    /// replaced by its complement, and the two neighbours are exchanged, the maximum gives
+    /// Let `P(S)` and `Q(S)` be the probabilities of an event `S` for two neighbours. As a function
+    /// of `e^epsilon`, a profile is the maximum of the lines `P(S) - e^epsilon Q(S)` over all
+    /// events and all pairs of neighbours. So a profile is convex in `e^epsilon`. Between two
+    /// points, delta is at most the chord through these points in the coordinates
+    /// `(e^epsilon, delta)`. The function `from_table` uses the chord as the bound. Beyond the last
+    /// point, the bound is delta at the last point, because a profile does not increase. Let
+    /// `delta(epsilon)` be the value of the profile. Now replace each event by its complement, and
+    /// exchange the two neighbours. Then the maximum gives
     /// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. This equation maps the first point
     /// to a mirror point at a negative epsilon. Before the first point, the bound is on the chord
     /// between the mirror point and the first point. Without points, the bound is 1. All results

@@ -9,17 +9,18 @@ use serde_json::{Number, Value as Json};
 
 /// The number of records added or removed, in any order.
 ///
-/// The distance `d(x, x')` between two data sets `x` and `x'` is the size of the symmetric
-/// difference of their multisets of records: `sum over values v of |#(v in x) - #(v in x')|`. Here
-/// `#(v in x)` is the number of records of `x` that equal `v`.
+/// Let `#(v in x)` be the number of records of the data set `x` that equal `v`. The distance
+/// `d(x, x')` between two data sets `x` and `x'` is the size of the symmetric difference of their
+/// multisets of records: `sum over values v of |#(v in x) - #(v in x')|`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SymmetricDistance;
 
 /// The number of records inserted or deleted, in order.
 ///
 /// The distance `d(x, x')` is the smallest number of insertions and deletions that turn the
-/// sequence `x` of records into the sequence `x'`: `|x| + |x'| - 2 c`. Here `|x|` is the number of
-/// records of `x`, and `c` is the length of a longest common subsequence of `x` and `x'`.
+/// sequence `x` of records into the sequence `x'`. Let `|x|` be the number of records of `x`, and
+/// `c` the length of a longest common subsequence of `x` and `x'`. The distance is
+/// `|x| + |x'| - 2 c`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct InsertDeleteDistance;
 
@@ -32,8 +33,8 @@ pub struct ChangeOneDistance;
 
 /// The number of positions with different records. The size of the data sets must be known.
 ///
-/// The distance between two data sets `x` and `x'` is `d(x, x') = #{i : x_i != x'_i}`. Here `x_i`
-/// is the record of `x` at position `i`, and `#` counts the elements of a set. The distance between
+/// Let `x_i` be the record of the data set `x` at position `i`. The distance `d(x, x')` between two
+/// data sets `x` and `x'` is the number of positions `i` with `x_i != x'_i`. The distance between
 /// data sets of different sizes is infinite.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HammingDistance;

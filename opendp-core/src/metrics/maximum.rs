@@ -130,8 +130,8 @@ where
         Ok(Some(range))
     }
 }
-/// Return two bounds on the size of a change. The first is the size rounded down, and the second is
-/// the size rounded up.
+/// Return two bounds on the size of the change from `x` to `y`. The first bound is the size rounded
+/// down, and the second bound is the size rounded up.
 fn sizes<T: Number, Q: Number + InfCast<T>>(x: T, y: T) -> Result<[Q; 2]> {
     let up = difference(x, y)?;
     if x == y {

@@ -113,7 +113,7 @@ where
     }
 }
 /// Compute the difference of two integers in `i128`, and round only this difference up to `Q`.
-/// Return `None` if `i128` or `Q` cannot hold one of the numbers.
+/// Return `None` if `i128` or `Q` cannot hold a number of this computation.
 fn wide<T: Number, Q: Number>(small: T, large: T) -> Option<Q> {
     let difference = large.to_i128()?.checked_sub(small.to_i128()?)?;
     let near = <Q as NumCast>::from(difference)?;

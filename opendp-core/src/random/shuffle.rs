@@ -7,8 +7,8 @@ use super::{NoEntropy, RandomSource, uniform_below};
 /// # Proof
 ///
 /// This is the shuffle of Fisher and Yates (Durstenfeld 1964, "Algorithm 235: Random permutation").
-/// Take each place `i` from the last to the second. [`uniform_below`] draws a place `j` uniformly
-/// from `0..=i`, independently of all earlier draws. The items at `i` and `j` are swapped.
+/// For each place `i`, from the last to the second, [`uniform_below`] draws a place `j` uniformly
+/// from `0..=i`, independently of all earlier draws. Then the items at `i` and `j` are swapped.
 ///
 /// Let `n` be the number of items. There are `n (n - 1) ... 2 = n!` sequences of draws, and all are
 /// equally likely. Different sequences give different orders, for the following reason. The first

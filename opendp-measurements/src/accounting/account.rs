@@ -235,8 +235,8 @@ impl Account {
         let whole = (1.0..1e6).contains(&square) && square.fract() == 0.0;
         whole.then(|| IntegerGame::new(square as u64, scale, *count, delta / 2.0))?
     }
-    /// Return the largest possible loss of all releases by basic composition. At delta 0, basic
-    /// composition is exact.
+    /// Return the sum of the largest possible losses of all releases, rounded up. At delta 0, this
+    /// sum is the bound on epsilon, because basic composition is exact at delta 0.
     pub(super) fn most(&self) -> f64 {
         let sum = self.parts.iter().try_fold(0.0f64, |total, (pair, count)| {
             let loss = pair.most();

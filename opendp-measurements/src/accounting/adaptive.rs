@@ -71,8 +71,8 @@ impl Default for Room {
 
 /// An account with a budget of an epsilon and a delta, for adaptively chosen releases.
 ///
-/// The account has several filters. Each filter `j` except the Renyi filter has room for pure
-/// losses with a sum of at most `S_j`, and for Gaussian noise whose `mu^2` have a sum of at most
+/// The account has several filters. Each filter `j` except the Renyi filter has two limits. The
+/// pure losses may add up to at most `S_j`, and the `mu^2` of Gaussian noise may add up to at most
 /// `B_j^2`. Each release is charged to all filters. A release is admitted only if at least one
 /// filter has room for this release and for all earlier releases, and the deltas fit (see
 /// *Deltas*). The filters and their charges are:
@@ -129,9 +129,9 @@ impl Default for Room {
 /// zero-concentrated filter of the same delta: it admits releases while the sum of their `rho` is
 /// at most `c`. Up to rounding, the Renyi filter admits each interaction that the zero-concentrated
 /// filter admits. One order is enough. A filter with several orders could refuse a release if the
-/// limit of any order is exceeded. Then this filter would admit less than a filter with one order.
-/// Or the filter with several orders could refuse a release only if all limits are exceeded. Then
-/// each order would need a part of delta.
+/// limit of any order is exceeded. Then the filter with several orders would admit less than a
+/// filter with one order. Or the filter with several orders could refuse a release only if all
+/// limits are exceeded. Then each order would need a part of delta.
 ///
 /// *Deltas.* An `(e, d)`-DP release is post-processing of a release that reveals all data with
 /// probability `d` and is `e`-DP otherwise (Kairouz, Oh, Viswanath 2015). So the probability that
@@ -153,7 +153,7 @@ impl Default for Room {
 /// on the kind and the size of this release, and on whether the account is for a single release.
 /// There are no answers at that time, so the division cannot depend on an answer. A pure loss would
 /// use up a fraction of the Renyi filter, of the Gaussian filter and of the budget's epsilon. If
-/// this release has a pure loss, these fractions are compared. The first of the following four
+/// the first release has a pure loss, these fractions are compared. The first of the following four
 /// cases that applies determines the division. A part is 1/64 of delta:
 ///
 /// * The account is for a single release: this release gets all of delta.
@@ -197,7 +197,7 @@ pub struct AdaptiveAccount {
     delta: Exact,
     /// Three ways to divide delta among the filters. The first release selects one of these ways. A
     /// pure loss would use up a fraction of the Gaussian filter, of the Renyi filter and of the
-    /// budget's epsilon. If this release has a pure loss and is not the only release, these
+    /// budget's epsilon. If the first release has a pure loss and is not the only release, these
     /// fractions are compared. The first way is for Gaussian noise, and for a pure loss whose
     /// fraction of the Gaussian filter is the smallest of the three. The second way is for a
     /// choice, and for a pure loss whose fraction of the Renyi filter is the smallest. The third

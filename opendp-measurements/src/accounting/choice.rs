@@ -4,7 +4,7 @@
 use opendp_core::Result;
 use opendp_core::arith::Exact;
 
-/// Return an upper bound on the `mu^2` of choices by Gumbel noise. Here `rho` is the
+/// Return an upper bound on the `mu^2` of choices by Gumbel noise. The argument `rho` is the
 /// zero-concentrated loss of the choices. The bound is `mu^2 = pi rho`, rounded up.
 ///
 /// # Precondition
@@ -26,8 +26,8 @@ use opendp_core::arith::Exact;
 /// Let `N` be the normal distribution function and `n` its density. At `z = N^-1(p)`, the
 /// derivative of `N^-1(p)` with respect to `logit(p)` is `N(z) (1 - N(z)) / n(z)`. This derivative
 /// is the same at `-z`, so suppose that `z >= 0`. Two independent normal numbers lie in the square
-/// `[-z, z]^2` with probability `(2 N(z) - 1)^2`. The square contains the disc of radius `z`, which
-/// has the probability `1 - e^(-z^2 / 2)`. So
+/// `[-z, z]^2` with probability `(2 N(z) - 1)^2`. The square contains the disc of radius `z`. This
+/// disc has the probability `1 - e^(-z^2 / 2)`. So
 /// `4 N(z) (1 - N(z)) = 1 - (2 N(z) - 1)^2 <= e^(-z^2 / 2)`, and the derivative is at most
 /// `sqrt(2 pi) / 4`. So `N^-1(p) - N^-1(q) <= r sqrt(2 pi) / 4`, for each event `A`. This is the
 /// definition of `mu`-GDP with `mu = r sqrt(2 pi) / 4` (Dong, Roth, Su 2022), and

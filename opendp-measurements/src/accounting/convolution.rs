@@ -2,10 +2,10 @@
 //!
 //! Plain convolution by Fourier transform has an *absolute* error of about `10^-16`, which hides a
 //! small delta. Here the measure of each loss is first tilted: for a number `t`, the mass at `x` is
-//! multiplied by `e^(t x)`, and the result is normalised. In this file, `u` is the unit roundoff.
-//! Usually, `t` is chosen so that the mean of the tilted sum of losses is the requested epsilon.
-//! The tilt commutes with convolution. Near this epsilon, the tilted masses are large, so their
-//! relative errors are small. Removing the tilt keeps these relative errors.
+//! multiplied by `e^(t x)`, and the result is normalised. Usually, `t` is chosen so that the mean
+//! of the tilted sum of losses is the requested epsilon. The tilt commutes with convolution. Near
+//! this epsilon, the tilted masses are large, so their relative errors are small. Removing the tilt
+//! keeps these relative errors. In this file, `u` is the unit roundoff.
 
 use opendp_core::{Error, Result};
 use opendp_fourier::{Complex, Failed, Transform};
@@ -24,7 +24,7 @@ pub(crate) struct Convolution {
     first: i64,
     /// The tilted masses, up to an error of `error`. No mass is negative.
     mass: Vec<f64>,
-    /// A bound on the error of each mass, except for mass that is added from outside the window.
+    /// A bound on the error of each mass, without the mass that is added from outside the window.
     error: f64,
     /// A bound on the tilted mass outside the window.
     outside: f64,
@@ -36,8 +36,8 @@ pub(crate) struct Convolution {
     infinite: f64,
     /// A shift of all losses, added for a bound from above and subtracted for a bound from below.
     shift: f64,
-    /// Let `x_j` be the loss at index `j`, and `t` the tilt. For each `j`, two sums of the tilted
-    /// masses at the losses `x >= x_j`. In the first sum, each mass is multiplied by
+    /// Let `x_j` be the loss at index `j`, and `t` the tilt. Entry `j` consists of two sums of the
+    /// tilted masses at the losses `x >= x_j`. In the first sum, each mass is multiplied by
     /// `e^(-t (x - x_j))`. In the second sum, each mass is multiplied by `e^(-(t + 1) (x - x_j))`.
     suffixes: Vec<(f64, f64)>,
 }
@@ -294,7 +294,7 @@ impl Convolution {
             inside = tail * (1.0 + U * (32.0 + 16.0 * horizon));
             inside += self.error * (weights * 1.000_001 + 1.0);
         }
-        // For a loss x + d above x and outside the window, e^(-t d) <= 1. Here t is the tilt.
+        // Let t be the tilt. For a loss x + d above x and outside the window, e^(-t d) <= 1.
         let tail = self.factor(x, 1.0) * (inside + self.outside) + self.infinite;
         let below_window = x < self.first as f64 * self.step;
         if below_window || !(tail < 1.0) { 1.0 } else { tail * (1.0 + 8.0 * U) }
@@ -322,7 +322,7 @@ impl Convolution {
     pub(crate) fn delta_below(&self, epsilon: f64) -> f64 {
         let epsilon = epsilon + self.shift * (1.0 + 1e-9);
         let (sum, rounding, weights) = self.sums(epsilon);
-        // The cyclic transform adds mass from outside the window. So subtract this mass.
+        // The cyclic transform adds mass from outside the window. So subtract `outside`.
         let inside = sum - rounding - self.error * weights - self.outside;
         (self.factor(epsilon, -1.0) * inside).clamp(0.0, 1.0) * (1.0 - 8.0 * U)
     }

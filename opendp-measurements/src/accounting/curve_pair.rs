@@ -14,11 +14,10 @@ use super::transform::Tilted;
 /// The true profile is a convex function of `r = e^epsilon`. The true profile is at most the given
 /// profile at every epsilon. Take the lower convex hull of the values of the given profile at some
 /// positive and negative epsilons. The true profile is at most this hull. The hull is the profile
-/// of a distribution of the loss that takes only these epsilons, or infinity, as values. For
-/// `epsilon > 0`, the value at `-epsilon` is
-/// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. On the right side of this equation,
-/// `delta(epsilon)` is the delta at `epsilon` in the opposite direction. The given profile also
-/// bounds the opposite direction.
+/// of a loss whose only values are these epsilons and infinity. For `epsilon > 0`, the value at
+/// `-epsilon` is `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. On the right side of this
+/// equation, `delta(epsilon)` is the delta at `epsilon` in the opposite direction. The given
+/// profile also bounds the opposite direction.
 ///
 /// The profile is evaluated once, at 0 and at 256 positive epsilons. Every composition uses these
 /// values.
@@ -33,7 +32,7 @@ pub struct CurvePair {
 /// The number of epsilons above 0 at which a profile is evaluated.
 const PLACES: u32 = 256;
 
-/// The measure of losses whose profile is the convex hull at [`CurvePair`].
+/// The measure of losses whose profile is the convex hull that [`CurvePair`] describes.
 struct Hull {
     /// The finite losses. Each loss has a mass under `P` and a mass under `Q`.
     atoms: Vec<(f64, f64, f64)>,

@@ -8,13 +8,13 @@ use super::pair::{Buckets, Grid};
 /// A positive measure of losses on the multiples of a step, and at infinity.
 ///
 /// The profile of the measure is `infinite + sum_i mass[i] max(0, 1 - e^(epsilon - x_i))`. Measures
-/// are compared by their profiles at all `epsilon`. A measure becomes larger if mass is added or
-/// moved up. A measure also becomes larger if mass is spread over more losses. In this case, two
-/// sums over all losses must stay the same: the sum of the masses, and the sum of the masses times
-/// `e^-x`. For convolutions, `A <= A'` and `B <= B'` imply `A * B <= A' * B'`. The reason is that
-/// the profile of `A * B` at `epsilon` is `B(inf) A(-inf) + integral A(epsilon - x) dB(x)`. Here
-/// `A(epsilon)` is the profile of `A`, `A(-inf)` is its limit at minus infinity (the total mass of
-/// `A`), and `B(inf)` is the infinite mass of `B`. The integral is over the finite losses of `B`.
+/// are compared by their profiles at all `epsilon`. A measure becomes larger if mass is added, or
+/// is moved to larger losses. A measure also becomes larger if mass is spread over more losses, and
+/// two sums over all losses `x` stay the same: the sum of the masses, and the sum of the masses
+/// times `e^-x`. For convolutions, `A <= A'` and `B <= B'` imply `A * B <= A' * B'`. For the proof,
+/// let `A(epsilon)` be the profile of `A`, and `A(-inf)` its limit at minus infinity (the total
+/// mass of `A`). Let `B(inf)` be the infinite mass of `B`. The profile of `A * B` at `epsilon` is
+/// `B(inf) A(-inf) + integral A(epsilon - x) dB(x)`. The integral is over the finite losses of `B`.
 /// So the profile of `A * B` is monotone in `A` and, by symmetry, in `B`.
 #[derive(Clone, Debug)]
 pub(crate) struct DiscreteLoss {
@@ -108,7 +108,7 @@ impl DiscreteLoss {
             };
             // Suppose that the previous bucket and this bucket give the same share to their lower
             // edges. Then `even` is the smallest share for which the loss of the joined output is
-            // at or above the edge between them.
+            // at or above the edge between these buckets.
             let even = if full > 0.0 { full / (full + p * room) } else { 0.0 };
             down[i] = even.max(needed).min(1.0);
             full = p * (exp(grid.edge(i + 1)) * q / p - 1.0).max(0.0);

@@ -172,7 +172,7 @@ pub(crate) const CIS_LIMIT: f64 = 1_000_000.0;
 /// `u |r| + 2^-66`. If `k` is 0, `r` is exact. The polynomials omit `r^18 / 18! < 2^-58` and
 /// `r^19 / 19!`. The last steps round by `2 u`. For the sine of `r`, this error is relative to `r`.
 /// If `k` is not 0, `|x|` is above 0.78. So the errors relative to `|x|` are at most 1.3 times the
-/// errors.
+/// absolute errors.
 #[inline]
 pub(crate) fn cis(x: f64) -> (f64, f64) {
     let k = nearest(x * std::f64::consts::FRAC_2_PI);

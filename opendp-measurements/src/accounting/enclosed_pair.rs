@@ -27,9 +27,10 @@ use super::{GaussianPair, SampledPair};
 ///   event at which `C - e^epsilon D` has this largest value. Write `C` and `D` also for the two
 ///   probabilities of this event. Let the functions of all releases act on the output of the
 ///   composition. The probability that the result of these functions is in the event is at least
-///   `(1 - F) C` under the first distribution, and at most `D / (1 - F)` under the second. So the
-///   delta of the composition is at least `delta - F C - (1 / (1 - F) - 1) e^epsilon D`. This value
-///   is at least `delta - 3 F`, because `e^epsilon D <= C <= 1`.
+///   `(1 - F) C` under the first distribution, and at most `D / (1 - F)` under the second
+///   distribution. So the delta of the composition is at least
+///   `delta - F C - (1 / (1 - F) - 1) e^epsilon D`. This value is at least `delta - 3 F`, because
+///   `e^epsilon D <= C <= 1`.
 #[derive(Clone)]
 pub struct Between {
     /// The pair `above`: `times` releases with this pair dominate `(P, Q)`, except for the failure.
@@ -59,8 +60,8 @@ pub struct EnclosedPair {
     integers: Option<(f64, f64)>,
 }
 
-/// Return an upper bound on `1 - (1 - h) / (1 + h)`, for a variance `v` of at least 1/4. Here `h`
-/// is the sum of `e^(-2 pi^2 v k^2)` over all integers `k` except 0. This sum is at most
+/// For a variance `v` of at least 1/4, let `h` be the sum of `e^(-2 pi^2 v k^2)` over all integers
+/// `k` except 0. Return an upper bound on `1 - (1 - h) / (1 + h)`. The sum `h` is at most
 /// `2.02 e^(-2 pi^2 v)`.
 pub(super) fn roughness(variance: f64) -> f64 {
     4.1 * exp((-2.0 * PI * PI * variance * (1.0 - 1e-9)).max(-690.0))
@@ -76,8 +77,8 @@ pub(super) fn smoothing(scale: f64) -> f64 {
 }
 /// Return two pairs of normal noise that enclose given noise. The noise of the first pair has the
 /// variance of the given noise, reduced by the share `part`. For the second pair, the variance is
-/// increased by this share. Give the distance in units of the standard deviation of the given
-/// noise, as `more` and `less`: `more` is rounded up, and `less` is rounded down.
+/// increased by this share. `more` and `less` are the distance in units of the standard deviation
+/// of the given noise. `more` is rounded up, and `less` is rounded down.
 pub(super) fn continuous(more: f64, less: f64, part: f64) -> Result<(GaussianPair, GaussianPair)> {
     let above = more.inf_div(1f64.neg_inf_sub(part)?.neg_inf_sqrt()?)?;
     let below = less.neg_inf_div(1f64.inf_add(part)?.inf_sqrt()?)?;
@@ -108,10 +109,10 @@ impl EnclosedPair {
     /// # Theorem
     /// Let `v` be from 3 to `s^2 / 99`, and let `w = 0.99 v`. Let `h` be the sum of
     /// `e^(-2 pi^2 w k^2)` over all integers `k` except 0. If a number is equal on both neighbours,
-    /// its noisy value has the same law on both, and reveals nothing. Each difference is an
-    /// integer, so the square of each nonzero difference is at least 1. If there is more than one
-    /// number, these squares add up to at most `square`. So in each case, at most `square` numbers
-    /// differ. The following two bounds hold for each number that differs.
+    /// the noisy number has the same law on both neighbours, and reveals nothing. Each difference
+    /// is an integer, so the square of each nonzero difference is at least 1. If there is more than
+    /// one number, these squares add up to at most `square`. So in each case, at most `square`
+    /// numbers differ. The following two bounds hold for each number that differs.
     ///
     /// *Above.* For a real number `x`, draw an integer `y` with the probability
     /// `e^(-(y - x)^2 / (2 v)) / W(x)`. This is the discrete Gaussian distribution centred at `x`.
@@ -123,14 +124,15 @@ impl EnclosedPair {
     /// factor in `[1 / (1 + h), 1]`. Let `f = 1 - (1 - h) / (1 + h)`. Then the law of the discrete
     /// noise is `1 - f` times the law of `y` plus `f` times some other law.
     ///
-    /// *Below.* Add a normal variable of variance `v` to the discrete noise centred at `c`. The
-    /// density of the sum at `x` has three factors. The first factor is the density of a normal
-    /// variable of variance `s^2 + v`. The second factor is
-    /// `sum_y e^(-(y - y0)^2 / (2 t)) / sqrt(2 pi t)`. The third factor is the inverse of
-    /// `W / sqrt(2 pi s^2)`. Here `t = s^2 v / (s^2 + v) >= w`, `y0` depends on `x` and `c`, and
-    /// `W` is the sum of `e^(-y^2 / (2 s^2))`. The second factor and `W / sqrt(2 pi s^2)` are in
-    /// `[1 - h, 1 + h]`, and `W / sqrt(2 pi s^2)` is at least 1. So the density of the sum is at
-    /// least `1 - f` times and at most `1 / (1 - f)` times the first factor.
+    /// *Below.* Add a normal variable of variance `v` to the discrete noise centred at `c`. Let
+    /// `t = s^2 v / (s^2 + v)`, which is at least `w`. Let `W` be the sum of `e^(-y^2 / (2 s^2))`
+    /// over all integers `y`. The density of the sum at `x` has three factors. The first factor is
+    /// the density of a normal variable of variance `s^2 + v`. The second factor is
+    /// `sum_y e^(-(y - y0)^2 / (2 t)) / sqrt(2 pi t)`, where the number `y0` depends on `x` and
+    /// `c`. The third factor is the inverse of `W / sqrt(2 pi s^2)`. The second factor and
+    /// `W / sqrt(2 pi s^2)` are in `[1 - h, 1 + h]`, and `W / sqrt(2 pi s^2)` is at least 1. So the
+    /// density of the sum is at least `1 - f` times and at most `1 / (1 - f)` times the first
+    /// factor.
     ///
     /// The probabilities of the failures of all numbers that differ add up to at most `square`
     /// times `f`. Without failures, the noise is normal noise, and the vector of all differences
@@ -197,8 +199,8 @@ impl DominatingPair for EnclosedPair {
     fn integer_gaussian(&self) -> Option<(f64, f64)> {
         self.integers
     }
-    /// On a Poisson sample, one distribution of the pair is a mixture of the `P` and `Q` of this
-    /// pair. The distributions of the enclosing pairs are mixed in the same way.
+    /// On a Poisson sample, one distribution of the new pair is a mixture of the `P` and `Q` of
+    /// this pair. The distributions of each enclosing pair are mixed in the same way.
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
         self.and_then(|pair| Some(SampledPair::of(pair.clone(), rate, removed)))
     }

@@ -236,11 +236,11 @@ impl DominatingPair for ThresholdedPair {
 /// Discrete Laplace noise on one integer: `P[Z = z]` is proportional to `e^(-|z| / scale)`.
 ///
 /// The noise is log-concave. So this pair also dominates noise on vectors under the L1 distance.
-/// The proof is at [`LaplacePair`](super::LaplacePair). The proof also holds for integers. Then
-/// each best test (of least second error) compares the output with an integer, and chooses at
-/// random if both are equal. Let `T_a` be the trade-off function of the shift by `a`. Each of these
-/// tests is a best test for the shift by `a`, for the further shift by `b`, and for the shift by
-/// `a + b`. So the trade-off function of the shift by `a + b` is again `T_b(1 - T_a)`.
+/// The proof at [`LaplacePair`](super::LaplacePair) also holds for integers. For integers, each
+/// optimal test compares the output with an integer, and decides at random if both are equal. Let
+/// `T_a` be the trade-off function of the shift by `a`. Each of these tests is optimal for the
+/// shift by `a`, for the further shift by `b`, and for the shift by `a + b`. So the trade-off
+/// function of the shift by `a + b` is again `T_b(1 - T_a)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiscreteLaplacePair {
     /// The sensitivity: the largest difference of the true numbers on two neighbours.

@@ -18,8 +18,8 @@ use super::transform::Listed;
 /// places are counted modulo `G`. Take [`POINTS`] adjacent places such that an atom `x` lies
 /// between the two middle places. Take the polynomial through the values of `e^(i s x)` at these
 /// places. The value of the polynomial at `x` is a weighted sum of the values at the places. The
-/// weights are real and depend only on `x`. The polynomial is off by at most `|w'| s^p / p!`. Here
-/// `p` is the number of these places, and `w'` is the product of their distances from `x`. The
+/// weights are real and depend only on `x`. Let `p` be the number of these places, and `w'` the
+/// product of their distances from `x`. The polynomial is off by at most `|w'| s^p / p!`. The
 /// reason is that the divided difference of order `p` is a mean of the derivative of order `p`,
 /// divided by `p!`. This fact also holds for complex values. In units of `g`, the product `|w'|` is
 /// largest in the middle. There, `|w'|` is `(1/2 3/2 5/2 ..)^2`. Each atom is spread to the grid

@@ -69,10 +69,10 @@ pub fn gaussian_delta(mu: f64, epsilon: f64) -> Result<Certified> {
     let about = epsilon / mu - mu / 2.0;
     if !(about < FAR) {
         // Let `a` be the exact value of `about`. If `epsilon / mu` is at most `2 mu`, the rounding
-        // error of `about` is at most `error`, which is at least four units in the last place of
-        // `mu`. Otherwise, the relative error of `about` is negligible. So if the result is
-        // `certain`, `a` is above 38.5. The normal tail at 38.5 is already below the smallest
-        // positive float, and delta is at most this tail.
+        // error of `about` is at most `error`, because `error` is at least four units in the last
+        // place of `mu`. If `epsilon / mu` is above `2 mu`, the relative error of `about` is
+        // negligible. So if the result is `certain`, `a` is above 38.5. The normal tail at 38.5 is
+        // already below the smallest positive float, and delta is at most this tail.
         let error = 4.0 * f64::EPSILON * mu;
         let certain = error < 0.25 || FAR + error <= about;
         return Ok(Certified { lower: 0.0, upper: if certain { 5e-324 } else { 1.0 } });
@@ -143,8 +143,8 @@ fn float(x: &Enclosure, bits: usize) -> Certified {
     }
 }
 
-/// Enclose the smallest epsilon at which Gaussian noise has at most this delta. The standard
-/// deviation of the noise is the sensitivity divided by `mu`.
+/// Enclose the smallest epsilon at which the delta of Gaussian noise is at most the given delta.
+/// The standard deviation of the noise is the sensitivity divided by `mu`.
 ///
 /// # Errors
 /// `InvalidDistance` when `mu` is negative or NaN, or delta is not from 0 to 1.
@@ -157,8 +157,8 @@ pub fn gaussian_epsilon(mu: f64, delta: f64) -> Result<Certified> {
 }
 
 /// Enclose the largest `mu` at which Gaussian noise is `(epsilon, delta)`-private. The standard
-/// deviation of the noise is the sensitivity divided by `mu`. The lower end is safe: noise with
-/// this `mu` is `(epsilon, delta)`-private.
+/// deviation of the noise is the sensitivity divided by `mu`. Noise whose `mu` is the lower end is
+/// always `(epsilon, delta)`-private.
 ///
 /// # Errors
 /// `InvalidDistance` when delta is not from 0 to 1, or when delta is below 1 and epsilon is

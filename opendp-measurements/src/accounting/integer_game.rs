@@ -18,8 +18,8 @@ use super::gaussian_pair::deviations;
 /// `s sqrt(D)` on the multiples of `g`.
 ///
 /// The shift of a release can depend on all losses so far. Let `x` be the total loss minus epsilon,
-/// and let `V_0(x)` be `max(0, 1 - e^-x)`. Let `V_(k+1)(x) = max_g E V_k(x + (D + 2 u) / (2 s^2))`.
-/// Here `E` is the mean over `u`, which has this discrete Gaussian law for the step `g`. Use
+/// and let `V_0(x)` be `max(0, 1 - e^-x)`. For each step `g`, let `E_g` be the mean over `u` with
+/// this discrete Gaussian law. Let `V_(k+1)(x) = max_g E_g V_k(x + (D + 2 u) / (2 s^2))`. Use
 /// induction from the last release to the first. The values are not negative, so for `m` releases,
 /// the delta of the best choices of the adversary is at most `V_m(-epsilon) / (1 - f)^m`. If all
 /// laws of `u` were exactly discrete Gaussian, `V_m(-epsilon)` would be the exact delta of the best
@@ -28,15 +28,15 @@ use super::gaussian_pair::deviations;
 ///
 /// # Proof of the computation
 /// Every total loss of `m` releases is `(m D + 2 j) / (2 s^2)` for an integer `j`. Delta is
-/// computed at these total losses. So each `V_k` is needed only at numbers `x` that are `1 / s^2`
-/// apart. The values `V_k(x)` are listed for all such `x` in a window. These values are at most 1,
-/// and increase with `x`. So values above the window are replaced by 1. Values below the window are
-/// replaced by the first value of the window. For integers `u` beyond a reach (a largest `|u|`),
-/// the value 1 is used. For each release, only numbers that are not negative are added. So the
-/// relative error of each sum is small, and each sum is enlarged by a bound on this error. Let `y`
-/// be the total loss. Delta is a maximum of means of `max(0, 1 - e^epsilon e^-y)`. So delta is
-/// convex in `e^epsilon`. Between two total losses, delta is therefore at most its linear
-/// interpolation in `e^epsilon`.
+/// computed at each epsilon that equals such a total loss. So each `V_k` is needed only at numbers
+/// `x` that are `1 / s^2` apart. The values `V_k(x)` are listed for all such `x` in a window. These
+/// values are at most 1, and increase with `x`. So values above the window are replaced by 1.
+/// Values below the window are replaced by the first value of the window. For integers `u` beyond a
+/// reach (a largest `|u|`), the value 1 is used. For each release, only numbers that are not
+/// negative are added. So the relative error of each sum is small, and each sum is enlarged by a
+/// bound on this error. Let `y` be the total loss. Delta is a maximum of means of
+/// `max(0, 1 - e^epsilon e^-y)`. So delta is convex in `e^epsilon`. Between two total losses, delta
+/// is therefore at most its linear interpolation in `e^epsilon`.
 #[derive(Clone, Debug)]
 pub(super) struct IntegerGame {
     /// `1 / s^2`, the distance between adjacent total losses.
@@ -53,8 +53,8 @@ pub(super) struct IntegerGame {
 /// outputs.
 const MOST_WORK: f64 = 1e7;
 /// If the number of releases times the square of the scale is at least this value, the recursion is
-/// not used. In this case, the bound of `Smoothing` is about as tight as the bound of the
-/// recursion.
+/// not used. In this case, the bound of `Smoothing` (in `integer_gaussian`) is about as tight as
+/// the bound of the recursion.
 const MOST_NOISE: f64 = 4000.0;
 /// The largest allowed `m f`, for `m` releases and the `f` of the theorem at [`IntegerGame`]. Delta
 /// is enlarged by a share of about `m f`.
@@ -80,8 +80,8 @@ impl IntegerGame {
         if MOST_EXCESS < times * excess {
             return None;
         }
-        // `deviation` is at least the standard deviation of the `u` of one release, and close to
-        // it. `all` is the same for the sum of the `u` of all releases. The theorem defines `u`.
+        // `deviation` is a close upper bound on the standard deviation of the `u` of one release.
+        // `all` is such a bound for the sum of the `u` of all releases. The theorem defines `u`.
         let deviation = scale * distance.sqrt();
         let all = deviation * times.sqrt();
         let far = deviations(least);
@@ -206,8 +206,8 @@ impl Law {
 /// [`IntegerGame`] defines `V_k`.
 fn next(values: &[f64], laws: &[Law]) -> Vec<f64> {
     let terms = laws.iter().map(|law| law.masses.len()).max().unwrap_or(0);
-    // Each mass errs by less than 4096 u. Each sum errs by u for each of its terms. Here u is the
-    // unit roundoff.
+    // Let u be the unit roundoff. Each mass errs by less than 4096 u. Each sum errs by u for each
+    // of its terms.
     let more = 1.0 + U * (8192.0 + 4.0 * terms as f64);
     let best = |place| laws.iter().map(|law| law.mean(values, place)).fold(0.0, f64::max);
     (0..values.len()).map(|place| (best(place) * more).min(1.0)).collect()

@@ -27,10 +27,10 @@ const FAR: f64 = 90.0;
 /// releases are chosen adaptively. The loss of the product is `(m k^2 + 2 k S) / (2 s^2)`, where
 /// `S` is the sum of all noise.
 ///
-/// Apply the theorem at [`IntegerVectorPair::enclosed`] to `m` equal numbers. Up to a factor of at
+/// Apply the theorem at [`IntegerVectorPair::enclosed`] to `m` equal numbers. Let `f` be `m - 1`
+/// times the result of the function `roughness` for the variance `s^2 / 2`. Up to a factor of at
 /// most `1 / (1 - f)`, the law of `S` is the law of discrete Gaussian noise of scale `s sqrt(m)`.
-/// Here `f` is `m - 1` times the result of the function `roughness` for the variance `s^2 / 2`. By
-/// Poisson's summation, the sum of all weights `e^(-u^2 / (2 m s^2))` is at least the integral
+/// By Poisson's summation, the sum of all weights `e^(-u^2 / (2 m s^2))` is at least the integral
 /// `sqrt(2 pi m s^2)`. So delta at `epsilon` is at most `1 / ((1 - f) sqrt(2 pi m s^2))` times a
 /// sum over all integers `u`. The terms are `e^(-u^2 / (2 m s^2)) max(0, 1 - e^(epsilon - x))`,
 /// where `x` is the loss at `S = u`.

@@ -70,13 +70,13 @@ impl IntegerVectorPair {
     ///
     /// # Theorem
     /// Let `x` and `x + s` be the true vectors of integers on two neighbours. Numbers that are
-    /// equal in both vectors reveal nothing, so assume that there are enough of them. If some of
-    /// these numbers differ by 1 instead, the loss does not become smaller. So let `m` numbers
-    /// differ, and let the squares of the numbers in `s` add up to `D = square`. Then `m <= D`. Let
-    /// `g` be the greatest common divisor of the numbers in `s`, so `g^2` divides `D`. Let `P` be
-    /// the law of the release on `x + s`, and `Q` the law of the release on `x`. At the output
-    /// `x + y`, the loss is `(2 s . y - D) / (2 scale^2)`. Here `s . y` is the sum of all
-    /// `s_i y_i`. So the loss depends on `s . y` alone.
+    /// equal in both vectors reveal nothing, so assume that there are as many such numbers as
+    /// needed. If some of these numbers differ by 1 instead, the loss does not become smaller. So
+    /// let `m` numbers differ, and let the squares of the numbers in `s` add up to `D = square`.
+    /// Then `m <= D`. Let `g` be the greatest common divisor of the numbers in `s`, so `g^2`
+    /// divides `D`. Let `P` be the law of the release on `x + s`, and `Q` the law of the release on
+    /// `x`. Let `s . y` be the sum of all `s_i y_i`. At the output `x + y`, the loss is
+    /// `(2 s . y - D) / (2 scale^2)`. So the loss depends on `s . y` alone.
     ///
     /// *The law of `s . Y`.* Let `Y` be the noise. [`IntegerVectorPair`] defines the law of `U` at
     /// the step `g`. Claim: `s . Y` has this law, up to a factor between `1 - f` and its inverse.
@@ -84,22 +84,22 @@ impl IntegerVectorPair {
     /// numbers of `s` that are already added. Let `A` be the sum of their squares, `h` their
     /// greatest common divisor, and `T` the sum of `s_i Y_i / h` over these numbers. Suppose that
     /// `T` is discrete Gaussian of scale `scale sqrt(A) / h`. Let `k` be the next number, and `h'`
-    /// the greatest common divisor of `h` and `k`. For an integer `u`, the pairs of integers
-    /// `(t, y)` with `(h t + k y) / h' = u` lie on a line. Here `t` is a value of `T`, and `y` is a
-    /// value of the next noise. Number these pairs by all integers `i`. Up to a constant, the
-    /// logarithm of the probability of a pair is
-    /// `-u^2 h'^2 / (2 scale^2 (A + k^2)) - (i - c)^2 / (2 w)`. Here `c` is some real number, and
-    /// `w = scale^2 h'^2 A / (h^2 (A + k^2))`. Let `r` be the sum of `e^(-2 pi^2 w i^2)` over all
-    /// integers `i` except 0. By Poisson's summation, the sum of the probabilities is the integral
-    /// over real `i`, times a factor in `[1 - r, 1 + r]`. So the sum that includes the next number,
-    /// divided by `h'`, is discrete Gaussian of scale `scale sqrt(A + k^2) / h'`, up to a factor
-    /// between `(1 - r) / (1 + r)` and its inverse. Let `f` be the sum of `1 - (1 - r) / (1 + r)`
-    /// over all additions. The product of all `(1 - r) / (1 + r)` is at least `1 - f`. The
-    /// following bounds on `w` give a bound on `f`. There are `m - 1` additions. Begin with the
-    /// largest number. Then `k^2 <= A`. So if `h' = h`, then `w` is at least `scale^2 / 2`. If
-    /// `h' < h`, then `w` is at least `scale^2 / D`, because `h' >= 1`, `A >= h^2` and
-    /// `A + k^2 <= D`. The first `h` is at most `sqrt(D)`, and each addition with `h' < h` divides
-    /// `h` by at least 2. So there are at most `log2(sqrt(D))` such additions.
+    /// the greatest common divisor of `h` and `k`. Let `t` be a value of `T`, and `y` a value of
+    /// the next noise. For an integer `u`, the pairs of integers `(t, y)` with
+    /// `(h t + k y) / h' = u` lie on a line. Number these pairs by all integers `i`. Let
+    /// `w = scale^2 h'^2 A / (h^2 (A + k^2))`. For some real number `c`, the logarithm of the
+    /// probability of a pair is `-u^2 h'^2 / (2 scale^2 (A + k^2)) - (i - c)^2 / (2 w)`, up to a
+    /// constant. Let `r` be the sum of `e^(-2 pi^2 w i^2)` over all integers `i` except 0. By
+    /// Poisson's summation, the sum of the probabilities is the integral over real `i`, times a
+    /// factor in `[1 - r, 1 + r]`. So the sum that includes the next number, divided by `h'`, is
+    /// discrete Gaussian of scale `scale sqrt(A + k^2) / h'`, up to a factor between
+    /// `(1 - r) / (1 + r)` and its inverse. Let `f` be the sum of `1 - (1 - r) / (1 + r)` over all
+    /// additions. The product of all `(1 - r) / (1 + r)` is at least `1 - f`. The following bounds
+    /// on `w` give a bound on `f`. There are `m - 1` additions. Begin with the largest number. Then
+    /// `k^2 <= A`. So if `h' = h`, then `w` is at least `scale^2 / 2`. If `h' < h`, then `w` is at
+    /// least `scale^2 / D`, because `h' >= 1`, `A >= h^2` and `A + k^2 <= D`. The first `h` is at
+    /// most `sqrt(D)`, and each addition with `h' < h` divides `h` by at least 2. So there are at
+    /// most `log2(sqrt(D))` such additions.
     ///
     /// So the law of `s . y` under `P` is `1 - f` times the law of `U + D`, plus `f` times some
     /// other law. The law of `s . y` under `Q` is `1 - f` times the law of `U`, plus `f` times some
@@ -203,8 +203,8 @@ struct Lattice {
     middle: usize,
 }
 
-/// The values of a profile at the points of a lattice: delta, and the difference `rest`, which is
-/// `delta - (1 - r)`. Here `r` is `e^loss` at the point.
+/// The values of a profile at the points of a lattice. Let `r` be `e^loss` at a point. The values
+/// are delta, and the difference `rest`, which is `delta - (1 - r)`.
 ///
 /// At high losses delta is small, and at low losses `rest` is small. Computing with the smaller
 /// number avoids cancellation.

@@ -30,8 +30,8 @@ pub(super) enum Target {
 /// # Proof
 /// The transform of a loss `y` at a complex number `z` is the mean of `e^(z y)`. Raise the
 /// transform of each loss to a power: the number of releases with this loss. Let `M` be the product
-/// of the results, and let `t > 0`. Let `delta(x)` be delta at the epsilon `x`, and let `(a)_+` be
-/// `max(a, 0)`. The function `D(x) = e^(t x) delta(x)` has the Fourier transform
+/// of the results, and let `t > 0` be the tilt. Let `delta(x)` be delta at the epsilon `x`, and let
+/// `(a)_+` be `max(a, 0)`. The function `D(x) = e^(t x) delta(x)` has the Fourier transform
 /// `G(s) = M(t + i s) / ((t + i s) (t + 1 + i s))`. The reason is that
 /// `integral (1 - e^-d)_+ e^(-z d) dd = 1 / (z (z + 1))` for `Re z > 0`. `D` is continuous and
 /// falls exponentially on both sides. `|G|` is at most `M(t) / s^2`. Let `h` be the spacing of the
@@ -45,9 +45,10 @@ pub(super) enum Target {
 ///   `(1 - e^-d)_+ <= e^(t' d)`. So two geometric series bound all repetitions.
 ///
 /// The envelope at a frequency bounds `|M(t + i s)| / M(t)` at this frequency `s` and at all larger
-/// frequencies. In the sum of all `G(n h) e^(-i n h x)`, the omitted frequencies add at most `M(t)`
-/// times the envelope at the last used frequency, times the sum of `1 / (n h)^2` over the omitted
-/// frequencies. The computed sum errs by the errors of the waves (values of the transform).
+/// frequencies. Let `E` be the envelope at the last used frequency. In the sum of all
+/// `G(n h) e^(-i n h x)`, the omitted frequencies add at most `M(t) E` times the sum of
+/// `1 / (n h)^2` over the omitted frequencies. The computed sum errs by the errors of the waves
+/// (values of the transform).
 #[derive(Debug)]
 pub(super) struct Inversion {
     tilt: f64,
@@ -82,9 +83,9 @@ const SHARE: f64 = 1e-3;
 /// The maximum number of frequencies of a sum without smoothing. Smoothing is the addition of a
 /// small Gaussian release: see `Inversion::smoothed`.
 pub(super) const MOST: usize = 2048;
-/// The maximum number of frequencies of a sum without smoothing, if the transform of a part is a
-/// long sum and the tolerance is at least the default. If a sum would need more frequencies, a grid
-/// is faster than the sum.
+/// The maximum number of frequencies of a sum without smoothing, under two conditions: the
+/// transform of a part is a long sum, and the tolerance is at least the default. If a sum would
+/// need more frequencies, a grid is faster than the sum.
 pub(super) const MOST_LISTED: usize = 256;
 /// The maximum number of frequencies of a smoothed sum.
 const MOST_SMOOTHED: usize = 16384;

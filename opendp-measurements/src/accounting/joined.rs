@@ -207,9 +207,10 @@ pub fn joined_mu(pure: f64, epsilon: f64, delta: f64) -> Result<f64> {
     Ok(low)
 }
 
-/// Find an epsilon at which a `pure`-DP mechanism composed with Gaussian noise of `mu` has at most
-/// this delta. The result is an upper bound on the smallest such epsilon. This bound is close if
-/// the smallest such epsilon is at least `pure`. Otherwise, the result is `pure` or 0.
+/// Find an epsilon at which the delta of a `pure`-DP mechanism composed with Gaussian noise of `mu`
+/// is at most the given delta. The result is an upper bound on the smallest such epsilon. This
+/// bound is close if the smallest such epsilon is at least `pure`. Otherwise, the result is `pure`
+/// or 0.
 ///
 /// # Errors
 /// The errors of [`joined_delta`].

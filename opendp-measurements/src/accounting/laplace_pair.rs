@@ -301,8 +301,8 @@ mod tests {
     }
     /// A release of several results reveals at least as much as each of them. So delta of a
     /// composition is at least delta of each member. Here delta of a member is about the rate: if
-    /// the record is in the sample, the loss is far above the given epsilon. A distribution that is
-    /// too wide to compose is an error.
+    /// the record is in the sample, the loss is far above the given epsilon. If a distribution is
+    /// too wide to compose, the account returns an error.
     #[test]
     fn a_composition_loses_no_loss_above_700() {
         let mut composed = 0;

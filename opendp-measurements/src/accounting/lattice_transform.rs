@@ -64,8 +64,8 @@ impl TiltedLattice {
             }
         }
     }
-    /// Return an upper bound on the error of a computed `e^(i s x)`. Here `s` is the frequency, and
-    /// `x` is the centre, or a number between 0 and the largest loss.
+    /// Let `s` be the frequency. Let `x` be the centre, or a number between 0 and the largest loss.
+    /// Return an upper bound on the error of a computed `e^(i s x)`.
     fn turn(&self, frequency: f64) -> f64 {
         let far = frequency * (self.end + self.centre().abs());
         if far < CIS_LIMIT { CIS_ERROR + 4.0 * U * far } else { f64::INFINITY }

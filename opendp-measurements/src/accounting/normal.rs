@@ -121,7 +121,7 @@ fn mills_series(x: &IBig, bits: usize) -> Enclosure {
     // `(n - 1) / 2` such terms. So their errors add up to at most `35 * 133 * n^2 / 8`. The last
     // computed term is 0, so the exact last term is at most its error. Each omitted term is less
     // than half of the term before it. So the omitted terms add up to at most `35 * 133 * n / 2`.
-    // Together, both sums are below `8192 n^2`.
+    // The sum of these two bounds is below `8192 n^2`.
     let square = (&x * &x) >> w;
     let mut term = x.clone();
     let mut sum = x.clone();

@@ -25,8 +25,8 @@ const TERMS: usize = 16;
 /// Compute the standard normal density at `x` with a relative error below `24 u`, where `u` is the
 /// unit roundoff.
 ///
-/// `x^2 / 2` is split into two parts: `high^2 / 2` and `rest`. Here `high` is the leading part of
-/// `x`, which has 26 bits. So the square of `high` is exact.
+/// Let `high` be the leading part of `x`, which has 26 bits. So the square of `high` is exact.
+/// `x^2 / 2` is split into two parts: `high^2 / 2` and `rest`.
 #[inline]
 fn density(x: f64) -> f64 {
     let high = f64::from_bits(x.to_bits() & !0x7ff_ffff);
@@ -65,8 +65,8 @@ fn coefficients(node: usize) -> &'static [f64; TERMS] {
 ///
 /// The tail is the density times Mills' ratio `m(x)`. Mills' ratio is computed as a Taylor
 /// polynomial at the nearest node. Its coefficients alternate in sign. The omitted terms are far
-/// below `u m(x)`, where `u` is the unit roundoff: at the node 0, the first omitted term is at most
-/// `4e-6 u m(x)`, and the terms fall faster at larger nodes. So rounding in Horner's rule and the
+/// below `u m(x)`, where `u` is the unit roundoff. At the node 0, the first omitted term is at most
+/// `4e-6 u m(x)`. At larger nodes, the terms fall faster. So rounding in Horner's rule and the
 /// omitted terms change the computed `m(x)` by less than `8 u m(x)`.
 #[inline]
 pub(crate) fn tail(x: f64) -> f64 {

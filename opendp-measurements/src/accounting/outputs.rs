@@ -7,12 +7,12 @@ use super::elementary::{U, exp_m1};
 /// The outputs of a pair. Each output has a loss, and a probability under `P` and under `Q`.
 ///
 /// # Theorem
-/// The delta of one release at an epsilon of at least 0 is the sum, over all outputs, of
-/// `p max(0, 1 - e^(epsilon - x))`. Here `p` is the probability of an output under `P`, and `x` is
-/// its loss. All terms are positive. So if each probability has a relative error of at most `c`,
-/// the sum has a relative error of at most `c`. The terms increase with the losses. So for an upper
-/// bound on delta, the bound on the error of a loss is added to each loss. For a lower bound on
-/// delta, the bound on the error is subtracted from each loss.
+/// Let `p` be the probability of an output under `P`, and `x` the loss of this output. The delta of
+/// one release at an epsilon of at least 0 is the sum, over all outputs, of
+/// `p max(0, 1 - e^(epsilon - x))`. All terms are positive. So if each probability has a relative
+/// error of at most `c`, the sum has a relative error of at most `c`. The terms increase with the
+/// losses. So for an upper bound on delta, the bound on the error of a loss is added to each loss.
+/// For a lower bound on delta, the bound on the error is subtracted from each loss.
 ///
 /// A pair with many outputs does not list them. See [`Outputs::of`].
 #[derive(Clone, Debug)]

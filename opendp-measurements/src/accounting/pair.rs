@@ -180,10 +180,10 @@ pub trait DominatingPair: Debug + Send + Sync {
     fn renyi(&self) -> Option<RenyiCurve> {
         None
     }
-    /// Return the transform of the loss, if the transform is known. The first argument is the tilt,
-    /// which is at least 0. The second argument is the highest frequency at which the transform is
-    /// needed. A composition needs no grid if the transforms of all its pairs are known and decay
-    /// fast.
+    /// Return the transform of the tilted loss, if the transform is known. The first argument is
+    /// the tilt `t`, which is at least 0: the mass at each loss `x` is multiplied by `e^(t x)`. The
+    /// second argument is the highest frequency at which the transform is needed. A composition
+    /// needs no grid if the transforms of all its pairs are known and decay fast.
     ///
     /// The transform must be exact for this pair. The transform of a bound is not allowed.
     fn tilted(&self, _tilt: f64, _highest: f64) -> Option<Box<dyn Tilted>> {
@@ -223,7 +223,8 @@ pub trait DominatingPair: Debug + Send + Sync {
         None
     }
     /// If the pair has a reverse, return a pair that dominates the mechanism in both directions.
-    /// Defaults to `None`: no such pair is known, and the larger of the two curves is used.
+    /// Defaults to `None`: no such pair is known, and the larger of the curves of both directions
+    /// is used.
     fn in_either_direction(&self) -> Option<std::sync::Arc<dyn DominatingPair>> {
         None
     }

@@ -1,5 +1,6 @@
 //! The computation of a delta or an epsilon on a grid. The choices here affect how tight the bounds
-//! are. The bounds hold for every choice.
+//! are. The bounds hold for every choice. A tilt `t` multiplies the mass at a loss `x` by
+//! `e^(t x)`.
 
 use std::sync::Arc;
 
@@ -191,8 +192,8 @@ impl Plan {
         // variance of each loss by at most about h^2 / 4. The increase is about h^2 / 6 if the
         // losses are spread evenly over the buckets. Let g be the increase of the variance of all
         // losses together, and t the tilt. The logarithm of delta grows by about g t (t + 1) / 2.
-        // If t is small, this growth is about g / (2 variance) instead. Here `variance` is the
-        // variance of the tilted sum of losses.
+        // Let `variance` be the variance of the tilted sum of losses. If t is small, this growth is
+        // about g / (2 variance) instead.
         let variance = found.variance.max(1e-300);
         let estimated = (found.tilt * (found.tilt + 1.0) / 2.0).max(0.5 / variance);
         let sharpness = estimated.max(sharpness);
@@ -341,8 +342,8 @@ impl Window {
     }
 }
 
-/// Estimate the logarithm of the quotient of `M(t) e^(-t epsilon)` and delta. Here `M(t)` is the
-/// moment generating function of the sum at the tilt `t`, and epsilon is the tilted mean.
+/// Let `M(t)` be the moment generating function of the sum at the tilt `t`, and epsilon the tilted
+/// mean. Estimate the logarithm of the quotient of `M(t) e^(-t epsilon)` and delta.
 ///
 /// Let the tilted sum be normal with standard deviation `s`. The quotient is about
 /// `t (t + 1) s sqrt(2 pi)` if `t s` is large. The quotient is about `sqrt(2 pi) / s` if `s` is

@@ -122,8 +122,8 @@ fn or_basic(
 
 impl Account {
     /// Return an account whose pairs dominate the releases in both directions. Return `None` if all
-    /// pairs are their own reverse. For a pair whose kind is not known, use a pair with the larger
-    /// of the curves of both directions.
+    /// pairs are their own reverse. If [`DominatingPair::in_either_direction`] returns `None` for a
+    /// pair, use a pair with the larger of the curves of both directions.
     fn symmetric(&self) -> Option<Account> {
         if self.parts().iter().all(|(pair, _)| pair.reverse().is_none()) {
             return None;
@@ -238,9 +238,9 @@ pub(super) fn is_nothing(profile: &PrivacyProfile) -> bool {
     account(profile).is_some_and(|account| account.parts().is_empty())
 }
 
-/// Return the profile of an account, but replace its curve and the inverse of its curve. The new
-/// curve is the curve on a sample: `q delta(ln(1 + (e^epsilon - 1) / q))`, rounded up. Here `q` is
-/// the rate, and `delta` is the curve of `profile`, which is without sampling.
+/// Return the profile of an account, but replace its curve and the inverse of its curve. Let `q` be
+/// the rate, and `delta` the curve of `profile`, without sampling. The new curve is the curve on a
+/// sample: `q delta(ln(1 + (e^epsilon - 1) / q))`, rounded up.
 fn diluted(account: Account, profile: &PrivacyProfile, rate: f64) -> PrivacyProfile {
     let (whole, inverse) = (profile.clone(), profile.clone());
     let delta = move |epsilon: f64| {
@@ -286,8 +286,9 @@ pub fn profile_of_poisson_sample(profile: &PrivacyProfile, rate: f64) -> Result<
     Ok(diluted(account, profile, rate))
 }
 
-/// Return the profile of the two mixtures `(1 - q) A + q B` and `(1 - q) A + q C`, where `q` is the
-/// share. `profile` bounds the loss between any two of the distributions `A`, `B` and `C`.
+/// Return the profile of two mixtures of distributions `A`, `B` and `C`. The mixtures are
+/// `(1 - q) A + q B` and `(1 - q) A + q C`, where `q` is the share. `profile` bounds the loss
+/// between any two of the three distributions.
 ///
 /// For one release, the result has the same curve as the profile on a Poisson sample. This curve is
 /// a bound by advanced joint convexity (Balle, Barthe, Gaboardi 2018, Theorem 2). The curve holds

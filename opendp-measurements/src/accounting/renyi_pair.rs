@@ -13,7 +13,7 @@ use super::{CurvePair, renyi_delta, renyi_epsilon};
 ///
 /// The bounds of such mechanisms are added at each order (Mironov 2017, on composition). The sum of
 /// the bounds is converted to a profile. If an account has other pairs, this profile is composed
-/// with them as a [`CurvePair`].
+/// with the other pairs, as a [`CurvePair`].
 #[derive(Clone)]
 pub struct RenyiPair {
     renyi: RenyiCurve,

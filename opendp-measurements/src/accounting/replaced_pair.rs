@@ -39,14 +39,14 @@ mod noises;
 ///
 /// Put the centre of the noise at 0 for `M1`, at `-added` for `M0` and at `-replaced` for `M2`.
 /// Because `p` is log-concave, `p(y + added) / p(y)` and `p(y + replaced) / p(y)` do not increase
-/// with `y`. So there are a split and a number with the following property: each of the three
-/// expressions in `( )+` above is positive exactly at the outputs `y` above this number. So for
-/// these centres, the sum of the two integrals of the split is `H_alpha(P, Q)`. For `alpha < 1`,
-/// exchange the two records: `H_alpha(P, Q) = 1 - alpha + alpha H_(1 / alpha)(Q, P)`. So this pair
-/// consists of three parts. The first part is the positive losses of `P` and `Q`, for the centres
-/// above. The second part is the mirror image of the first part: the opposite losses, with `P` and
-/// `Q` exchanged. The third part is the remaining mass, at the loss 0. For noise on real numbers,
-/// this remaining mass is `1 - q` times the probability that the magnitude of the noise is at most
+/// with `y`. So some split `q = k + l` and some number `y0` have the following property: each of
+/// the three expressions in `( )+` above is positive exactly at the outputs `y > y0`. So for these
+/// centres, the sum of the two integrals of the split is `H_alpha(P, Q)`. For `alpha < 1`, exchange
+/// the two records: `H_alpha(P, Q) = 1 - alpha + alpha H_(1 / alpha)(Q, P)`. So this pair consists
+/// of three parts. The first part is the positive losses of `P` and `Q`, for the centres above. The
+/// second part is the mirror image of the first part: the opposite losses, with `P` and `Q`
+/// exchanged. The third part is the remaining mass, at the loss 0. For noise on real numbers, this
+/// remaining mass is `1 - q` times the probability that the magnitude of the noise is at most
 /// `added - replaced / 2`.
 ///
 /// For one release of one number, this pair gives the smallest possible bound. If `replaced` is
@@ -73,9 +73,10 @@ impl ReplacedPair {
     /// limit does not depend on the rate.
     const LONGEST_DISCRETE: f64 = 8.0;
 
-    /// Make the pair of noise on a Poisson sample. The distances `added` and `replaced` have the
-    /// unit of the distance in [`shift`](DominatingPair::shift): for noise on real numbers
-    /// (`Gaussian` and `Laplace`), the distances are divided by the scale.
+    /// Make the pair of noise on a Poisson sample. For noise on real numbers (`Gaussian` and
+    /// `Laplace`), `added` and `replaced` are distances divided by the scale. For noise on
+    /// integers, `added` and `replaced` are the distances themselves. The method
+    /// [`shift`](DominatingPair::shift) returns distances in the same units.
     ///
     /// # Errors
     /// `InvalidDistance` when an argument is out of range. A distance, divided by the scale, must
@@ -169,8 +170,8 @@ impl ReplacedPair {
     pub(super) fn is_real(&self) -> bool {
         matches!(self.noise, Gaussian | Laplace)
     }
-    /// Return `1 - q + q e^x`. Here `q` is the rate, and `e^x` is the likelihood with the record,
-    /// divided by the likelihood without a record.
+    /// Let `q` be the rate, and let `e^x` be the likelihood with the record, divided by the
+    /// likelihood without a record. Return `1 - q + q e^x`.
     fn mixed(&self, x: f64) -> f64 {
         (1.0 - self.rate) + self.rate * exp(x.min(700.0))
     }

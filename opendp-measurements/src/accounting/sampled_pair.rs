@@ -9,16 +9,16 @@ use super::elementary::{U, exp, exp_m1, ln, ln_1p, sum};
 use super::memo::Memo;
 use super::pair::{Buckets, Grid, Inner};
 
-/// Return the loss on a sample, `ln(1 - q + q e^x)`, from the loss `x` without sampling. Here `q`
-/// is the rate. The relative error is at most `64 u`, where `u` is the unit roundoff.
+/// Let `q` be the rate, and `x` the loss without sampling. Return the loss on a sample, which is
+/// `ln(1 - q + q e^x)`. The relative error is at most `64 u`, where `u` is the unit roundoff.
 ///
 /// If `q (e^x - 1)` is near 0, the form `ln(1 + q (e^x - 1))` avoids cancellation. Otherwise, the
 /// form `ln(1 - q + q e^x)` has no cancellation.
 ///
-/// Above 700, `e^x` can exceed all floats. So it is divided into `e^700` and a rest. If the result
-/// is above 690, it is `ln(q e^700) + (x - 700)`, because `1 - q` is then negligible. The
-/// magnitude of this logarithm is below 745, so both terms together have a relative error of a few
-/// `u`.
+/// For `x` above 700, `e^x` can exceed all floats. So `e^x` is split into the factors `e^700` and
+/// `e^(x - 700)`. If the result is above 690, `1 - q` is negligible, so the result is
+/// `ln(q e^700) + (x - 700)`. The magnitude of this logarithm is below 745, so both terms together
+/// have a relative error of a few `u`.
 pub(super) fn mixed(x: f64, rate: f64) -> f64 {
     if x <= 700.0 {
         return mixed_of(x, exp(x), rate);
@@ -38,16 +38,17 @@ pub(super) fn mixed_of(x: f64, ratio: f64, rate: f64) -> f64 {
     if small.abs() < 0.35 { ln_1p(small) } else { ln((1.0 - rate) + rate * ratio) }
 }
 
-/// Return the likelihood ratio without sampling, `(e^loss - 1 + q) / q`, from the loss on a sample.
+/// Let `loss` be the loss on a sample with the rate `q`. Return the likelihood ratio without
+/// sampling, which is `(e^loss - 1 + q) / q`.
 ///
-/// Here `q` is the rate, and `u` is the unit roundoff. The exact loss on a sample for the returned
-/// ratio is within `64 u` of the given loss. An error `d` of the ratio changes the loss by about
-/// `q d / e^loss`. If the ratio is at least 1, its relative error is a few `u`, and `q` times the
-/// ratio is at most `e^loss`. So the loss changes by a few `u`. If the ratio is below 1, the ratio
-/// is computed as a difference of two parts, and `d` is about `u` times the larger part. If the
-/// rate is above 1/2, the larger part is `e^loss / q`, so the loss changes by about `u`. If the
-/// rate is at most 1/2, the larger part is 1. Then `e^loss >= 1 - q >= 1/2`, so this part is at
-/// most `2 e^loss`. So the loss changes by at most about `2 q u`.
+/// Let `u` be the unit roundoff. The exact loss on a sample for the returned ratio is within `64 u`
+/// of the given loss. An error `d` of the ratio changes the loss by about `q d / e^loss`. If the
+/// ratio is at least 1, its relative error is a few `u`, and `q` times the ratio is at most
+/// `e^loss`. So the loss changes by a few `u`. If the ratio is below 1, the ratio is computed as a
+/// difference of two parts, and `d` is about `u` times the larger part. If the rate is above 1/2,
+/// the larger part is `e^loss / q`, so the loss changes by about `u`. If the rate is at most 1/2,
+/// the larger part is 1. Then `e^loss >= 1 - q >= 1/2`, so this part is at most `2 e^loss`. So the
+/// loss changes by at most about `2 q u`.
 pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
     if loss < 0.0 && 0.5 < rate {
         (exp(loss) - (1.0 - rate)) / rate
@@ -81,11 +82,11 @@ pub(super) fn ln_unmixed(loss: f64, rate: f64) -> f64 {
 /// Let `f(r)` be the profile of `(P, Q)` at epsilon `ln r`. For `r` of at least `1 - q`, the
 /// profile of a removal is `q f((r - 1 + q) / q)`. For `r` below `1 / (1 - q)`, the profile of an
 /// addition is `(1 - r + q r) f(q r / (1 - r + q r))`. If a larger profile replaces `f`, both
-/// profiles become larger. So the pair can first be replaced by a measure of losses on a grid, if
-/// the measure dominates the losses of the pair. For a removal, a loss `x` of mass `m` becomes a
-/// loss `ln(1 - q + q e^x)` of mass `m (q + (1 - q) e^-x)`. Under `Q`, the masses `m e^-x` can add
-/// up to less than 1. The rest of the mass of `Q` gets the loss `ln(1 - q)`. For an addition, the
-/// loss becomes `-ln(1 - q + q e^-x)`, and its mass stays `m`.
+/// profiles become larger. So if a measure of losses on a grid dominates the losses of the pair,
+/// this measure can first replace the pair. For a removal, a loss `x` of mass `m` becomes a loss
+/// `ln(1 - q + q e^x)` of mass `m (q + (1 - q) e^-x)`. Under `Q`, the masses `m e^-x` can add up to
+/// less than 1. The rest of the mass of `Q` gets the loss `ln(1 - q)`. For an addition, the loss
+/// becomes `-ln(1 - q + q e^-x)`, and its mass stays `m`.
 ///
 /// If all losses are atoms on multiples of one step, a grid of this step contains the losses
 /// exactly. Discrete noise has such losses. Any other grid gives only a bound from above.
@@ -315,7 +316,8 @@ mod tests {
 
     #[test]
     fn large_losses_on_a_sample_and_their_inverses_are_exact() {
-        // If it is large, the loss on a sample is `x + ln q`.
+        // Let `x` be the loss without sampling, and `q` the rate. If the loss on a sample is large,
+        // it is about `x + ln q`.
         for rate in [0.5, 1e-5, 1e-100, 1e-270] {
             for x in [699.0, 700.0, 700.5, 709.0, 1500.0, 1e9, 1e300] {
                 let loss = x + ln(rate);
@@ -324,7 +326,7 @@ mod tests {
                 assert!(close(ln_unmixed(loss, rate), x), "{rate} {x}");
             }
         }
-        // The smallest float, as a rate: the loss is near 0 and positive.
+        // The rate is the smallest positive float. Then the loss is near 0 and positive.
         assert!((0.0..1e-18).contains(&mixed(701.0, f64::from_bits(1))));
     }
 }

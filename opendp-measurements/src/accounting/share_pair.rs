@@ -63,7 +63,7 @@ pub enum SharePair {
     },
     /// Gaussian noise on a Poisson sample. Neighbours differ by one added or removed record. The
     /// direction must be the same for all releases of an account: no transformation before a
-    /// release exchanges it.
+    /// release may exchange the direction.
     SampledGaussian {
         /// The sensitivity divided by the standard deviation of the noise.
         mu: f64,
@@ -84,9 +84,9 @@ impl SharePair {
     /// Check the numbers of the pair.
     ///
     /// # Errors
-    /// `InvalidDistance` when a number is negative or not finite, a delta or a rate is above 1, or
-    /// a scale is 0 or so small that its reciprocal is infinite. The scale of discrete Laplace
-    /// noise can be infinite.
+    /// `InvalidDistance` when a number is negative or not finite, or when a delta or a rate is
+    /// above 1. `InvalidDistance` also when a scale is 0, or is so small that its reciprocal is
+    /// infinite. The scale of discrete Laplace noise can be infinite.
     pub(super) fn checked(self) -> Result<Self> {
         let numbers = match self {
             SharePair::Private { epsilon, delta } => [epsilon, delta],

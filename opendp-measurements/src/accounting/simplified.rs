@@ -29,13 +29,13 @@ pub(super) struct Simplified {
 }
 
 /// The bound by smoothing adds some variance to the loss, and replaces the loss by a normal loss.
-/// If the added variance, as a share of the variance of the normal loss, is below a limit, no other
-/// bound is needed. The first number is the limit for fewer than `MANY` different pairs. The second
-/// number is the limit for at least `MANY` different pairs. The second limit is larger, because
-/// other bounds for many pairs take long to compute.
+/// The added variance is a share of the variance of the normal loss. If this share is below a
+/// limit, no other bound is needed. The first number is the limit for fewer than `MANY` different
+/// pairs. The second number is the limit for at least `MANY` different pairs. The second limit is
+/// larger, because other bounds for many pairs take long to compute.
 const SMALL_SHARE: (f64, f64) = (2e-5, 2e-4);
-/// If the variance that smoothing adds, as a share of the variance of the normal loss, is above
-/// this limit, the bound by smoothing is not used.
+/// Smoothing adds some variance, which is a share of the variance of the normal loss. If this share
+/// is above this limit, the bound by smoothing is not used.
 const LARGE_SHARE: f64 = 0.2;
 /// The maximum number of times that a pair is replaced.
 const MOST: u32 = 8;

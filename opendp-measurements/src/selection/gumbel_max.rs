@@ -31,8 +31,8 @@ pub trait ScoreMetric: Metric {
     /// noise is also called the temperature.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when the range exceeds the
-    /// type of `d_in`, or the bound exceeds all floats.
+    /// `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when the range does not fit
+    /// the type of `d_in`, or the bound exceeds all floats.
     fn loss(&self, d_in: &Self::Distance, scale: Scale) -> Result<f64>;
     /// Return the bound of [`loss`](ScoreMetric::loss) as an exact number. The default
     /// implementation returns the float bound.
@@ -46,8 +46,8 @@ pub trait ScoreMetric: Metric {
 
 /// Make a measurement that chooses the index of a good score.
 ///
-/// For "min", each score is first negated. Each score is divided by the temperature, and
-/// independent Gumbel noise is added. The release is the index of the largest sum. This is the
+/// If `optimize` is "min", each score is first negated. Each score is divided by the temperature,
+/// and independent Gumbel noise is added. The release is the index of the largest sum. This is the
 /// exponential mechanism. For "max", index `i` is chosen with probability proportional to
 /// `exp(score_i / temperature)`. For "min", this probability is proportional to
 /// `exp(-score_i / temperature)`. The analyst can look up the released index in a public list of
@@ -55,8 +55,8 @@ pub trait ScoreMetric: Metric {
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the range distance or the L-infinity distance
-/// * `temperature` - the scale of the noise, in the unit of the scores. A higher temperature gives
-///   a more even choice
+/// * `temperature` - the scale of the noise, in the unit of the scores. A higher temperature makes
+///   the probabilities of the candidates more equal
 /// * `optimize` - "max" if a large score is good, "min" if a small score is good
 ///
 /// # Precondition
@@ -101,8 +101,8 @@ pub trait ScoreMetric: Metric {
 /// *The range.* Under the range distance, the range is at most `d_in` by definition. Under the
 /// L-infinity distance, every score changes by at most `d_in`, so two changes differ by at most
 /// `2 d_in`. If all changes have the same sign, two changes differ by at most `d_in`. The
-/// replacement of infinities does not increase any distance between members. The map divides the
-/// range by the scale exactly, and rounds the quotient up to a float once.
+/// replacement of infinities by finite numbers does not increase any distance between members. The
+/// map divides the range by the temperature exactly, and rounds the quotient up to a float once.
 ///
 /// # Accuracy
 /// Let `n` be the number of scores. With probability at least `1 - alpha`, the chosen score differs
@@ -112,7 +112,7 @@ pub trait ScoreMetric: Metric {
 /// # Errors
 /// * `Argument` when `optimize` is "max", but the space states that the lowest score is the best
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when
-///   `d_in + d_in` exceeds its type or the loss exceeds all floats
+///   `d_in + d_in` does not fit the type of `d_in`, or the loss exceeds all floats
 /// * from the function: `FailedFunction` when there are no scores. This error reveals only the
 ///   number of scores, which is public
 ///

@@ -50,8 +50,8 @@ use crate::{Scale, SelectionMeasure};
 /// `v` are the negated scores. Negation changes no distance. The vectors have the same length
 /// because `d_in` is finite. Let `P_u[i]` and `P_v[i]` be the probabilities of the release `i` for
 /// the scores `u` and `v`. Any two of the changes `u_i - v_i` differ by at most `range`, by the
-/// proof of [`make_gumbel_max`](crate::make_gumbel_max). The replacement of infinities does not
-/// increase any distance between members.
+/// proof of [`make_gumbel_max`](crate::make_gumbel_max). The replacement of infinities by finite
+/// numbers does not increase any distance between members.
 ///
 /// *Max-divergence.* [`permute_and_flip`](crate::samplers::permute_and_flip) returns exactly the
 /// index that maximises `u_i / s + E_i` for independent standard exponential `E_i`. Fix an index
@@ -72,9 +72,10 @@ use crate::{Scale, SelectionMeasure};
 /// So `r^2 t (t - 1) / 8 - K(t)` is convex with zeros 0 and 1, and at least 0 for `t > 1`. The
 /// Renyi divergence of order `a` is `K(a) / (a - 1) <= a r^2 / 8`. By symmetry this bound holds in
 /// both directions, so the loss is `r^2 / 8` (Cesar, Rogers 2021; for the range, Durfee, Rogers
-/// 2019). Permute-and-flip of loss `r` does not satisfy this bound, because its numbers `L_i` can
-/// be in an interval of length up to `2 r`. A test finds a loss of permute-and-flip that exceeds
-/// `r^2 / 8`. So the noise is different for the two measures.
+/// 2019). Permute-and-flip with the loss `r` under the max-divergence does not satisfy this bound.
+/// The reason is that its numbers `L_i` can lie in an interval of length up to `2 r`. A test finds
+/// a loss of permute-and-flip that exceeds `r^2 / 8`. So the noise is different for the two
+/// measures.
 ///
 /// *Scale 0.* At distance 0, all scores change by the same number. So the last of the best scores
 /// has the same index for both neighbours, and the releases are equal.
@@ -90,7 +91,7 @@ use crate::{Scale, SelectionMeasure};
 /// # Errors
 /// * `Argument` when `negate` is false, but the space states that the lowest score is the best
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when
-///   `d_in + d_in` exceeds its type or the loss exceeds all floats
+///   `d_in + d_in` does not fit the type of `d_in`, or the loss exceeds all floats
 /// * from the function: `FailedFunction` when there are no scores. This error reveals only the
 ///   number of scores, which is public
 ///

@@ -73,10 +73,10 @@ use crate::{Scale, SelectionMeasure};
 /// distribution of `k` successive choices. Each choice is made by the exponential mechanism among
 /// the remaining candidates, with fresh noise (Durfee, Rogers 2019, Lemma 4.2). Given the first
 /// indices of the release, the same candidates remain under `u` and `v`. The changes `v_j - u_j` of
-/// their scores are among the changes of all scores, so any two of them differ by at most `r`. By
-/// the proof of [`make_noisy_max`](crate::make_noisy_max), the loss of the next choice is at most
-/// `r^2 / 8`. Losses of choices add up, even if a later choice depends on earlier choices (Bun,
-/// Steinke 2016, Lemma 1.7).
+/// the scores of these candidates are among the changes of all scores. So any two of these changes
+/// differ by at most `r`. By the proof of [`make_noisy_max`](crate::make_noisy_max), the loss of
+/// the next choice is at most `r^2 / 8`. Losses of choices add up, even if a later choice depends
+/// on earlier choices (Bun, Steinke 2016, Lemma 1.7).
 ///
 /// *Scale 0.* If the range is 0, all scores change by the same number. So the order of the scores
 /// is the same for both neighbours, and the releases are equal.
@@ -85,7 +85,7 @@ use crate::{Scale, SelectionMeasure};
 /// * `MakeMeasurement` when `k` exceeds the known number of scores
 /// * `Argument` when `negate` is false, but the space states that the lowest score is the best
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when
-///   `d_in + d_in` exceeds its type or the loss exceeds all floats
+///   `d_in + d_in` does not fit the type of `d_in`, or the loss exceeds all floats
 ///
 /// # Example
 /// ```

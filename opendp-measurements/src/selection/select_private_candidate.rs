@@ -85,10 +85,10 @@ impl CandidateMeasure for AnyMeasure {
 ///
 /// With a `stop_probability` of 0, the function never gives up. So if no score of `measurement` on
 /// the data can reach the threshold, the function never returns. Under max-divergence, a function
-/// that never returns reveals nothing. Indeed, if the loss is finite, take two neighbours. The
-/// function returns either for both neighbours or for neither neighbour. Under approximate
-/// max-divergence, a function that never returns can reveal something about the data. So with a
-/// `stop_probability` of 0, the map returns an error if delta is above 0.
+/// that never returns reveals nothing if the loss is finite: for two neighbours, the function
+/// returns either for both of them or for neither of them. Under approximate max-divergence, a
+/// function that never returns can reveal something about the data. So with a `stop_probability` of
+/// 0, the map returns an error if delta is above 0.
 ///
 /// # Postcondition
 /// Each round runs the measurement again. The release is the first pair whose score is at least the
@@ -108,11 +108,11 @@ impl CandidateMeasure for AnyMeasure {
 /// [`Geometric`] draws how many more rounds are allowed after the first round. The distribution of
 /// this number is exact for the rational value of `g`. Rounds are independent. So on `x`, round
 /// `i + 1` takes place with probability `((1 - p)(1 - g))^i`. Take a set `S` of releases. Let `f`
-/// be 1 for a pair in `S` that passes. For a pair that fails, let `f` be `g` if `S` contains the
-/// empty release. In all other cases, let `f` be 0. Let `P` be the mean of `f` in one round on `x`,
-/// and `Q` the mean in one round on `y`. For each round, multiply the mean of `f` by the
-/// probability that the round takes place. The sum of these products is the probability that the
-/// release is in `S`. This probability is
+/// be the following function of the pair that a round releases. If the pair passes and is in `S`,
+/// `f` is 1. If the pair fails and `S` contains the empty release, `f` is `g`. In all other cases,
+/// `f` is 0. Let `P` be the mean of `f` in one round on `x`, and `Q` the mean in one round on `y`.
+/// For each round, multiply the mean of `f` by the probability that the round takes place. The sum
+/// of these products is the probability that the release is in `S`. This probability is
 ///
 /// `P / D` on `x`, with `D = 1 - (1 - p)(1 - g) = g + (1 - g) p`, and `Q / E` on `y`, with
 /// `E = g + (1 - g) q`.
@@ -132,9 +132,10 @@ impl CandidateMeasure for AnyMeasure {
 /// and the probability `Q / E` is at most 1. (The theorem of Liu, Talwar 2019 has the larger bound
 /// `3 e^(2 epsilon) delta / g`.)
 ///
-/// *Conversations.* If the releases answer questions, fix the analyst. In the proof, a release then
-/// consists of its score and of all its answers to this analyst. The analyst can send questions to
-/// the released pair, but not to the pairs of failed rounds.
+/// *Conversations.* A release can also answer later questions of an analyst. Then fix the strategy
+/// of the analyst. In the proof, a release then consists of its score and of all its answers to
+/// this analyst. The analyst can send questions to the released pair, but not to the pairs of
+/// failed rounds.
 ///
 /// This proof does not apply to other measures. The proof does not cover a release of the number of
 /// rounds, or a threshold that depends on the releases. Other bounds exist for these cases

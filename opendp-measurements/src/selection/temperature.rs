@@ -7,7 +7,8 @@ use opendp_core::{Codec, Error, Result, named};
 /// The temperature of a random choice. A temperature is a finite number above 0, in the unit of the
 /// scores.
 ///
-/// At a higher temperature, the choice among all candidates is more even and reveals less.
+/// At a higher temperature, the probabilities of the candidates are more equal, and the choice
+/// reveals less.
 ///
 /// ```
 /// # use opendp_measurements::Temperature;

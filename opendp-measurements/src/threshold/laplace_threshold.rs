@@ -60,8 +60,8 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// as an absent key. The metric also treats such a key as an absent key: the number counts as 0 in
 /// both cases. Let `x`, `y` be two members without such keys, at distance `(l0, l1, linf)`. The
 /// bounds `l0`, `l1` and `linf` all hold for `x` and `y`. If any of these three parts is 0, `x` and
-/// `y` are equal, and so are the distributions of their releases. The replacement of infinities
-/// does not increase any distance between members.
+/// `y` are equal, and so are the distributions of their releases. The replacement of infinities by
+/// finite numbers does not increase any distance between members.
 ///
 /// *The events.* Let `E` be the event that all keys of the release on `x` are also keys of `y`. At
 /// most `l0` keys of `x` are not keys of `y`. The number of such a key changes to 0. So the

@@ -47,8 +47,8 @@ fn gives_the_losses_of_the_test_vectors_at_the_tail_of_the_rule() {
     close(laplace(1.0, 5).map(&(1, 1, 1)), (1.0, 0.013_389_804_932_698_45), 1e-15);
     let p = 0.013_389_804_932_698_45;
     close(laplace(1.0, 5).map(&(2, 2, 1)), (2.0, p * (2.0 - p) * (1.0 - 1e-15)), 1e-14);
-    // The noise of this mechanism is continuous, and the releases lie on a lattice. This lattice is
-    // very fine, so half a lattice step does not change delta noticeably.
+    // The noise for floats is continuous, and the releases lie on a lattice. This lattice is very
+    // fine, so half a lattice step does not change delta noticeably.
     let fine = laplace_f64(1.0, 5.0, None);
     close(fine.map(&(1, 1.0, 1.0)), (1.0, 0.009_157_819_444_367_09), 1e-11);
     close(fine.map(&(3, 2.0, 1.0)), (2.0, 0.027_222_629_388_718_66), 1e-11);
@@ -256,8 +256,8 @@ fn the_layout_of_a_release_tells_nothing_of_the_keys_that_were_hidden() {
 }
 #[test]
 fn joint_deltas_are_as_small_as_they_are() {
-    // If 1 - (1 - delta)^count were computed in floats, the result would be 0 or a multiple of
-    // 2^-53.
+    // If 1 - (1 - delta)^count were computed in floats, the result would be a multiple of 2^-53,
+    // and often 0.
     for (count, delta) in [(1_000_000, 1e-20), (3, 1e-300), (2, 5e-324), (1000, 1e-5), (2, 0.5)] {
         let joint = any_of(count, delta).unwrap();
         let exact = -(f64::from(count) * (-delta).ln_1p()).exp_m1();
@@ -278,8 +278,8 @@ fn released_numbers_have_the_accuracy_of_their_noise() {
 }
 
 proptest! {
-    /// Check that a number 0 with noise reaches the threshold only if the noise is at least the
-    /// computed gap.
+    /// Check that the sum of the number 0 and noise reaches the threshold only if the noise is at
+    /// least the computed gap.
     #[test]
     fn no_sum_below_the_gap_reaches_the_threshold(
         threshold in 1e-3..1e3, exact in -20..20_i32, k in -60..8,

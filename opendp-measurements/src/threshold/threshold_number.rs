@@ -94,7 +94,7 @@ macro_rules! floats {
                 threshold <= self
             }
             /// Compute a lower bound on the lattice point of a release that reaches the threshold.
-            /// Subtract half a lattice step and `change`.
+            /// From this bound, subtract half a lattice step and `change`.
             ///
             /// Each release is the float nearest to a lattice point. Rounding preserves the order
             /// of numbers. So if a release reaches the threshold, its lattice point is above the

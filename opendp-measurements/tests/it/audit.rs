@@ -53,7 +53,7 @@ impl Claim for MaxDivergence {
     }
 }
 impl Claim for ZeroConcentratedDivergence {
-    /// Compute the least value of `exp((a - 1)(a rho - epsilon)) / a (1 - 1 / a)^(a - 1)` over many
+    /// Compute the least value of `exp((a - 1)(a rho - epsilon)) (1 - 1 / a)^(a - 1) / a` over many
     /// orders `a` (Canonne, Kamath, Steinke 2020, Proposition 12).
     fn delta(rho: &f64, epsilon: f64) -> f64 {
         let bound_at = |a: f64| {

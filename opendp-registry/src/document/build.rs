@@ -23,7 +23,8 @@ pub(super) struct Builder<'a> {
     /// The objects built from the nodes of a document that OpenDP 0.16 wrote. Equal nodes share one
     /// object, if the object does not depend on the current space.
     pub(super) made: HashMap<Fingerprint, (Constructed, Weight)>,
-    /// The weight of the node that was read last.
+    /// The weight of the node that was read last. A [`Weight`] is a cost that must stay within
+    /// limits.
     pub(super) weight: Weight,
     /// The number of links that were built so far.
     links: usize,
@@ -64,7 +65,8 @@ impl<'a> Builder<'a> {
             _ => Err(no_document(json)),
         }
     }
-    /// Read a node. If it describes an object, build the object. Otherwise keep the node as JSON.
+    /// Read a node. If the node describes an object, build the object. Otherwise keep the node as
+    /// JSON.
     pub(super) fn read(&mut self, json: &Json) -> Result<Arg> {
         self.weight = Weight::default();
         match json {
@@ -185,8 +187,8 @@ impl<'a> Builder<'a> {
         self.weight = weight;
         chain.ok_or_else(|| Error::argument("chain", "expected at least one link"))
     }
-    /// Build the link after `chain`, or the first link on the space `start`. Also return the name
-    /// of the link.
+    /// Build the link after `chain`. If `chain` is `None`, build the first link, which starts from
+    /// the space `start`. Also return the name of the link.
     pub(super) fn link<'j>(
         &mut self,
         link: &'j Json,

@@ -4,7 +4,7 @@
 //! Each later step of a chain contains the text of the steps before it several times: in its input
 //! domain, in its input metric, and as the first part of the chain. So the length of the text more
 //! than doubles with each step. This module builds equal nodes only once, except nodes that depend
-//! on the current space.
+//! on the current space of the chain around them.
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
@@ -46,7 +46,7 @@ pub(super) fn call(builder: &mut Builder<'_>, node: &Map<String, Json>) -> Resul
     }
     Ok(made)
 }
-/// Build the object of a call, even if this object is stored.
+/// Build the object of a call, even if the object of an equal call is stored.
 fn object(
     builder: &mut Builder<'_>,
     name: &str,

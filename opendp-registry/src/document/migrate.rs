@@ -21,7 +21,8 @@ pub(super) struct Versions {
     format: u64,
     /// The versions of other packages. If a package is not stated, its version is 1.
     packages: BTreeMap<String, u64>,
-    /// Whether OpenDP has written the document. The versions do not apply to such a document.
+    /// True if OpenDP wrote the document. The versions do not apply to a document that OpenDP
+    /// wrote.
     foreign: bool,
 }
 impl Default for Versions {
@@ -235,8 +236,8 @@ impl Registry {
         let family = self.family(name).ok()?;
         family.entries.first().map(|entry| entry.package.to_string())
     }
-    /// State a change of a constructor that was added at run time. A linked crate uses
-    /// [`migrate!`](opendp_core::migrate) instead.
+    /// State a change of a constructor. This function is for constructors that were added at run
+    /// time. A linked crate uses [`migrate!`](opendp_core::migrate) instead.
     pub fn migrate(&self, migration: Migration) {
         let name = migration.constructor.to_owned();
         let mut slot = self.migrations.entry(name).or_default();

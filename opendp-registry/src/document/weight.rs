@@ -20,7 +20,8 @@ const MAX_VALUES: usize = 1 << 18;
 /// One object takes about the memory of this number of plain values.
 const OBJECT: usize = 6;
 
-/// The reader of JSON returns an error for each text that is nested more deeply than this.
+/// A number of levels of nesting. The reader of JSON returns an error for each text with more
+/// levels.
 const DEEPEST: usize = 128;
 
 /// Check that a text has few values for its length, so that the parsed JSON needs little memory.

@@ -156,7 +156,8 @@ impl Search<'_> {
             && made.check(&goal.d_in, &goal.d_out).is_ok_and(|within| within)
     }
 }
-/// A solved float is rounded to its first digit and this number of further digits.
+/// A solved float is rounded to a number of significant digits. This constant is the number of
+/// these digits after the first digit.
 const DIGITS: i32 = 5;
 /// Return three roundings of a solved float to a few digits: the nearest number, and the next
 /// numbers above and below this number. The values within the budget are on one side of the solved

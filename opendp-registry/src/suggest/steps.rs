@@ -50,9 +50,9 @@ pub(super) struct Family {
     pub(super) entries: Vec<Arc<Entry>>,
     about: bool,
 }
-/// The relation of an obstacle to the condition `about` of the goal. The condition holds for the
-/// constructor of the obstacle, or for a link of a chain that this constructor could extend, or for
-/// neither of them.
+/// The relation of an obstacle to the condition `about` of the goal. `Constructor`: the condition
+/// holds for the constructor of the obstacle. `Chain`: the condition holds for a link of a chain
+/// that this constructor could extend. `Neither`: the condition holds for neither of them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum About {
     Neither,

@@ -82,8 +82,8 @@ impl Fold<AnyValue, u64> for Count {
         Ok(count)
     }
 }
-/// Return whether `taker` accepts a partial result of `giver` without rows. Append the fold
-/// [`Count`] to both transformations, so that a transformation without a fold also has partial
+/// Return whether `taker` accepts a partial result of `giver` that contains no rows. Append the
+/// fold [`Count`] to both transformations, so that a transformation without a fold also has partial
 /// results. If a transformation has a fold, its partial results do not change. Return `None` if
 /// `giver` has no partial results.
 fn takes(giver: &AnyTransformation, taker: &AnyTransformation) -> Option<bool> {

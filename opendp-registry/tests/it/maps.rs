@@ -132,7 +132,7 @@ fn the_map_of_every_registered_transformation_rises_from_zero() {
     each(&entries, |entry, seed| test(entry, seed).map(drop));
 }
 
-/// Register a measurement with a map, and test it.
+/// Register a measurement with the map `map`, and test the map.
 fn tested(name: &'static str, map: fn(f64) -> f64) -> Result<usize, String> {
     type Input = Space<AtomDomain<f64>, AbsoluteDistance<f64>>;
     let registry = Registry::new();

@@ -26,8 +26,8 @@ fn length(release: &AnyValue) -> usize {
 ///
 /// If the metric makes the number of scores public, an empty list of scores is at a finite distance
 /// only from itself. So an error is allowed for this list. But any two numbers are at a finite
-/// distance. So if a measurement of numbers fails for one number, it must fail with this error for
-/// all numbers.
+/// distance. So if a measurement of numbers fails for one number, it must fail with the same error
+/// for all numbers.
 fn test(entry: &Entry, grounds: &Grounds, seed: u64) -> Result<(), String> {
     let mut draw = Draw::new(seed);
     let (mut released, mut pairs) = (0, 0);
@@ -75,7 +75,7 @@ fn every_registered_measurement_releases_of_every_member_and_tells_nothing_by_it
 }
 
 type Rows = VectorDomain<AtomDomain<i32>>;
-/// Register a measurement of rows, and test it.
+/// Register a measurement of rows, and test the measurement.
 fn tested(
     name: &'static str,
     function: impl Fn(&Vec<i32>) -> House<Vec<i32>> + Clone + Send + Sync + 'static,

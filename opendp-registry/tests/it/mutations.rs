@@ -88,8 +88,8 @@ fn mutants(json: &Json) -> Vec<Json> {
         }
     }
 }
-/// Return whether an object is a measurement whose losses are curves. The tests evaluate the map of
-/// such a measurement less often, because each evaluation computes several points.
+/// Return whether an object is a measurement whose losses are privacy profiles. The tests evaluate
+/// the map of such a measurement less often, because each evaluation computes several points.
 fn is_curve(made: &Constructed) -> bool {
     matches!(made, Constructed::Measurement(m) if m.measure().is::<SmoothedMaxDivergence>())
 }

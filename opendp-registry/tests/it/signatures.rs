@@ -1,4 +1,5 @@
-//! Builds every registered signature with sample arguments, for tests of all signatures.
+//! Builds objects from every registered signature with sample arguments, for tests of all
+//! signatures.
 
 use std::sync::{
     Arc,
@@ -299,7 +300,7 @@ pub(crate) struct Built {
     pub(crate) made: Constructed,
     pub(crate) told: String,
 }
-/// Build a signature several times, with different arguments.
+/// Build several objects from a signature, with different arguments.
 pub(crate) fn builds(entry: &Entry, draw: &mut Draw) -> Result<Vec<Built>, String> {
     let pool = |parameter: &Parameter| match parameter.type_name.head() {
         "Space" => spaces(parameter),

@@ -129,8 +129,8 @@ fn scores_of_which_the_least_is_best_are_not_chosen_by_the_largest() {
                 json!([scores, inside]),
                 json!([scores, called]),
             ] {
-                // The constructor cannot read the value null for this argument. The error then
-                // contains the word `null`.
+                // If the argument is null, the constructor cannot read it, and the error contains
+                // the word `null`.
                 let null = oriented.is_some_and(Json::is_null);
                 refused(integers(chain), &[orientation, if null { "null" } else { &said }]);
             }

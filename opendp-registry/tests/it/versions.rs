@@ -172,7 +172,7 @@ fn a_document_of_today_states_the_versions_that_it_relies_on() {
     assert_eq!(newest.build(&registry).unwrap().map(&json!(1)).unwrap(), json!(90));
     let unstated = Document::new(call).unwrap();
     assert_eq!(unstated.build(&registry).unwrap().map(&json!(1)).unwrap(), json!(9));
-    // If the document does not use a package, it does not state the version of this package.
+    // A document does not state the version of a package that the document does not use.
     let other = json!({"constructor": "make_bounded_int_split_sum", "args": {"bounds": [0, 9]}});
     let other = Document::newest(other, &registry).unwrap();
     assert_eq!((other.json().get("packages"), &other.json()["version"]), (None, &json!(1)));

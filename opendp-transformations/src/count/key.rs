@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 ///
 /// A table stores a key in one of three [forms](Form): as a word of 64 bits, as a double word of
 /// 128 bits, or as a long key. The code of tables is compiled only once for all types of keys with
-/// the same type `Long`. If the values of a type have neither a word nor a double word, the type
-/// states `type Long = Self`. For such a type, `form` returns `Form::Long(self)`, and `from_form`
+/// the same type `Long`. If some values of a type have neither a word nor a double word, the type
+/// states `type Long = Self`. For such a value, `form` returns `Form::Long(self)`, and `from_form`
 /// returns the key that this form contains.
 pub trait Key: HashableAtom + Serialize + DeserializeOwned {
     /// The type of keys without a word and without a double word. This type is [`NoLongKey`] if

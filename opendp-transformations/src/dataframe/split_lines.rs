@@ -67,8 +67,8 @@ pub(crate) mod tests {
     pub(crate) fn texts(pieces: &[&str], longest: usize) -> Vec<String> {
         laws::vectors(pieces, longest).iter().map(|pieces| pieces.concat()).collect()
     }
-    /// Check the laws of a function of a text. A text is not divided into chunks, so the law about
-    /// chunks does not apply.
+    /// Check the laws of a transformation of texts. A text is not divided into chunks, so the law
+    /// about chunks does not apply.
     #[track_caller]
     pub(crate) fn check_text<DO: Domain, MO: DistanceOn<DO>>(
         made: &Transformation<AtomDomain<String>, SymmetricDistance, DO, MO>,

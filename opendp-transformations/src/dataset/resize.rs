@@ -56,8 +56,8 @@ use crate::dataset::resize::sample::Sample;
 /// *Ordered input.* In the first case, `r` is inserted and the last copy is deleted. In the second
 /// case, if `r` is not among the first `size` records, the output does not change. Otherwise `r` is
 /// inserted, and the record that is no longer among the first `size` is deleted. So there is at
-/// most one insertion and one deletion. In a metric without order, at most one record is added and
-/// one is removed.
+/// most one insertion and one deletion. In a metric that ignores the order, at most one record is
+/// added and one is removed.
 ///
 /// *Unordered input, ordered output.* In the first case, use the same order for both data sets.
 /// Then one position differs, so one deletion and one insertion are enough. In the second case, put

@@ -50,9 +50,9 @@ impl Alpha {
     /// between its rank and the ideal rank, times this factor.
     ///
     /// The level is also called alpha. [`make_quantile_score_candidates`] uses alpha as a fraction,
-    /// and rounds alpha if its denominator is too large. The factor is the denominator of this
-    /// fraction. The largest denominator depends on the size of the data, which is unknown if
-    /// `size` is `None`.
+    /// and rounds alpha if the denominator of this fraction is too large. The factor is the
+    /// denominator of this fraction. The largest denominator depends on the size of the data, which
+    /// is unknown if `size` is `None`.
     ///
     /// ```
     /// # use opendp_transformations::Alpha;

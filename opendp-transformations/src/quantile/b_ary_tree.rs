@@ -57,9 +57,9 @@ use opendp_core::{
 /// and the absolute value of an integer is at most its square. So the L1 norm of `v` is at most
 /// `|v|^2`. The L2 norm of `w` is at most its L1 norm, which is at most the L1 norm of `v`. So
 /// `|w|^2 <= |v|^4` also holds. Both bounds together are `|w|^2 <= min(k, |v|^2) |v|^2`. The
-/// squared norm of the difference of the two trees is the sum of `|w|^2` over all layers, and the
-/// layers have `k = 1`, `k = b`, ..., `k = b^(layers - 1)`. If `d_in^2` is a power of `b`, and if
-/// the first `d_in^2` leaves change by 1, the bound is attained.
+/// squared norm of the difference of the two trees is the sum of `|w|^2` over all layers. From the
+/// leaves to the root, the layers have `k = 1`, `k = b`, ..., `k = b^(layers - 1)`. If `d_in^2` is
+/// a power of `b`, and if the first `d_in^2` leaves change by 1, the bound is attained.
 ///
 /// For counts of at most 64 bits, each sum is exact, and only the result saturates. For types of
 /// 128 bits, the conversion to `i128` and each addition saturate. Saturation does not increase the
@@ -121,7 +121,8 @@ where
 {
     fn in_tree(leaves: &Q, branching_factor: usize, layers: u32) -> Result<Q> {
         let leaves = f64::inf_cast(*leaves)?;
-        // If the square exceeds all floats, then every power of the branching factor is below it.
+        // If the square exceeds all floats, then every power of the branching factor is below the
+        // square, so infinity can replace the square.
         let square = leaves.inf_mul(leaves).unwrap_or(f64::INFINITY);
         let branching_factor = branching_factor.try_into().unwrap_or(u128::MAX);
         // `factors` is the sum over the layers in the formula of the map. The power in a layer is
@@ -236,8 +237,9 @@ impl Shape {
         while 1 < width {
             width /= self.branching_factor;
             start -= width;
-            // Only sums of counts of 128 bits can exceed `i128`, so only their additions saturate.
-            // The change of a saturated result is at most the sum of the changes of its two terms.
+            // Only sums of counts of 128 bits can exceed `i128`, so only additions of such counts
+            // saturate. The change of a saturated result is at most the sum of the changes of its
+            // two terms.
             let layer = match &sums {
                 None => {
                     each_sum(leaves, self.branching_factor, |x| x.to_i128().unwrap_or(i128::MAX))

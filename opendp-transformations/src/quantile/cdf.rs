@@ -20,7 +20,7 @@ use opendp_core::{Atom, Function, Result};
 /// leave the interval from zero to one. If there are no bins, the output is empty.
 ///
 /// # Map
-/// The constructor is post-processing, so the privacy loss does not change.
+/// The function is post-processing, so the privacy loss does not change.
 ///
 /// # Proof
 /// A function that reads only a release, and no private data, does not increase the loss. (Dwork

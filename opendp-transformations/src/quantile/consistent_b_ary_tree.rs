@@ -32,7 +32,7 @@ use opendp_core::{Atom, Error, Function, Result};
 /// layer of these nodes is treated as the leaves.
 ///
 /// # Map
-/// The constructor is post-processing, so the privacy loss does not change.
+/// The function is post-processing, so the privacy loss does not change.
 ///
 /// # Proof
 /// The first pass goes upward. Each node becomes a weighted average of two numbers: its own count,
@@ -101,7 +101,7 @@ impl Layer {
 
 fn consistent<O: Float>(nodes: &[f64], b: usize) -> Vec<O> {
     let given = nodes.len();
-    // Find the smallest complete tree with room for all nodes.
+    // Find the smallest complete tree that has at least as many nodes as the input.
     let (mut widths, mut width, mut inner) = (Vec::new(), 1_usize, 0_usize);
     while inner.saturating_add(width) < given {
         widths.push(width);

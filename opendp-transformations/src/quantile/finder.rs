@@ -20,8 +20,7 @@ use spread::{Kind, Spread};
 ///
 /// A row is a number whose position is searched. If no bucket contains two of the sorted numbers,
 /// the work for a row is the computation of its bucket, one access to a table, two comparisons, and
-/// one increment. If a number also has at most 64 bits, the table has at most 16 bytes for each
-/// bucket.
+/// one increment. If numbers have at most 64 bits, this table has at most 16 bytes for each bucket.
 pub(crate) struct Finder<T> {
     spread: Spread,
     search: Search<T>,

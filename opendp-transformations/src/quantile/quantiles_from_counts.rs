@@ -56,7 +56,7 @@ named!(Interpolation as "Interpolation");
 /// this edge. For integers, the point is rounded toward zero.
 ///
 /// # Map
-/// The constructor is post-processing, so the privacy loss does not change.
+/// The function is post-processing, so the privacy loss does not change.
 ///
 /// # Proof
 /// A function that reads only a release, and no private data, does not increase the loss. (Dwork

@@ -130,8 +130,8 @@ impl Grid {
         let lattice = i64::from(lattice.exponent());
         let exponent = (lattice + i64::from(bits) - i64::from(T::MANTISSA_BITS)).max(lowest);
         // `factor` is at most 2^3. `divisor` is the number of records times a power of two. This
-        // power is at most 2^64, except if both bounds are zero. Then all records are zero, so the
-        // mean is zero for any divisor.
+        // power is at most 2^64, except if both bounds are zero. If both bounds are zero, all
+        // records are zero, so the mean is zero for any divisor.
         let divisor = u128::try_from(size).unwrap_or(u128::MAX);
         let divisor = divisor.saturating_mul(power(exponent - lattice));
         Ok(Grid { exponent, factor: power(lattice - exponent), divisor })

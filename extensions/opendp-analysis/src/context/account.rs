@@ -18,7 +18,8 @@ pub(crate) struct Cost {
     pub(crate) parts: Vec<Exact>,
     /// The square of `mu`, if the release is also `mu`-GDP (Gaussian differentially private).
     pub(crate) mu_squared: Option<Exact>,
-    /// The `rho` of the release, if it chooses among candidates by Gumbel noise.
+    /// The zero-concentrated loss `rho` of the release, if it chooses among candidates by Gumbel
+    /// noise.
     pub(crate) rho: Option<Exact>,
     /// A pair of distributions that dominates the release, if a dominating pair is known. The other
     /// fields are valid losses of the release even if a pair is known.
@@ -53,9 +54,9 @@ impl Cost {
 /// The part of an unspent budget that a plan reserves for its releases.
 #[derive(Clone, Debug)]
 pub(crate) enum Reserve {
-    /// One filter. The first number is the part of epsilon that is reserved for the sum of pure
-    /// losses. The second number is the part of delta that is reserved for the sum of deltas. The
-    /// rest of the budget is for Gaussian noise.
+    /// One filter: a rule that admits or refuses each release. The first number is the part of
+    /// epsilon that is reserved for the sum of pure losses. The second number is the part of delta
+    /// that is reserved for the sum of deltas. The rest of the budget is for Gaussian noise.
     Filter([Exact; 2]),
     /// The whole budget, divided into shares. The share of each release is a pair, and the pairs
     /// are in the order of the releases.
@@ -194,9 +195,9 @@ impl<MO: Accounted> Account<MO> {
         }
         costs.iter().try_for_each(|cost| self.charge(cost))
     }
-    /// Replace the filters of the account by one filter, for releases whose kinds are known. This
-    /// filter reserves `pure` of the budget's epsilon for the sum of pure losses, and `deltas` of
-    /// the budget's delta for the sum of deltas.
+    /// Replace the filters of the account by one filter, for releases whose kinds of noise are
+    /// known. This filter reserves `pure` of the budget's epsilon for the sum of pure losses, and
+    /// `deltas` of the budget's delta for the sum of deltas.
     pub(crate) fn reserve(&mut self, pure: &Exact, deltas: &Exact) -> Result<()> {
         if let Account::Tight(account) = self {
             let (epsilon, delta) = account.budget();

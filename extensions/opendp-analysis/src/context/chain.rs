@@ -91,9 +91,10 @@ pub(super) fn sized<T: Atom>(what: &str, chain: &Chain<T>) -> Result<()> {
 /// metric is [`RangeDistance`].
 ///
 /// # Proof
-/// The range of the changes of all counts is at most the sum of the magnitudes of these changes. If
-/// the largest and the smallest change have the same sign, the range is at most the larger
-/// magnitude of these two. Otherwise the range is the sum of the magnitudes of these two.
+/// The range of the changes of all counts is the largest change minus the smallest change. It is at
+/// most the sum of the magnitudes of all changes: if the largest and the smallest change have the
+/// same sign, the range is at most the larger of their two magnitudes. Otherwise the range is the
+/// sum of their two magnitudes.
 pub(super) fn as_scores(
     counts: Space<Column<i64>, L1Distance<i64>>,
 ) -> Result<Transformation<Column<i64>, L1Distance<i64>, Column<i64>, RangeDistance<i64>>> {
@@ -288,11 +289,13 @@ pub(super) fn gaussian_on<MO: Accounted, N: Noisy<MO>>(
 /// # Proof of the number of choices
 /// Suppose that `choices` states the number `k` of successive levels of choices. Then each level
 /// has the same `rho`, and the choices on one level do not depend on each other. The range of the
-/// loss of one choice is proportional to the part of the rows that the choice depends on. For the
-/// choices on one level, these parts add up to at most all rows. The ranges of independent choices
-/// add up. So the range of the losses of each level is at most the range `r` of one choice that
-/// depends on all rows. The `rho` of the level is stated as `r^2 / 8`. Let `rho` be the sum of the
-/// `rho` of all `k` levels. Then `r` is `sqrt(8 rho / k)`.
+/// loss of one choice is proportional to the number of changed rows on which the choice depends. A
+/// row can be divided among the choices on one level, and then each choice counts a fraction of the
+/// row. So for the choices on one level, these numbers add up to at most the number of all changed
+/// rows. The ranges of independent choices add up. So the range of the losses of each level is at
+/// most the range `r` of one choice that depends on all changed rows. The `rho` of the level is
+/// stated as `r^2 / 8`. Let `rho` be the sum of the `rho` of all `k` levels. Then `r` is
+/// `sqrt(8 rho / k)`.
 pub(super) fn of_choices<MO: Accounted, TO: Carrier>(
     release: &OfTable<ZeroConcentratedDivergence, TO>,
     (delta, choices): (f64, Option<u32>),

@@ -95,8 +95,8 @@ mod tests {
         let total = make_count_by_categories(rows, vec![0, 1], false).unwrap();
         let sized = context.space().domain().size().is_some();
         assert!(sized);
-        let read = |table: &Table| kept(table).map(Cow::Owned);
-        Counts::new(total_of_tables(context.space(), total, read), sized)
+        let total = total_of_tables(context.space(), total, |table| kept(table).map(Cow::Owned));
+        Counts::new(total, sized)
     }
     /// Return the cells that are not 3.
     fn kept(table: &Table) -> Result<Vec<i64>> {

@@ -32,7 +32,8 @@ pub(crate) struct Losses<MO: Accounted> {
     /// The loss in the measure of the budget.
     pub(crate) map: TableMap<MO>,
     pub(crate) mu_squared: Option<Square>,
-    /// The `rho` of the release, if it chooses among candidates by Gumbel noise.
+    /// The zero-concentrated loss `rho` of the release, if it chooses among candidates by Gumbel
+    /// noise.
     pub(crate) rho: Option<Square>,
     /// The number of successive choices with equal ranges, if it is known.
     pub(crate) choices: Option<u32>,

@@ -116,7 +116,7 @@ fn keys_of_groups_are_found_under_a_delta_and_their_counts_are_not_paid_twice() 
     let asked = study(budget(), questions("city")).unwrap();
     let (plan, outcome) = (asked.rehearse(0.05).unwrap(), asked.ask(read, 0.05).unwrap());
     assert_eq!(plan.to_json()["spent"], outcome.to_json()["spent"]);
-    // The scales of all noise are known before the keys are found.
+    // The scales of all noise are known before the data decide which keys are released.
     assert!(plan.answers().iter().flat_map(|answer| &answer.scales).all(|s| s.is_finite()));
     for (plan, answer) in plan.answers().iter().zip(outcome.answers()) {
         assert_eq!(plan.scales, answer.scales);
@@ -151,8 +151,9 @@ fn a_rehearsal_of_groups_spends_what_the_answers_then_cost() {
             assert!(plan.cells.is_empty() && !answer.cells.is_empty());
         }
         assert_eq!(plan.to_json()["spent"], outcome.to_json()["spent"]);
-        // The first question has four releases, and each of them gets a quarter of its weight. The
-        // second question is a count. Its one release gets the whole weight of this question.
+        // The first question has four releases, and each release gets a quarter of the weight of
+        // the question. The second question is a count. It has one release, which gets its whole
+        // weight.
         assert_eq!(study.steps().unwrap()[..], [0.25, 0.25, 0.25, 0.25, 1.0][..]);
     }
 }
@@ -249,10 +250,11 @@ fn the_mean_by_group_of_the_census_takes_twelve_lines() {
         let (low, high) = cell.interval.unwrap();
         let truth = mean(&group);
         assert!(low <= truth && truth <= high, "{cell:?} {truth}");
-        // A count has one half of epsilon. A sum of differences from the middle of the bounds has
-        // the other half. The magnitude of each difference is at most 50,000. So the scale of the
-        // noise is 2 for the count and 100,000 for the sum. With this noise, the interval of a
-        // group of more than 100 rows is narrower than 100,000, the distance between the bounds.
+        // A mean is computed from a noisy count and a noisy sum of differences from the middle of
+        // the bounds. The count and the sum each get half of epsilon. The magnitude of each
+        // difference is at most 50,000. So the scale of the noise is 2 for the count and 100,000
+        // for the sum. With this noise, the interval of a group of more than 100 rows is narrower
+        // than 100,000, the distance between the bounds.
         if 100 < group.len() {
             assert!(high - low < 100_000.0, "{cell:?}");
         }

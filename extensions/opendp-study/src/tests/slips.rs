@@ -1,4 +1,5 @@
-//! Tests that a slip in a study is an error that names its place, or is visible in the answer.
+//! Tests that a slip in a study gives an error with the place of the slip, or is visible in the
+//! answer.
 
 use super::*;
 
@@ -107,7 +108,7 @@ fn a_public_number_of_rows_is_the_divisor_of_a_mean_of_all_rows() {
     assert_eq!(scales(1000, json!("drop"), mean.clone()).len(), 2);
     assert_eq!(scales(1000, json!(0), filtered).len(), 2);
     // If the context does not state the number of rows, this number comes from the table. A
-    // variance uses this number as a mean does.
+    // variance uses this number in the same way as a mean.
     let truth = (0..1000).filter(|i| i % 4 != 0).map(|i| f64::from(i) * 10.0).sum::<f64>() / 1e3;
     for rows in [None, Some(1000)] {
         let study = of_public_rows(rows, json!(0), mean.clone()).unwrap();
@@ -240,7 +241,7 @@ fn a_fact_about_a_column_that_no_statistic_can_use_is_refused() {
         let error = slip(json!({"x": {"T": "i64", "missing": 0}}), asked);
         assert!(error.contains("a missing cell would count as 18"), "{error}");
     }
-    // The control: the ends are within the bounds.
+    // The control: each end of the bounds may replace a missing cell, and rows may be dropped.
     for missing in [json!(18), json!(90), json!("drop")] {
         let column = json!({"T": "i64", "bounds": [18, 90], "missing": missing});
         let context = json!({"unit": {"person": 1}, "budget": large(), "columns": {"x": column}});

@@ -133,8 +133,8 @@ pub struct Executor {
     /// The largest number of bytes of memory for computations; by default, 70 % of the memory.
     /// Where possible, the executor writes larger intermediate data to the disk.
     pub memory: Option<u64>,
-    /// The parent of the folder of intermediate results; by default, the folder for temporary
-    /// files.
+    /// The folder in which the executor makes its own folder for intermediate results. The default
+    /// is the folder for temporary files.
     pub folder: Option<PathBuf>,
 }
 impl Executor {

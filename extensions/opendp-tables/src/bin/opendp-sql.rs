@@ -143,7 +143,7 @@ fn query(ask: &Ask) -> Result<()> {
     if let Ok(note) = session.note() {
         eprintln!("note: {note}");
     }
-    // The budget is already charged, so print the answer although a file could not be written.
+    // The budget is already charged, so print the answer even if a file could not be written.
     let printed = printed(&text);
     let place = if printed.is_ok() { ", and the answer is printed" } else { "" };
     let outcomes = files.into_iter().flatten().chain([printed]);

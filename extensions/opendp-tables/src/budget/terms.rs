@@ -1,4 +1,4 @@
-//! The terms of budgets: the individuals that the private tables protect.
+//! The terms of budgets. They state which individuals of the private tables are protected.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json, json};
 use super::{Budget, Composition};
 use crate::metadata::Table;
 
-/// Describe the individuals that a private table protects. Limits on the rows of an id are not a
+/// Describe the protected individuals of a private table. Limits on the rows of an id are not a
 /// part of the description: each query enforces its limits, and protects all rows of an id.
 fn individuals(table: &Table) -> Json {
     let unit = table.unit.clone().unwrap_or_default();
@@ -34,9 +34,9 @@ pub(super) fn terms_of(tables: &BTreeMap<String, Table>) -> Result<Terms> {
     let metric = json!({"tables": listed.collect::<Map<_, _>>()});
     Ok(Terms::new().with_unit(Unit::new(metric, 1)?))
 }
-/// Return the reason why a budget with these terms does not protect the individuals of all private
-/// tables. Terms without a unit are accepted here, so that earlier releases are returned. New
-/// releases are refused.
+/// If a budget with these terms does not protect the individuals of all private tables, return the
+/// reason. Terms without a unit are accepted here, so that earlier releases are returned.
+/// [`check_unit`] refuses new releases under such terms.
 fn unprotected(terms: &Terms, tables: &BTreeMap<String, Table>) -> Option<String> {
     if terms.size().is_some() || terms.digest().is_some() {
         return Some("it states a size or a digest".into());
@@ -59,7 +59,8 @@ fn unprotected(terms: &Terms, tables: &BTreeMap<String, Table>) -> Option<String
     tables.iter().filter(|(_, table)| !table.public).find_map(differs)
 }
 /// Check that a budget states its unit. Without a unit, two sessions could charge the losses of
-/// different individuals to one budget. The sum of such losses bounds the loss of nobody.
+/// different individuals to one budget. The sum of such losses would not be the loss of any
+/// individual.
 pub(super) fn check_unit(found: &Found) -> Result<()> {
     if found.terms.unit().is_some() {
         return Ok(());
@@ -72,8 +73,8 @@ pub(super) fn check_unit(found: &Found) -> Result<()> {
     );
     Err(Error::argument("budget", reason))
 }
-/// Check that a budget of a ledger protects the tables, and that its amount and its composition are
-/// those of the metadata.
+/// Check that a budget of a ledger protects the individuals of the tables. Also check that the
+/// amount and the composition of the budget are those of the metadata.
 pub(super) fn check_terms(
     found: &Found,
     name: &str,

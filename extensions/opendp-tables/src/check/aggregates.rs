@@ -147,9 +147,9 @@ fn output(expr: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<Out
 }
 const LEVELS: &str = "expected a public number from 0.0001 to 0.9999, or 0 or 1; the number is \
                       rounded to four decimals";
-/// Return whether a number can be the level of a quantile. A level is rounded to four decimals. A
-/// quantile near an end would become the end itself, so the smallest and the largest levels are not
-/// allowed, except for 0 and 1.
+/// Return whether a number can be the level of a quantile. A level is rounded to four decimals, and
+/// a level very near 0 or 1 would be rounded to 0 or 1. So levels between 0 and 0.0001 and levels
+/// between 0.9999 and 1 are not allowed.
 fn is_level(alpha: f64) -> bool {
     [0.0, 1.0].contains(&alpha) || (0.0001..=0.9999).contains(&alpha)
 }
@@ -161,8 +161,8 @@ fn condition(filter: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Resul
     }
     Ok(picked.column(rows))
 }
-/// Read a mean. If the number of rows is public and every row has a value, do not add a count for
-/// this mean to the plan.
+/// Read a mean. If the mean is over all rows, the number of rows is public, and every row has a
+/// value, do not add a count for this mean to the plan.
 fn mean(
     arg: &Expr,
     source: &Relation,

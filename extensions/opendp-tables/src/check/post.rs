@@ -73,7 +73,7 @@ fn refusal_of(part: &Expr) -> Option<Error> {
         | Expr::Exists(_)
         | Expr::SetComparison(_)
         | Expr::OuterReferenceColumn(..) => Some(with_subquery()),
-        // The engine leaves out `DISTINCT`, except after aggregates.
+        // If the function of a window is not an aggregate, the engine ignores `DISTINCT`.
         Expr::WindowFunction(call) if call.params.distinct => match &call.fun {
             WindowFunctionDefinition::WindowUDF(function) => Some(Error::NotImplemented(format!(
                 "`DISTINCT` in `{}(...)` is not supported: the engine would leave it out.\n\
@@ -115,7 +115,8 @@ pub(crate) fn replaced(
     }
 }
 /// Return the expressions of a node. If a sum, a difference or a product of integers is too large
-/// for its type, the returned expressions fail. The engine would return a wrong number.
+/// for its type, the returned expressions fail. With the expressions of the node itself, the engine
+/// would return a wrong number.
 fn without_wrapping(plan: &LogicalPlan, input: &DFSchema) -> Result<Vec<Expr>, DataFusionError> {
     let names = NamePreserver::new(plan);
     let exact = |expr: Expr| {
@@ -124,7 +125,8 @@ fn without_wrapping(plan: &LogicalPlan, input: &DFSchema) -> Result<Vec<Expr>, D
     };
     plan.expressions().into_iter().map(exact).collect()
 }
-/// The type of the numbers of exact sums. All integers of 64 bits have at most 20 digits.
+/// The type to which integers are cast before they are added, subtracted or multiplied. Every
+/// integer of 64 bits has at most 20 digits.
 const WIDE: DataType = DataType::Decimal128(20, 0);
 fn exact(part: Expr, input: &DFSchema) -> Result<Transformed<Expr>, DataFusionError> {
     use Operator::{Minus, Multiply, Plus};
@@ -139,7 +141,8 @@ fn exact(part: Expr, input: &DFSchema) -> Result<Transformed<Expr>, DataFusionEr
             let wide = BinaryExpr::new(wide(left), op, wide(right));
             Ok(Transformed::yes(cast(Expr::BinaryExpr(wide), kind)))
         }
-        // The sum of a window stays wide. A node of windows cannot cast it, so `narrowed` does.
+        // The sum of a window keeps the type `WIDE`. A node of windows cannot cast this sum, so
+        // `narrowed` casts it.
         Expr::WindowFunction(mut call) if kind.is_integer() => {
             call.params.args =
                 call.params.args.into_iter().map(|argument| cast(argument, WIDE)).collect();

@@ -72,8 +72,8 @@ impl Reader<'_> {
                 let found = place
                     .and_then(|place| self.columns.get(place))
                     .ok_or_else(|| Error::NotFound(format!("there is no column `{column}`")))?;
-                // If a query uses the name of a long expression many times, its copies could fill
-                // the memory.
+                // If a query uses the name of a long expression many times, the copies of the
+                // expression could fill the memory. So limit the number of copied nodes.
                 self.copied.set(self.copied.get().saturating_add(found.size()));
                 check_count(self.copied.get(), column)?;
                 Ok(found.clone())

@@ -1,4 +1,4 @@
-//! Rows of individuals, packed into few 64-bit words. Such rows are fast to move and to compare.
+//! Rows of individuals, packed into a few 64-bit words. Such rows are fast to move and to compare.
 
 use super::groups::NO_GROUP;
 use super::order::Keyed;
@@ -46,7 +46,8 @@ impl Field {
         (word >> self.shift & self.mask).cast_signed().wrapping_add(self.least)
     }
 }
-/// The layout of a packed row. For each number, the layout states its bits in the words of the row.
+/// The layout of a packed row. For each number, the layout states which bits of the words contain
+/// the number.
 #[derive(Clone, Debug)]
 pub(crate) struct Packing {
     group: Field,

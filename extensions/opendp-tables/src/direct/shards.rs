@@ -11,7 +11,7 @@ const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Return the shard of an id.
 pub(crate) fn shard_of(id: u64) -> usize {
-    // The shift leaves few bits, so the cast keeps them.
+    // The shift leaves 10 bits, so the cast loses no bit.
     (id.wrapping_mul(FACTOR) >> (u64::BITS - SHARDS.ilog2())) as usize
 }
 /// Return the bucket of an id within its shard, among `2^bits` buckets.

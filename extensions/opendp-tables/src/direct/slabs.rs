@@ -1,11 +1,10 @@
-//! Memory for the rows of a pass. The memory is divided into chunks. Each chunk belongs to one
-//! shard.
+//! Memory for the rows of a pass. The memory consists of slabs, and each slab is divided into
+//! chunks. Each chunk belongs to one shard.
 //!
 //! A chunk is identified by the position of its first row. The system provides each page of new
 //! memory when the page is first used. Providing these pages takes most of the time that is needed
-//! to fill new memory. For large slabs, the system can use large pages, so it must provide fewer
-//! pages. So the memory is requested in large slabs. After a pass, later passes of this process use
-//! the same slabs again.
+//! to fill new memory. For a large slab, the system can use large pages, so it must provide fewer
+//! pages. So slabs are large. After a pass, later passes of this process use the same slabs again.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -71,7 +70,7 @@ pub(crate) struct Slabs<const N: usize> {
 }
 impl<const N: usize> Slabs<N> {
     /// The number of rows of a slab: the largest power of two for which the rows fit into the slab.
-    /// It is a multiple of [`CHUNK`].
+    /// This number is a multiple of [`CHUNK`].
     const ROWS: usize = 1 << (SLAB / size_of::<Packed<N>>()).ilog2();
 
     /// Return a chunk that no shard uses.

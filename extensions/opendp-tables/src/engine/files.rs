@@ -1,4 +1,4 @@
-//! Files and folders: which of their files are read, and why a file cannot be read.
+//! Files and folders of tables: which files are read, and why a file cannot be read.
 
 use std::path::Path;
 
@@ -17,9 +17,9 @@ const MOST_FOLDERS: usize = 32;
 /// The largest number of files that an error names.
 const SHOWN: usize = 5;
 
-/// Return the place of the files of a path or a URL. An existing path is never a pattern, so the
-/// engine reads exactly the file or folder that [`check_files`] has checked. In a pattern, the
-/// folders that exist are no patterns either.
+/// Return the location of the files that a path or a URL names. An existing path is never a
+/// pattern, so the engine reads exactly the file or folder that [`check_files`] has checked. In a
+/// pattern, the leading part that exists as a folder is not read as a pattern either.
 ///
 /// # Errors
 /// The errors of the file system, and an error when a pattern is malformed.
@@ -67,7 +67,8 @@ fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 /// Check that only the last part of a pattern has wildcards. The engine compares the pattern only
-/// with the first name below the folder, so it would leave out files without an error.
+/// with the first name below the existing folder. So with earlier wildcards, it would leave out
+/// files without an error.
 fn check_pattern(name: &str, source: &Source) -> Result<()> {
     let (Source::Csv(text) | Source::Parquet(text)) = source else { return Ok(()) };
     let path = Path::new(text);
@@ -88,7 +89,7 @@ fn check_pattern(name: &str, source: &Source) -> Result<()> {
     };
     Err(cannot_open(name, &reason))
 }
-/// Return the reason for a place that has no file.
+/// Return the reason why a source cannot be opened, for a source without a matching file.
 pub(super) fn no_file(ending: &str) -> String {
     format!(
         "no file matches its path. Only files whose names end in `{ending}` are read.\n\
@@ -103,7 +104,7 @@ fn other_format(ending: &str) -> &'static str {
 fn is_format(file: &str, format: &str) -> bool {
     file.strip_suffix(format).is_some_and(|name| name.ends_with('.'))
 }
-/// Return what to do with a file whose name has another ending.
+/// Return advice about a file whose name does not have the required ending.
 fn instead(file: &str, ending: &str) -> String {
     let other = other_format(ending);
     if is_compressed(file) {
@@ -155,7 +156,7 @@ pub(super) fn check_files(name: &str, source: &Source) -> Result<()> {
         None => Ok(()),
     }
 }
-/// Return the reason if the engine would leave out a file of a folder.
+/// If the engine would leave out a file of a folder, return the reason why the folder is refused.
 fn left_out(path: &Path, folder: Folder) -> Option<String> {
     let Folder { ending, files, others, .. } = folder;
     let other = other_format(ending);

@@ -1,8 +1,9 @@
 //! The headers of CSV files.
 //!
-//! An error when a file is opened is not charged, so it must not depend on a record. For this
-//! reason, only the first record of each file is decoded. This record is the header. The engine
-//! would also look for the ends of the other lines.
+//! If a file cannot be opened, nothing is charged. So whether a file can be opened must not depend
+//! on a private record. For this reason, only the first record of each file is decoded. This record
+//! is the header. The engine is not used here, because it would also read the other lines to find
+//! their ends.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -28,7 +29,8 @@ const NOT_TEXT: &str = "its header is not UTF-8; write the file again as UTF-8, 
 const LONG: &str = "its header has more than 1 MiB; write the names of the columns in the first \
                     line, and close each quote of this line";
 
-/// Return the files at a place with an ending, or the reason if there are none.
+/// Return the files at a place whose names end in `ending`. If there are no such files, return the
+/// reason for an error.
 ///
 /// # Errors
 /// The errors of the object store.
@@ -94,7 +96,8 @@ async fn first_record(
 fn cells(bytes: &[u8], ended: bool) -> Option<Result<Vec<String>, &'static str>> {
     let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(bytes);
     let mut record = csv::ByteRecord::new();
-    // Reading from memory cannot fail, and a first record has the right number of cells.
+    // The reader returns no error here: it reads from memory, and a first record can have any
+    // number of cells.
     let is_read = reader.read_byte_record(&mut record).is_ok();
     if !ended && (!is_read || usize::try_from(reader.position().byte()).ok()? >= bytes.len()) {
         return None;

@@ -103,8 +103,8 @@ impl Dialect for Postgres {
         // The parser tries no other way to read a part after this error.
         (!self.step()).then_some(Err(ParserError::RecursionLimitExceeded))
     }
-    /// Count a step. The parser calls this function for each SELECT. If no step is left, it reads
-    /// an expression next, so it calls `parse_prefix`.
+    /// Count a step. The parser calls this function for each SELECT. If no step is left, the parser
+    /// then reads an expression, so it calls `parse_prefix`, which returns the error.
     fn supports_empty_projections(&self) -> bool {
         self.step()
     }

@@ -1,4 +1,4 @@
-//! Columns of a source as their declared types.
+//! Expressions in SQL that read the columns of a source as their declared types.
 
 use datafusion::arrow::compute::can_cast_types;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
@@ -6,8 +6,8 @@ use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use crate::Type;
 use crate::sql::quoted;
 
-/// The first and the last second of the calendar, counted from 1970. A time beyond these has no
-/// text.
+/// The first and the last second of the calendar, counted from 1970. A time before the first or
+/// after the last second cannot be written as text.
 const FIRST: i64 = -8_334_601_228_800;
 const LAST: i64 = 8_210_266_876_799;
 const DAY: i64 = 86_400;
@@ -29,8 +29,9 @@ fn value_type(found: &DataType) -> &DataType {
         found => found,
     }
 }
-/// Return the smallest and the largest number that have a text, for a type of dates, times
-/// or durations. Return `None` for other types, and for types whose numbers all have a text.
+/// Dates, times and durations are stored as numbers. For such a type, return the smallest and the
+/// largest number that can be written as text. Return `None` for other types, and for types whose
+/// numbers can all be written as text.
 fn numbers_with_text(found: &DataType) -> Option<(i64, i64)> {
     use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
     // The local time of a zone can be almost a day before or after the stored time. For a local
@@ -56,9 +57,10 @@ fn numbers_with_text(found: &DataType) -> Option<(i64, i64)> {
         _ => None,
     }
 }
-/// Return whether the cells of a column are lists or other nested values with times in a zone. A
-/// single time near the end of the calendar would prevent the whole column from being read. Any
-/// other nested value without a text is written as an error inside the text of its cell.
+/// Return whether the cells of a column are lists or other nested values with times in a zone. Such
+/// a column is refused: if a single time is near the end of the calendar, the whole column cannot
+/// be cast to texts. If another nested value has a part that cannot be written as text, the text of
+/// its cell contains an error in place of this part.
 fn is_nested_zone(found: &DataType) -> bool {
     let found = value_type(found);
     found.is_nested() && has_zone(found)
@@ -77,13 +79,14 @@ fn has_zone(found: &DataType) -> bool {
         _ => false,
     }
 }
-/// Write an expression for the cells of a column that have a text. Any other cell is null. A cast
-/// to a text fails if a single cell has no text, for example a date beyond the calendar.
+/// Write an expression that keeps the cells of a column that can be written as text. It replaces
+/// any other cell by null. Without this replacement, the cast of a column to texts would fail if a
+/// single cell cannot be written as text, for example a date beyond the calendar.
 fn with_text(column: &str, found: &DataType) -> String {
     let values = value_type(found);
     let Some((first, last)) = numbers_with_text(values) else { return column.to_owned() };
-    // A cast of a dictionary to texts casts all its values, also the values of no row. So the
-    // dictionary is decoded first.
+    // A cast of a dictionary to texts casts all values of the dictionary, even values that no row
+    // uses. So the dictionary is decoded first.
     let column = match values == found {
         true => column.to_owned(),
         false => format!("arrow_cast({column}, '{}')", values.to_string().replace('\'', "''")),
@@ -91,8 +94,9 @@ fn with_text(column: &str, found: &DataType) -> String {
     format!("CASE WHEN CAST({column} AS BIGINT) BETWEEN {first} AND {last} THEN {column} END")
 }
 /// Write the expression that reads a column of texts as integers. Some programs write an integer
-/// with a point, as in `47.0`. Such a text is read through a float, if the float is a whole number
-/// closer to 0 than 2^53. Beyond 2^53, two integers can have the same float.
+/// with a point, as in `47.0`. Such a text is first read as a float. If the float is a whole number
+/// with a magnitude below 2^53, it becomes the integer. Beyond 2^53, two integers can have the same
+/// float.
 fn integer_of_text(column: &str) -> String {
     let integer = format!("TRY_CAST({column} AS BIGINT)");
     let float = format!("TRY_CAST({column} AS DOUBLE PRECISION)");

@@ -22,8 +22,8 @@ pub enum Kind {
     /// Laplace noise. Its loss depends on the sum of the magnitudes of the changes, over all
     /// groups.
     Laplace,
-    /// Gaussian noise. Its loss depends on the Euclidean length of the changes, over all groups.
-    /// Gaussian noise needs a delta or a rho.
+    /// Gaussian noise. Its loss depends on the root of the sum of the squares of the changes, over
+    /// all groups. Gaussian noise needs a delta or a rho.
     Gaussian,
 }
 impl std::str::FromStr for Kind {

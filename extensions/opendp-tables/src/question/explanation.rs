@@ -67,8 +67,8 @@ impl Explanation {
     }
 }
 impl Question<'_> {
-    /// Return warnings about the cost of the question, if it gives little or no protection. This
-    /// function reads no data and spends nothing.
+    /// If the cost of the question gives little or no protection, return warnings about this cost.
+    /// This function reads no data and spends nothing.
     ///
     /// # Errors
     /// The errors of [`explain`](Question::explain).

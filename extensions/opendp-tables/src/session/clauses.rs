@@ -1,9 +1,10 @@
 //! Refuse the clauses of a query that the planner reads and then leaves out.
 //!
 //! Without this check, a query such as `SELECT COUNT(*) FROM t TABLESAMPLE BERNOULLI (50)` would
-//! get the answer of another query, and this answer would be charged. The check takes each
-//! structure of the parser apart completely, except `TableAlias`. So if a new version of the parser
-//! has a new clause, this file does not compile until the clause is considered.
+//! get the answer of another query, and the loss of this answer would be charged. The check names
+//! every field of each structure of the parser, except of `TableAlias`. So if a new version of the
+//! parser adds a field for a new clause, this file does not compile until the check names this
+//! field.
 
 use std::ops::ControlFlow;
 
@@ -266,7 +267,8 @@ fn named(alias: &TableAlias) -> Result<()> {
         without(data_type.is_some(), typed, "write `CAST` in the list after `SELECT`")
     })
 }
-/// Check that an expression names no window. The planner would call the function without a window.
+/// Check that an expression names no window. The planner would ignore the name, and call the
+/// function without a window.
 fn without_named_window(part: &impl Visit) -> Result<()> {
     struct Windows;
     impl Visitor for Windows {

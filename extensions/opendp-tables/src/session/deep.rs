@@ -41,9 +41,9 @@ pub(super) fn is_deep(plan: &LogicalPlan) -> Result<bool, DataFusionError> {
     sizes(plan, &mut conditions)?;
     Ok(MOST_CONDITIONS < conditions)
 }
-/// Return the size of the expression of each column of a plan. Before the size is counted, each
-/// column in the expression that a node above the aggregate computes is replaced by the expression
-/// of that column. Add the sizes of all conditions to `conditions`.
+/// For each column of a plan, return the size of its expression. The expression can contain columns
+/// that a node above the aggregate computes. Such a column counts as many nodes as its own
+/// expression. Add the sizes of all conditions to `conditions`.
 ///
 /// The optimizer moves a condition below a projection, and replaces the columns of the projection
 /// by their expressions. If each of `k` projections uses the column of the projection below it

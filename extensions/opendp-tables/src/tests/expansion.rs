@@ -8,7 +8,8 @@ fn error(sql: &str) -> String {
     let session = session(PrivacyUnit::rows(1));
     session.query(sql).err().map(|error| error.to_string()).unwrap_or_default()
 }
-/// Each query of WITH is made from the name of the query before it.
+/// Return a query of WITH with one query for each level. The function `level` makes each of these
+/// queries from the name of the query before it.
 fn doubled(levels: usize, first: &str, level: &dyn Fn(&str) -> String, last: &str) -> String {
     let mut text = format!("WITH a0 AS ({first})");
     for k in 1..=levels {
@@ -41,7 +42,8 @@ fn queries_that_read_each_other_twice_are_refused_before_the_plan_is_made() {
     // A query of WITH that is not used is planned too.
     let unused = doubled(30, first, &union, "SELECT COUNT(*) FROM people");
     assert!(error(&unused).contains("more than 200"));
-    // The controls: four levels, and many levels that read each other only once.
+    // The controls: four levels, and many levels in which each query reads the query before it only
+    // once.
     assert_eq!(error(&doubled(4, first, &union, last)), "");
     assert_eq!(error(&doubled(60, first, &|a| format!("SELECT age FROM {a}"), last)), "");
     let names: Vec<String> = (0..60).map(|k| format!("a{k} AS ({first})")).collect();
@@ -52,7 +54,7 @@ fn a_query_with_many_tables_is_refused() {
     let union = |parts: usize| vec!["SELECT age FROM people"; parts].join(" UNION ALL ");
     let query = |parts: usize| format!("SELECT COUNT(*) FROM ({}) AS p", union(parts));
     assert!(error(&query(100)).contains("more than 200"));
-    // The control: the largest number of parts.
+    // The control: 64 parts, the largest number that a UNION ALL can have.
     assert_eq!(error(&query(64)), "");
 }
 /// The planner reads the arguments of `map` twice at each level.

@@ -41,7 +41,7 @@ fn a_cell_that_has_not_its_type_reads_as_null() {
 #[test]
 fn a_whole_number_with_a_point_is_an_integer() {
     let folder = tempfile::tempdir().unwrap();
-    // Beyond 2^53, the float is not exact.
+    // A float beyond 2^53 does not determine the integer, so such a cell is read as null.
     let cells = ["47.0", "48.00", "1e1", "5", "2.5", "9007199254740993.0", "1e400", "nan", "x"];
     let rows: String = cells.iter().map(|cell| format!("{cell},1,f,true\n")).collect();
     let csv = format!("age,income,sex,employed\n{rows}");
@@ -308,7 +308,8 @@ fn the_error_for_files_of_another_format_names_the_format() {
     assert!(error.contains("has `a.csv`, and no file whose name ends in `.parquet`"), "{error}");
     assert!(error.contains("State `format = \"csv\"`"), "{error}");
     assert_eq!(refused("people", "csv", folder.path()), "");
-    // Files of both formats, and files without a known ending, get the usual error.
+    // The error is the usual error if a folder also has other files, and if the path is a file
+    // without a known ending.
     std::fs::write(people.join("b.csv.gz"), "").unwrap();
     let error = refused_without_format("people", folder.path());
     assert!(error.contains("`a.csv`, `b.csv.gz` would be left out"), "{error}");

@@ -1,5 +1,5 @@
-//! The headers of CSV files. Whether a file can be opened depends only on its header, because an
-//! error when it is opened is not charged.
+//! The headers of CSV files. If a file cannot be opened, nothing is charged. So whether a file can
+//! be opened must depend only on its header.
 
 use super::*;
 

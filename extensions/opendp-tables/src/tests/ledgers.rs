@@ -88,8 +88,7 @@ fn a_budget_of_a_ledger_for_another_unit_is_refused() {
     // The control: terms that state the unit of the table.
     assert!(open(Terms::new().with_unit(unit("symmetric_distance", 1))).is_ok());
 }
-/// Two sessions whose tables protect different individuals cannot charge their losses to one
-/// budget.
+/// Two sessions that protect different individuals cannot charge their losses to one budget.
 #[test]
 fn a_budget_belongs_to_the_individuals_for_which_it_was_created() {
     let folder = tempfile::tempdir().unwrap();
@@ -105,7 +104,7 @@ fn a_budget_belongs_to_the_individuals_for_which_it_was_created() {
     assert!(open("rows", PrivacyUnit::rows(1), None).is_ok());
     assert!(open("id", by_id("pid", 2), None).is_ok());
     assert!(open("replaced", PrivacyUnit::rows(1), Some(1000)).is_ok());
-    // The limit of rows is no part of the unit: a query protects all rows of an id.
+    // The limit on rows is not a part of the unit: a query protects all rows of an id.
     assert!(open("id", by_id("pid", 7), None).is_ok());
     for (name, unit, rows) in [
         ("rows", PrivacyUnit::rows(7), None),

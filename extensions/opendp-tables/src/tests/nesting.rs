@@ -7,7 +7,7 @@ fn nested(levels: usize, innermost: &str, level: impl Fn(String) -> String) -> S
     (0..levels).fold(innermost.to_owned(), |inner, _| level(inner))
 }
 /// Ask a query. Return the text of its error, or an empty text if there is an answer. Without
-/// limits, some of the refused queries of these tests need hours.
+/// limits, some of the refused queries of these tests would need hours.
 fn asked(session: &Session, sql: &str) -> String {
     let budget = Budget::epsilon_delta(1e6, 1e-9).unwrap();
     let question = session.query(sql).map(|question| question.spending(budget));
@@ -20,8 +20,8 @@ fn with_delta() -> Session {
     metadata.budget.delta = Some(0.5);
     Session::new(metadata, vec![("people".into(), Source::Batches(vec![people()]))]).unwrap()
 }
-/// In the unchanged dialect of PostgreSQL, the parser needs `2^levels` steps for these functions.
-/// The module `engine::parse` changes the dialect.
+/// In the unchanged dialect of PostgreSQL, the parser needs `2^levels` steps for nested calls of
+/// these functions. The module `engine::parse` changes the dialect.
 #[test]
 fn nested_functions_are_read_in_a_short_time() {
     let session = with_delta();
@@ -40,7 +40,8 @@ fn nested_functions_are_read_in_a_short_time() {
                 let error = asked(&session, &format!("SELECT {expr} FROM people"));
                 let fine = error.is_empty() || 5 < levels && error.contains("nested too deeply");
                 assert!(fine, "{k} {levels} {expr}: {error}");
-                // The control: the first functions are not copied, so all levels are computed.
+                // The control: no operands of the first three functions are copied, so all levels
+                // are computed.
                 assert!(2 < k || error.is_empty(), "{k} {levels} {expr}: {error}");
             }
         }

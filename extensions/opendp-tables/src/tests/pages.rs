@@ -33,7 +33,7 @@ fn names_and_keys_are_not_markup() {
     assert!(html.contains("&lt;script&gt;x&lt;/script&gt;"));
 }
 /// If a column of the answer is an aggregate without further steps, the title of its chart is the
-/// name of this column, also if the query has subqueries. Otherwise, the title is the name of the
+/// name of this column, even if the query has subqueries. Otherwise, the title is the name of the
 /// aggregate.
 #[test]
 fn charts_are_named_as_in_the_answer() {

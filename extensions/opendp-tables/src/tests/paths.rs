@@ -21,7 +21,7 @@ fn write(path: &Path, rows: usize) {
     writer.write(&batch).unwrap();
     writer.close().unwrap();
 }
-/// Count the rows of a table, with and without the own engine of the program.
+/// Count the rows of a table twice: by the program's own engine, and by SQL statements.
 fn counted(path: &Path, format: &str) -> [f64; 2] {
     [false, true].map(|portable| {
         let engine = DataFusion::new().unwrap();
@@ -42,7 +42,7 @@ fn relative(path: &Path) -> PathBuf {
         std::env::current_dir().unwrap().ancestors().skip(1).map(|_| "..").collect::<PathBuf>();
     up.join(path.strip_prefix("/").unwrap())
 }
-/// Each name is followed by names that it would match as a pattern.
+/// Each name, with other names that it would match if it were a pattern.
 const NAMES: [(&str, &[&str]); 6] = [
     ("a*b", &["ab", "axb"]),
     ("a?b", &["axb"]),

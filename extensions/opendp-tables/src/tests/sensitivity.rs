@@ -361,7 +361,7 @@ fn joins_are_by_the_key_of_a_public_table() {
         assert_eq!(session.query(sql).unwrap_err().kind(), "NotImplemented", "{sql}");
     }
 }
-/// All rows of an id are kept with the same probability, also if some rows are equal.
+/// All rows of an id are kept with the same probability, even if some rows are equal.
 #[test]
 fn rows_of_an_id_are_chosen_uniformly() {
     let ids = 3000;

@@ -1,5 +1,5 @@
-//! Columns of dates, times and durations. A cell without a text, such as a date beyond the
-//! calendar, is null in a text column.
+//! Columns of dates, times and durations. A cell that cannot be written as text, such as a date
+//! beyond the calendar, is null in a text column.
 
 use datafusion::arrow::array::{Array, DictionaryArray, Int32Array, ListArray};
 use datafusion::arrow::buffer::OffsetBuffer;
@@ -12,7 +12,8 @@ use super::*;
 use crate::DataFusion;
 use crate::engine::Engine;
 
-/// The numbers around the limits of all types, and the largest numbers.
+/// Return the numbers around the limits of all types of dates, times and durations. Also return
+/// numbers of the largest magnitudes.
 fn numbers_at_limits() -> Vec<i64> {
     let (first, last) = (-8_334_601_228_800_i64, 8_210_266_876_799_i64);
     let mut all = vec![0, 1, -1, i64::MIN, i64::MAX, i64::MAX / 1000, i64::MIN / 1000];
@@ -54,8 +55,8 @@ fn kinds() -> Vec<DataType> {
     }
     kinds
 }
-/// Read each cell separately as a text. For a time in a zone, the first day and the last day of the
-/// calendar have no text, because their local time can be beyond the calendar.
+/// Write each cell separately as a text. A time in a zone on the first or the last day of the
+/// calendar gets no text, because its local time can be beyond the calendar.
 fn texts(column: &ArrayRef) -> Vec<Option<String>> {
     let format = FormatOptions::new().with_duration_format(DurationFormat::Pretty);
     let options = CastOptions { safe: true, format_options: format };
@@ -115,7 +116,7 @@ fn has_texts(column: &ArrayRef, expected: &[Option<String>]) {
             let asked = |sql: &str| numbers(&ask(&session, sql).table);
             let answer = asked("SELECT COUNT(*), COUNT(time) FROM people");
             assert_eq!(answer, [[expected.len() as f64, known]], "{kind} {source:?} {portable}");
-            // A condition on the texts can be moved to the place where the file is read.
+            // The engine can also evaluate a condition on the texts while it reads the file.
             let first = expected.iter().flatten().next().unwrap();
             let same = expected.iter().flatten().filter(|text| *text == first).count() as f64;
             let answer = asked(&format!("SELECT COUNT(*) FROM people WHERE time = '{first}'"));
@@ -160,7 +161,8 @@ fn dates_are_read_as_numbers() {
         for source in sources(&column, folder.path()) {
             for number in [Type::Integer, Type::Float, Type::Boolean] {
                 let engine = DataFusion::new().unwrap();
-                // Some types cannot be read as numbers. This does not depend on the cells.
+                // Some types cannot be read as numbers. Whether a type can be read does not depend
+                // on the cells.
                 if let Err(error) = engine.register("people", &table(number), source.clone()) {
                     assert!(error.to_string().contains("cannot be read as"), "{error}");
                     continue;

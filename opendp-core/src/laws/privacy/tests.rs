@@ -21,9 +21,9 @@ fn a_true_claim_is_accepted_and_a_smaller_one_refused() {
     assert_eq!(Claim::epsilon(ln(3.0)).exactly(&x, &y), Ok(4));
     let refused = Claim::epsilon(ln(3.0) * 0.999_999).exactly(&x, &y).unwrap_err();
     assert!(refused.contains("x and y"), "{refused}");
-    // Between `sure` and `unsure`, the loss is ln 2 in one direction and infinite in the other
-    // direction. The check compares both directions, so it finds the infinite loss for each order
-    // of its arguments.
+    // `sure` is always `true`, and `unsure` is `true` with probability 1/2. So the loss is ln 2 in
+    // one direction, and infinite in the other direction. The check compares both directions, so it
+    // finds the infinite loss for each order of its arguments.
     let (sure, unsure) = (chances(0).0, chances(8).0);
     for (first, second) in [(&sure, &unsure), (&unsure, &sure)] {
         assert!(Claim::epsilon(30.0).exactly(first, second).is_err());

@@ -44,8 +44,8 @@ impl Account {
     /// bound with many parts, also try the sum of waves for the smoothed parts (the parts and a
     /// small Gaussian release). The original parts are tried first, except in two cases in which
     /// the smoothed parts take less time. In the first case, there are very many parts. In the
-    /// second case, there are many parts, and a part lists its losses. In both cases, the tolerance
-    /// must be at least the default.
+    /// second case, there are many parts, and the losses of at least one part are listed (see
+    /// `Tilted::listed`). In both cases, the tolerance must be at least the default.
     fn inverted(
         &self,
         parts: &[PairCount],

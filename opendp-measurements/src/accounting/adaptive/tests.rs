@@ -41,8 +41,8 @@ fn choice(rho: &Exact, delta: &Exact) -> AdaptiveLoss {
     let square = mu_squared_of_choices(rho).unwrap();
     AdaptiveLoss { rho: Some(rho.clone()), ..gaussian(&square, delta) }
 }
-/// Charge a count with Gaussian noise that uses up a share of the remaining budget. Return the
-/// scale of this noise.
+/// Charge the account for a count with Gaussian noise, which uses up a share of the remaining
+/// budget. Return the scale of this noise.
 fn spend_on_noise(account: &mut AdaptiveAccount, share: &Share) -> f64 {
     let room = account.room(share, Kind::Gaussian).unwrap();
     account.charge(&gaussian(&room.mu_squared, &room.delta)).unwrap();
@@ -181,8 +181,8 @@ fn releases_of_all_kinds_stay_within_the_budget_of_an_independent_account() {
         let (epsilon, spent) = account.spent().unwrap();
         assert!(epsilon <= exact(1.000_002) && spent <= exact(DELTA * (1.0 + 1e-9)));
     }
-    // The control: if each of these losses occurs twice, the delta of the composition exceeds
-    // `DELTA`.
+    // The control: if each of the four losses below occurs twice, the delta of the composition
+    // exceeds `DELTA`.
     let mut account = account(Some(4));
     let mut losses = Vec::new();
     for place in 0..4 {
@@ -354,9 +354,9 @@ fn many_choices_share_rho_and_get_less_noise_than_by_mu() {
         }
         let best = concentrated_rho(EPSILON, DELTA).unwrap();
         assert!(sum <= best * (1.0 + 1e-9) && best < sum * 1.07, "{releases}: {sum} {best}");
-        // A Gaussian filter charges `pi rho` for a choice. A Renyi filter charges only `2 rho`. The
-        // limits of the two filters differ by a smaller factor than these charges. So a Gaussian
-        // filter with the whole delta admits a smaller sum of `rho` than a Renyi filter.
+        // In units of `mu^2`, a Gaussian filter charges `pi rho` for a choice. A Renyi filter
+        // charges only `2 rho`. The two limits differ by a smaller factor than these charges. So a
+        // Gaussian filter with the whole delta admits a smaller sum of `rho` than a Renyi filter.
         assert!(all * all / std::f64::consts::PI * 1.28 < sum, "{releases}: {sum}");
         assert!(account.charge(&choice(&exact(1e-6), &exact(1e-9))).is_err());
         assert!(composed(&losses) <= DELTA, "{releases}");

@@ -6,8 +6,9 @@ use opendp_core::PrivacyProfile;
 use super::super::profile_of_discrete_gaussian_vector;
 use super::*;
 
-/// Add up `shift . Y` over `count` releases. Return the probability of each value of the sum, from
-/// the lowest value on. Here `Y` is the noise of a release: a vector of discrete Gaussian numbers.
+/// Let `Y` be the noise of a release: a vector of discrete Gaussian numbers. Add up `shift . Y`
+/// over `count` releases. Return the probability of each value of the sum, from the lowest value
+/// on.
 fn law(shift: &[usize], scale: f64, count: usize) -> Vec<f64> {
     let reach = (9.0 * scale).ceil() as i32;
     let weights: Vec<f64> =
@@ -39,8 +40,8 @@ fn exact(law: &[f64], square: usize, scale: f64, epsilon: f64) -> f64 {
 #[test]
 fn ten_vectors_of_a_small_scale_cost_what_their_exact_laws_cost() {
     // Each case is the square of a distance, with some shifts of this distance. Every other shift
-    // of this distance has the same greatest common divisor as one of the listed shifts. For the
-    // two shifts, `shift . Y` then has the same law, up to a negligible factor.
+    // of this distance has the same greatest common divisor as one of the listed shifts. Then
+    // `shift . Y` has the same law for both of these shifts, up to a negligible factor.
     let cases: [(u64, &[&[usize]]); 4] = [
         (4, &[&[2], &[1, 1, 1, 1]]),
         (5, &[&[2, 1], &[1, 1, 1, 1, 1]]),

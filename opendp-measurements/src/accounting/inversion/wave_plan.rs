@@ -1,4 +1,5 @@
-//! Choose the tilt and the frequencies of an [`Inversion`](super::Inversion).
+//! Choose the tilt and the frequencies of an [`Inversion`](super::Inversion). A tilt `t` multiplies
+//! the mass at each loss `x` by `e^(t x)`.
 
 use super::super::elementary::{exp, ln};
 use super::super::plan::{PairCount, saddle_point};
@@ -113,10 +114,10 @@ impl WavePlan {
         let excess = (sum.log.0 - tilt * expected - log_delta).max(0.0);
         let needed = excess - ln(SHARE * tolerance);
         let guess = (2.0 * needed / sum.variance).sqrt();
-        // Another tilt is `by` above or below `tilt`. `length` is the least `2 pi / spacing` at
-        // which the bound on the repetitions from the other tilt is small enough. As `share` grows,
-        // `length` first falls and then grows. If losses have a normal distribution, the best
-        // `share` is 1.
+        // Another tilt is `by` above or below `tilt`, and `by` is `share` times `guess`. `length`
+        // is the least `2 pi / spacing` at which the bound on the repetitions from the other tilt
+        // is small enough. As `share` grows, `length` first falls and then grows. If losses have a
+        // normal distribution, the best `share` is 1.
         let side = |sign: f64| {
             let reach = |share: f64| {
                 let by = if sign < 0.0 { (share * guess).min(tilt) } else { share * guess };

@@ -1,5 +1,5 @@
 //! Coarse estimates of a composition. The parameters of the computation on a grid are chosen from
-//! these estimates.
+//! these estimates. A tilt `t` multiplies the mass at a loss `x` by `e^(t x)`.
 
 use super::super::discrete_loss::DiscreteLoss;
 use super::super::elementary::{exp, ln};

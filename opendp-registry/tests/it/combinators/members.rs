@@ -61,7 +61,7 @@ fn ln3() -> f64 {
 fn order_profile() -> PrivacyProfile {
     PrivacyProfile::new(|epsilon| Ok(of_order(epsilon)))
 }
-/// Return the profile of Laplace noise for a distance.
+/// Return the profile of Laplace noise of scale 1 for the distance `d`.
 fn laplace_profile(d: f64) -> PrivacyProfile {
     PrivacyProfile::new(move |epsilon| {
         Ok(if epsilon < d { -((epsilon - d) / 2.0).neg_inf_exp_m1().unwrap() } else { 0.0 })

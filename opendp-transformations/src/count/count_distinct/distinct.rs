@@ -31,12 +31,12 @@ const PARALLEL: usize = 1 << 17;
 /// Otherwise, words near zero are stored as bits of a bit field, and all other words are appended
 /// to lists. A function of the word and a seed chooses the list, so equal words are in the same
 /// list. A full list drops its duplicates, with the help of a table that all lists share. If less
-/// than half of the list is free after this step, its capacity becomes twice the number of its
-/// words. So each word is read only a few times, and each time from the cache. The capacity of a
-/// list is at most `max(FIRST, 2 * d)`, where `d` is the number of distinct words in the list. Sets
-/// with the same seed are joined list by list. This join reads the words of a list only if the
-/// joined list is too long; see `JOINED`. Counting the words of a large set uses all cores. The
-/// results do not depend on the seed.
+/// than half of the capacity of the list is free after this step, the capacity becomes twice the
+/// number of words in the list. So each word is read only a few times, and each time from the
+/// cache. The capacity of a list is at most `max(FIRST, 2 * d)`, where `d` is the number of
+/// distinct words in the list. Sets with the same seed are joined list by list. This join reads the
+/// words of a list only if the joined list is too long; see `JOINED`. Counting the words of a large
+/// set uses all cores. The results do not depend on the seed.
 pub(crate) struct Set<L> {
     few: Table<L, ()>,
     many: Option<Box<Words>>,

@@ -38,7 +38,7 @@ impl<T: Clone> Sample<T> {
         let all = u64::try_from(self.kept.len()) == Ok(self.seen);
         (self.kept, !all)
     }
-    /// Read rows into the choice. `below(bound)` draws a uniform index below `bound`.
+    /// Read more rows, and update the choice. `below(bound)` draws a uniform index below `bound`.
     pub(crate) fn absorb(
         &mut self,
         rows: &[T],
@@ -125,8 +125,8 @@ mod tests {
     /// A common denominator of all probabilities in these tests.
     const WHOLE: u64 = (1 << 30) * 729 * 625 * 49;
 
-    /// Compute the probability of each sorted result, in units of `1 / WHOLE`. For this, call `run`
-    /// with every sequence of drawn indices.
+    /// Compute the probability of each sorted result, in units of `1 / WHOLE`. To find these
+    /// probabilities, call `run` with every sequence of drawn indices.
     fn law(
         run: impl Fn(&mut dyn FnMut(u64) -> Result<u64>) -> Vec<u32>,
     ) -> BTreeMap<Vec<u32>, u64> {

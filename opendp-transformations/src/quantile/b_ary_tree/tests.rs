@@ -40,7 +40,9 @@ fn the_euclidean_norm_is_bounded_by_the_layers_only_for_a_single_count() {
         let (output, function) = (honest.output().clone(), honest.function().clone());
         Transformation::new(honest.input().clone(), output, function, map(factor))
     };
-    // The factor `sqrt(layers)` is wrong at larger distances.
+    // The largest distance of these data is 2. At this distance, the factor of the map is sqrt(5).
+    // The factor `sqrt(layers)`, which is sqrt(2), is too small. A factor slightly below sqrt(5) is
+    // too small, too.
     assert!(laws::stable(&with(2_f64.sqrt() + 1e-9), &data).is_err());
     assert!(laws::stable(&with(5_f64.sqrt() - 1e-9), &data).is_err());
     assert!(laws::stable(&honest, &data).is_ok());

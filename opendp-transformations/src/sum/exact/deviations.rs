@@ -3,12 +3,13 @@
 //! **Function.** The distance of each record from the lower bound is rounded to `I` times a power
 //! of two; see `offset.rs`. Here `I` is an integer from `0` to `R`, and `R` is the width of the
 //! bounds in units of this power, rounded up. Let `A` be the sum of these integers, and `B` the sum
-//! of their squares. Both sums are exact in any order. In units of the square of this power of two,
-//! the sum of squared deviations of the `n` rounded distances is the quotient `(n B - A^2) / n` of
-//! two integers. This quotient is rounded toward zero once, to a float; see `grid.rs`.
+//! of their squares. Both sums are exact in any order. Use the square of this power of two as the
+//! unit. Then the sum of squared deviations of the `n` rounded distances is the quotient
+//! `(n B - A^2) / n` of two integers. This quotient is rounded toward zero once, to a float; see
+//! `grid.rs`.
 //!
-//! **Sensitivity.** Let `x` be `n >= 1` numbers between `0` and `R`, and let `V(x)` be the sum of
-//! their squared deviations.
+//! **Sensitivity.** Let `x` be a list of `n` numbers between `0` and `R`, with `n >= 1`. Let `V(x)`
+//! be the sum of their squared deviations.
 //!
 //! **Lemma.** Let `y` be `x` with at most `k` numbers replaced, where `k <= n`. Then
 //! `V(x) - V(y) <= a (n - a) / n * R^2`, where `a = min(k, floor(n / 2))`.

@@ -26,8 +26,9 @@ pub(crate) const BLOCK: usize = 1 << 11;
 /// A float `x` maps to `round(x * 2^-exponent)`, computed by a sequence of monotone steps. The
 /// steps are a clamp to the bounds, multiplications by positive constants, and a rounding to
 /// nearest. Let the lower bound map to `a`, and the upper bound to `b`. Then a float within the
-/// bounds maps to an integer between `a` and `b`. Rounding errors in the steps do not change this.
-/// The field `lower` is at most `a`, and the field `upper` is at least `b`.
+/// bounds maps to an integer between `a` and `b`. This also holds with the rounding errors of the
+/// steps, because each step is monotone. The field `lower` is at most `a`, and the field `upper` is
+/// at least `b`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lattice {
     bounds: (f64, f64),
@@ -136,7 +137,8 @@ impl Lattice {
 /// Return the base-2 logarithm of the smallest power of two that is at least `x`. If this logarithm
 /// is below -1023, return -1023.
 pub(crate) fn power_above(x: f64) -> i32 {
-    // The sign bit is zero, so these are eleven bits, and the cast is exact.
+    // The sign bit is zero. So only the eleven bits of the exponent are left after the shift, and
+    // the cast is exact.
     match (x.to_bits() >> 52) as i32 {
         0 => -1023 + i32::from(x.to_bits() > 1 << 51),
         biased => biased - 1023 + i32::from(x.to_bits() << 12 != 0),

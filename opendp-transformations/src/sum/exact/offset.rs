@@ -1,4 +1,4 @@
-//! Adds the distances of floats from a lower bound, and the squares of these distances. Each
+//! Adds up the distances of floats from a lower bound, and the squares of these distances. Each
 //! distance is rounded to a multiple of a power of two. The sum of the multiples and the sum of
 //! their squares are exact.
 
@@ -16,9 +16,9 @@ use crate::widest::widest;
 /// monotone steps. The first steps are a clamp to the bounds, a multiplication by `half`, and a
 /// subtraction of a constant. The next steps are multiplications by positive constants, and a
 /// rounding to nearest. The lower bound maps to zero, and the upper bound maps to at most `range`.
-/// So all floats within the bounds map to integers from zero to `range`. Rounding errors in the
-/// steps do not change this. `range` is the width of the bounds, divided by `2^exponent` and
-/// rounded up. `range` is at most `2^51`.
+/// So all floats within the bounds map to integers from zero to `range`. This also holds with the
+/// rounding errors of the steps, because each step is monotone. `range` is the width of the bounds,
+/// divided by `2^exponent` and rounded up. `range` is at most `2^51`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offset {
     bounds: (f64, f64),

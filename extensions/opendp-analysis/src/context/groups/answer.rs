@@ -224,9 +224,9 @@ pub struct GroupRow {
     pub label: String,
     /// The value of the statistic.
     pub value: f64,
-    /// An interval that contains the true number, if an interval is known. The argument of
-    /// [`rows`](GroupAnswer::rows) sets the probability. The interval includes the error of noise,
-    /// and excludes the error of clamping.
+    /// An interval that contains the true number, if an interval is known. The argument `alpha` of
+    /// [`rows`](GroupAnswer::rows) is the largest probability that the interval misses this number.
+    /// The interval includes the error of noise, and excludes the error of clamping.
     pub interval: Option<(f64, f64)>,
     /// The scales of the noise, one for each release that the number depends on.
     pub scales: Vec<f64>,

@@ -35,7 +35,8 @@ type OfPairs<MO, TO> = Measurement<Pairs, SymmetricDistance, MO, TO>;
 #[derive(Clone)]
 pub(super) struct Numbers {
     pub(super) column: String,
-    /// The number that replaces missing numbers. `number` is applied to this number, too.
+    /// The number that replaces missing numbers. The function `number` is also applied to this
+    /// replacement.
     pub(super) missing: Option<f64>,
     /// The function that computes the number from a cell.
     pub(super) number: Arc<dyn Fn(f64) -> f64 + Send + Sync>,

@@ -84,9 +84,9 @@ impl Units {
 /// found, return 0.
 ///
 /// Let `k` be the whole part of the error and `a = e^(-1 / scale)`. The magnitude of the noise
-/// exceeds `k` with probability `2 a^(k + 1) / (1 + a)`. First try the scale at which this
-/// probability is `alpha`, from a fixed-point iteration. If the iteration fails, search for the
-/// scale by bisection.
+/// exceeds `k` with probability `2 a^(k + 1) / (1 + a)`. First find the scale at which this
+/// probability is `alpha`, by a fixed-point iteration. If the iteration fails, search for the scale
+/// by bisection.
 fn discrete_laplace(error: f64, alpha: f64) -> f64 {
     let within = |scale: f64| {
         let noise = Noise::discrete_laplace(Scale::new(scale)?);

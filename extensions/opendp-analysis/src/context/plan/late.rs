@@ -72,9 +72,9 @@ impl<MO: Accounted, TO: Carrier> Drafted<MO> for Late<'_, MO, TO> {
     ) -> Result<Box<dyn Any + Send>> {
         let found: &Answer<MO, HashMap<String, i64>> = found.downcast_ref().ok_or_else(another)?;
         if found.value.is_empty() {
-            // There are no groups. Run the release about groups without rows, because the plan
-            // needs an answer. The answer about groups has no rows, so it does not use this
-            // release.
+            // There are no groups. But the plan needs an answer to each question, so run the
+            // release about groups without rows. The answer about the found groups is empty, and
+            // does not use this release.
             return self.rehearsed.ready(setting, delta, stated)?.run();
         }
         let draft = (self.of_keys)(&found.value)?;

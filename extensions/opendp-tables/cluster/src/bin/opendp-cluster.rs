@@ -49,7 +49,8 @@ enum Command {
         /// memory.
         #[arg(long)]
         memory: Option<NonZeroU64>,
-        /// The parent of the folder of intermediate results. The results are private.
+        /// The folder in which the executor makes its own folder for intermediate results. The
+        /// results are private.
         #[arg(long)]
         folder: Option<PathBuf>,
     },

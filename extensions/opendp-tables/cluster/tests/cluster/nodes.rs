@@ -10,7 +10,7 @@ use std::time::Duration;
 use opendp_cluster::{Address, Cluster};
 use opendp_tables::Session;
 
-/// The longest time for a statement. It is long, because a lost node can delay the result.
+/// The longest time for a statement. This time is long, because a lost node can delay the result.
 const LIMIT: Duration = Duration::from_secs(100);
 /// Only one cluster runs at a time, because the machine can be small.
 static ONE: Mutex<()> = Mutex::new(());
@@ -109,7 +109,7 @@ impl Nodes {
         let engine = Box::new(self.connect(LIMIT));
         Session::open_on(config, engine).unwrap()
     }
-    /// Return the files of intermediate results of an executor.
+    /// Return the files in which an executor keeps intermediate results.
     pub(crate) fn files(&self, executor: usize) -> Vec<PathBuf> {
         files(self.folders[executor].path())
     }

@@ -40,8 +40,8 @@ fn the_commands_of_the_page_run_as_they_stand() {
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}\n{errors}");
     // The page prints the remaining budget twice: after the query in one process, and after the
-    // query on the cluster. Each of these queries costs half of the budget. The third query
-    // repeats the first one with the same id, so it costs nothing and gives the same answer.
+    // query on the cluster. Each of these queries costs half of the budget. The third query repeats
+    // the first query with the same id, so the third query costs nothing and gives the same answer.
     assert_eq!(said.matches("\nepsilon 0").count(), 2, "{said}");
     assert!(said.contains("\nepsilon 0.5"), "{said}");
     let answers: Vec<&str> = said.split("| sex | n").skip(1).collect();
