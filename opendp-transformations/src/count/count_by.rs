@@ -28,7 +28,7 @@ use crate::{Key, Tally};
 /// `m`.
 ///
 /// # Map
-/// `d_out = (d_in, d_in, d_in)`, or `d_out = (d_in, d_in, d_in / 2)` if the size is known. The three
+/// `d_out = (d_in, d_in, d_in)`. If the size is known, `d_out = (d_in, d_in, d_in / 2)`. The three
 /// parts are bounds on the number of counts that change, on the sum of the changes, and on the
 /// largest change. The last two parts are rounded up, and cast to `TV`.
 ///
@@ -37,9 +37,10 @@ use crate::{Key, Tally};
 /// count of its value changes by one, and no other count changes. In `d` such steps, at most `d`
 /// counts change, and the changes add up to at most `d`. So each count changes by at most `d`. If
 /// the size is known, then `d / 2` of the steps add a record, and `d / 2` of the steps remove a
-/// record. So each count increases by at most `d / 2`, and decreases by at most `d / 2`. Saturation at `m` does not increase the distance between two counts, and equal counts stay
-/// equal. If `d` records of `d` different values are added, the first two bounds are attained. If
-/// `d` records of one value are added, the last bound is attained.
+/// record. So each count increases by at most `d / 2`, and decreases by at most `d / 2`. Saturation
+/// at `m` does not increase the distance between two counts, and equal counts stay equal. If the
+/// size is unknown, and `d` records of `d` different values are added, the first two bounds are
+/// attained. If `d` records of one value are added, the last bound is attained.
 ///
 /// # Errors
 /// The map returns `FailedCast` when `d_in` does not fit `TV`.

@@ -246,7 +246,7 @@ fn normal<MO: Accounted>(
     Losses { mu_squared: Some(mu_squared), ..Losses::stated(map) }
 }
 /// State the loss of Gaussian noise as an epsilon at a delta. The noise was made by
-/// [`gaussian_on`], on a number, or by [`Counts::gaussian`](super::counts::Counts::gaussian). If the noise is
+/// [`gaussian_on`], on a number, or by `Counts::gaussian`, on several counts. If the noise is
 /// discrete, its `rho` determines the stated loss.
 pub(super) fn of_gaussian<MO: Accounted, TO: Carrier>(
     release: &OfTable<ZeroConcentratedDivergence, TO>,

@@ -108,8 +108,8 @@ mod tests {
         let cells = VectorDomain::new(AtomDomain::<i64>::default());
         let cells = Space::new(cells, SymmetricDistance).unwrap();
         let d_in = cells.distance(&x.to_vec(), &y.to_vec()).unwrap().unwrap();
-        let of = |cells: &[i64]| counts.total.function().eval(&table(cells)).unwrap();
-        let squares = of(x).iter().zip(of(y)).map(|(x, y)| (x - y).pow(2)).sum::<i64>();
+        let counted = |cells: &[i64]| counts.total.function().eval(&table(cells)).unwrap();
+        let squares = counted(x).iter().zip(counted(y)).map(|(x, y)| (x - y).pow(2)).sum::<i64>();
         (d_in, (squares as f64).sqrt())
     }
 

@@ -275,8 +275,8 @@ fn a_public_number_of_rows_needs_no_resizing() {
     // The answers of one person change the number of adults by at most 1.
     let adults = || context.query().filter("age", |age: &i64| 18 <= *age);
     assert_eq!(adults().count().gaussian().unwrap().scale(), 1.0);
-    // These answers change each of two counts by at most 1. So the L2 norm of the changes is at most
-    // `sqrt(2)`.
+    // These answers change each of two counts by at most 1. So the L2 norm of the changes is at
+    // most `sqrt(2)`.
     let decades = || (1..10).map(|i| i * 10).collect();
     let ages = || context.query().column::<i64>("age");
     let all_ages = ages().histogram_between(decades());
