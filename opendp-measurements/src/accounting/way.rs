@@ -22,7 +22,7 @@ pub(super) struct Way {
     pub(super) spent: Exact,
     pub(super) pots: Vec<Pot>,
 }
-/// Delta is divided into 64 equal parts. Each of the five numbers counts some of these parts. The
+/// Delta is divided into 64 equal parts. Each of the five numbers is a number of such parts. The
 /// first number is for the deltas of releases. The other numbers are for filters, in this order:
 /// the Gaussian filter, each of the three mixed filters (with limits for pure losses and for
 /// Gaussian noise), the simple filter (which adds up epsilons and deltas), and the Renyi filter.
@@ -83,10 +83,10 @@ impl Way {
         let mut largest = Exact::ZERO;
         for pot in &self.pots {
             let mu = pot.square_left().times(part).to_f64_down().neg_inf_sqrt()?;
-            // Here `mu^2` is the requested part of the remaining room for squares in this filter.
-            // The `rho` of a pure loss is at most half of the square of its epsilon. So a pure loss
-            // with the epsilon `mu` has a `rho` of at most `mu^2 / 2`, and the filter admits it. A
-            // factor that is a little less than 1 covers the rounding errors.
+            // Here `mu^2` is the requested part of the sum of squares that this filter still
+            // admits. The `rho` of a pure loss is at most half of the square of its epsilon. So a
+            // pure loss with the epsilon `mu` has a `rho` of at most `mu^2 / 2`, and the filter
+            // admits it. A factor that is a little less than 1 covers the rounding errors.
             let by_rho = mu * (1.0 - 4.0 * f64::EPSILON);
             let epsilon = match &pot.order {
                 Some(order) => pure_of_order(order, &pot.square_left().times(part), by_rho)?,

@@ -7,9 +7,9 @@ use crate::accounting::normal_mass::{mass, tail};
 use super::noise::Kind;
 
 /// Each mass is multiplied by this factor. The factor covers the relative error of the mass. For
-/// arguments below -700, the exponential function returns 0 (see [`LOST`]). Other arguments are
-/// from -700 to 0, and are computed with three roundings. The functions that compute masses have
-/// relative errors below `2^-42`.
+/// arguments below -700, the exponential function returns 0 (see [`LOST`]). All other arguments are
+/// from -700 to 0, and each of them is computed with three roundings. The functions `exp`, `mass`
+/// and `tail` have relative errors below `2^-42`.
 const WIDEN: f64 = 1.0 + 1e-11;
 /// A bound on the total mass of a noise that is lost because functions return 0 instead of tiny
 /// masses.

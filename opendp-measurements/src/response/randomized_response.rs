@@ -192,9 +192,9 @@ fn response<T: HashableAtom>(function: Function<T, T>, exact: Exact) -> Result<R
 /// Return a fraction that is an upper bound on `|ln(p (k - 1) / (1 - p))|`. `k` is the number of
 /// categories, and `p` is a probability from `1 / k`, rounded down to a float, to 1.
 ///
-/// A logarithm that is not 0 is irrational, so the bound is rounded up. The bound has many more
-/// digits than a float. So in practice, a budget allows the same number of releases as with the
-/// exact logarithm.
+/// This logarithm is 0 or irrational. An irrational logarithm is rounded up to a fraction. The
+/// bound has many more digits than a float. So in practice, a budget allows the same number of
+/// releases as with the exact logarithm.
 fn loss(prob: f64, count: u64) -> Result<Exact> {
     const BITS: usize = 192;
     let least = 1.0.neg_inf_div(f64::inf_cast(count)?)?;
