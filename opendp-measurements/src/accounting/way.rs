@@ -1,6 +1,7 @@
-//! One way to divide the delta of an [`AdaptiveAccount`](super::AdaptiveAccount) among filters. In
-//! this file, `mu` is the parameter of Gaussian differential privacy, and `rho` is the parameter of
-//! zero-concentrated differential privacy.
+//! One way to divide the delta of an [`AdaptiveAccount`](super::AdaptiveAccount) among filters. A
+//! filter is a rule that admits or refuses the next release. In this file, `mu` is the parameter of
+//! Gaussian differential privacy, and `rho` is the parameter of zero-concentrated differential
+//! privacy.
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact};
 use opendp_core::{Error, Result};
@@ -60,7 +61,7 @@ impl Way {
         pots.push(Pot::simple(epsilon.clone(), part(*simple)?));
         Ok(Way { deltas: part(*deltas)?, spent: Exact::ZERO, pots })
     }
-    /// Charge all filters for a release, and keep only the filters that have room for this release.
+    /// Charge all filters for a release. Remove the filters that do not admit this release.
     pub(super) fn charge(&mut self, loss: &AdaptiveLoss) -> Result<()> {
         let order = self.pots.iter().find_map(|pot| pot.order.as_ref());
         let sizes = sizes(loss, order)?;

@@ -47,7 +47,7 @@ use crate::composition::privacy_filter::{of_session, within};
 /// # Map
 /// For all distances up to `d_in`, the loss is the composition of all `d_mids` in the measure. A
 /// larger distance gives an error. For epsilon and rho, the loss is the exact sum, rounded up once.
-/// The sum is the same for every order of the entries of `d_mids`.
+/// The sum does not change if the entries of `d_mids` are rearranged.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. By induction over the questions, the loss of the transcript before

@@ -186,8 +186,8 @@ fn noises_that_are_cut_off_may_all_be_on_one_side() {
     assert_eq!(single, Noise::discrete_laplace(scale(5.0)).quantile(0.05).unwrap());
     let largest = [uncut[0], cut.times(10)].map(|term| largest_of(&[term], 0.05).unwrap());
     assert_eq!(largest[0], largest[1]);
-    // Check a sum of two kinds of terms: 3000 real noises that are cut off, and 3 noises that are
-    // not cut off.
+    // Check a sum of two kinds of terms: 3000 noises on real numbers that are cut off, and 3 noises
+    // that are not cut off.
     let real = |noise: Noise| {
         let cut = Term::new(noise.cut_off()).times(3000);
         sum_of(&[cut, term(Noise::laplace, 200.0).times(3)], 0.05).unwrap()

@@ -24,7 +24,7 @@ fn a_transformation_can_exchange_the_direction_of_one_member() {
     let whole = noisy::<_, SmoothedMaxDivergence>(bits(), SymmetricDistance, 4);
     let sampled = make_poisson_subsampling(whole, rate, None).unwrap();
     let turned = exchanged().then(|_| Ok(sampled.clone())).unwrap();
-    // The single loss does not change: its curve bounds both directions.
+    // The loss of a single member does not change, because its profile bounds both directions.
     let single = |loss: Result<PrivacyProfile>| loss.unwrap().delta(epsilon).unwrap();
     assert_eq!(single(turned.map(&1)), single(sampled.map(&1)));
     let composed = |members| {
@@ -80,7 +80,7 @@ fn approximate_profiles_bound_both_directions_too() {
     let loss = erased.map(&d_in).unwrap();
     let (profile, delta) = loss.downcast_ref::<(PrivacyProfile, f64)>().unwrap();
     assert!(exact <= profile.delta(epsilon).unwrap() + delta);
-    // The control: two members in the same direction.
+    // The control: the loss of two members in the same direction is too small.
     let same = make_composition(vec![approximate.clone(), approximate]).unwrap();
     assert!(same.map(&1).unwrap().0.delta(epsilon).unwrap() < 0.8 * exact);
 }
