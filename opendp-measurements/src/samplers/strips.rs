@@ -49,9 +49,9 @@ enum Shape {
     HalfNormal,
 }
 
-/// An urn of the alias method (Walker 1977). 8 random bits select an urn, and 24 other random bits
-/// are compared with its threshold. If the 24 bits are below the threshold, the entry with the same
-/// number as the urn is drawn. Otherwise, the entry `other` is drawn.
+/// An urn of the alias method (Walker 1977). Eight random bits select an urn, and 24 other random
+/// bits are compared with the threshold of this urn. If the 24 bits are below the threshold, the
+/// entry with the same number as the urn is drawn. Otherwise, the entry `other` is drawn.
 #[derive(Clone, Copy, Debug, Default)]
 struct Column {
     threshold: u32,
