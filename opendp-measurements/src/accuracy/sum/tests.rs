@@ -174,9 +174,9 @@ fn noises_that_are_cut_off_may_all_be_on_one_side() {
     for alpha in [0.5, 0.05, 1e-4, 1e-8] {
         let (found, exact) = (sum_of(&terms, alpha).unwrap(), cut_exactly(10, alpha));
         assert!((found - exact).abs() < 1e-9, "{alpha}: {found} {exact}");
-        // The first control: if alpha is at least 0.01, the bound for 11 integer noises of scale 5
-        // that are not cut off is much smaller than the exact value. The second control: the union
-        // bound is much larger than the bound of `sum_of`.
+        // The first control uses 11 integer noises of scale 5 that are not cut off. If alpha is at
+        // least 0.01, the bound for these noises is much smaller than the exact value. The second
+        // control: the union bound is much larger than the bound of `sum_of`.
         assert!(alpha < 0.01 || sum_of(&uncut, alpha).unwrap() < 0.9 * exact);
         assert!(found < 0.8 * together(&terms, alpha).unwrap(), "{alpha}: {found}");
     }
