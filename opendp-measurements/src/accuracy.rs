@@ -58,7 +58,7 @@ pub use weight::Weight;
 
 use opendp_core::{Error, Result};
 
-/// The maximum number of bounds to list. The number of answers can come from a document, and a
+/// The maximum number of bounds to list. The number of answers can come from a JSON document, and a
 /// document can state any number. Without this limit, a list of bounds could exceed the memory.
 const MOST_BOUNDS: usize = 1 << 20;
 

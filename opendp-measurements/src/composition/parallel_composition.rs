@@ -156,7 +156,7 @@ fn alike<DI: Domain, MI: Metric, MO: Measure, TO: Carrier>(
 ) -> bool {
     measurements.windows(2).all(|pair| pair[0].shares_map(&pair[1]))
 }
-/// The constructor that is registered for documents. The members are erased measurements.
+/// The constructor that is registered for JSON documents. The members are erased measurements.
 mod registered {
     use super::*;
 
