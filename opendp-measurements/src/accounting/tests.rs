@@ -205,8 +205,8 @@ fn one_release_of_a_tiny_loss_is_enclosed_narrowly() {
             account_of(replaced, 1).delta(epsilon).unwrap(),
             account_of(sampled(2.0, 0.01), 1).delta(epsilon).unwrap(),
         ] {
-            // Almost all losses are in a narrow interval. If a computation were not adapted
-            // to this interval, the two bounds on delta would differ by 1e-5 or more.
+            // Almost all losses are in a narrow interval. If a computation used a much wider
+            // interval, the two bounds on delta would differ by 1e-5 or more.
             assert!(found.upper - found.lower < 1e-6 && 0.0 < found.lower, "{epsilon}: {found:?}");
             assert!(found.upper < found.lower * 1.01, "{epsilon}: {found:?}");
         }
