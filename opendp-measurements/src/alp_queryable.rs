@@ -35,8 +35,8 @@ use crate::sparse_vector::rounded;
 ///   about `value_limit`. The default is the upper bound of the domain of values
 /// * `size_factor` - let `n` be the expected number of bits that the keys set if the sum of all
 ///   values is `total_limit`. The table has at least `size_factor n` bits
-/// * `alpha` - determines the unit of values, which is `alpha / scale`. Values are rounded to
-///   multiples of this unit
+/// * `alpha` - determines the unit of values, which is `alpha / scale`. Values are randomly rounded
+///   to multiples of this unit
 ///
 /// # Precondition
 /// `scale` is finite and above 0, and the unit `alpha / scale` is finite. The other numbers are

@@ -355,8 +355,8 @@ mod tests {
         let loss = many.loss().unwrap();
         assert!(loss.delta_below(epsilon * 0.999).unwrap() > 1e-5);
         assert!(loss.delta(epsilon).unwrap() < 1.001e-5 && epsilon < 5.0);
-        // If a profile does not contain the distribution of the loss, only the curve of this
-        // profile is used in a composition.
+        // If a profile does not contain the distribution of the loss, a composition uses only the
+        // deltas of this profile.
         let profile = PrivacyProfile::from_points(vec![(0.5, 1e-9)]);
         let other = constant(SmoothedMaxDivergence, profile);
         let both = make_composition(vec![other.clone(), noise(1.0)]).unwrap().map(&1).unwrap();

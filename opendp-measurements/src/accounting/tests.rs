@@ -205,8 +205,8 @@ fn one_release_of_a_tiny_loss_is_enclosed_narrowly() {
             account_of(replaced, 1).delta(epsilon).unwrap(),
             account_of(sampled(2.0, 0.01), 1).delta(epsilon).unwrap(),
         ] {
-            // Almost all losses are in a narrow interval. If a computation were not adapted
-            // to this interval, the two bounds on delta would differ by 1e-5 or more.
+            // Almost all losses are in a narrow interval. If a computation used a much wider
+            // interval, the two bounds on delta would differ by 1e-5 or more.
             assert!(found.upper - found.lower < 1e-6 && 0.0 < found.lower, "{epsilon}: {found:?}");
             assert!(found.upper < found.lower * 1.01, "{epsilon}: {found:?}");
         }
@@ -220,7 +220,7 @@ fn losses_on_a_sample_keep_their_digits_at_rates_near_1() {
         let mut worst = 0.0f64;
         for n in 1..200 {
             let x = 0.5 - 0.2 * f64::from(n);
-            // Both terms of the sum are positive, so only the last digits are inexact.
+            // Both terms are positive, so no digits cancel, and only the last digits are inexact.
             let loss = ln((1.0 - rate) + rate * exp(x));
             assert!((mixed(x, rate) - loss).abs() <= 64.0 * U * (1.0 + loss.abs()), "{rate} {x}");
             let off =
@@ -280,8 +280,8 @@ fn samples_of_discrete_noise_are_enclosed_on_both_sides() {
             }
         }
     }
-    // If only the curve of a pair is known, the pair gives no positive lower bound on delta. The
-    // pair for the same mechanism on a sample also gives no positive lower bound.
+    // If only the curve (the profile) of a pair is known, the pair gives no positive lower bound on
+    // delta. The pair for the same mechanism on a sample also gives no positive lower bound.
     let curve: Arc<dyn DominatingPair> = Arc::new(CurvePair::new(1.0, |_| 0.1));
     assert_eq!(account_of(FixedSizePair::of(curve, 0.1), 1).delta(0.1).unwrap().lower, 0.0);
 }

@@ -1,4 +1,4 @@
-//! Transforms of losses, for compositions without a grid.
+//! Fourier transforms of privacy losses. These transforms allow compositions without a grid.
 
 use std::fmt::Debug;
 
@@ -106,7 +106,8 @@ pub(super) struct TiltedEnds {
     /// The number `w = t + 1/2` for the tilt `t`.
     place: f64,
     atoms: bool,
-    /// The number `tanh(place * end)`. Its relative error is at most `48 u`.
+    /// The number `tanh(place * end)`. Its relative error is at most `48 u`, for the unit roundoff
+    /// `u`.
     tanh: f64,
     /// The number `M(t) / cosh(place * end)`, up to a factor that does not depend on `t`.
     total: f64,
@@ -164,8 +165,8 @@ impl Tilted for TiltedEnds {
         let im = ends * cosh.1 + over(sinh.1 * self.place - sinh.0 * s);
         let (c, d) = cis(-s * self.centre());
         // The arguments of the two calls of `cis` are rounded products, and both calls have errors.
-        // The error of a sine is relative to its argument, so this error is small for a small
-        // argument.
+        // The error of a sine is at most proportional to its argument. So this error is small for a
+        // small argument.
         let far = s * (self.end + self.centre().abs());
         let turn = if far < CIS_LIMIT { 2.0 * CIS_ERROR + 2.0 * U * far } else { f64::INFINITY };
         let small = self.tanh + (s * self.end).min(1.0);

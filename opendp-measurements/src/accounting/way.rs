@@ -1,6 +1,7 @@
-//! One way to divide the delta of an [`AdaptiveAccount`](super::AdaptiveAccount) among filters. In
-//! this file, `mu` is the parameter of Gaussian differential privacy, and `rho` is the parameter of
-//! zero-concentrated differential privacy.
+//! One way to divide the delta of an [`AdaptiveAccount`](super::AdaptiveAccount) among filters. A
+//! filter is a rule that admits or refuses the next release. In this file, `mu` is the parameter of
+//! Gaussian differential privacy, and `rho` is the parameter of zero-concentrated differential
+//! privacy.
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact};
 use opendp_core::{Error, Result};
@@ -22,7 +23,7 @@ pub(super) struct Way {
     pub(super) spent: Exact,
     pub(super) pots: Vec<Pot>,
 }
-/// Delta is divided into 64 equal parts. Each of the five numbers counts some of these parts. The
+/// Delta is divided into 64 equal parts. Each of the five numbers is a number of such parts. The
 /// first number is for the deltas of releases. The other numbers are for filters, in this order:
 /// the Gaussian filter, each of the three mixed filters (with limits for pure losses and for
 /// Gaussian noise), the simple filter (which adds up epsilons and deltas), and the Renyi filter.
@@ -60,7 +61,7 @@ impl Way {
         pots.push(Pot::simple(epsilon.clone(), part(*simple)?));
         Ok(Way { deltas: part(*deltas)?, spent: Exact::ZERO, pots })
     }
-    /// Charge all filters for a release, and keep only the filters that have room for this release.
+    /// Charge all filters for a release. Remove the filters that do not admit this release.
     pub(super) fn charge(&mut self, loss: &AdaptiveLoss) -> Result<()> {
         let order = self.pots.iter().find_map(|pot| pot.order.as_ref());
         let sizes = sizes(loss, order)?;
@@ -83,10 +84,10 @@ impl Way {
         let mut largest = Exact::ZERO;
         for pot in &self.pots {
             let mu = pot.square_left().times(part).to_f64_down().neg_inf_sqrt()?;
-            // Here `mu^2` is the requested part of the remaining room for squares in this filter.
-            // The `rho` of a pure loss is at most half of the square of its epsilon. So a pure loss
-            // with the epsilon `mu` has a `rho` of at most `mu^2 / 2`, and the filter admits it. A
-            // factor that is a little less than 1 covers the rounding errors.
+            // Here `mu^2` is the requested part of the sum of squares that this filter still
+            // admits. The `rho` of a pure loss is at most half of the square of its epsilon. So a
+            // pure loss with the epsilon `mu` has a `rho` of at most `mu^2 / 2`, and the filter
+            // admits it. A factor that is a little less than 1 covers the rounding errors.
             let by_rho = mu * (1.0 - 4.0 * f64::EPSILON);
             let epsilon = match &pot.order {
                 Some(order) => pure_of_order(order, &pot.square_left().times(part), by_rho)?,

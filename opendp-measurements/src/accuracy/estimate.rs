@@ -120,9 +120,9 @@ impl Estimate {
     /// divisor contains 0, or an end of an interval is infinite, the result contains all numbers.
     ///
     /// The two true numbers are in their [`simultaneous`] intervals except with probability
-    /// `alpha`. Suppose that both true numbers are in their intervals. An end of the first interval
-    /// divided by an end of the second interval is one of four quotients. The quotient of the true
-    /// numbers is between the least and the largest of these four quotients.
+    /// `alpha`. Suppose that both true numbers are in their intervals. Divide each end of the first
+    /// interval by each end of the second interval. The quotient of the true numbers is between the
+    /// least and the largest of these four quotients.
     ///
     /// # Errors
     /// The errors of [`simultaneous`].

@@ -95,7 +95,7 @@ pub(crate) fn beyond(scale: Scale, alpha: f64) -> Result<f64> {
 /// the limit of large `t`. Its derivative is `(sqrt(2 / pi) - t) exp(-t^2 / 2)`. As `t` grows, the
 /// derivative is first positive and then negative. So the difference is never negative.
 ///
-/// Many questions of a plan have the same `alpha`, so the last results are kept.
+/// Callers often repeat the same `alpha`, so the last results are kept.
 pub(crate) fn quantile(alpha: f64) -> Result<f64> {
     thread_local! {
         static LAST: Recent = const { Recent::new([None; 2]) };

@@ -7,15 +7,15 @@ use crate::accounting::normal_mass::{mass, tail};
 use super::noise::Kind;
 
 /// Each mass is multiplied by this factor. The factor covers the relative error of the mass. For
-/// arguments below -700, the exponential function returns 0 (see [`LOST`]). Other arguments are
-/// from -700 to 0, and are computed with three roundings. The functions that compute masses have
-/// relative errors below `2^-42`.
+/// arguments below -700, the exponential function returns 0 (see [`LOST`]). All other arguments are
+/// from -700 to 0, and each of them is computed with three roundings. The functions `exp`, `mass`
+/// and `tail` have relative errors below `2^-42`.
 const WIDEN: f64 = 1.0 + 1e-11;
 /// A bound on the total mass of a noise that is lost because functions return 0 instead of tiny
 /// masses.
 const LOST: f64 = 1e-300;
-/// If the scale of integer noise is above this number, real noise of the same scale, plus 1, is
-/// used as a bound on the integer noise.
+/// If the scale of integer noise is above this number, `R + 1` is used as a bound on the integer
+/// noise. Here `R` is noise of the same scale on real numbers.
 pub(super) const COARSE: f64 = 16_384.0;
 /// The largest allowed number of grid points for one noise.
 pub(super) const MOST: f64 = 2_097_152.0;
@@ -39,7 +39,7 @@ pub(super) struct Placed {
     pub(super) scale: f64,
     /// Whether only the positive part of the noise counts.
     pub(super) cut: bool,
-    /// The magnitude of the weight, divided by the unit of the grid.
+    /// The magnitude of the weight, divided by the unit of the grid (see `OnGrid`).
     pub(super) weight: f64,
 }
 
@@ -50,15 +50,16 @@ fn reach(kind: Kind, scale: f64, log: f64) -> f64 {
 }
 
 impl Placed {
-    /// Return whether real noise of the same scale, plus 1, is used as a bound on this integer
-    /// noise.
+    /// Return whether this noise is integer noise, and `R + 1` is used as a bound on it. Here `R`
+    /// is noise of the same scale on real numbers.
     pub(super) fn is_bounded_by_reals(&self) -> bool {
         self.kind.is_discrete() && COARSE < self.scale
     }
     /// Return the approximate number of grid points of this noise.
     pub(super) fn points(&self, step: f64, log: f64) -> f64 {
-        // For integer noise, the last integer can be up to 2 above the reach. For real noise, the
-        // last point is less than one step above the reach, and this step is not counted.
+        // For integer noise, the last integer can be up to 2 above the reach. For noise on real
+        // numbers, the last point is less than one step above the reach, and this step is not
+        // counted.
         let more = if self.kind.is_discrete() { 2.0 } else { 0.0 };
         2.0 * (reach(self.kind, self.scale, log) + more) * self.weight / step
     }
@@ -69,10 +70,10 @@ impl Placed {
     /// is moved up to the lowest point of the grid.
     ///
     /// [`Rounding::Exact`] requires that the weight of integer noise is a multiple of the step. If
-    /// the scale of integer noise is large, real noise replaces the integer noise. For each noise
-    /// that is replaced in this way, the caller must add `weight` to the sum. Let `R` be real noise
-    /// of the same scale. For all integers `m`, `P[Z >= m] <= P[R + 1 >= m]`, up to a relative
-    /// error below `10^-300`:
+    /// the scale of integer noise is large, noise on real numbers replaces the integer noise. For
+    /// each noise that is replaced in this way, the caller must add `weight` to the sum. Let `R` be
+    /// noise of the same scale on real numbers. For all integers `m`, `P[Z >= m] <= P[R + 1 >= m]`,
+    /// up to a relative error below `10^-300`:
     ///
     /// - Laplace: let `q = exp(-1 / scale)`. For `m >= 1` the claim is
     ///   `q^m / (1 + q) <= q^(m-1) / 2`. For `m <= 0` the claim is

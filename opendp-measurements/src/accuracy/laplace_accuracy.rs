@@ -69,7 +69,7 @@ mod tests {
     fn scale(scale: f64) -> Scale {
         Scale::new(scale).unwrap()
     }
-    /// Compute `P[|Z| > a]` approximately.
+    /// Compute `P[|Z| > a]` approximately, for discrete Laplace noise `Z` of scale `s`.
     fn beyond(a: f64, s: f64) -> f64 {
         2.0 * (-(a + 1.0) / s).exp() / (1.0 + (-1.0 / s).exp())
     }

@@ -74,9 +74,9 @@ impl OnGrid {
         }
         Ok(Some(OnGrid { placed, unit, exact: false }))
     }
-    /// Some integer noises are bounded by real noises plus 1 (see `is_bounded_by_reals`). So the
-    /// caller must add a number to the bound on the sum. Return this number, in units of the grid:
-    /// the sum of the weights of these integer noises, rounded up.
+    /// For some integer noises, noise on real numbers plus 1 is used as a bound (see
+    /// `is_bounded_by_reals`). So the caller must add a number to the bound on the sum. Return this
+    /// number, in units of the grid: the sum of the weights of these integer noises, rounded up.
     pub(super) fn shift(&self) -> Result<f64> {
         self.placed.iter().filter(|(placed, _)| placed.is_bounded_by_reals()).try_fold(
             0.0,

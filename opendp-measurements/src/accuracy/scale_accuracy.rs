@@ -55,7 +55,7 @@ pub fn accuracy_to_laplacian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
 /// `P[|Z| >= m] = 2 q^m / (1 + q)`. The accuracy is the real number `a` with
 /// `2 q^a / (1 + q) = alpha`. If `a` is not an integer, `P[|Z| >= a]` is `2 q^m / (1 + q)` at the
 /// next larger integer `m`. This probability is smaller than `alpha`. At scale 0, the accuracy is
-/// the limit 0.
+/// 0, which is its limit for small scales.
 ///
 /// # Errors
 /// `InvalidDistance` when the scale is negative or not finite, or `alpha` is not in `(0, 1]`;
@@ -97,8 +97,8 @@ pub fn discrete_laplacian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f6
 /// ```
 pub fn accuracy_to_discrete_laplacian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
     // At every scale, the accuracy of discrete Laplace noise is at least the accuracy of continuous
-    // Laplace noise, `-scale ln(alpha)`, because 1 + q <= 2. So the scale of continuous noise with
-    // the given accuracy is an upper bound on the result.
+    // Laplace noise, `-scale ln(alpha)`, because `1 + q <= 2` for `q = exp(-1 / scale)`. So the
+    // scale of continuous noise with the given accuracy is an upper bound on the result.
     let upper = accuracy_to_laplacian_scale(accuracy, alpha)?;
     largest(upper, |scale| Ok(discrete_laplacian_scale_to_accuracy(scale, alpha)? <= accuracy))
 }

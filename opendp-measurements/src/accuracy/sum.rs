@@ -166,9 +166,8 @@ fn share(noises: &[Term], alpha: f64) -> Result<f64> {
 /// Find a `t` with `P[max |w Z| > t] <= alpha`. The maximum is over independent noises `Z`, each
 /// with its weight `w`.
 ///
-/// The result is close to the least such `t`. The noises are independent. So the probability that
-/// all `|w Z|` are at most `t` is the product, over the noises, of the probability that `|w Z|` is
-/// at most `t`.
+/// The result is close to the least such `t`. The noises are independent. So `P[max |w Z| <= t]` is
+/// the product of the probabilities `P[|w Z| <= t]` of all noises.
 ///
 /// # Errors
 /// The errors of [`sum_of`].

@@ -73,8 +73,8 @@ macro_rules! population {
         }
     };
 }
-// In the first two metrics, a replaced record counts as one removed record and one added record, so
-// one replaced record gives the distance 2.
+// The first two of the following metrics count a replaced record as one removed record and one
+// added record. So one replaced record gives the distance 2.
 population!(SymmetricDistance 2, InsertDeleteDistance 2, ChangeOneDistance 1);
 #[cold]
 fn uncounted(metric: &AnyMetric) -> Error {
@@ -258,7 +258,7 @@ where
 /// distribution of releases. A measurement with a loss at distance 0 is refused, even if the loss
 /// is only a delta. So a measurement with a fixed delta (see
 /// [`make_fix_delta`](crate::make_fix_delta)) is refused. Instead, a program can amplify the
-/// measurement that states a privacy profile.
+/// measurement before its delta is fixed. This measurement states a privacy profile.
 ///
 /// The caller is responsible for two more conditions, which the code cannot check. First, the data
 /// must be a *simple random sample without replacement* of the population. Second, only the curator

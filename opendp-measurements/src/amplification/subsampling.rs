@@ -117,8 +117,8 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// on the sample has the tightest known composition. The first case is one added or removed record,
 /// if the measurement adds Laplace or Gaussian noise, uses randomized response, or is known only as
 /// `(epsilon, delta)`-private. The second case is one replaced record, if the measurement adds
-/// Laplace or Gaussian noise. In all other cases, and behind a transformation, a composition uses
-/// one bound for both directions of the divergence.
+/// Laplace or Gaussian noise. In all other cases, and if a transformation comes before this
+/// measurement, a composition uses one bound for both directions of the divergence.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. Call the records in both `x` and `y` shared. Couple the two

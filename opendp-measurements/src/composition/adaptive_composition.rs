@@ -30,10 +30,11 @@ use crate::composition::privacy_filter::{of_session, within};
 /// # Postcondition
 /// The release is a [`Session`](opendp_core::Session) that answers as many questions as there are
 /// `d_mids`. Question `i` is a measurement on the input space, and can depend on all earlier
-/// answers. The session answers question `i` if its loss `map(d_in)` is at most `d_mids[i]`. A
-/// question with a larger loss is refused with `BudgetExceeded`. After the last question, every
-/// further question is also refused. A refused question changes nothing. If an answer fails, the
-/// question still counts: its entry in `d_mids` is not available to another question.
+/// answers. The session answers question `i` if the loss `map(d_in)` of this question is at most
+/// `d_mids[i]`. A question with a larger loss is refused with `BudgetExceeded`. After the last
+/// question, every further question is also refused. A refused question changes nothing. If an
+/// answer fails, the question still counts: its entry in `d_mids` is not available to another
+/// question.
 ///
 /// An answer can be a conversation (an interactive release). Conversations can be interleaved if
 /// [the measure](Measure::interaction) allows it. Otherwise, each question ends all conversations
@@ -46,7 +47,7 @@ use crate::composition::privacy_filter::{of_session, within};
 /// # Map
 /// For all distances up to `d_in`, the loss is the composition of all `d_mids` in the measure. A
 /// larger distance gives an error. For epsilon and rho, the loss is the exact sum, rounded up once.
-/// The sum is the same for every order of the entries of `d_mids`.
+/// The sum does not change if the entries of `d_mids` are rearranged.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. By induction over the questions, the loss of the transcript before

@@ -156,7 +156,7 @@ fn alike<DI: Domain, MI: Metric, MO: Measure, TO: Carrier>(
 ) -> bool {
     measurements.windows(2).all(|pair| pair[0].shares_map(&pair[1]))
 }
-/// The constructor that is registered for documents. The members are erased measurements.
+/// The constructor that is registered for JSON documents. The members are erased measurements.
 mod registered {
     use super::*;
 
@@ -336,8 +336,9 @@ impl Losses {
             Splits { measure, parts, alike, loss }.worst(*d_in)
         }
     }
-    /// Return the exact map of the parallel composition, for a measure whose losses have one part.
-    /// At distances other than 1, the result is the part of the rounded loss.
+    /// Return the exact map of the parallel composition, for a measure in which each loss has
+    /// exactly one [part](Measure::parts). At distances other than 1, the result is this part of
+    /// the rounded loss.
     fn worst_exact(self) -> impl Fn(&u32) -> Result<Vec<Exact>> {
         let (members, measure, worst) = (self.members.clone(), self.measure.clone(), self.worst());
         move |d_in| match d_in {

@@ -48,20 +48,19 @@ impl ProfileMeasure for Approximate<SmoothedMaxDivergence> {
 /// The release does not change. The release is (epsilon, delta)-differentially private.
 ///
 /// # Map
-/// The loss is `(epsilon, delta)`. This epsilon is an upper bound on the least epsilon at which the
-/// measurement's profile is at most `delta`. If the measurement's loss is approximate, this epsilon
-/// is an upper bound on the least epsilon at which the profile is at most `delta` minus the delta
-/// of the loss.
+/// The loss is `(epsilon, delta)`. If the measurement's loss is approximate, let `d` be the delta
+/// of this loss. Otherwise, let `d` be 0. The epsilon is an upper bound on the least epsilon at
+/// which the measurement's profile is at most `delta - d`.
 ///
 /// # Proof
-/// Each point of a profile is a valid pair of epsilon and delta. If the loss is approximate, let
-/// `d` be its delta. Let `P` and `Q` be the distributions of the releases on two `d_in`-close data
-/// sets. Each of the two data sets has an exceptional event. The probability of each event is at
-/// most `d`. Enlarge these two events until both have exactly the probability `d` (with extra
-/// randomness, if an outcome must be divided). Let `P'` and `Q'` be the distributions `P` and `Q`
-/// conditioned on the complements of these events. Let `delta' = delta - d`, rounded down. Let
-/// `epsilon` be the epsilon of the profile at `delta'`. For every event `S`,
-/// `P(S) <= (1 - d) P'(S) + d <= (1 - d)(e^epsilon Q'(S) + delta') + d`
+/// Each point of a profile is a valid pair of epsilon and delta. This fact proves the claim if `d`
+/// is 0. Now consider an approximate loss with the delta `d`. Let `P` and `Q` be the distributions
+/// of the releases on two `d_in`-close data sets. Each of the two data sets has an exceptional
+/// event. The probability of each event is at most `d`. Enlarge these two events until both have
+/// exactly the probability `d` (with extra randomness, if an outcome must be divided). Let `P'` and
+/// `Q'` be the distributions `P` and `Q` conditioned on the complements of these events. Let
+/// `delta' = delta - d`, rounded down. Let `epsilon` be the epsilon of the profile at `delta'`. For
+/// every event `S`, `P(S) <= (1 - d) P'(S) + d <= (1 - d)(e^epsilon Q'(S) + delta') + d`
 /// `<= e^epsilon Q(S) + delta' + d`, and `delta' + d <= delta`.
 ///
 /// # Errors

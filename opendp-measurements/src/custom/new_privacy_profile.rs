@@ -15,7 +15,7 @@ const WOBBLE: f64 = 1e-9;
 /// Make a privacy profile from a curve of deltas.
 ///
 /// The profile is a loss in `SmoothedMaxDivergence`. The map of a user-defined measurement can
-/// return such a profile. Only programs can use a curve. A document lists points of a profile
+/// return such a profile. Only programs can use a curve. A JSON document lists points of a profile
 /// instead: `{"profile": [[epsilon, delta], ...]}`. [`PrivacyProfile::from_table`] makes a profile
 /// from these points.
 ///

@@ -169,8 +169,8 @@ mod tests {
     fn releases_at_the_largest_distance_obey_the_guarantee_and_no_smaller_one() {
         // The proof of `make_canonical_noise` bounds the delta of each event by `P[N <= s - t]`.
         // Here the noise `N` is between `-t` and `t`, and the two data differ by `s d_in`. The
-        // event that the noise is at most `s - t` reaches this bound. So it is enough to test half
-        // lines.
+        // event that the noise is at most `s - t` reaches this bound. So it is enough to test the
+        // events that a release is below a given number.
         let (epsilon, delta) = (0.7_f64, 0.05);
         let release = make_canonical_noise(space(), 3.0, (epsilon, delta)).unwrap();
         let draws = 50_000;

@@ -201,7 +201,7 @@ impl BigNoiseDistribution for Gaussian {
 }
 
 /// The continuous normal distribution, for floats and also for integers. The sum of an integer and
-/// the real noise is rounded to the nearest integer, ties upward.
+/// the noise is a real number. This sum is rounded to the nearest integer, ties upward.
 #[derive(Clone, Copy, Debug)]
 pub struct ContinuousGaussian;
 impl NoiseDistribution for ContinuousGaussian {

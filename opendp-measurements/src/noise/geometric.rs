@@ -133,7 +133,7 @@ where
     })
 }
 /// Call `make_geometric`. The function `geometric_at` also has the type argument `MO`, so that a
-/// document can state `MO`.
+/// JSON document can state `MO`.
 #[allow(clippy::extra_unused_type_parameters, reason = "documents state the only measure")]
 fn geometric_at<D, M, MO>(
     input: Space<D, M>,

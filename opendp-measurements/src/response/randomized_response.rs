@@ -88,8 +88,8 @@ register! {
 /// * `prob` - the probability of the true answer, from 1 / (the number of categories) to 1
 ///
 /// # Precondition
-/// There are `k >= 2` different categories. `prob` is from `1 / k`, rounded down to a float, to 1.
-/// `prob` is exactly the rational number that the float represents.
+/// There are `k >= 2` different categories. `prob` is at most 1. `prob` is at least `1 / k`,
+/// rounded down to a float. `prob` is exactly the rational number that the float represents.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
@@ -190,11 +190,11 @@ fn response<T: HashableAtom>(function: Function<T, T>, exact: Exact) -> Result<R
 }
 
 /// Return a fraction that is an upper bound on `|ln(p (k - 1) / (1 - p))|`. `k` is the number of
-/// categories, and `p` is a probability from `1 / k`, rounded down to a float, to 1.
+/// categories, and `p` is a probability. `p` is at least `1 / k`, rounded down to a float.
 ///
-/// A logarithm that is not 0 is irrational, so the bound is rounded up. The bound has many more
-/// digits than a float. So in practice, a budget allows the same number of releases as with the
-/// exact logarithm.
+/// This logarithm is 0 or irrational. An irrational logarithm is rounded up to a fraction. The
+/// bound has many more digits than a float. So in practice, a budget allows the same number of
+/// releases as with the exact logarithm.
 fn loss(prob: f64, count: u64) -> Result<Exact> {
     const BITS: usize = 192;
     let least = 1.0.neg_inf_div(f64::inf_cast(count)?)?;

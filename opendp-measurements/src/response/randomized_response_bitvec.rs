@@ -41,12 +41,12 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 /// only in places where one member has a 1. There are at most `2m` such places. So the members
 /// differ in at most `k = min(2m, n)` places. Every bit is flipped independently with probability
 /// exactly `f / 2`, by [`BernoulliLanes`]. So the probability of a release is a product over
-/// places. A factor is `1 - f / 2` where the release agrees with the data, and `f / 2` where the
-/// release does not agree with the data. Divide the product for one member by the product for the
-/// other member. In this ratio, a factor can differ from 1 only in a place where the members
-/// differ. Such a factor is at most `(1 - f / 2) / (f / 2) = (2 - f) / f`, which is at least 1
-/// (Erlingsson, Pihur, Korolova 2014, Theorem 1). The product of `k` such factors bounds the ratio
-/// for each release, and so for every event. Equal data give equal distributions.
+/// places. A factor is `1 - f / 2` in a place where the release agrees with the data, and `f / 2`
+/// in every other place. Divide the product for one member by the product for the other member. In
+/// this ratio, a factor can differ from 1 only in a place where the members differ. Such a factor
+/// is at most `(1 - f / 2) / (f / 2) = (2 - f) / f`, which is at least 1 (Erlingsson, Pihur,
+/// Korolova 2014, Theorem 1). The product of `k` such factors bounds the ratio for each release,
+/// and so for every event. Equal data give equal distributions.
 ///
 /// Without a size, members can have different lengths. A release that reveals the length has
 /// infinite loss.

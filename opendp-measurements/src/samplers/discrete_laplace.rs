@@ -24,8 +24,9 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///   "The discrete Gaussian for differential privacy", algorithm 2).
 /// * Smaller scales: the method for large scales would often reject a zero. So the noise is the
 ///   difference of two independent magnitudes `floor(scale E)`. Let `g` be the smaller magnitude.
-///   Then `P[k] = sum_g (1 - q) q^g (1 - q) q^(g + |k|)` is `q^|k| (1 - q) / (1 + q)` (Inusah,
-///   Kozubowski 2006, "A discrete analogue of the Laplace distribution", proposition 2.3).
+///   Then `P[k]` is the sum of `(1 - q) q^g (1 - q) q^(g + |k|)` over all `g >= 0`. This sum equals
+///   `q^|k| (1 - q) / (1 + q)` (Inusah, Kozubowski 2006, "A discrete analogue of the Laplace
+///   distribution", proposition 2.3).
 ///
 /// # Exactness
 ///

@@ -10,11 +10,11 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// nearest to the real number `x + sigma N`, ties upward.
 ///
 /// `|N|` has a density proportional to `e^(-t^2 / 2)` at `t >= 0`. `|N|` is drawn by rejection. The
-/// envelope is a function that is nowhere below this density. On each of several intervals (the
-/// strips), the envelope is constant. A point is drawn uniformly in a strip. The point is accepted
-/// if a uniform `V` from 0 to 1 is below the quotient of the density and the envelope at the point.
-/// For 96 % of the points, the strip and `V` alone decide whether the point is accepted. For this
-/// decision, the place of the point in the strip is then not needed.
+/// envelope is a function that is at least this density at every `t`. On each of several intervals
+/// (the strips), the envelope is constant. A point is drawn uniformly in a strip. The point is
+/// accepted if a uniform `V` from 0 to 1 is below the quotient of the density and the envelope at
+/// the point. For 96 % of the points, the strip and `V` alone decide whether the point is accepted.
+/// For this decision, the place of the point in the strip is then not needed.
 ///
 /// # Exactness
 ///

@@ -177,8 +177,8 @@ impl Geometric {
     ) -> Result<UBig, NoEntropy> {
         let zeros = self.rate.leading_zeros();
         loop {
-            // Enclose the rate. The bounds have a few more significant bits than the number of
-            // drawn bits of E.
+            // Enclose the rate. The number of significant bits of the bounds is a little larger
+            // than the number of drawn bits of E.
             let precision = e.bits() + zeros + 16;
             let (rate_lo, rate_hi) = self.rate.enclose(precision);
             let (lo, hi) = e.enclose(precision);

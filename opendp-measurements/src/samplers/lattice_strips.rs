@@ -104,7 +104,7 @@ mod tests {
                 // The quotient of the noise and 2^k usually exceeds 2^53.
                 (0.1, 1.0, -56),
                 (-3.7, 1.0, -55),
-                // `x` is midway between two lattice points, or a float next to such a number.
+                // `x` is the midpoint of two lattice points, or a float next to such a midpoint.
                 (0.5, 1e-12, 0),
                 (0.5_f64.next_down(), 1e-12, 0),
                 (-0.5_f64.next_up(), 1e-12, 0),

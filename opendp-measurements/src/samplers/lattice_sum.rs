@@ -199,9 +199,9 @@ impl Sum<'_> {
     /// Find the rounded sum in integers. Draw digits of `E` until they decide the rounded sum.
     ///
     /// The result does not decrease as the sum increases. So the result is known when the lower and
-    /// the upper bound of the sum give the same result. If the distance between lattice points is
-    /// much less than the distance between floats near the sum, few digits of `E` are enough for a
-    /// result that is a float.
+    /// the upper bound of the sum give the same result. Suppose that the result is a float, and
+    /// that the distance between lattice points is much less than the distance between floats near
+    /// the sum. Then few digits of `E` are enough.
     #[cold]
     #[inline(never)]
     pub(super) fn exact<P: Landing, S: RandomSource>(

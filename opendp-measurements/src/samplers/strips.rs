@@ -49,9 +49,9 @@ enum Shape {
     HalfNormal,
 }
 
-/// An urn of the alias method (Walker 1977). 8 random bits select an urn, and 24 other random bits
-/// are compared with its threshold. If the 24 bits are below the threshold, the entry with the same
-/// number as the urn is drawn. Otherwise, the entry `other` is drawn.
+/// An urn of the alias method (Walker 1977). Eight random bits select an urn, and 24 other random
+/// bits are compared with the threshold of this urn. If the 24 bits are below the threshold, the
+/// entry with the same number as the urn is drawn. Otherwise, the entry `other` is drawn.
 #[derive(Clone, Copy, Debug, Default)]
 struct Column {
     threshold: u32,
@@ -107,8 +107,8 @@ impl Strips {
         // times as wide as a strip outside of the tail. So the weight of the tail has the
         // factor 64.
         highest.push(64 * density(TAIL - reach).1);
-        // Each of the 256 weights is rounded up to an integer, which adds less than 1. For these
-        // roundings, 512 of the total weight 2^32 is kept free.
+        // Each of the 256 weights is rounded up to an integer, which adds less than 1. So the sum
+        // of the weights before this rounding must be at most 2^32 - 512.
         let room = (1_u128 << 32) - 512;
         let unit = highest.iter().sum::<u128>().div_ceil(room).next_multiple_of(1 << 14);
         let mut weights: Vec<u64> = highest.iter().map(|f| f.div_ceil(unit) as u64).collect();

@@ -174,9 +174,9 @@ fn noises_that_are_cut_off_may_all_be_on_one_side() {
     for alpha in [0.5, 0.05, 1e-4, 1e-8] {
         let (found, exact) = (sum_of(&terms, alpha).unwrap(), cut_exactly(10, alpha));
         assert!((found - exact).abs() < 1e-9, "{alpha}: {found} {exact}");
-        // The first control: if alpha is at least 0.01, the bound for 11 integer noises of scale 5
-        // that are not cut off is much smaller than the exact value. The second control: the union
-        // bound is much larger than the bound of `sum_of`.
+        // The first control uses 11 integer noises of scale 5 that are not cut off. If alpha is at
+        // least 0.01, the bound for these noises is much smaller than the exact value. The second
+        // control: the union bound is much larger than the bound of `sum_of`.
         assert!(alpha < 0.01 || sum_of(&uncut, alpha).unwrap() < 0.9 * exact);
         assert!(found < 0.8 * together(&terms, alpha).unwrap(), "{alpha}: {found}");
     }
@@ -186,8 +186,8 @@ fn noises_that_are_cut_off_may_all_be_on_one_side() {
     assert_eq!(single, Noise::discrete_laplace(scale(5.0)).quantile(0.05).unwrap());
     let largest = [uncut[0], cut.times(10)].map(|term| largest_of(&[term], 0.05).unwrap());
     assert_eq!(largest[0], largest[1]);
-    // Check a sum of two kinds of terms: 3000 real noises that are cut off, and 3 noises that are
-    // not cut off.
+    // Check a sum of two kinds of terms: 3000 noises on real numbers that are cut off, and 3 noises
+    // that are not cut off.
     let real = |noise: Noise| {
         let cut = Term::new(noise.cut_off()).times(3000);
         sum_of(&[cut, term(Noise::laplace, 200.0).times(3)], 0.05).unwrap()

@@ -14,8 +14,8 @@ type Bits = VectorDomain<AtomDomain<i32>>;
 fn bits() -> Bits {
     VectorDomain::new(AtomDomain::default())
 }
-/// The sum of the rows. Each row is from -1 to 1. An added row changes the sum by at most one, and
-/// a replaced row changes the sum by at most two.
+/// The sum of the rows. If each row is from -1 to 1, an added row changes the sum by at most one,
+/// and a replaced row changes the sum by at most two.
 struct Total;
 impl Fold<Vec<i32>, i32> for Total {
     type State = i64;
@@ -193,8 +193,8 @@ fn poisson_samples_of_data_of_one_size_bound_replaced_records_exactly() {
             twice <= found + 1e-12 && found <= twice * 1.001 + 1e-7,
             "{epsilon}: {twice} {found}"
         );
-        // For a replaced record, the loss at one added record is too small, and the loss at two
-        // added or removed records is too large.
+        // Consider two losses as bounds for one replaced record. The loss at one added record is
+        // too small, and the loss at two added or removed records is too large.
         let [less, more] = [1, 2].map(|d_in| added.map(&d_in).unwrap().delta(epsilon).unwrap());
         tight += u32::from(less < exact && exact * 1.01 < more);
     }
@@ -333,7 +333,8 @@ fn each_row_is_in_a_poisson_sample_as_often_as_the_rate_says_and_apart_from_othe
     assert!(off(pairs, 0.09) < 6.5);
     // The control: at the rate 0.33, the expected frequency of a row is nine standard deviations
     // larger. The probability that an observed frequency is within five standard deviations of this
-    // larger value is below 1e-4 for one row, and below 1e-8 for both rows.
+    // larger value is below 1e-4 for one row, and below 1e-8 for both of the rows that are tested
+    // here.
     assert!(off(seen[0], 0.33) > 5.0 || off(seen[1], 0.33) > 5.0, "a wrong rate is noticed");
 }
 

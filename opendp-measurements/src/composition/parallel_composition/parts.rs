@@ -10,7 +10,7 @@ type Place<T> = Arc<dyn Fn(&T) -> Option<usize> + Send + Sync>;
 /// A partition of rows into parts. The indices of the parts begin at 0. A row can also have no
 /// part.
 ///
-/// The part that a row belongs to depends only on this row. In documents, a partition is
+/// The part that a row belongs to depends only on this row. In JSON documents, a partition is
 /// `{"categories": [...]}` or `{"edges": [...]}`.
 ///
 /// ```
@@ -96,7 +96,7 @@ impl<T> fmt::Debug for Parts<T> {
         f.debug_struct("Parts").field("count", &self.count).finish_non_exhaustive()
     }
 }
-/// In a document, a partition that is made from a function is written as null. Such a document
+/// In a JSON document, a partition that is made from a function is written as null. Such a document
 /// cannot be read.
 impl<T: Atom> Codec for Parts<T> {
     fn to_json(&self) -> Json {

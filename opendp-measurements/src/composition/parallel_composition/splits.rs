@@ -13,7 +13,7 @@ pub(super) trait Composing: Send + Sync {
     /// Compose losses, rounding up.
     fn compose(&self, losses: &[f64]) -> Result<f64>;
     /// Return the only [part](Measure::parts) of a loss. Return `None` if losses do not have
-    /// exactly one part. The parts of several losses can be added.
+    /// exactly one part. In a composition, the parts of the losses are added.
     fn part(&self, loss: f64) -> Result<Option<f64>>;
     /// Return the loss whose only part is `part`.
     fn loss(&self, part: f64) -> Result<f64>;
@@ -116,8 +116,8 @@ impl Splits<'_> {
         Ok(worst[rows])
     }
     /// Return the largest composed loss over all splits of `d_in` rows among any number of parts.
-    /// At each number of rows, each of these parts has the largest loss of the given parts. For `d`
-    /// changed rows, the cost is `d^2 / 2` compositions.
+    /// All these parts have the same map: for each number of rows, the largest loss of the given
+    /// parts. For `d` changed rows, the cost is `d^2 / 2` compositions.
     fn over_any_parts(&self, d_in: u32) -> Result<f64> {
         let nothing = self.measure.compose(&[])?;
         // The lists `alone` and `worst` have an entry for each number of changed rows. An entry of

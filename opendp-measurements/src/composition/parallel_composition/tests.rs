@@ -141,7 +141,7 @@ fn copies_are_known_before_they_are_erased() {
     let others = (0..30_000).map(|_| laplace(100.0)).collect();
     let others = make_parallel_composition(rows(), last_digit(), others).unwrap();
     assert!(0.9 < others.map(&10).unwrap());
-    // The constructor for documents gets erased measurements. Copies of one erased measurement
+    // The constructor for JSON documents gets erased measurements. Copies of one erased measurement
     // share one map. Two measurements that are made separately do not share a map.
     let copies = vec![laplace(100.0).erase(); 30_000];
     assert!(alike(&copies) && !alike(&[laplace(1.0), laplace(1.0)]));

@@ -270,7 +270,8 @@ fn siblings_are_sequential_where_nothing_better_is_proved() {
     assert!(step(&deep).is_ok() && step(&sibling).is_err());
     session.ask(&nest(measure, (0.0, 0.0), 1)).unwrap();
     assert!(step(&deep).is_err() && inner.ask(&question).is_err());
-    // The control: with a concurrent measure, a new conversation does not end the earlier one.
+    // The control: if the measure allows interleaved conversations, a new conversation does not end
+    // the earlier conversation.
     let pure = self::session(1.0);
     let (first, second) = (nest(MaxDivergence, 0.5, 2), nest(MaxDivergence, 0.5, 2));
     let (first, second) = (pure.ask(&first).unwrap(), pure.ask(&second).unwrap());

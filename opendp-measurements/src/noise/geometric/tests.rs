@@ -85,7 +85,8 @@ fn without_bounds_it_is_discrete_laplace_noise() {
 fn no_bound_on_the_error_is_stated_for_numbers_that_may_be_clamped() {
     let release: Measurement<_, _, MaxDivergence, _> =
         make_geometric(vectors(), scale(4.0), bounds(0, 100)).unwrap();
-    // The error of a release of 300 is at least 200, so a bound on the noise would be wrong.
+    // A release for the number 300 is at most 100, so its error is at least 200. A bound on the
+    // noise would be too small as a bound on this error.
     assert!(release.invoke(&vec![300]).unwrap()[0] <= 100);
     assert!(!release.accuracy(0.05).is_ok_and(|bounds| bounds.iter().any(Option::is_some)));
 }

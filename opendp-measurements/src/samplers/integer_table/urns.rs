@@ -2,8 +2,8 @@
 
 use std::hint::select_unpredictable;
 
-/// Urns of the alias method. 63 random bits of a word select one of `2^bits` entries. Each entry is
-/// selected with probability exactly `weight / 2^63`.
+/// Urns of the alias method. The first 63 bits of a random word select one of `2^bits` entries.
+/// Each entry is selected with probability exactly `weight / 2^63`.
 ///
 /// The alias method is due to Walker (1977), "An efficient method for generating discrete random
 /// variables with general distributions". The urns are filled by the method of Vose (1991), in

@@ -17,13 +17,14 @@ pub(super) type Candidate = Enclosed<(usize, u64), f64>;
 #[derive(PartialEq)]
 enum Open {
     All,
-    /// Only the candidates whose score passes the gate.
+    /// Only the candidates whose score passes the gate (see [`Field::shut`]).
     Above,
     None,
 }
 
 /// The state of the first draws: the candidates that are kept after their first digits are drawn,
-/// and the bar for all later candidates.
+/// and the bar. The bar is the `k`-th largest lower bound of a noisy score so far. A candidate
+/// whose noisy score is certainly below the bar is dropped.
 pub(super) struct Heats<'a, F> {
     field: &'a mut F,
     scale: f64,
@@ -33,7 +34,7 @@ pub(super) struct Heats<'a, F> {
     /// If more candidates than this number are kept, the candidates below the bar are dropped.
     limit: usize,
     bar: Bar,
-    /// The height of the bar: the `k`-th largest lower bound of a noisy score so far.
+    /// The height of the bar, which is minus infinity until there are `k` lower bounds.
     height: f64,
     open: Open,
 }

@@ -168,7 +168,7 @@ fn noise_of_any_length_has_the_same_distribution() {
         moments_agree(&draws, sigma);
         assert!(fit(&draws, sigma * 1.06) > 1.0, "a wrong sigma must be noticed");
     }
-    // With words of few bits, floats decide only a few draws, and integers decide the others.
+    // With words of few bits, floats decide only a few draws, and integers decide the other draws.
     let mut source = Seeded::<4>::new(7);
     let mut draw = || big_discrete_gaussian(2.0, &mut source).unwrap();
     let draws: Vec<i128> = (0..20_000).map(|_| i128::try_from(draw()).unwrap()).collect();

@@ -157,7 +157,7 @@ fn noise_of_any_length_has_the_same_distribution() {
         moments_agree(&draws, scale);
         assert!(fit(&draws, scale * 1.06) > 1.0, "a wrong scale must be noticed");
     }
-    // With words of few bits, floats decide only a few draws, and integers decide the others.
+    // With words of few bits, floats decide only a few draws, and integers decide the other draws.
     let mut source = Seeded::<4>::new(7);
     let mut draw = || big_discrete_laplace(2.0, &mut source).unwrap();
     let draws: Vec<i128> = (0..20_000).map(|_| i128::try_from(draw()).unwrap()).collect();

@@ -46,10 +46,11 @@ pub(crate) fn peeled(exponents: &[f64], k: usize, winner: impl Fn(&[f64]) -> Vec
 /// standard exponential variable `E_i`.
 ///
 /// Imagine that item `i` begins to wait at time `x_i = exponents[i]` and leaves at time
-/// `x_i + E_i`. The chosen items are the last to leave. The times `x_i` divide the time line into
-/// spans. Suppose that an item is still waiting at the beginning of a span of length `t`. This item
-/// leaves within the span with probability `1 - e^-t`, independently of the other items. The order
-/// of the items that leave within one span is uniformly random.
+/// `x_i + E_i`. The `k` items that leave last are chosen. The item that leaves last has the largest
+/// sum. The times `x_i` divide the time line into spans. Suppose that an item is still waiting at
+/// the beginning of a span of length `t`. This item leaves within the span with probability
+/// `1 - e^-t`, independently of the other items. The order of the items that leave within one span
+/// is uniformly random.
 pub(crate) fn joint(exponents: &[f64], k: usize) -> Law {
     let n = exponents.len();
     let mut cuts = exponents.to_vec();

@@ -24,14 +24,16 @@ fn a_transformation_can_exchange_the_direction_of_one_member() {
     let whole = noisy::<_, SmoothedMaxDivergence>(bits(), SymmetricDistance, 4);
     let sampled = make_poisson_subsampling(whole, rate, None).unwrap();
     let turned = exchanged().then(|_| Ok(sampled.clone())).unwrap();
-    // The single loss does not change: its curve bounds both directions.
+    // The loss of a single member does not change, because its profile bounds both directions.
     let single = |loss: Result<PrivacyProfile>| loss.unwrap().delta(epsilon).unwrap();
     assert_eq!(single(turned.map(&1)), single(sampled.map(&1)));
     let composed = |members| {
         let made = make_composition::<Bits, SymmetricDistance, SmoothedMaxDivergence, i32>(members);
         made.unwrap().map(&1).unwrap().delta(epsilon).unwrap()
     };
-    // Both members run on the data `[]` and `[4]`. The second member gets `[4]` and `[]`.
+    // The composition runs on the neighbours `[]` and `[4]`. The first member samples from `[]` and
+    // `[4]`. The second member samples from `[4]` and `[]`, because the transformation exchanges
+    // them.
     let (empty, full) = (poisson(&[], rate), poisson(&[4], rate));
     let exact = either(&both(&empty, &full), &both(&full, &empty), epsilon);
     let bound = composed(vec![sampled.clone(), turned.clone()]);
@@ -39,7 +41,7 @@ fn a_transformation_can_exchange_the_direction_of_one_member() {
     // The control: the loss of two members in the same direction is too small.
     let same = composed(vec![sampled.clone(), sampled.clone()]);
     assert!(same < 0.8 * exact, "{same} {exact}");
-    // The order of the members, and several exchanges, make no difference.
+    // The order of the members does not change the bound. The bound also holds after two exchanges.
     assert_eq!(composed(vec![turned.clone(), sampled]), bound);
     let again = exchanged().then(|_| Ok(turned.clone())).unwrap();
     assert!(exact <= composed(vec![again, turned]));
@@ -59,7 +61,7 @@ fn erased_chains_bound_both_directions_too() {
     let wanted = composed(alone.clone(), typed.map(&1).unwrap());
     assert_eq!(composed(alone, loss), wanted);
 }
-/// A loss with a delta contains the profile as one of its parts.
+/// In the approximate measure, a loss is a pair of a profile and a delta.
 #[test]
 fn approximate_profiles_bound_both_directions_too() {
     let (rate, epsilon) = (0.1, 1.75);
@@ -78,7 +80,7 @@ fn approximate_profiles_bound_both_directions_too() {
     let loss = erased.map(&d_in).unwrap();
     let (profile, delta) = loss.downcast_ref::<(PrivacyProfile, f64)>().unwrap();
     assert!(exact <= profile.delta(epsilon).unwrap() + delta);
-    // The control: two members in the same direction.
+    // The control: the loss of two members in the same direction is too small.
     let same = make_composition(vec![approximate.clone(), approximate]).unwrap();
     assert!(same.map(&1).unwrap().0.delta(epsilon).unwrap() < 0.8 * exact);
 }

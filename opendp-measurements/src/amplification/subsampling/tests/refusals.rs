@@ -71,8 +71,8 @@ fn a_delta_that_is_lost_at_distance_0_is_refused() {
     assert_eq!(early.map(&0).unwrap(), (0.0, 1e-6));
     let error = make_poisson_subsampling(early, 0.01, None).unwrap_err();
     assert!(error.kind() == "MakeMeasurement" && error.to_string().contains("distance 0"));
-    // The control: if the delta is fixed after sampling, it is the same at every distance, and the
-    // epsilon does not fall when the distance grows.
+    // The control: the delta is fixed after sampling. Then the loss has the same delta at every
+    // distance, and the epsilon does not fall when the distance grows.
     let sampled = make_poisson_subsampling(profile, 0.01, None).unwrap();
     let late = crate::make_fix_delta(sampled, 1e-8).unwrap();
     let losses = [0, 1, 2].map(|d| late.map(&d).unwrap());

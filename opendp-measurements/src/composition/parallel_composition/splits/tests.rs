@@ -15,7 +15,7 @@ fn of_copies(parts: usize, d: u32, map: &dyn Fn(u32) -> f64) -> f64 {
 fn splits(parts: usize, alike: bool, loss: &dyn Fn(usize, u32) -> Result<f64>) -> Splits<'_> {
     Splits { measure: &MaxDivergence, parts, alike, loss }
 }
-/// The largest factor by which the rounding of numbers of rows raises a bound, plus a small margin.
+/// The largest factor by which `by_rate` raises a bound, plus a small margin.
 const FACTOR: f64 = 257.0 / 256.0 + 1e-12;
 /// Compute the exact loss of the worst split. Try all numbers of changed rows for each part.
 fn enumerated(tables: &[&[f64]], d: usize) -> f64 {
