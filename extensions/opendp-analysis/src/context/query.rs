@@ -1,4 +1,4 @@
-//! The start of a query: the largest cost of the query, and the rows that the query uses.
+//! The start of a query: a limit on the cost of the query, and the rows that the query uses.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ use super::table::Source;
 use super::terms::Terms;
 use super::{Accounted, Budget, Context, Groups, Noisy, Rows, Statistic, WithDelta};
 
-/// The start of a query: the largest cost of the query, and the rows that the query uses.
+/// The start of a query: a limit on the cost of the query, and the rows that the query uses.
 pub struct Query<'c, MO: Accounted> {
     pub(super) context: &'c Context<MO>,
     pub(super) wanted: Option<Vec<Exact>>,
@@ -48,10 +48,10 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         let source = Source::default();
         Query { context, wanted: None, title: None, source, failed: None, about: String::new() }
     }
-    /// Set the largest cost of the query, if the budget is spent as you go. Under an epsilon and a
-    /// delta, the account keeps a part of the budget's delta for each kind of noise. The query gets
-    /// a fraction of the part for its kind of noise. The fraction is the delta of `share` divided
-    /// by the budget's delta. See
+    /// Set a limit on the cost of the query, if the budget is spent as you go. Under an epsilon and
+    /// a delta, the account keeps a part of the budget's delta for each kind of noise. The query
+    /// gets a fraction of the part for its kind of noise. The fraction is the delta of `share`
+    /// divided by the budget's delta. See
     /// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount).
     ///
     /// The queries of a [`Plan`](super::Plan) must not state amounts. The plan

@@ -125,7 +125,7 @@ impl Split {
         };
         Some(shares.iter().map(pair).collect())
     }
-    /// Let the analyst set the largest cost of each query, one query after another.
+    /// Let the analyst set a limit on the cost of each query, one query after another.
     pub fn as_you_go() -> Self {
         Split(Kind::AsYouGo)
     }
