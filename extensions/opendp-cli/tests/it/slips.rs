@@ -1,4 +1,4 @@
-//! Tests of slips in studies. Without a message, such a slip would lead to a wrong answer.
+//! Tests of mistakes in studies. Without a message, such a mistake would lead to a wrong answer.
 
 use serde_json::{Value as Json, json};
 
@@ -256,8 +256,8 @@ fn a_sum_beyond_the_ends_of_its_type_states_no_accuracy() {
         desk.file("sum.json", pipeline.to_string());
         desk.says(&["run", "-p", "sum.json", "--data", "rows.json", "--d-in", "1"])
     };
-    // With the 95% bound as the distance from an end, one of these releases would state an accuracy
-    // with probability 0.9 (`1 - 0.975^100`).
+    // If a release were near an end only within the 95 % bound on the noise, at least one of these
+    // releases would state an accuracy with probability 0.9 (`1 - 0.975^100`).
     for _ in 0..100 {
         let narrow = run("i8");
         assert!(narrow.contains("accuracy  not known"), "{narrow}");
