@@ -63,7 +63,7 @@ impl Account {
     pub fn filters(&self) -> Option<&AdaptiveAccount> {
         self.filters.as_ref()
     }
-    /// Return whether the budget has room for one more release with this loss.
+    /// Return whether the budget admits one more release with this loss.
     pub fn admits(&self, loss: &Loss) -> bool {
         match &self.filters {
             Some(filters) => tight::charge(&mut filters.clone(), loss).is_ok(),

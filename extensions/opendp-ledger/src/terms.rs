@@ -80,8 +80,9 @@ impl Unit {
     /// inequality, the data sets are at symmetric distance at most `2 k`. So the loss of the
     /// release bounds the divergence of the two output distributions.
     ///
-    /// The reverse is not admitted. Data sets at symmetric distance 2 can have different numbers of
-    /// rows. A loss at a change-one distance then does not bound their divergence.
+    /// A unit of the symmetric distance does not admit a change-one distance. Data sets at
+    /// symmetric distance 2 can have different numbers of rows. A loss at a change-one distance
+    /// then does not bound their divergence.
     pub(crate) fn is_of(&self, metric: &Json, d_in: &str) -> bool {
         let same = || {
             let distance = self.in_metric(metric)?.to_string();
@@ -285,7 +286,8 @@ mod tests {
         ] {
             assert!(!unit.is_of(metric, d_in), "{metric} {d_in}");
         }
-        // The reverse is not admitted, because adding one row is not replacing a row.
+        // A unit of the symmetric distance does not admit a change-one distance, because adding one
+        // row is not replacing a row.
         let unit = Unit::new(symmetric, 6).unwrap();
         assert!(!unit.is_of(&replaced, "3") && !unit.is_of(&replaced, "6"));
         // The largest unit does not overflow.
