@@ -346,12 +346,12 @@ where
         })
     }
 }
-/// The probability that the noise is larger than the distance of a sum to an end of its type, if
-/// the sum has no interval because of this end.
+/// If the interval that misses the true sum with this probability contains an end of the integers
+/// of 64 bits, the answer has no interval.
 const ALMOST_NEVER: f64 = 1e-12;
 
 /// Return whether the interval of an integer contains an end of the integers of 64 bits. A sum
-/// beyond this end is cut off at the end, so the interval can miss it.
+/// beyond this end is cut off at the end, so the interval can miss the true sum.
 fn reaches_end(value: &Json, (lower, upper): (f64, f64)) -> bool {
     value.is_i64() && (lower <= i64::MIN as f64 || i64::MAX as f64 <= upper)
 }
