@@ -240,7 +240,6 @@ impl Asking<'_> {
         if self.study.unit().size_is_public() {
             whole = whole.with_public_size();
         }
-        // If `planned` finds a charge, a tight budget is charged for each release separately.
         let past = ledger.entry(name, id)?;
         past.as_ref().map_or(Ok(()), |past| self.check_alpha(name, past, document))?;
         let past = past.map(|entry| entry.loss);
@@ -253,6 +252,7 @@ impl Asking<'_> {
         if past.is_none() {
             check_unit(name, &account)?;
         }
+        // If `planned` finds a charge, a tight budget is charged for each release separately.
         let planned = match account.filters() {
             Some(_) if past.is_none() => self.planned(),
             _ => None,

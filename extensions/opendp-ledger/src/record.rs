@@ -39,7 +39,7 @@ pub struct Account {
 }
 impl Account {
     /// Return the rest of the budget. If the budget composes tightly, return the epsilon and the
-    /// delta that remain in the filter with the most room ([`AdaptiveAccount::left`]).
+    /// delta of the filter in which the most remains ([`AdaptiveAccount::left`]).
     pub fn remaining(&self) -> Loss {
         let left = self.filters.as_ref().and_then(|filters| tight::loss(filters.left().ok()?).ok());
         match (&self.filters, left) {

@@ -225,9 +225,9 @@ where
             Mode::Rehearse => question.forgo().map(|()| None),
         }
     }
-    /// Begin a query about the rows that fit all conditions. Leave out a row if its cell is missing
-    /// in a column that drops such rows. Check the cells of `columns` and of the columns of the
-    /// conditions.
+    /// Begin a query about the rows that fit all conditions. If one of `columns`, or a column of a
+    /// condition, drops rows with missing cells, leave out the rows whose cell is missing in this
+    /// column.
     pub(super) fn query(&self, asked: &QuestionFields, columns: &[&str]) -> Result<Query<'c, MO>> {
         let mut query = self.context.query().named(asked.title());
         for (name, condition) in &asked.keep {

@@ -93,8 +93,8 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         let chain = start();
         Rows::new(self, name, chain)
     }
-    /// Divide the rows into groups: one for each combination of values of some columns. Then state
-    /// the [keys](Groups::keys) of the groups, and ask for statistics of each group.
+    /// Divide the rows into groups: one for each combination of values of some columns. The caller
+    /// then states the [keys](Groups::keys) of the groups, and asks for statistics of each group.
     pub fn group_by<S: Into<String>>(self, columns: impl IntoIterator<Item = S>) -> Groups<'c, MO> {
         Groups::new(self, columns.into_iter().map(Into::into).collect())
     }

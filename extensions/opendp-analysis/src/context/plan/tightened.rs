@@ -70,7 +70,8 @@ impl<MO: Accounted> Plan<'_, MO> {
         Ok(self.error(other)? < self.error(now)? * (1.0 - GAIN))
     }
     /// Divide the noise scales of `settings` by one factor, and return the result and its shares.
-    /// Return `None` if the result does not have smaller errors than `now`.
+    /// Return `None` if the result does not have smaller errors than `now`, or if its shares do not
+    /// fit the budget. Also return `None` if [`divided`](Self::divided) does.
     fn better(
         &self,
         now: &[Setting],
