@@ -101,8 +101,8 @@ fn functions(signatures: &[std::sync::Arc<Entry>]) -> Vec<&Entry> {
 }
 
 /// Return the first signature that has documentation, or the first signature if no signature has
-/// documentation. A package can register, for its own types, a function of another package. Such a
-/// signature has no documentation.
+/// documentation. A package can register, for its own types, a function of another package. The
+/// signatures of this registration have no documentation.
 fn documented(signatures: &[std::sync::Arc<Entry>]) -> Option<&Entry> {
     let functions = functions(signatures);
     let with = functions.iter().find(|entry| !entry.documentation().is_empty());

@@ -178,7 +178,8 @@ pub(crate) struct AccountRow {
     pub(crate) created: i64,
     pub(crate) latest: i64,
     pub(crate) terms: String,
-    /// The filters of a budget that composes tightly, as JSON. Otherwise the text is empty.
+    /// The filters of the budget, as JSON. The text is empty if the budget does not compose
+    /// tightly.
     pub(crate) filters: String,
     pub(crate) head: String,
     pub(crate) seal: String,

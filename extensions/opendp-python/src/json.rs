@@ -19,7 +19,7 @@ pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> Result<Json> {
 ///
 /// # Errors
 /// `InvalidDistance` when the distance is NaN. In JSON, NaN is a text, and the error about a text
-/// would be misleading. Otherwise the errors of [`from_python`].
+/// would be misleading. Further errors are the errors of [`from_python`].
 pub(crate) fn distance_from_python(value: &Bound<'_, PyAny>, name: &str) -> Result<Json> {
     let json = from_python(value)?;
     if json == "NaN" && !value.is_instance_of::<PyString>() {

@@ -81,8 +81,8 @@ fn a_column_of_bool_that_does_not_state_missing_gives_a_warning() {
         assert!(warning.contains("`smoker` is `bool`") && warning.contains("`yes`"), "{warning}");
         assert!(warning.contains("--column 'smoker' --as bool"), "{warning}");
     }
-    // The command that the warning names counts the unreadable cells. Also without a stated type,
-    // the report shows that the cells are not `bool`.
+    // The command that the warning names counts the unreadable cells. The report shows that the
+    // cells are not `bool`, even without a stated type.
     let inspect = ["inspect", "--data", "people.csv", "--column", "smoker"];
     let text = desk.says(&[&inspect[..], &["--as", "bool"]].concat());
     assert!(text.contains("unreadable       400"), "{text}");
@@ -242,7 +242,7 @@ fn a_charged_study_names_no_table_outside_of_its_folder() {
     desk.says(&["ask", "other.json"]);
     desk.says(&[&["ask", "other.json", "--data", "people.csv"], &to[..]].concat());
 }
-/// Sums of integers saturate at the ends of their type. Then the error has no bound.
+/// If a sum of integers saturates at an end of its type, the error of the sum has no bound.
 #[test]
 fn a_sum_beyond_the_ends_of_its_type_states_no_accuracy() {
     let desk = Desk::new();
@@ -256,8 +256,8 @@ fn a_sum_beyond_the_ends_of_its_type_states_no_accuracy() {
         desk.file("sum.json", pipeline.to_string());
         desk.says(&["run", "-p", "sum.json", "--data", "rows.json", "--d-in", "1"])
     };
-    // If a release were near an end only within the 95 % bound on the noise, at least one of these
-    // releases would state an accuracy with probability 0.9 (`1 - 0.975^100`).
+    // Suppose that the 95 % bound on the noise decided whether a release is near an end. Then at
+    // least one of these releases would state an accuracy, with probability 0.9 (`1 - 0.975^100`).
     for _ in 0..100 {
         let narrow = run("i8");
         assert!(narrow.contains("accuracy  not known"), "{narrow}");
