@@ -185,7 +185,8 @@ pub(crate) fn to_python<'py>(
     })
 }
 /// Return whether a type is `f32`, possibly in an `Option`. The JSON of an `f32` is the shortest
-/// text that is read as the same `f32`. If this text is read as an `f64`, it can be another number.
+/// text that is read as the same `f32`. If this text is read as an `f64`, the result can be another
+/// number.
 fn is_f32(type_name: Option<&TypeName>) -> bool {
     type_name.is_some_and(|name| match name.head() {
         "Option" => is_f32(name.args().first()),
