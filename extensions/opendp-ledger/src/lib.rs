@@ -42,7 +42,7 @@
 //!   release that was recorded first.
 //! - An id belongs to one distance and loss, to the pipeline that the caller states
 //!   ([`Request::pipeline`]), and to the data that the caller names ([`Request::source`]). A
-//!   request that differs in any of these under the same id is refused. Other differences are not
+//!   request with the same id is refused if one of these facts differs. Other differences are not
 //!   noticed. So a caller who states no pipeline must not use one id for two measurements: a
 //!   request for the second measurement would return the release of the first measurement.
 //! - The decision to discard a release depends on the request, the clock and the state of the

@@ -201,14 +201,14 @@ impl Terms {
         self.size
     }
     /// Return whether the budget protects the number of rows. Such a budget refuses releases that
-    /// need a public number of rows. Such a release uses the number of rows, or fails if a stated
-    /// number is wrong. So it would reveal the number.
+    /// need a public number of rows. These releases would reveal the number, because they use it,
+    /// or fail if a stated number is wrong.
     ///
     /// There are four cases in which the number is not protected. First, the terms state no unit.
     /// Second, the metric of the unit is the change-one or the Hamming distance. Third, this metric
-    /// is a distance of numbers or of vectors. Under such a metric, data of different lengths are
-    /// never neighbours. All other distances are assumed to count added and removed rows. Fourth,
-    /// the terms state the number of people, and each person has one contribution.
+    /// is a distance between numbers or between vectors. Under such a metric, data of different
+    /// lengths are never neighbours. All other distances are assumed to count added and removed
+    /// rows. Fourth, the terms state the number of people, and each person has one contribution.
     pub fn protects_size(&self) -> bool {
         let Some(unit) = &self.unit else { return false };
         let stated = self.size.is_some() && unit.contributions.unwrap_or(1) == 1;

@@ -68,7 +68,8 @@ fn a_large_delta_is_warned_of_if_the_number_of_people_is_unknown() {
 #[test]
 fn a_column_of_bool_that_does_not_state_missing_gives_a_warning() {
     let desk = desk(exact(), json!([{"where": {"smoker": true}, "count": {}}]));
-    // The statement of `missing` says what an unreadable cell becomes, so there is no warning.
+    // The type of the column states `missing`, the value of an unreadable cell. So there is no
+    // warning.
     let (answers, said) = asked(&desk, &[]);
     assert_eq!((values(&answers, 0), said.contains("smoker")), (vec![0], false));
     let text = std::fs::read_to_string(desk.0.path().join("study.json")).unwrap();
