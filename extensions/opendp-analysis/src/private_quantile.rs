@@ -47,7 +47,7 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 /// when the size is known. If `a / b` is 0 or 1, `range` is half of this number. Let
 /// `r = range / (b * scale)`, rounded up. Under the max-divergence, the loss is `r`. Under
 /// zero-concentrated divergence, the loss is `r^2 / 8`, rounded up. If `range` is 0, the loss is 0.
-/// At scale 0, the loss is infinite for every other range.
+/// At scale 0, the loss is infinite if `range` is above 0.
 ///
 /// # Proof
 /// The measurement is a chain of three steps, each with its own proof. First, the scores of members

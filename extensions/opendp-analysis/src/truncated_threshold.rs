@@ -192,8 +192,8 @@ impl Truncated {
         let whole = threshold.floor();
         Ok(Truncated { scale, least: whole as i64, more: threshold - whole })
     }
-    /// Draw a threshold and noise for a count. If the noisy count reaches the threshold, return it.
-    /// Otherwise, return `None`.
+    /// Draw a threshold and noise for a count. If the noisy count reaches the threshold, return the
+    /// noisy count. Otherwise, return `None`.
     fn noisy<S: RandomSource>(
         &self,
         count: i128,

@@ -17,8 +17,9 @@ use crate::timing::{Table, Target};
 
 /// Run all folds. `rows` is the number of rows of the sum that is compared with a plain loop.
 ///
-/// A contestant runs on a pool with one thread, so no work moves between threads. Only the
-/// contestants with two threads run on a pool with two threads.
+/// A contestant is one implementation in a comparison. It runs on a pool with one thread, so its
+/// work does not move between threads. If the name of a contestant states two threads, it runs on a
+/// pool with two threads.
 pub fn folds(table: &mut Table, rows: usize) -> Result<()> {
     pool(1)?.install(|| {
         clamp_and_sum(table, rows)?;

@@ -12,7 +12,7 @@ use crate::timing::{Table, Target};
 
 const ITEMS: usize = 10_000;
 
-/// Make measurements once, and measure many releases.
+/// Make each measurement once, and find the time of many releases.
 pub fn releases(table: &mut Table) -> Result<()> {
     let integers = Space::new(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new())?;
     let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;

@@ -240,7 +240,6 @@ impl Asking<'_> {
         if self.study.unit().size_is_public() {
             whole = whole.with_public_size();
         }
-        // If `planned` finds a charge, a tight budget is charged for each release separately.
         let past = ledger.entry(name, id)?;
         past.as_ref().map_or(Ok(()), |past| self.check_alpha(name, past, document))?;
         let past = past.map(|entry| entry.loss);
@@ -253,6 +252,7 @@ impl Asking<'_> {
         if past.is_none() {
             check_unit(name, &account)?;
         }
+        // If `planned` finds a charge, a tight budget is charged for each release separately.
         let planned = match account.filters() {
             Some(_) if past.is_none() => self.planned(),
             _ => None,
@@ -284,7 +284,8 @@ impl Asking<'_> {
     }
 }
 /// Check that a budget states its unit. Studies can protect different units, such as one row or two
-/// rows of a person, or replaced rows. A sum of such losses does not bound the loss for each unit.
+/// rows of a person, or replaced rows. The sum of losses for different units is not a bound on the
+/// loss for one unit.
 fn check_unit(name: &str, account: &Account) -> Result<()> {
     match account.terms.unit() {
         Some(_) => Ok(()),
@@ -330,9 +331,9 @@ impl Planned {
         Some(Planned { losses, reserved: first.reserved.clone(), shares: first.shares.clone() })
     }
     /// Return the loss to charge to the ledger. If a study is one plan for its whole budget, the
-    /// filters of the ledger's budget can have too little room for this plan. Then the loss also
-    /// states the shares or the reserve of the plan, converted to the ledger's budget. The ledger
-    /// admits such a loss only if nothing was charged to its budget before.
+    /// filters of the ledger's budget can refuse this plan. Then the loss also states the shares or
+    /// the reserve of the plan, converted to the ledger's budget. The ledger admits such a loss
+    /// only if nothing was charged to its budget before.
     fn loss(&self, whole: &Loss, account: &Account) -> Result<Loss> {
         let members = whole.clone().with_members(self.losses.clone())?;
         if account.admits(&members) {

@@ -89,7 +89,7 @@ pub(crate) fn describe(registry: &Registry, name: &str) -> Result<Json> {
 
 /// Return one signature from each module that registers signatures of this name. All signatures of
 /// one module have the same documentation, so one of them is enough. This saves time, because a
-/// source file is searched each time a documentation is read.
+/// source file is searched each time documentation is read.
 fn functions(signatures: &[std::sync::Arc<Entry>]) -> Vec<&Entry> {
     let mut one_each: Vec<&Entry> = Vec::new();
     for entry in signatures {
@@ -101,8 +101,8 @@ fn functions(signatures: &[std::sync::Arc<Entry>]) -> Vec<&Entry> {
 }
 
 /// Return the first signature that has documentation, or the first signature if no signature has
-/// documentation. A package can register, for its own types, a function of another package. Such a
-/// signature has no documentation.
+/// documentation. A package can register, for its own types, a function of another package. The
+/// signatures of this registration have no documentation.
 fn documented(signatures: &[std::sync::Arc<Entry>]) -> Option<&Entry> {
     let functions = functions(signatures);
     let with = functions.iter().find(|entry| !entry.documentation().is_empty());
@@ -118,7 +118,7 @@ fn proved(first: &Entry, signatures: &[std::sync::Arc<Entry>]) -> bool {
     first.proved() && functions.iter().all(|entry| entry.proved() || undocumented(entry))
 }
 
-/// Return the first sentence of a documentation. The sentence can have several lines.
+/// Return the first sentence of the documentation. The sentence can have several lines.
 fn first_sentence(documentation: &str) -> String {
     let paragraph = documentation.lines().take_while(|line| !line.trim().is_empty());
     let paragraph = paragraph.map(str::trim).collect::<Vec<_>>().join(" ");
@@ -225,7 +225,8 @@ fn arguments(signatures: &[std::sync::Arc<Entry>], documented: Option<&String>) 
 }
 
 /// List constructors for readers, with the number of signatures of each constructor. Older names
-/// are listed only if `every` is `true`. Otherwise, only the number of older names is printed.
+/// have the field `recommended` with the value `false`. They are listed only if `every` is `true`.
+/// Otherwise, only the number of older names is printed.
 pub(crate) fn list_text(registry: &Registry, selection: &Selection<'_>, every: bool) -> String {
     let list = list_with(registry, selection, |signatures| signatures.len().into());
     let list = list.as_array().map(Vec::as_slice).unwrap_or_default();

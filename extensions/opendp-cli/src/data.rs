@@ -281,8 +281,8 @@ fn json(path: &Path, file: File) -> Result<Result<Json>> {
 /// # Errors
 /// [`outside`] when the value is not a member of the domain. For a domain with rows of atoms, this
 /// happens only if the value is not an array, or if the number of rows differs from the number that
-/// the domain states. This error is the same for all data. `Argument` when the data do not have the
-/// column.
+/// the domain states. [`outside`] is the same error for all data. `Argument` when the data do not
+/// have the column.
 pub(crate) fn member(json: Json, column: Option<&str>, domain: &AnyDomain) -> Result<AnyValue> {
     let json = match column {
         None => json,

@@ -283,7 +283,7 @@ pub fn main() -> ExitCode {
                 ExitCode::from(1)
             }
             Ok(()) => ExitCode::SUCCESS,
-            // The reader of a page can stop early, as in `opendp list | head`. This is no error.
+            // A reader of the output can stop early, as in `opendp list | head`. This is no error.
             Err(error) if error.kind() == BrokenPipe && pages::is_page(&cli.command) => {
                 ExitCode::SUCCESS
             }

@@ -115,7 +115,7 @@ mod tests {
         let (key, value) = ("queryable".to_owned(), "Queryable<i32, i32>".to_owned());
         let map = AnyValue::new(HashMap::from([(key, value)]));
         let talk = AnyValue::new(Queryable::stateless(|question: &i32| Ok(*question)));
-        // The control: both have the same JSON.
+        // The control: `map` and `talk` have the same JSON.
         assert_eq!(map.to_json(), talk.to_json());
         let maps = AnyValue::new(vec![map.clone(), map.clone()]);
         for release in [&map, &maps] {

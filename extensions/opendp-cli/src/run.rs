@@ -228,7 +228,8 @@ impl Run<'_> {
     /// Return the number of people in the data, if the pipeline or the budget states it.
     fn size(&self, measurement: &AnyMeasurement) -> Option<u64> {
         let input = measurement.input();
-        // The length of a vector under a distance of vectors is not a number of people.
+        // Under a metric on vectors of numbers, such as the L1 distance, the length of a vector is
+        // not a number of people.
         let of_rows = input.metric().to_json().as_str().is_some_and(|name| ROWS.contains(&name));
         let in_domain = input.domain().records().filter(|_| of_rows);
         let in_budget = || budget::people(self.charge.as_ref()?.place);

@@ -102,9 +102,9 @@ impl Source {
         };
         Ok(format!("{name} = {{ {place} }}\n"))
     }
-    /// Return the path of the lock file in the folder `below` of the framework. This file has the
-    /// versions with which the framework was tested. Return `None` if there is no such file, or if
-    /// this place is a git repository.
+    /// Return the path of the file `Cargo.lock` in `below`, a folder within the framework's folder.
+    /// This file states the versions of packages with which the framework was tested. Return `None`
+    /// if there is no such file, or if this place is a git repository.
     pub(crate) fn lock_file(&self, below: &str) -> Option<PathBuf> {
         match self {
             Source::Folder(root) => {

@@ -30,7 +30,7 @@ pub trait ArrowDomain: Domain {
     fn read_array(&self, array: &ArrayRef) -> Result<Self::Carrier>;
 }
 
-/// An atomic type that has an equivalent type in Arrow.
+/// An atomic type whose values can be read from an Arrow array.
 trait ArrowAtom: Atom {
     /// The Arrow type of a column that is read directly, without a conversion to text.
     const NATIVE: DataType;

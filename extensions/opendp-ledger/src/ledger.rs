@@ -95,8 +95,8 @@ impl Ledger {
     }
 
     /// Create a budget. The limit for each amount is the larger of two numbers: the given amount,
-    /// and the float nearest to it. So a budget of delta 1e-5 has room for a loss whose delta is
-    /// the float 1e-5.
+    /// and the float nearest to it. So a budget of delta 1e-5 admits a loss whose delta is the
+    /// float 1e-5.
     ///
     /// # Errors
     /// `Argument` when the name is already used, is empty, has more than 256 characters, or
@@ -127,8 +127,8 @@ impl Ledger {
     ///
     /// A part of the delta is kept for the composition of such losses, from the first release on.
     /// The first release decides how large this part is. So the budget can refuse releases whose
-    /// own losses have a delta, such as counts of found keys, although another budget of this
-    /// amount admits these releases.
+    /// own losses have a delta, such as counts of found keys. A budget of the same amount that adds
+    /// up losses can admit these releases.
     ///
     /// # Errors
     /// The errors of [`create`](Ledger::create). `Argument` also when the budget is not an epsilon

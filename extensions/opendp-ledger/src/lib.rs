@@ -26,8 +26,8 @@
 //!
 //! # What is promised
 //! First, a release is computed and kept secret. Then one transaction decides whether the budget
-//! has room, and records the loss **and the release**. [`Ledger::release`] returns the recorded
-//! release only after the loss and the release are on the disk. So these promises hold:
+//! admits the loss, and records the loss **and the release**. [`Ledger::release`] returns the
+//! recorded release only after the loss and the release are on the disk. So these promises hold:
 //!
 //! - The losses of all releases that were ever returned are in the ledger. Their exact sum is at
 //!   most the budget. If the budget composes tightly, a bound on the total loss is at most the
@@ -42,7 +42,7 @@
 //!   release that was recorded first.
 //! - An id belongs to one distance and loss, to the pipeline that the caller states
 //!   ([`Request::pipeline`]), and to the data that the caller names ([`Request::source`]). A
-//!   request that differs in any of these under the same id is refused. Other differences are not
+//!   request with the same id is refused if one of these facts differs. Other differences are not
 //!   noticed. So a caller who states no pipeline must not use one id for two measurements: a
 //!   request for the second measurement would return the release of the first measurement.
 //! - The decision to discard a release depends on the request, the clock and the state of the
@@ -50,7 +50,7 @@
 //! - Losses are exact. A decimal number in text is taken exactly as written. A float is taken with
 //!   its exact binary value. Ten charges of `0.1` exhaust a budget of `1`. The limit for each
 //!   amount of a budget is the larger of two numbers: the given amount, and the float nearest to
-//!   it. So a budget of delta `1e-5` has room for a loss whose delta is the float `1e-5`.
+//!   it. So a budget of delta `1e-5` admits a loss whose delta is the float `1e-5`.
 //! - A budget of an epsilon and a delta adds up the losses. Alternatively, such a budget composes
 //!   tightly ([`Ledger::create_tight`]): the budget limits a proved bound on the total loss. The
 //!   total loss is then at most the budget, although the sum of the losses can exceed the budget.

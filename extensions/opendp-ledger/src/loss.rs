@@ -270,8 +270,7 @@ impl Loss {
         Loss::of(self.notion, parts)
     }
     /// Replace each part by its nearest float, if this float is larger than the part. A budget of
-    /// `1e-5` should have room for a loss of `1e-5`. A map returns this loss as a float above
-    /// `1e-5`.
+    /// `1e-5` should admit a loss of `1e-5`. A map returns this loss as a float above `1e-5`.
     pub(crate) fn or_its_float(&self) -> Loss {
         let parts = self.parts.iter().map(or_its_float).collect();
         Loss::of(self.notion, parts)

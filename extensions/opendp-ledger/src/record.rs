@@ -39,7 +39,7 @@ pub struct Account {
 }
 impl Account {
     /// Return the rest of the budget. If the budget composes tightly, return the epsilon and the
-    /// delta that remain in the filter with the most room ([`AdaptiveAccount::left`]).
+    /// delta of the filter in which the most remains ([`AdaptiveAccount::left`]).
     pub fn remaining(&self) -> Loss {
         let left = self.filters.as_ref().and_then(|filters| tight::loss(filters.left().ok()?).ok());
         match (&self.filters, left) {
@@ -63,7 +63,7 @@ impl Account {
     pub fn filters(&self) -> Option<&AdaptiveAccount> {
         self.filters.as_ref()
     }
-    /// Return whether the budget has room for one more release with this loss.
+    /// Return whether the budget admits one more release with this loss.
     pub fn admits(&self, loss: &Loss) -> bool {
         match &self.filters {
             Some(filters) => tight::charge(&mut filters.clone(), loss).is_ok(),
@@ -178,7 +178,8 @@ pub(crate) struct AccountRow {
     pub(crate) created: i64,
     pub(crate) latest: i64,
     pub(crate) terms: String,
-    /// The filters of a budget that composes tightly, as JSON. Otherwise the text is empty.
+    /// The filters of the budget, as JSON. The text is empty if the budget does not compose
+    /// tightly.
     pub(crate) filters: String,
     pub(crate) head: String,
     pub(crate) seal: String,

@@ -80,8 +80,9 @@ impl Unit {
     /// inequality, the data sets are at symmetric distance at most `2 k`. So the loss of the
     /// release bounds the divergence of the two output distributions.
     ///
-    /// The reverse is not admitted. Data sets at symmetric distance 2 can have different numbers of
-    /// rows. A loss at a change-one distance then does not bound their divergence.
+    /// A unit of the symmetric distance does not admit a change-one distance. Data sets at
+    /// symmetric distance 2 can have different numbers of rows. A loss at a change-one distance
+    /// then does not bound their divergence.
     pub(crate) fn is_of(&self, metric: &Json, d_in: &str) -> bool {
         let same = || {
             let distance = self.in_metric(metric)?.to_string();
@@ -200,14 +201,14 @@ impl Terms {
         self.size
     }
     /// Return whether the budget protects the number of rows. Such a budget refuses releases that
-    /// need a public number of rows. Such a release uses the number of rows, or fails if a stated
-    /// number is wrong. So it would reveal the number.
+    /// need a public number of rows. These releases would reveal the number, because they use it,
+    /// or fail if a stated number is wrong.
     ///
     /// There are four cases in which the number is not protected. First, the terms state no unit.
     /// Second, the metric of the unit is the change-one or the Hamming distance. Third, this metric
-    /// is a distance of numbers or of vectors. Under such a metric, data of different lengths are
-    /// never neighbours. All other distances are assumed to count added and removed rows. Fourth,
-    /// the terms state the number of people, and each person has one contribution.
+    /// is a distance between numbers or between vectors. Under such a metric, data of different
+    /// lengths are never neighbours. All other distances are assumed to count added and removed
+    /// rows. Fourth, the terms state the number of people, and each person has one contribution.
     pub fn protects_size(&self) -> bool {
         let Some(unit) = &self.unit else { return false };
         let stated = self.size.is_some() && unit.contributions.unwrap_or(1) == 1;
@@ -285,7 +286,8 @@ mod tests {
         ] {
             assert!(!unit.is_of(metric, d_in), "{metric} {d_in}");
         }
-        // The reverse is not admitted, because adding one row is not replacing a row.
+        // A unit of the symmetric distance does not admit a change-one distance, because adding one
+        // row is not replacing a row.
         let unit = Unit::new(symmetric, 6).unwrap();
         assert!(!unit.is_of(&replaced, "3") && !unit.is_of(&replaced, "6"));
         // The largest unit does not overflow.

@@ -201,9 +201,9 @@ pub(crate) fn function(
     });
     Ok(PyFunction::new(made, 1, AnyValue::type_name(), result))
 }
-/// Make a function from a Python callable whose outputs are members of a domain. Each output is
-/// checked, because the losses of later steps hold only for members. A function of the library is
-/// evaluated without Python, unless its input is a Python object.
+/// Make a function from a Python callable whose outputs are members of a domain. Check each output,
+/// because the losses of later steps hold only for members of this domain. A function of the
+/// library is evaluated without Python, unless its input is a Python object.
 #[pyfunction]
 pub(crate) fn function_into(function: Py<PyAny>, output: &Bound<'_, PyDomain>) -> PyFunction {
     let (py, domain) = (output.py(), output.get().made.clone());

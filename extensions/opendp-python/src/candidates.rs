@@ -14,9 +14,10 @@ const NAME: &str = "make_select_private_candidate";
 const MEASUREMENT: &str = "measurement";
 
 /// Prepare the arguments of a constructor. If the constructor selects candidates, return the
-/// arguments with the measurement of [`scored`]. `release` is the type of the releases of the given
-/// measurement, or `None` if this type is not known. If the constructor does not select candidates,
-/// return `None`. The caller then uses the arguments unchanged.
+/// arguments with the measurement that [`scored`] makes from the given measurement. `release` is
+/// the type of the releases of the given measurement, or `None` if this type is not known. If the
+/// constructor does not select candidates, return `None`. The caller then uses the arguments
+/// unchanged.
 ///
 /// # Errors
 /// `Argument` when the type of the releases is known and has no score.
@@ -45,8 +46,8 @@ fn has_score(release: &TypeName) -> bool {
     release.head() == "ExtrinsicObject"
         || release.head().is_empty() && release.args().first().is_some_and(is_float)
 }
-/// Make a measurement that converts each release of Python to a pair of a score and a value. The
-/// map is the same object as the map of the given measurement, because the conversion is
+/// Make a measurement that converts each release that is a Python object to a pair of a score and a
+/// value. The map is the same object as the map of the given measurement, because the conversion is
 /// post-processing.
 fn scored(measurement: &AnyMeasurement) -> AnyMeasurement {
     let inner = measurement.function().clone();

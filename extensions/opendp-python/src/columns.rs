@@ -267,9 +267,9 @@ where
     if rows.len() < PARALLEL_ROWS {
         return fold()?.finish();
     }
-    // These threads belong to the pool of this process: see `errors::detached`. If a thread gets no
-    // processor before its first part, the other threads process all parts. If `divided` is false,
-    // this thread must process all rows alone: see `with_threads`.
+    // These threads belong to the pool of this process: see `errors::detached`. If a thread starts
+    // too late to take a part, the other threads process all parts. If `divided` is false, this
+    // thread must process all rows alone: see `with_threads`.
     with_threads(|divided| {
         if !divided {
             return fold()?.finish();

@@ -59,7 +59,7 @@ impl Opened {
     ///
     /// # Errors
     /// `FailedFunction` in a forked child process, unless the question asked this process to stop.
-    /// Otherwise the errors of the question.
+    /// Further errors are the errors of the question.
     pub(crate) fn ask<T>(&self, py: Python<'_>, ask: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         self.check().or_raise(py)?;
         let answer = ask();

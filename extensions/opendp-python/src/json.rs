@@ -19,7 +19,7 @@ pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> Result<Json> {
 ///
 /// # Errors
 /// `InvalidDistance` when the distance is NaN. In JSON, NaN is a text, and the error about a text
-/// would be misleading. Otherwise the errors of [`from_python`].
+/// would be misleading. Further errors are the errors of [`from_python`].
 pub(crate) fn distance_from_python(value: &Bound<'_, PyAny>, name: &str) -> Result<Json> {
     let json = from_python(value)?;
     if json == "NaN" && !value.is_instance_of::<PyString>() {
@@ -185,7 +185,8 @@ pub(crate) fn to_python<'py>(
     })
 }
 /// Return whether a type is `f32`, possibly in an `Option`. The JSON of an `f32` is the shortest
-/// text that is read as the same `f32`. If this text is read as an `f64`, it can be another number.
+/// text that is read as the same `f32`. If this text is read as an `f64`, the result can be another
+/// number.
 fn is_f32(type_name: Option<&TypeName>) -> bool {
     type_name.is_some_and(|name| match name.head() {
         "Option" => is_f32(name.args().first()),

@@ -64,8 +64,9 @@ fn family(name: &str) -> Result<Json> {
     }))
 }
 /// Return whether a constructor is a combinator. A constructor is a combinator if it takes a
-/// transformation, measurements or an odometer. It is also a combinator if it makes an odometer, or
-/// if it takes an `AnyMeasure` but no function, as `make_adaptive_composition` does.
+/// transformation, a measurement or an odometer, or a list of such objects. It is also a combinator
+/// if it makes an odometer, or if it takes an `AnyMeasure` but no function, as
+/// `make_adaptive_composition` does.
 fn combines(entry: &Entry) -> bool {
     let takes = |heads: &[&str]| {
         let mut parameters = entry.parameters().iter();

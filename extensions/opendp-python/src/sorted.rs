@@ -1,4 +1,4 @@
-//! A domain of a third party with a condition on all rows together. For tests.
+//! A domain for tests, such as a third party can define. It has a condition on all rows together.
 
 use std::slice;
 

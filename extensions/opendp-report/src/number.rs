@@ -1,8 +1,8 @@
 //! Writes numbers for readers.
 
 /// Write a number with commas between thousands. The error of the number limits the number of
-/// decimals. A number with a magnitude of at least 1e12 is written with an exponent. So is a number
-/// with a magnitude below 1e-6, except 0.
+/// decimals. If the magnitude of a number is at least 1e12, or is below 1e-6 and not 0, the number
+/// is written with an exponent.
 ///
 /// ```
 /// use opendp_report::number;

@@ -75,7 +75,8 @@ impl ColumnFields {
         }
     }
     /// Check that bounds are stated only for numbers, and that a missing cell counts as a number
-    /// within the bounds. Earlier versions did not check this. So check only before a new answer.
+    /// within the bounds. Earlier versions did not check this. So check only before a new answer: a
+    /// ledger can then still return the answers that it keeps for an earlier document.
     pub(super) fn check(&self) -> Result<()> {
         match (self.kind, self.bounds) {
             (_, None) => Ok(()),
@@ -265,7 +266,9 @@ impl QuestionFields {
         };
         Err(Error::argument(field, reason))
     }
-    /// Check that the question counts or chooses something.
+    /// Check that the question counts or chooses something. A histogram needs a category, an edge,
+    /// or the count of all other rows. `top_k` needs a `k` of at least 1, and at least two
+    /// categories.
     pub(super) fn check_not_empty(&self) -> Result<()> {
         let none = |names: &Option<Vec<_>>| names.as_ref().is_some_and(Vec::is_empty);
         let (field, what) = match self.wanted() {

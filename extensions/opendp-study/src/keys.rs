@@ -66,7 +66,7 @@ impl QuestionFields {
     /// All statistics of the question use the same rows. If a row has a missing cell in a column
     /// that drops such rows, all statistics leave out this row. The text does not name the columns
     /// of conditions and of keys, because the title of a question without a name already names
-    /// them.
+    /// these columns.
     pub(super) fn left_out_of_each(
         &self,
         columns: &[(String, ColumnFields)],

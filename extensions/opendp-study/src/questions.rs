@@ -225,9 +225,9 @@ where
             Mode::Rehearse => question.forgo().map(|()| None),
         }
     }
-    /// Begin a query about the rows that fit all conditions. Leave out a row if its cell is missing
-    /// in a column that drops such rows. Check the cells of `columns` and of the columns of the
-    /// conditions.
+    /// Begin a query about the rows that fit all conditions. If one of `columns`, or a column of a
+    /// condition, drops rows with missing cells, leave out the rows whose cell is missing in this
+    /// column.
     pub(super) fn query(&self, asked: &QuestionFields, columns: &[&str]) -> Result<Query<'c, MO>> {
         let mut query = self.context.query().named(asked.title());
         for (name, condition) in &asked.keep {
@@ -346,12 +346,12 @@ where
         })
     }
 }
-/// The probability that the noise is larger than the distance of a sum to an end of its type, if
-/// the sum has no interval because of this end.
+/// If the interval that misses the true sum with this probability contains an end of the integers
+/// of 64 bits, the answer has no interval.
 const ALMOST_NEVER: f64 = 1e-12;
 
 /// Return whether the interval of an integer contains an end of the integers of 64 bits. A sum
-/// beyond this end is cut off at the end, so the interval can miss it.
+/// beyond this end is cut off at the end, so the interval can miss the true sum.
 fn reaches_end(value: &Json, (lower, upper): (f64, f64)) -> bool {
     value.is_i64() && (lower <= i64::MIN as f64 || i64::MAX as f64 <= upper)
 }

@@ -25,7 +25,8 @@ pub(super) enum Divisor {
     Private,
 }
 impl Divisor {
-    /// Return the number of rows that the question states, if the rows are changed to reach it.
+    /// Return the number of rows that the question states, if rows are dropped or added to reach
+    /// this number.
     fn stated(self) -> Option<usize> {
         match self {
             Divisor::Stated(rows) => Some(rows),
@@ -71,14 +72,17 @@ impl QuestionFields {
         let private = |mean| self.divisor(mean, columns, rows) == Divisor::Private;
         if mean.is_some_and(private) { 2 } else { 1 }
     }
-    /// Check that the question asks something about the rows of the table. Earlier versions did not
-    /// check this. So check only before a new answer, and not in `Study::parse`: a ledger can
-    /// then still return the answers that it keeps for an earlier document.
+    /// Check that the question counts or chooses something, and that the number of rows that it
+    /// states is valid. Earlier versions did not check this. So check only before a new answer, and
+    /// not in `Study::parse`: a ledger can then still return the answers that it keeps for an
+    /// earlier document.
     pub(super) fn check_useful(&self, rows: Option<usize>) -> Result<()> {
         self.check_not_empty().and_then(|()| self.check_rows(rows))
     }
-    /// Check that a mean or a variance states at most the public number of rows of the table. For a
-    /// larger number, the statistic would add rows that belong to no person.
+    /// Check the number of rows that a mean or a variance states. It must be at least 1 for a mean,
+    /// and at least 2 for a variance. It must be at most the public number of rows of the table,
+    /// because a larger number adds rows that belong to no person. If the number of rows is
+    /// private, the stated number must be at most `MOST_ROWS`.
     fn check_rows(&self, rows: Option<usize>) -> Result<()> {
         let (stated, least) = match self.wanted() {
             Ok(Wanted::Mean(fields)) => (fields.rows, 1),

@@ -1,4 +1,4 @@
-//! The start of a query: the largest cost of the query, and the rows that the query uses.
+//! The start of a query: a limit on the cost of the query, and the rows that the query uses.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ use super::table::Source;
 use super::terms::Terms;
 use super::{Accounted, Budget, Context, Groups, Noisy, Rows, Statistic, WithDelta};
 
-/// The start of a query: the largest cost of the query, and the rows that the query uses.
+/// The start of a query: a limit on the cost of the query, and the rows that the query uses.
 pub struct Query<'c, MO: Accounted> {
     pub(super) context: &'c Context<MO>,
     pub(super) wanted: Option<Vec<Exact>>,
@@ -45,10 +45,10 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         let source = Source::default();
         Query { context, wanted: None, title: None, source, failed: None, about: String::new() }
     }
-    /// Set the largest cost of the query, if the budget is spent as you go. Under an epsilon and a
-    /// delta, the account keeps a part of the budget's delta for each kind of noise. The query gets
-    /// a fraction of the part for its kind of noise. The fraction is the delta of `share` divided
-    /// by the budget's delta. See
+    /// Set a limit on the cost of the query, if the budget is spent as you go. Under an epsilon and
+    /// a delta, the account keeps a part of the budget's delta for each kind of noise. The query
+    /// gets a fraction of the part for its kind of noise. The fraction is the delta of `share`
+    /// divided by the budget's delta. See
     /// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount).
     ///
     /// The queries of a [`Plan`](super::Plan) must not state amounts. The plan
@@ -90,8 +90,8 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         let chain = start();
         Rows::new(self, name, chain)
     }
-    /// Divide the rows into groups: one for each combination of values of some columns. Then state
-    /// the [keys](Groups::keys) of the groups, and ask for statistics of each group.
+    /// Divide the rows into groups: one for each combination of values of some columns. The caller
+    /// then states the [keys](Groups::keys) of the groups, and asks for statistics of each group.
     pub fn group_by<S: Into<String>>(self, columns: impl IntoIterator<Item = S>) -> Groups<'c, MO> {
         Groups::new(self, columns.into_iter().map(Into::into).collect())
     }

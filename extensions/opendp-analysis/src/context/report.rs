@@ -208,8 +208,8 @@ pub fn short(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 /// Replace the characters of a text that have no visible form, or that change the order or the
-/// lines of the characters around them. Others wrote the text, such as a key that was found in the
-/// data. So the text cannot control the terminal that shows it.
+/// lines of the characters around them. Then a text that others wrote, such as a key that was found
+/// in the data, cannot control the terminal that shows the text.
 ///
 /// ```
 /// # use opendp_analysis::context::visible;

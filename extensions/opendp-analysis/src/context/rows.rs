@@ -135,7 +135,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         self.number("variance", total)
     }
     /// Count the rows of each category, and leave out the rows that have no category. The
-    /// categories are public. [`Query::group_by`] can give the same counts, in rows with labels.
+    /// categories are public. [`Query::group_by`] can return the same counts together with the
+    /// names of the categories.
     pub fn histogram(self, categories: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
     where
         T: Key,

@@ -33,11 +33,13 @@ pub enum ShareKind {
     /// Gaussian noise. With a weight of `w`, the loss is a `mu` of `w` in Gaussian differential
     /// privacy.
     Gaussian,
-    /// A number of successive choices among candidates. A quantile needs one choice, and `n`
-    /// quantiles in one question need `1 + floor(log2(n))` choices. Let `k` be the number of
-    /// choices. With a weight of `w`, each choice has a bounded range of `2 w / sqrt(k)`. So each
-    /// choice has a `rho` of `w^2 / (2 k)`, and all choices together have a `rho` of `w^2 / 2`.
-    /// Gaussian noise with a `mu` of `w` has the same `rho`.
+    /// A number of successive choices among candidates. A quantile needs one choice, and three or
+    /// more quantiles in one question need `1 + floor(log2(n))` choices for `n` quantiles. The
+    /// ranges of the two choices for two quantiles can differ, so the share admits two quantiles in
+    /// one question only with a pure loss. Let `k` be the number of choices. With a weight of `w`,
+    /// each choice has a bounded range of `2 w / sqrt(k)`. So each choice has a `rho` of
+    /// `w^2 / (2 k)`, and all choices together have a `rho` of `w^2 / 2`. Gaussian noise with a
+    /// `mu` of `w` has the same `rho`.
     Choices(u32),
     /// Counts by keys that are not public. All shares of this kind together get a quarter of delta.
     /// With a weight of `w`, the loss is an epsilon of `w`.
@@ -125,7 +127,7 @@ impl Split {
         };
         Some(shares.iter().map(pair).collect())
     }
-    /// Let the analyst set the largest cost of each query, one query after another.
+    /// Let the analyst set a limit on the cost of each query, one query after another.
     pub fn as_you_go() -> Self {
         Split(Kind::AsYouGo)
     }

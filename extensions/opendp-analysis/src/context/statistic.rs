@@ -74,9 +74,9 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     /// Find the least Gaussian noise that fits the query's share of the budget.
     ///
     /// Under an epsilon and a delta, the loss is a `mu` in Gaussian differential privacy. The
-    /// budget has room for a sum of `mu^2`, and the share of the query is a part of this room.
+    /// budget limits the sum of all `mu^2`, and the share of the query is a part of this limit.
     /// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount) states what is proved.
-    /// With such a budget, integers get continuous Gaussian noise, rounded to an integer.
+    /// Under an epsilon and a delta, integers get continuous Gaussian noise, rounded to an integer.
     ///
     /// # Errors
     /// The errors of [`noise`](Statistic::noise); `BudgetExceeded` when the budget has no delta
@@ -101,8 +101,9 @@ impl<'c, MO: Accounted, TO: Carrier> Choice<'c, MO, TO> {
     ///
     /// Under an epsilon and a delta, there are two kinds of noise. Exponential noise has a pure
     /// loss. Gumbel noise has a loss `mu` in Gaussian differential privacy. Quantiles get the kind
-    /// of noise with the smaller error. This is Gumbel noise if there are many questions. Under
-    /// such a budget, [`Rows::top_k`](super::Rows::top_k) always gets exponential noise.
+    /// of noise with the smaller error. If there are many questions, Gumbel noise has the smaller
+    /// error. Under an epsilon and a delta, [`Rows::top_k`](super::Rows::top_k) always gets
+    /// exponential noise.
     ///
     /// # Errors
     /// The errors of earlier steps; `BudgetExceeded` when nothing is left.

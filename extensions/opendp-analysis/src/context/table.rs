@@ -302,7 +302,7 @@ named!(Table as "Table", TableDomain as "TableDomain");
 carrier!(Table);
 
 /// A filter of the records that a query uses. The filter gets a list with one `bool` for each
-/// record. It sets the elements of the records that it drops to `false`.
+/// record. If the filter drops a record, it sets the element of this record to `false`.
 type Keep = Arc<dyn Fn(&Table, &mut [bool]) -> Result<()> + Send + Sync>;
 
 /// The source of the rows of a query. Filters select records. The rows are the cells of a column of

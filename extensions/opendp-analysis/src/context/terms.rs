@@ -115,8 +115,8 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
         if self.threshold {
             let enough =
                 |threshold| Ok(fits(&loss(Dials { threshold, ..dials })?, share, share.len()));
-            // If no threshold is high enough, use the largest one. The check below then returns an
-            // error.
+            // If no threshold is high enough, use `HIGH`, the largest threshold. The check below
+            // then returns an error.
             dials.threshold = least_threshold(&enough).unwrap_or(HIGH);
         }
         let cost = loss(dials)?;

@@ -1,4 +1,4 @@
-//! Privacy units: the largest change of a table by one person whom the answers protect.
+//! Privacy units: the largest change of a table by one person. The answers protect this person.
 
 use std::fmt;
 

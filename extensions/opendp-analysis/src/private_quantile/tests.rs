@@ -29,8 +29,8 @@ const GRID: [i32; 5] = [0, 25, 50, 75, 100];
 
 #[test]
 fn costs_what_the_catalogue_lists() {
-    // At scale 1, the loss of the median is `d` if the size is unknown, and `2 floor(d / 2)` if the
-    // size is known.
+    // Let `d` be the symmetric distance. At scale 1, the loss of the median is `d` if the size is
+    // unknown, and `2 floor(d / 2)` if the size is known.
     let median = |size| quantile::<SymmetricDistance, _>((size, MaxDivergence), &GRID, (1, 2), 1.0);
     assert_eq!([0, 1, 2].map(|d| median(None).map(&d).unwrap()), [0.0, 1.0, 2.0]);
     assert_eq!([1, 2, 3, 4].map(|d| median(Some(9)).map(&d).unwrap()), [0.0, 2.0, 2.0, 4.0]);

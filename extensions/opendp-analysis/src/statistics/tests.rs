@@ -60,8 +60,9 @@ fn the_noise_is_that_of_the_loss_and_intervals_cover_the_truth() {
             });
         }
     }
-    // Of the 300 intervals of each statistic, at most 15 are expected to miss. 49 misses are nine
-    // standard deviations above 15. Intervals of half of the width would miss about 67 times.
+    // At most 15 of the 300 intervals of each statistic are expected to miss the true value. 49
+    // misses are nine standard deviations above 15. Intervals of half of the width would miss about
+    // 67 times.
     assert!(missed.iter().all(|missed| *missed < 49), "{missed:?}");
     assert!(0 < missed.iter().sum::<usize>(), "the control: intervals that are not too wide");
     // At epsilon 0.5, a count has noise of scale 2. The magnitude of this noise is at least 2 with

@@ -1,4 +1,5 @@
-//! Messages about a study: its charge, and slips in its document that do not depend on the data.
+//! Messages about a study: its charge, and mistakes in its document that are found without the
+//! data.
 
 use opendp_study::Study;
 use serde_json::Value as Json;

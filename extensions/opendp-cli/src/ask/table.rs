@@ -7,13 +7,13 @@ use opendp_study::Study;
 
 use super::Arguments;
 
-/// Find the file of the data. `--data` comes before the path in the study.
+/// Find the file of the data. If `--data` is given, it replaces the path in the study.
 ///
 /// # Errors
 /// `Argument` when there is no path, or when the path is standard input. `Argument` also when the
 /// study is charged to a budget, and its path leads out of its folder. Often the study and the
-/// budget have different authors. The author of the study could then read any file, and charge its
-/// release to a budget for other data.
+/// budget have different authors. Without this error, the author of the study could read any file,
+/// and charge its release to a budget for other data.
 pub(super) fn file(arguments: &Arguments, study: &Study) -> Result<PathBuf> {
     let file = match (&arguments.data, study.data()) {
         (Some(file), _) => file.clone(),

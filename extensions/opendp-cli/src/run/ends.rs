@@ -8,8 +8,9 @@ pub(super) const NEAR_END: &str = "accuracy  not known: a number is near an end 
                                    type, so the true sum may be beyond this end. Use a wider \
                                    type, such as i64";
 
-/// The probability that the noise is larger than the distance at which a release is near an end.
-/// So if the true sum is beyond an end, almost no release states an accuracy.
+/// A release is near an end if a bound on the noise is at least the distance from the release to
+/// the end. This constant is the probability with which the noise exceeds the bound. So if the true
+/// sum is beyond an end, almost no release states an accuracy.
 pub(super) const ALMOST_NEVER: f64 = 1e-12;
 
 /// Return whether a released integer is so near to an end of its type that the noise can explain

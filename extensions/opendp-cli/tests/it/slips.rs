@@ -1,4 +1,4 @@
-//! Tests of slips in studies. Without a message, such a slip would lead to a wrong answer.
+//! Tests of mistakes in studies. Without a message, such a mistake would lead to a wrong answer.
 
 use serde_json::{Value as Json, json};
 
@@ -68,7 +68,8 @@ fn a_large_delta_is_warned_of_if_the_number_of_people_is_unknown() {
 #[test]
 fn a_column_of_bool_that_does_not_state_missing_gives_a_warning() {
     let desk = desk(exact(), json!([{"where": {"smoker": true}, "count": {}}]));
-    // The statement of `missing` says what an unreadable cell becomes, so there is no warning.
+    // The type of the column states `missing`, the value of an unreadable cell. So there is no
+    // warning.
     let (answers, said) = asked(&desk, &[]);
     assert_eq!((values(&answers, 0), said.contains("smoker")), (vec![0], false));
     let text = std::fs::read_to_string(desk.0.path().join("study.json")).unwrap();
@@ -81,8 +82,8 @@ fn a_column_of_bool_that_does_not_state_missing_gives_a_warning() {
         assert!(warning.contains("`smoker` is `bool`") && warning.contains("`yes`"), "{warning}");
         assert!(warning.contains("--column 'smoker' --as bool"), "{warning}");
     }
-    // The command that the warning names counts the unreadable cells. Also without a stated type,
-    // the report shows that the cells are not `bool`.
+    // The command that the warning names counts the unreadable cells. The report shows that the
+    // cells are not `bool`, even without a stated type.
     let inspect = ["inspect", "--data", "people.csv", "--column", "smoker"];
     let text = desk.says(&[&inspect[..], &["--as", "bool"]].concat());
     assert!(text.contains("unreadable       400"), "{text}");
@@ -242,7 +243,7 @@ fn a_charged_study_names_no_table_outside_of_its_folder() {
     desk.says(&["ask", "other.json"]);
     desk.says(&[&["ask", "other.json", "--data", "people.csv"], &to[..]].concat());
 }
-/// Sums of integers saturate at the ends of their type. Then the error has no bound.
+/// If a sum of integers saturates at an end of its type, the error of the sum has no bound.
 #[test]
 fn a_sum_beyond_the_ends_of_its_type_states_no_accuracy() {
     let desk = Desk::new();
@@ -256,8 +257,8 @@ fn a_sum_beyond_the_ends_of_its_type_states_no_accuracy() {
         desk.file("sum.json", pipeline.to_string());
         desk.says(&["run", "-p", "sum.json", "--data", "rows.json", "--d-in", "1"])
     };
-    // With the 95% bound as the distance from an end, one of these releases would state an accuracy
-    // with probability 0.9 (`1 - 0.975^100`).
+    // Suppose that the 95 % bound on the noise decided whether a release is near an end. Then at
+    // least one of these releases would state an accuracy, with probability 0.9 (`1 - 0.975^100`).
     for _ in 0..100 {
         let narrow = run("i8");
         assert!(narrow.contains("accuracy  not known"), "{narrow}");

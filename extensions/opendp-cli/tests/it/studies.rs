@@ -1,4 +1,4 @@
-//! Tests of studies under durable budgets, and of slips in the use of such studies.
+//! Tests of studies under durable budgets, and of mistakes in the use of such studies.
 
 use serde_json::{Value as Json, json};
 
@@ -93,8 +93,8 @@ fn a_pipeline_with_a_size_is_refused_by_a_budget_that_protects_the_number_of_row
     // The control: the same pipeline without a size.
     desk.says(&run("any.json", "a"));
 }
-/// A sum of losses for different units does not bound the loss for each unit. So a study needs a
-/// budget that states its unit.
+/// The sum of losses for different units is not a bound on the loss for one unit. So a study needs
+/// a budget that states its unit.
 #[test]
 fn a_budget_without_a_unit_refuses_studies() {
     let desk = desk(json!({"person": 1}));

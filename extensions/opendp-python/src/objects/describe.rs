@@ -139,8 +139,9 @@ pub(crate) fn call_of(json: &Json) -> String {
                 _ => return json.to_string(),
             };
             let args = args.iter().map(|(key, value)| match value {
-                // In documents, a parameter can have the name of a constructor, as `atom_domain`.
-                // Then its value is a call with a name, or only the arguments of this constructor.
+                // In documents, a parameter can have the name of a constructor, such as
+                // `atom_domain`. The value of this parameter is a call with a name, or only the
+                // arguments of this constructor.
                 Json::Object(_) if registered(key) && !is_description(value) => {
                     call_of(&json!({ key.as_str(): value }))
                 }

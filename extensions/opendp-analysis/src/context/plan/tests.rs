@@ -31,8 +31,8 @@ fn count<MO: Accounted>(context: &Context<MO>) -> Statistic<'_, MO, i64> {
     context.query().count()
 }
 /// Minimise a function of shares that add up to 1. In each step, move a part of one share to
-/// another share, if the value becomes smaller. If no step makes the value smaller, halve the part.
-/// Return the least value and its shares.
+/// another share, if the value of the function becomes smaller. If no step makes the value smaller,
+/// halve the part. Return the least value and its shares.
 fn minimise(count: usize, value: impl Fn(&[f64]) -> f64) -> (f64, Vec<f64>) {
     let mut shares = vec![1.0 / count as f64; count];
     let mut best = value(&shares);
@@ -55,8 +55,8 @@ fn minimise(count: usize, value: impl Fn(&[f64]) -> f64) -> (f64, Vec<f64>) {
     }
     (best, shares)
 }
-/// Compute delta at `epsilon` for two normal distributions whose means are `mu` standard deviations
-/// apart, in plain floats.
+/// Compute the delta at `epsilon` of two normal distributions. Their means are `mu` standard
+/// deviations apart. Compute in plain floats.
 fn delta_of(mu: f64, epsilon: f64) -> f64 {
     let tail = |x: f64| {
         let density = (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt();
@@ -73,7 +73,8 @@ fn delta_of(mu: f64, epsilon: f64) -> f64 {
     tail(epsilon / mu - mu / 2.0) - epsilon.exp() * tail(epsilon / mu + mu / 2.0)
 }
 /// Compose the pure loss `pure` with a release with Gaussian noise. Find the largest `mu` of the
-/// noise for which the composed loss is at most epsilon 1 and delta 1e-6. Compute in plain floats.
+/// noise for which the composed loss is at most epsilon 1 and delta 1e-6. Here `mu` has the meaning
+/// that it has in `delta_of`. Compute in plain floats.
 fn room(pure: f64) -> f64 {
     let p = 1.0 / (1.0 + (-pure).exp());
     let (mut low, mut high) = (1e-9, 1.0);
@@ -145,8 +146,8 @@ fn gaussian_sums_and_medians_are_as_good_as_an_independent_optimum() {
         };
         let found = squares(&error);
         // A person has two rows, so a count changes by 2. A median costs an epsilon of `2 / scale`.
-        // There are 100 candidates. So the error is at most `scale ln(100 / 0.05)`, except with
-        // probability 0.05.
+        // There are 100 candidates. So the error of a median is at most `scale ln(100 / 0.05)`,
+        // except with probability 0.05.
         let pure = (100.0_f64 / 0.05).ln() * 2.0;
         let best = (1..100).map(|percent| {
             let epsilon = f64::from(percent) / 100.0;

@@ -31,8 +31,8 @@ impl<MO: Accounted> Plan<'_, MO> {
     /// budget, or if the errors do not become smaller. Also return `None` if a question has a
     /// wanted accuracy or a threshold, or if there are more than `MOST_PAIRS` different losses.
     ///
-    /// The releases of a plan are fixed before the first answer, so their pairs compose. There is
-    /// no earlier release that the plan could depend on.
+    /// The releases of a plan are fixed before the first answer, so their pairs compose. The plan
+    /// takes the whole budget, so there is no earlier release on which the plan could depend.
     ///
     /// Gaussian noise on integers can be continuous or discrete. Continuous noise is rounded.
     /// Discrete noise of the same scale is not rounded, so its error is smaller. But its loss is a
@@ -70,7 +70,8 @@ impl<MO: Accounted> Plan<'_, MO> {
         Ok(self.error(other)? < self.error(now)? * (1.0 - GAIN))
     }
     /// Divide the noise scales of `settings` by one factor, and return the result and its shares.
-    /// Return `None` if the result does not have smaller errors than `now`.
+    /// Return `None` if the result does not have smaller errors than `now`, or if its shares do not
+    /// fit the budget. Also return `None` if [`divided`](Self::divided) does.
     fn better(
         &self,
         now: &[Setting],

@@ -41,10 +41,9 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// is the scale for a median. The accuracy bounds the distance in ranks between a quantile and
     /// the rows that its candidate represents. A candidate represents the rows that are equal to
     /// it. On each side, it also represents half of the rows up to the next candidate, or all rows
-    /// if there is no other candidate on this side. If a candidate represents many rows, the
-    /// distance can exceed the accuracy. Each level increases the distance by at most 1/32 of the
-    /// number of rows that one candidate represents. If there are more than 1024 candidates, each
-    /// level increases the distance by at most 1/4 of this number.
+    /// if there is no other candidate on this side. The accuracy does not include one part of this
+    /// distance. On each level, this part is at most 1/32 of the number of rows that one candidate
+    /// represents. If there are more than 1024 candidates, this part is at most 1/4 of this number.
     pub fn quantiles(self, alphas: &[f64], candidates: Vec<T>) -> Choice<'c, MO, Vec<T>>
     where
         T: Number,

@@ -15,7 +15,8 @@ fn accuracy_is_kept_as_often_as_promised() {
         };
         (0..4000).filter(miss).count()
     };
-    // Of 4000 draws, at most 400 are expected to miss. Seven standard deviations are 133.
+    // At most 400 of 4000 draws are expected to exceed the bound. Seven standard deviations are
+    // 133.
     assert!(missed(bound) < 534);
     assert!(534 < missed(bound / 2.0), "the control: half of the bound is not enough");
     let candidates: Vec<i64> = (0..100).collect();
@@ -35,8 +36,8 @@ fn accuracy_is_kept_as_often_as_promised() {
 #[test]
 fn chosen_categories_are_as_good_as_promised() {
     // Two categories have ten rows, and the others have none. So the count of a wrong choice is ten
-    // below the count of a category with rows. If the bound is below ten, a wrong choice misses the
-    // bound.
+    // below the count of a category with rows. If the bound is below ten, the error of a wrong
+    // choice exceeds the bound.
     let categories = || [5, 6].into_iter().chain(100..118).collect::<Vec<i64>>();
     fn look<MO: Accounted>(budget: Budget<MO>, categories: Vec<i64>) -> (f64, usize) {
         let context = context(Ok(budget), Split::evenly(1));
@@ -46,7 +47,7 @@ fn chosen_categories_are_as_good_as_promised() {
         let missed = (0..2000).filter(|_: &i32| chosen().iter().any(|age| 100 <= *age));
         (question.accuracy(0.1).unwrap(), missed.count())
     }
-    // At most 200 of 2000 draws are expected to miss. Seven standard deviations are 94.
+    // At most 200 of 2000 draws are expected to exceed the bound. Seven standard deviations are 94.
     let seen_at = |amount| look(Budget::epsilon(amount).unwrap(), categories());
     let epsilon = 10.0 * seen_at(10.0).0 / 9.99;
     let (bound, missed) = seen_at(epsilon);

@@ -39,8 +39,8 @@ pub(super) fn least_sigma(count: f64, epsilon: f64, delta: f64) -> f64 {
     }
     high
 }
-/// Compose the releases of a report without the filters of the context's account. Return a lower
-/// bound on the delta at `epsilon`.
+/// Compose the releases of a report, and do not use the filters of the context's account. Return a
+/// lower bound on the delta at `epsilon`.
 fn composed(report: &Report<Loss>, epsilon: f64) -> f64 {
     let (mut account, mut delta) = (Reference::new(), 0.0);
     for entry in report.entries() {

@@ -29,10 +29,10 @@ fn planned(context: &Context<Tight>, medians: usize, counts: usize) -> (Vec<f64>
     (scales, context.report().entries()[0].rho.is_some())
 }
 
-/// Compose the releases of a report without the context's account. For a choice by Gumbel noise
-/// with the bounded range `r`, use the losses `r / 2` and `-r / 2`, because a mechanism of range
-/// `r` can have exactly these losses. Return a lower bound on delta at epsilon 1, and the sum of
-/// all `rho`.
+/// Compose the releases in the report of the context, and do not use the context's account. For a
+/// choice by Gumbel noise with the bounded range `r`, use the losses `r / 2` and `-r / 2`, because
+/// a mechanism of range `r` can have exactly these losses. Return a lower bound on delta at epsilon
+/// 1, and the sum of all `rho`.
 fn composed(context: &Context<Tight>, medians: usize) -> (f64, f64) {
     let (mut reference, mut rho) = (Reference::new(), 0.0);
     for (place, entry) in context.report().entries().iter().enumerate() {
@@ -72,8 +72,8 @@ fn many_choices_in_a_plan_get_gumbel_noise_and_few_get_exponential_noise() {
             assert!(scales[0] < 1.000_1 * medians as f64, "{scales:?}");
         }
     }
-    // If choices were charged by their `mu^2`, the room for `rho` would be smaller, and the noise
-    // would be more than 14 % larger.
+    // If choices were charged by their `mu^2`, the sum of all `rho` could be at most `by_mu`. Then
+    // the noise would be more than 14 % larger.
     let by_mu = gaussian_mu(1.0, 1e-6).unwrap().upper.powi(2) / std::f64::consts::PI;
     let scale = planned(&for_person(), 40, 0).0[0];
     let before = (40.0 / 8.0 / by_mu).sqrt();

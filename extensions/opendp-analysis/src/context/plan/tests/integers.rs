@@ -36,8 +36,9 @@ fn planned(context: &Context<Tight>, counts: usize) -> f64 {
 fn counts_of_a_plan_are_not_worse_than_calibrated_noise() {
     // The plan below answers 100 counts with an epsilon of 1 and a delta of 1e-6. For this task,
     // `dp_accounting` 0.6.0 computes the scale of continuous Gaussian noise that is not rounded.
-    // These numbers are the standard deviations of this noise. The first number is the result of 20
-    // steps of bisection, as in `examples/compare`. The second number is the result of 30 steps.
+    // The two numbers in the next line are standard deviations of this noise. The first number is
+    // the result of 20 steps of bisection, as in `examples/compare`. The second number is the
+    // result of 30 steps.
     for calibrated in [42.247_14, 42.246_789_09] {
         let context = for_person(Split::as_you_go());
         let scale = planned(&context, 100);
@@ -46,8 +47,8 @@ fn counts_of_a_plan_are_not_worse_than_calibrated_noise() {
         // square than `calibrated`.
         let best = 10.0 / gaussian_mu(1.0, 1e-6).unwrap().upper;
         assert!(calibrated < (best * best + 1.0 / 12.0).sqrt(), "{best}");
-        // With this noise, the composition of the releases is within the budget. With a little less
-        // noise, the composition exceeds the budget.
+        // With the noise of the plan, the composition of the releases is within the budget. With a
+        // little less noise, the composition exceeds the budget.
         let delta = |scale: f64| {
             let pair = Arc::new(DiscreteGaussianPair { sensitivity: 1, scale });
             Reference::new().with(pair, 100).delta(1.0).unwrap()
@@ -98,6 +99,7 @@ fn answers_with_discrete_noise_have_its_intervals() {
             times += 1;
         }
     }
-    // Of 400 intervals, about 20 miss. 50 misses are almost seven standard deviations above 20.
+    // About 20 of 400 intervals do not contain the true count. 50 misses are almost seven standard
+    // deviations above 20.
     assert!((1..50).contains(&missed), "{missed} of {times}");
 }

@@ -8,7 +8,8 @@ use super::*;
 type Loss = Approximate<MaxDivergence>;
 
 /// Compose the pure loss `pure` with a release with Gaussian noise. Find the largest `mu` of the
-/// noise for which the composed loss is at most epsilon 1 and `delta`. Compute in plain floats.
+/// noise for which the composed loss is at most epsilon 1 and `delta`. Here `mu` has the meaning
+/// that it has in `delta_of`. Compute in plain floats.
 fn room_at(pure: f64, delta: f64) -> f64 {
     let p = 1.0 / (1.0 + (-pure).exp());
     let (mut low, mut high) = (1e-9, 1.0);
@@ -38,8 +39,8 @@ fn least_threshold(scale: f64, delta: f64) -> f64 {
 fn cities(context: &Context<Loss>) -> Statistic<'_, Loss, HashMap<String, i64>> {
     context.query().column::<String>("city").count_by()
 }
-/// Compute the weighted sum of squared errors of a plan. A threshold counts as an error, too.
-/// `weight` is the weight of the question for keys. All counts have the weight 1.
+/// Compute the weighted sum of squared errors of a plan. `weight` is the weight of the question for
+/// keys. The threshold of this question counts as an error, too. All counts have the weight 1.
 fn value(
     solved: &super::super::Solved<'_, Loss>,
     counts: &[Asked<i64>],

@@ -9,8 +9,8 @@ const GOAL: Goal = Goal::Weight(1.0);
 fn cities(context: &Context<Tight>) -> Groups<'_, Tight> {
     context.query().group_by(["city"]).impute("income", 0.0)
 }
-/// Make a question for a count that depends on the keys of the question at the place `finds`. The
-/// question fails when these keys are known.
+/// Make a question for a count that depends on the keys of the question at the place `finds`. When
+/// these keys are known, the new question fails.
 fn failing(context: &Context<Tight>, finds: usize) -> Late<'_, Tight, i64> {
     let too_many = || Error::FailedFunction("these are too many keys".into());
     Late {
