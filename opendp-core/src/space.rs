@@ -127,9 +127,10 @@ impl Untyped {
 }
 #[cold]
 fn worst_selected() -> Error {
-    let reason = "the next step selects the highest score, or its questions can select it, but \
-                  the lowest of these scores is the best, because they are distances; select the \
-                  lowest score, or make the next step on the output space of this step";
+    let reason = "the next step selects the highest score, or a question of the next step can \
+                  select the highest score; but these scores are distances, so the lowest score \
+                  is the best: select the lowest score, or make the next step on the output space \
+                  of this step";
     Error::argument("input", reason)
 }
 pub(crate) fn fits<D: Domain, M: MetricOn<D>>(space: &Untyped) -> Result<()> {

@@ -308,8 +308,8 @@ where
     let loss = N::loss(parts, norm, change, scale)?;
     let Some(gap) = V::gap(threshold, change, lattice)? else {
         return Err(Error::FailedMap(format!(
-            "threshold must not be smaller than l-infinity sensitivity, found {threshold} and \
-             {change}"
+            "threshold: expected a magnitude of at least {change}, the largest change of a number, \
+             found {threshold}"
         )));
     };
     Ok((loss, any_of(parts, N::tail(scale, gap, integers)?)?))

@@ -34,8 +34,8 @@ pub(crate) enum Command {
         /// Compose losses tightly: many releases together can cost less than the sum of their
         /// losses
         ///
-        /// Most of the delta is kept for this composition. So there is less room for releases that
-        /// need a delta themselves, such as counts of found keys.
+        /// Most of the delta is kept for this composition. So a smaller part of the delta is left
+        /// for releases that need a delta themselves, such as counts of found keys.
         #[arg(long, requires = "delta")]
         tight: bool,
         /// The rho of zero-concentrated differential privacy: a decimal number or a fraction

@@ -67,7 +67,7 @@ pub(super) fn load(
         }
         if let Some(rows) = rows.filter(|rows| *rows != cells.rows()) {
             let reason =
-                format!("the context states {rows} rows, and the data have another number");
+                format!("the context states {rows} rows, but the data have another number of rows");
             return Err(Error::argument("rows", reason));
         }
         table = match cells {

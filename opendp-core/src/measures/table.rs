@@ -49,10 +49,10 @@ impl PrivacyProfile {
                 return refused("a delta from 0 to 1", delta);
             }
             if before.is_some_and(|(last, _)| epsilon <= last) {
-                return refused("an epsilon above the one before it", epsilon);
+                return refused("an epsilon above the previous epsilon", epsilon);
             }
             if before.is_some_and(|(_, last)| last < delta) {
-                return refused("a delta that is not above the one before it", delta);
+                return refused("a delta of at most the previous delta", delta);
             }
             before = Some((epsilon, delta));
         }
@@ -169,7 +169,7 @@ mod tests {
             (vec![(1.0, 1.5)], "from 0 to 1"),
             (vec![(1.0, 0.5), (1.0, 0.25)], "above the one before"),
             (vec![(2.0, 0.5), (1.0, 0.25)], "above the one before"),
-            (vec![(1.0, 0.25), (2.0, 0.5)], "not above the one before"),
+            (vec![(1.0, 0.25), (2.0, 0.5)], "at most the previous delta"),
         ] {
             let error = PrivacyProfile::from_table(points).unwrap_err();
             assert_eq!(error.kind(), "InvalidDistance");

@@ -182,7 +182,7 @@ where
         ));
     }
     if !threshold.is_finite() {
-        return refused(format!("threshold: must be finite, found {threshold}"));
+        return refused(format!("threshold: expected a finite number, found {threshold}"));
     }
     if let Err(error) = measurement.measure().has_candidates() {
         return refused(format!("measurement: {error}"));

@@ -156,5 +156,7 @@ fn number(value: &Json, float: bool) -> Result<Json> {
         }
         (false, _) => Some(value.clone()),
     };
-    written.ok_or_else(|| Error::NotImplemented(format!("OpenDP has no number {text}")))
+    written.ok_or_else(|| {
+        Error::NotImplemented(format!("OpenDP 0.16 cannot represent the number {text}"))
+    })
 }
