@@ -323,6 +323,19 @@ mod tests {
         }
         assert!(20 <= composed, "{composed}");
     }
+    /// The control of the check above: if the loss is cut off at 700 before the rate is taken into
+    /// account, the same check fails.
+    #[test]
+    fn a_loss_that_is_cut_off_before_the_rate_is_found() {
+        let rate = 1e-6;
+        let delta_of = |epsilon: f64| {
+            let pair = SampledLaplacePair { epsilon, rate, removed: true };
+            account(pair, 2).delta_above(690.0).unwrap()
+        };
+        let bounds_a_member = |delta: f64| rate * 0.5 <= delta;
+        assert!(bounds_a_member(delta_of(1e3)));
+        assert!(!bounds_a_member(delta_of(1e3_f64.min(700.0))));
+    }
     #[test]
     fn a_number_of_releases_is_not_rounded_down() {
         let count = (1 << 53) + 1;
