@@ -67,6 +67,7 @@ mod answer;
 mod budget;
 mod check;
 mod columns;
+pub mod command;
 mod direct;
 mod engine;
 pub mod functions;
