@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use opendp_core::{Error, Result};
 
-use crate::{Budget, NoiseKind, Question, Session};
+use crate::{Answer, Budget, NoiseKind, Question, Session};
 
 /// A question, as the arguments of a command line state it.
 #[derive(Clone, Debug, clap::Args)]
@@ -79,8 +79,10 @@ pub fn warn(cautions: &[String]) {
         eprintln!("warning: {caution}");
     }
 }
-/// Print the note about the rest of the budget to standard error.
-pub fn note(session: &Session) {
+/// Print the warnings about an answer, and the note about the rest of the budget, to standard
+/// error.
+pub fn remark(session: &Session, answer: &Answer) {
+    warn(&answer.cautions);
     if let Ok(note) = session.note() {
         eprintln!("note: {note}");
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use indicatif::ProgressBar;
 use opendp_core::{Error, Result};
-use opendp_tables::command::{Ask, note, print, printed, warn};
+use opendp_tables::command::{Ask, print, printed, remark, warn};
 use opendp_tables::{Dialect, Metadata, Session};
 
 /// Run private queries on tables, in SQL.
@@ -85,7 +85,6 @@ fn main() -> ExitCode {
 fn query(ask: &Ask, files: &Files) -> Result<()> {
     let session = Session::open(&ask.config)?;
     let question = ask.question(&session)?;
-    warn(&question.cautions()?);
     let answer = watched(&session, || question.release())?;
     let document = format!("{:#}", answer.document);
     let text = if ask.json { document.clone() } else { answer.to_string() };
@@ -93,7 +92,7 @@ fn query(ask: &Ask, files: &Files) -> Result<()> {
         files.document.as_ref().map(|path| write(path, &document, "release document")),
         files.html.as_ref().map(|path| write(path, &answer.to_html(), "page")),
     ];
-    note(&session);
+    remark(&session, &answer);
     // The budget is already charged, so print the answer although a file could not be written.
     let printed = printed(&text);
     let place = if printed.is_ok() { ", and the answer is printed" } else { "" };
@@ -140,8 +139,8 @@ fn write(path: &Path, text: &str, what: &str) -> Result<(), String> {
 fn explain(ask: &Ask) -> Result<()> {
     let session = Session::open(&ask.config)?;
     let question = ask.question(&session)?;
-    warn(&question.cautions()?);
     let explanation = question.explain()?;
+    warn(&explanation.cautions);
     print(&match ask.json {
         true => format!("{:#}", explanation.to_json()),
         false => explanation.to_string(),

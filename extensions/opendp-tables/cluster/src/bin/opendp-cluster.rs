@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand};
 use opendp_cluster::{Address, Cluster, Executor, Network, Scheduler};
 use opendp_core::Result;
 use opendp_tables::Session;
-use opendp_tables::command::{Ask, note, print, warn};
+use opendp_tables::command::{Ask, print, remark};
 
 /// Run private queries in SQL on a cluster. Nodes have no passwords. Every program that reaches a
 /// port of a node can read the private data.
@@ -117,10 +117,8 @@ impl OnCluster {
         let engine = Cluster::connect(&self.scheduler, Duration::from_secs(self.limit.get()))?;
         let engine = Box::new(engine.divided(self.parts));
         let session = Session::open_on(&self.ask.config, engine)?;
-        let question = self.ask.question(&session)?;
-        warn(&question.cautions()?);
-        let answer = question.release()?;
-        note(&session);
+        let answer = self.ask.question(&session)?.release()?;
+        remark(&session, &answer);
         Ok(if self.ask.json { format!("{:#}", answer.document) } else { answer.to_string() })
     }
 }
