@@ -40,6 +40,7 @@
 //! weighted sum of the quantiles of the `n` noises at `alpha / n`.
 
 pub(crate) mod confidence_interval;
+pub(crate) mod ends;
 pub(crate) mod gaussian_accuracy;
 pub(crate) mod laplace_accuracy;
 pub(crate) mod scale_accuracy;

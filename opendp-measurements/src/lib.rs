@@ -132,6 +132,7 @@ pub use alp_queryable::make_alp_queryable;
 pub use accuracy::confidence_interval::{
     Released, confidence_interval, confidence_interval_of_each,
 };
+pub use accuracy::ends::is_near_end;
 pub use accuracy::scale_accuracy::{
     accuracy_to_discrete_gaussian_scale, accuracy_to_discrete_laplacian_scale,
     accuracy_to_gaussian_scale, accuracy_to_laplacian_scale, discrete_gaussian_scale_to_accuracy,

@@ -1,7 +1,5 @@
 //! One release from data in a file.
 
-mod ends;
-
 use std::{cell::Cell, path::PathBuf, sync::OnceLock};
 
 use clap::error::ErrorKind;
@@ -9,11 +7,15 @@ use opendp_core::erased::{AnyMeasurement, AnyValue};
 use opendp_core::{Carrier, Codec, Constructed, Domain, Error, Measure, Metric, Result, TypeName};
 use opendp_data::depends_on_records;
 use opendp_ledger::{Ledger, Request, Terms};
+use opendp_measurements::is_near_end;
 use opendp_registry::Registry;
 use serde_json::{Value as Json, json};
 
 use crate::{budget, caution::Caution, command, data, operations, words};
-use ends::{ALMOST_NEVER, NEAR_END, is_near_end};
+
+/// The text about the accuracy of a release near an end.
+const NEAR_END: &str = "accuracy  not known: a number is near an end of its integer type, so the \
+                        true sum may be beyond this end. Use a wider type, such as i64";
 
 /// The probability with which an error may be larger than the printed accuracy.
 const ALPHA: f64 = 0.05;
@@ -158,8 +160,7 @@ impl Run<'_> {
         if let Some(caution) = caution {
             caution.warn(words::parts(measurement.measure()), self.as_json);
         }
-        let largest = measurement.accuracy(ALMOST_NEVER).unwrap_or_default();
-        let near_end = is_near_end(&release, &largest, self.kind.get());
+        let near_end = is_near_end(measurement, &release, self.kind.get());
         let said = loss.as_ref().map(|loss| words::loss(loss, measurement.measure()));
         let mut report = json!({"release": release});
         if let Some(object) = report.as_object_mut() {

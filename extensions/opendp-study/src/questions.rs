@@ -3,7 +3,7 @@
 use std::ops::{Bound, RangeBounds};
 
 use opendp_core::{Atom, Carrier, Codec, Error, Result, order};
-use opendp_measurements::{Released, confidence_interval_of_each};
+use opendp_measurements::{Released, confidence_interval_of_each, is_near_end};
 use opendp_transformations::Key;
 use serde_json::Value as Json;
 
@@ -177,12 +177,11 @@ where
         let mut answer = StudyAnswer::before(asked.title(), question.noised(self.alpha));
         let measurement = question.measurement().clone();
         if let Some(released) = self.spend(question)? {
-            let interval =
-                |alpha| confidence_interval_of_each(&measurement, &released.value, alpha);
-            let (stated, widest) = (interval(self.alpha).ok(), interval(ALMOST_NEVER).ok());
+            let interval = confidence_interval_of_each(&measurement, &released.value, self.alpha);
             let value = released.value.to_json();
+            let near_end = is_near_end(&measurement, &value, Some(&TO::type_name()));
             answer.cells.push(Cell {
-                interval: stated.filter(|_| !widest.is_some_and(|ends| reaches_end(&value, ends))),
+                interval: interval.ok().filter(|_| !near_end),
                 value,
                 ..Cell::default()
             });
@@ -345,15 +344,6 @@ where
             Error::argument(name, reason)
         })
     }
-}
-/// If the interval that misses the true sum with this probability contains an end of the integers
-/// of 64 bits, the answer has no interval.
-const ALMOST_NEVER: f64 = 1e-12;
-
-/// Return whether the interval of an integer contains an end of the integers of 64 bits. A sum
-/// beyond this end is cut off at the end, so the interval can miss the true sum.
-fn reaches_end(value: &Json, (lower, upper): (f64, f64)) -> bool {
-    value.is_i64() && (lower <= i64::MIN as f64 || i64::MAX as f64 <= upper)
 }
 /// Refuse a condition that no cell can satisfy. The answer would be known without the data, and
 /// would still be charged.

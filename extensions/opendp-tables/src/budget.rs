@@ -206,7 +206,8 @@ impl Account {
             Account::Durable { ledger, found } => ledger.remaining(&found.name),
         }
     }
-    /// Charge the loss of a release, and return the release. In memory, the loss is charged before
+    /// Charge the loss of a release, and return the release. Also return whether the release is in
+    /// the ledger already. Then nothing is charged. In memory, the loss is charged before
     /// `compute` is called. If `compute` fails, the loss stays charged. With a ledger, the loss and
     /// the release are on the disk before this function returns. If `compute` fails, a ledger
     /// charges nothing. With a ledger, the same id gives the same release.
@@ -218,17 +219,17 @@ impl Account {
         request: &Request,
         check: impl FnOnce() -> Result<()>,
         compute: impl FnOnce() -> Result<String>,
-    ) -> Result<String> {
+    ) -> Result<(String, bool)> {
         match self {
             Account::Memory { budget, spent } => {
                 check()?;
                 charge(budget, spent, request.loss())?;
-                compute()
+                Ok((compute()?, false))
             }
             Account::Tight { filters } => {
                 check()?;
                 charge_tightly(filters, request.loss())?;
-                compute()
+                Ok((compute()?, false))
             }
             Account::Durable { ledger, found } => {
                 let checked = || {
@@ -236,7 +237,8 @@ impl Account {
                     check()?;
                     compute()
                 };
-                ledger.release(&found.name, request, checked)?.value::<String>()
+                let release = ledger.release(&found.name, request, checked)?;
+                Ok((release.value()?, release.repeated()))
             }
         }
     }

@@ -68,6 +68,7 @@ mod answer;
 mod budget;
 mod check;
 mod columns;
+pub mod command;
 mod direct;
 mod engine;
 pub mod functions;

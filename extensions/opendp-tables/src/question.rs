@@ -223,7 +223,7 @@ impl<'a> Question<'a> {
             )
             .source(&source);
         let check = || self.rehearse(&mechanisms).and_then(|()| self.check_public_keys());
-        let text = self.session.account.release(&request, check, || {
+        let (text, repeated) = self.session.account.release(&request, check, || {
             let exact = Exact::run(&self.checked.plan, &*self.session.engine, &seed()?);
             if exact.as_ref().is_err_and(|error| *error == undecoded()) {
                 return Ok(REFUSAL.to_owned());
@@ -235,7 +235,10 @@ impl<'a> Question<'a> {
             return Err(Error::argument("data", REFUSED));
         }
         let noisy: Noisy = serde_json::from_str(&text).map_err(|_| unreadable())?;
-        self.answer(&mechanisms, &noisy)
+        let answer = self.answer(&mechanisms, &noisy)?;
+        let cautions = |loss| self.session.metadata.cautions(loss);
+        let cautions = if repeated { Vec::new() } else { cautions(&mechanisms.loss) };
+        Ok(Answer { cautions, ..answer })
     }
     /// Check that no key occurs twice in a public table, because a join would multiply rows.
     fn check_public_keys(&self) -> Result<()> {
@@ -295,7 +298,7 @@ impl<'a> Question<'a> {
             limits: explanation::limits(plan),
             accounts: self.accounts(mechanisms)?,
         };
-        Ok(Answer { table, values, document, shown })
+        Ok(Answer { table, values, document, cautions: Vec::new(), shown })
     }
     /// Return the spent and the remaining amount for each part of the budget.
     fn accounts(&self, mechanisms: &Mechanisms) -> Result<Vec<Account>> {

@@ -159,6 +159,12 @@ fn losses_that_protect_little_give_warnings() {
     let named = large(METADATA).replace("\"survey\"", "\"large\"");
     let told = warnings(&named, &["create"], &[]);
     assert!(told.contains("epsilon is 1000,") && told.contains("delta is 0.5,"), "{told}");
+    // The ledger returns an earlier release free of charge, so only the first query warns.
+    for (id, is_large) in [("first", true), ("first", false), ("second", true)] {
+        let told = warnings(&named, &["query"], &[sql, "--epsilon", "20", "--id", id]);
+        assert_eq!(told.contains("warning: epsilon is 20, which is above 10"), is_large, "{told}");
+        assert!(told.contains("note: "), "{told}");
+    }
 }
 #[test]
 fn a_budget_with_an_invalid_name_creates_no_ledger() {

@@ -1,7 +1,7 @@
 //! The command `opendp-sql`: private queries on tables, from a metadata file and SQL.
 #![forbid(unsafe_code)]
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use indicatif::ProgressBar;
 use opendp_core::{Error, Result};
-use opendp_tables::{Budget, Dialect, Metadata, NoiseKind, Question, Session};
+use opendp_tables::command::{Ask, print, printed, remark, warn};
+use opendp_tables::{Dialect, Metadata, Session};
 
 /// Run private queries on tables, in SQL.
 #[derive(Parser)]
@@ -20,11 +21,18 @@ struct Cli {
     command: Option<Command>,
     #[command(flatten)]
     ask: Option<Ask>,
+    #[command(flatten)]
+    files: Files,
 }
 #[derive(Subcommand)]
 enum Command {
     /// Charge the budget for a query, and release its answer.
-    Query(Ask),
+    Query {
+        #[command(flatten)]
+        ask: Ask,
+        #[command(flatten)]
+        files: Files,
+    },
     /// Print the cost and the accuracy of a query. No row is read, and nothing is spent.
     Explain(Ask),
     /// Print the exact plan in the SQL of PostgreSQL. The results of the plan are private.
@@ -42,40 +50,9 @@ enum Command {
         config: PathBuf,
     },
 }
+/// The files that a query writes.
 #[derive(Args)]
-struct Ask {
-    /// The metadata file: tables, bounds, keys, privacy unit and budget, in TOML or JSON.
-    #[arg(long)]
-    config: PathBuf,
-    /// The query.
-    sql: String,
-    /// The largest epsilon that the query may cost.
-    #[arg(long)]
-    epsilon: Option<f64>,
-    /// The largest delta that the query may cost besides epsilon.
-    #[arg(long, requires = "epsilon")]
-    delta: Option<f64>,
-    /// The largest rho that the query may cost.
-    #[arg(long, conflicts_with = "epsilon")]
-    rho: Option<f64>,
-    /// A constructor of the registry for the noise of sums.
-    #[arg(long)]
-    mechanism: Option<String>,
-    /// The kind of the noise: `best`, `laplace` or `gaussian`.
-    #[arg(long, default_value = "best")]
-    noise: NoiseKind,
-    /// The weight of a column of the answer when the aggregates share the loss, as in `mean=2`.
-    #[arg(long = "weight", value_name = "NAME=NUMBER")]
-    weights: Vec<String>,
-    /// The id of the release. With a ledger, the same id gives the same release.
-    #[arg(long)]
-    id: Option<String>,
-    /// The name of the person who asks, for the ledger.
-    #[arg(long, default_value = "")]
-    by: String,
-    /// Print the release document as JSON.
-    #[arg(long)]
-    json: bool,
+struct Files {
     /// Write the release document to a file.
     #[arg(long)]
     document: Option<PathBuf>,
@@ -83,35 +60,11 @@ struct Ask {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
-impl Ask {
-    fn question<'a>(&self, session: &'a Session) -> Result<Question<'a>> {
-        let mut question = session.query(&self.sql)?.by(&self.by);
-        let spending = match (self.epsilon, self.delta, self.rho) {
-            (Some(epsilon), None, _) => Some(Budget::epsilon(epsilon)?),
-            (Some(epsilon), Some(delta), _) => Some(Budget::epsilon_delta(epsilon, delta)?),
-            (_, _, Some(rho)) => Some(Budget::rho(rho)?),
-            _ => None,
-        };
-        if let Some(spending) = spending {
-            question = question.spending(spending);
-        }
-        question = question.noise(self.noise);
-        if let Some(mechanism) = &self.mechanism {
-            question = question.mechanism(mechanism);
-        }
-        for text in &self.weights {
-            question = question.weight_in(text)?;
-        }
-        Ok(match &self.id {
-            Some(id) => question.id(id),
-            None => question,
-        })
-    }
-}
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match (cli.command, cli.ask) {
-        (Some(Command::Query(ask)), _) | (None, Some(ask)) => query(&ask),
+        (Some(Command::Query { ask, files }), _) => query(&ask, &files),
+        (None, Some(ask)) => query(&ask, &cli.files),
         (Some(Command::Explain(ask)), _) => explain(&ask),
         (Some(Command::Plan(ask)), _) => plan(&ask),
         (Some(Command::Create { config }), _) => create(&config),
@@ -129,24 +82,21 @@ fn main() -> ExitCode {
         }
     }
 }
-fn query(ask: &Ask) -> Result<()> {
+fn query(ask: &Ask, files: &Files) -> Result<()> {
     let session = Session::open(&ask.config)?;
     let question = ask.question(&session)?;
-    warn(&question.cautions()?);
     let answer = watched(&session, || question.release())?;
     let document = format!("{:#}", answer.document);
     let text = if ask.json { document.clone() } else { answer.to_string() };
-    let files = [
-        ask.document.as_ref().map(|path| write(path, &document, "release document")),
-        ask.html.as_ref().map(|path| write(path, &answer.to_html(), "page")),
+    let written = [
+        files.document.as_ref().map(|path| write(path, &document, "release document")),
+        files.html.as_ref().map(|path| write(path, &answer.to_html(), "page")),
     ];
-    if let Ok(note) = session.note() {
-        eprintln!("note: {note}");
-    }
+    remark(&session, &answer);
     // The budget is already charged, so print the answer even if a file could not be written.
     let printed = printed(&text);
     let place = if printed.is_ok() { ", and the answer is printed" } else { "" };
-    let outcomes = files.into_iter().flatten().chain([printed]);
+    let outcomes = written.into_iter().flatten().chain([printed]);
     let failures: Vec<String> = outcomes.filter_map(Result::err).collect();
     if failures.is_empty() {
         return Ok(());
@@ -181,31 +131,16 @@ fn watched<T>(session: &Session, release: impl FnOnce() -> T) -> T {
         released
     })
 }
-/// Print warnings about a loss.
-fn warn(cautions: &[String]) {
-    for caution in cautions {
-        eprintln!("warning: {caution}");
-    }
-}
 /// Write a file, or return the reason why it cannot be written.
 fn write(path: &Path, text: &str, what: &str) -> Result<(), String> {
     let reason = |error| format!("the {what} cannot be written to {}: {error}", path.display());
     std::fs::write(path, text).map_err(reason)
 }
-/// Print a text, or return the reason why it cannot be printed.
-fn printed(text: &str) -> Result<(), String> {
-    let mut out = std::io::stdout();
-    let done = writeln!(out, "{text}").and_then(|()| out.flush());
-    done.map_err(|error| format!("the answer cannot be printed: {error}"))
-}
-fn print(text: &str) -> Result<()> {
-    printed(text).map_err(Error::FailedFunction)
-}
 fn explain(ask: &Ask) -> Result<()> {
     let session = Session::open(&ask.config)?;
     let question = ask.question(&session)?;
-    warn(&question.cautions()?);
     let explanation = question.explain()?;
+    warn(&explanation.cautions);
     print(&match ask.json {
         true => format!("{:#}", explanation.to_json()),
         false => explanation.to_string(),

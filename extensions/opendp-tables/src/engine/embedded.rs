@@ -154,9 +154,9 @@ impl DataFusion {
     /// # Errors
     /// `FailedFunction` when the source cannot be opened or lacks a described column, when the type
     /// of a column cannot be read as the declared type, when CSV files or batches have different
-    /// columns, when files of a folder would be left out, or when files would be read although
-    /// their names begin with `_` or `.`. The errors show no cell of a file, and no name of a
-    /// column that the metadata do not describe.
+    /// columns, when files of a folder would be left out, when files would be read although their
+    /// names begin with `_` or `.`, or when a pattern would read files of folders. The errors show
+    /// no cell of a file, and no name of a column that the metadata do not describe.
     pub fn register(&self, name: &str, table: &Table, source: Source) -> Result<()> {
         let raw = format!("__raw {name}");
         check_files(name, &source)?;

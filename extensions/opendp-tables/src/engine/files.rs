@@ -1,6 +1,6 @@
 //! Files and folders of tables: which files are read, and why a file cannot be read.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::datasource::listing::ListingTableUrl;
@@ -51,14 +51,18 @@ fn url_of(path: &Path) -> Result<Url, std::io::Error> {
     };
     url.map_err(|()| std::io::Error::other("the path cannot be written as a URL"))
 }
+/// Return the path or URL of a source, and the ending that the engine requires of its files.
+fn text_of(source: &Source) -> Option<(&str, &'static str)> {
+    match source {
+        Source::Csv(path) => Some((path, ".csv")),
+        Source::Parquet(path) => Some((path, ".parquet")),
+        Source::Batches(_) | Source::Provider(_) => None,
+    }
+}
 /// Return the local path of a source, and the ending that the engine requires of its files. URLs
 /// and patterns such as `*.csv` have no local path.
 fn local(source: &Source) -> Option<(&Path, &'static str)> {
-    let (text, ending) = match source {
-        Source::Csv(path) => (path, ".csv"),
-        Source::Parquet(path) => (path, ".parquet"),
-        Source::Batches(_) | Source::Provider(_) => return None,
-    };
+    let (text, ending) = text_of(source)?;
     let path = Path::new(text);
     let pattern = text.contains("://") || is_pattern(text);
     (path.exists() || !pattern).then_some((path, ending))
@@ -66,14 +70,24 @@ fn local(source: &Source) -> Option<(&Path, &'static str)> {
 fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
-/// Check that only the last part of a pattern has wildcards. The engine compares the pattern only
-/// with the first name below the existing folder. So with earlier wildcards, it would leave out
-/// files without an error.
+/// Check that only the last part of a pattern has wildcards, and that the pattern matches only
+/// files. The engine compares the pattern only with the first name below the existing folder. So
+/// with earlier wildcards, it would leave out files without an error. If the pattern matched a
+/// folder, it would read the files of this folder.
 fn check_pattern(name: &str, source: &Source) -> Result<()> {
-    let (Source::Csv(text) | Source::Parquet(text)) = source else { return Ok(()) };
+    let Some((text, ending)) = text_of(source) else { return Ok(()) };
     let path = Path::new(text);
     if text.contains("://") || path.exists() || !is_pattern(text) {
         return Ok(());
+    }
+    let folders = matched_folders(text, ending);
+    if !folders.is_empty() {
+        let reason = format!(
+            "the pattern `{text}` would also read files of {}. A pattern is for the files of one \
+             folder.\nNarrow the pattern, as in `*{ending}`, or move the folders",
+            listed(folders)
+        );
+        return Err(cannot_open(name, &reason));
     }
     // An empty path is the current folder.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
@@ -88,6 +102,34 @@ fn check_pattern(name: &str, source: &Source) -> Result<()> {
         false => format!("the folder `{}` does not exist", folder.display()),
     };
     Err(cannot_open(name, &reason))
+}
+/// Return the folders whose files a pattern would read. The engine compares the pattern with the
+/// first name below the folder of the pattern. It skips names of folders such as `column=value`.
+fn matched_folders(text: &str, ending: &str) -> Vec<String> {
+    let Ok(url) = located(text) else { return Vec::new() };
+    let Ok(folder) = url.get_url().to_file_path() else { return Vec::new() };
+    let matched = entries(&folder)
+        .filter(|path| path.is_dir() && is_matched(&url, path, ending, MOST_FOLDERS));
+    matched.map(|path| format!("{}/", name_of(&path))).collect()
+}
+/// Return whether a pattern matches a file or a folder. A folder such as `column=value` matches if
+/// the pattern matches something in this folder. `levels` limits the levels of such folders.
+fn is_matched(url: &ListingTableUrl, path: &Path, ending: &str, levels: usize) -> bool {
+    let (name, is_folder) = (name_of(path), path.is_dir());
+    if is_folder && name.contains('=') {
+        return levels == 0
+            || entries(path).any(|inner| is_matched(url, &inner, ending, levels - 1));
+    }
+    let place = object_store::path::Path::from_absolute_path(path);
+    (is_folder || name.ends_with(ending)) && place.is_ok_and(|place| url.contains(&place, true))
+}
+/// Return the paths of the files and folders in a folder.
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+/// Return the last name of a path.
+fn name_of(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 /// Return the reason why a source cannot be opened, for a source without a matching file.
 pub(super) fn no_file(ending: &str) -> String {
@@ -205,10 +247,8 @@ impl Folder {
     /// List the files of a folder and of its folders `column=value`. `columns` are the columns of
     /// the path to this folder. `levels` limits the levels of folders below this folder.
     fn walk(&mut self, folder: &Path, columns: &[String], levels: usize) {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        for path in entries.map(|entry| entry.path()) {
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-            let name = name.unwrap_or_default();
+        for path in entries(folder) {
+            let name = name_of(&path);
             let column = name.split_once('=').map(|(column, _)| column.to_owned());
             let column = column.filter(|_| path.is_dir() && 0 < levels);
             let is_file = path.is_file() && name.ends_with(self.ending);

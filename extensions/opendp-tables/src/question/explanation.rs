@@ -43,6 +43,8 @@ pub struct Explanation {
     pub loss: Loss,
     /// The budget that remains before the question is asked.
     pub left: Loss,
+    /// Warnings, if a release with this loss gives little or no protection.
+    pub cautions: Vec<String>,
     /// The limits that the question uses for the rows of one individual.
     pub contribution: String,
     /// The kind of the noise: `Laplace` or `Gaussian`. If the budget is an epsilon and a delta, and
@@ -64,16 +66,6 @@ impl Explanation {
             "releases": self.releases,
             "statements": self.statements,
         })
-    }
-}
-impl Question<'_> {
-    /// If the cost of the question gives little or no protection, return warnings about this cost.
-    /// This function reads no data and spends nothing.
-    ///
-    /// # Errors
-    /// The errors of [`explain`](Question::explain).
-    pub fn cautions(&self) -> Result<Vec<String>> {
-        Ok(self.session.metadata.cautions(&self.mechanisms()?.loss))
     }
 }
 pub(super) fn explain(question: &Question<'_>, mechanisms: &Mechanisms) -> Result<Explanation> {
@@ -108,6 +100,7 @@ pub(super) fn explain(question: &Question<'_>, mechanisms: &Mechanisms) -> Resul
     Ok(Explanation {
         loss: mechanisms.loss.clone(),
         left: question.session.remaining()?,
+        cautions: question.session.metadata.cautions(&mechanisms.loss),
         contribution: limits(plan),
         noise: match &mechanisms.compared {
             Some(compared) => format!("{:?}; {compared}", mechanisms.kind),

@@ -21,18 +21,22 @@ fn write(path: &Path, rows: usize) {
     writer.write(&batch).unwrap();
     writer.close().unwrap();
 }
+/// Open a table. If `portable`, SQL statements read the table. Otherwise, the program's own engine
+/// reads the table.
+fn opened(path: &Path, format: &str, portable: bool) -> opendp_core::Result<Session> {
+    let engine = DataFusion::new()?;
+    let engine = if portable { engine.portable() } else { engine };
+    let text = path.to_str().unwrap().to_owned();
+    let source = if format == "csv" { Source::Csv(text) } else { Source::Parquet(text) };
+    let table = Table::private(PrivacyUnit::rows(1));
+    let table = table.with("age", Column::new(Type::Integer).bounds(0.0, 9.0));
+    let engine: Box<dyn Engine> = Box::new(engine);
+    Session::on(metadata(table), vec![("people".into(), source)], engine)
+}
 /// Count the rows of a table twice: by the program's own engine, and by SQL statements.
 fn counted(path: &Path, format: &str) -> [f64; 2] {
     [false, true].map(|portable| {
-        let engine = DataFusion::new().unwrap();
-        let engine = if portable { engine.portable() } else { engine };
-        let text = path.to_str().unwrap().to_owned();
-        let source = if format == "csv" { Source::Csv(text) } else { Source::Parquet(text) };
-        let table = Table::private(PrivacyUnit::rows(1));
-        let table = table.with("age", Column::new(Type::Integer).bounds(0.0, 9.0));
-        let engine: Box<dyn Engine> = Box::new(engine);
-        let sources = vec![("people".into(), source)];
-        let session = Session::on(metadata(table), sources, engine).unwrap();
+        let session = opened(path, format, portable).unwrap();
         numbers(&ask(&session, "SELECT COUNT(age) FROM people").table)[0][0]
     })
 }
@@ -87,6 +91,32 @@ fn a_pattern_in_a_folder_whose_name_contains_wildcards_matches_the_files_of_this
             let path = folder.path().join(name).join(pattern);
             assert_eq!(counted(&path, "csv"), [rows; 2], "{}", path.display());
         }
+    }
+}
+#[test]
+fn a_pattern_that_also_matches_folders_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    for format in ["csv", "parquet"] {
+        let path = |name: &str| folder.path().join(format).join(name);
+        write(&path(&format!("p1.{format}")), 2);
+        let refused = |pattern: &str, shown: &str| {
+            for portable in [false, true] {
+                let error = opened(&path(pattern), format, portable).unwrap_err().to_string();
+                assert!(error.contains(&format!("also read files of `{shown}`")), "{error}");
+            }
+        };
+        // The control of each case: a pattern that matches only the file.
+        let ending = format!("p*.{format}");
+        write(&path(&format!("people/x.{format}")), 5);
+        refused("p*", "people/");
+        assert_eq!(counted(&path(&ending), format), [2.0; 2]);
+        write(&path(&format!("parts.{format}/x.{format}")), 5);
+        refused(&ending, &format!("parts.{format}/"));
+        assert_eq!(counted(&path(&format!("p?.{format}")), format), [2.0; 2]);
+        // The pattern is also compared with the names in a folder of a column.
+        write(&path(&format!("year=1/month=2/p12.{format}")), 5);
+        refused(&format!("p??.{format}"), "year=1/");
+        assert_eq!(counted(&path(&format!("p?.{format}")), format), [2.0; 2]);
     }
 }
 #[test]

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use opendp_cluster::{Address, Cluster, Executor, Network, Scheduler};
-use opendp_core::{Error, Result};
-use opendp_tables::{Budget, NoiseKind, Question, Session};
+use opendp_core::Result;
+use opendp_tables::Session;
+use opendp_tables::command::{Ask, print, remark};
 
 /// Run private queries in SQL on a cluster. Nodes have no passwords. Every program that reaches a
 /// port of a node can read the private data.
@@ -65,7 +66,7 @@ enum Command {
     },
     /// Charge the budget for a query, and release its answer. The cluster runs the exact plan. This
     /// machine adds the noise.
-    Query(Box<Ask>),
+    Query(Box<OnCluster>),
 }
 #[derive(Args)]
 struct Place {
@@ -98,39 +99,12 @@ impl Place {
     }
 }
 #[derive(Args)]
-struct Ask {
+struct OnCluster {
     /// The scheduler, as HOST:PORT.
     #[arg(long)]
     scheduler: Address,
-    /// The metadata file: tables, bounds, keys, privacy unit and budget, in TOML or JSON.
-    #[arg(long)]
-    config: PathBuf,
-    /// The query.
-    sql: String,
-    /// The largest epsilon that the query may cost.
-    #[arg(long)]
-    epsilon: Option<f64>,
-    /// The largest delta that the query may cost besides epsilon.
-    #[arg(long, requires = "epsilon")]
-    delta: Option<f64>,
-    /// The largest rho that the query may cost.
-    #[arg(long, conflicts_with = "epsilon")]
-    rho: Option<f64>,
-    /// A constructor of the registry for the noise of sums.
-    #[arg(long)]
-    mechanism: Option<String>,
-    /// The kind of the noise: `best`, `laplace` or `gaussian`.
-    #[arg(long, default_value = "best")]
-    noise: NoiseKind,
-    /// The weight of a column of the answer when the aggregates share the loss, as in `mean=2`.
-    #[arg(long = "weight", value_name = "NAME=NUMBER")]
-    weights: Vec<String>,
-    /// The id of the release. With a ledger, the same id gives the same release.
-    #[arg(long)]
-    id: Option<String>,
-    /// The name of the person who asks, for the ledger.
-    #[arg(long, default_value = "")]
-    by: String,
+    #[command(flatten)]
+    ask: Ask,
     /// The largest number of seconds for each statement of the exact plan.
     #[arg(long, default_value = "3600")]
     limit: NonZeroU64,
@@ -138,47 +112,15 @@ struct Ask {
     /// all executors together.
     #[arg(long, default_value = "16")]
     parts: NonZeroUsize,
-    /// Print the release document as JSON.
-    #[arg(long)]
-    json: bool,
 }
-impl Ask {
-    fn question<'a>(&self, session: &'a Session) -> Result<Question<'a>> {
-        let mut question = session.query(&self.sql)?.by(&self.by);
-        let spending = match (self.epsilon, self.delta, self.rho) {
-            (Some(epsilon), None, _) => Some(Budget::epsilon(epsilon)?),
-            (Some(epsilon), Some(delta), _) => Some(Budget::epsilon_delta(epsilon, delta)?),
-            (_, _, Some(rho)) => Some(Budget::rho(rho)?),
-            _ => None,
-        };
-        if let Some(spending) = spending {
-            question = question.spending(spending);
-        }
-        question = question.noise(self.noise);
-        if let Some(mechanism) = &self.mechanism {
-            question = question.mechanism(mechanism);
-        }
-        for text in &self.weights {
-            question = question.weight_in(text)?;
-        }
-        Ok(match &self.id {
-            Some(id) => question.id(id),
-            None => question,
-        })
-    }
+impl OnCluster {
     fn answer(&self) -> Result<String> {
         let engine = Cluster::connect(&self.scheduler, Duration::from_secs(self.limit.get()))?;
         let engine = Box::new(engine.divided(self.parts));
-        let session = Session::open_on(&self.config, engine)?;
-        let question = self.question(&session)?;
-        for caution in question.cautions()? {
-            eprintln!("warning: {caution}");
-        }
-        let answer = question.release()?;
-        if let Ok(note) = session.note() {
-            eprintln!("note: {note}");
-        }
-        Ok(if self.json { format!("{:#}", answer.document) } else { answer.to_string() })
+        let session = Session::open_on(&self.ask.config, engine)?;
+        let answer = self.ask.question(&session)?.release()?;
+        remark(&session, &answer);
+        Ok(if self.ask.json { format!("{:#}", answer.document) } else { answer.to_string() })
     }
 }
 
@@ -189,7 +131,7 @@ fn main() -> ExitCode {
             let scheduler = Scheduler { host: place.host, port, network, executors };
             let started = |address: &Address| {
                 say(&format!("scheduler: listening on {address}"));
-                warn();
+                state_risk();
             };
             scheduler.run(started, place.input_ends())
         }
@@ -199,18 +141,14 @@ fn main() -> ExitCode {
             let executor = Executor { scheduler, host: place.host, network, cores, memory, folder };
             let started = |port: u16| {
                 say(&format!("executor: listening on port {port}"));
-                warn();
+                state_risk();
             };
             executor.run(started, place.input_ends())
         }
         Command::Ready { scheduler, wait } => {
             opendp_cluster::ready(&scheduler, Duration::from_secs(wait.into()))
         }
-        Command::Query(ask) => ask.answer().and_then(|answer| {
-            writeln!(std::io::stdout(), "{answer}").map_err(|error| {
-                Error::FailedFunction(format!("the answer cannot be printed: {error}"))
-            })
-        }),
+        Command::Query(query) => query.answer().and_then(|answer| print(&answer)),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -225,6 +163,6 @@ fn say(text: &str) {
     let mut out = std::io::stdout();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
 }
-fn warn() {
+fn state_risk() {
     say("There are no passwords: every program that reaches this port can read the data.");
 }

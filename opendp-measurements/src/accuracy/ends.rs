@@ -1,26 +1,48 @@
 //! Released integers near the ends of their types.
 
-use opendp_core::TypeName;
+use opendp_core::{Carrier, Domain, Measure, Measurement, Metric, TypeName};
 use serde_json::Value as Json;
-
-/// The text about the accuracy of a release near an end.
-pub(super) const NEAR_END: &str = "accuracy  not known: a number is near an end of its integer \
-                                   type, so the true sum may be beyond this end. Use a wider \
-                                   type, such as i64";
 
 /// A release is near an end if a bound on the noise is at least the distance from the release to
 /// the end. This constant is the probability with which the noise exceeds the bound. So if the true
-/// sum is beyond an end, almost no release states an accuracy.
-pub(super) const ALMOST_NEVER: f64 = 1e-12;
+/// sum is beyond an end, almost no release is far from this end.
+const ALMOST_NEVER: f64 = 1e-12;
 
 /// Return whether a released integer is so near to an end of its type that the noise can explain
 /// the distance. Sums of integers saturate at the ends of their type, so the true sum may be beyond
-/// this end. Then the error has no bound.
+/// this end. Then the error has no bound, so state no interval.
 ///
-/// `errors` are the bounds on the errors of all numbers, or a common bound. They hold except with
-/// the probability [`ALMOST_NEVER`]. `kind` is the type of the release. If the type is not known,
-/// because a budget kept the release, compare with the ends of all types of 32 or more bits.
-pub(super) fn is_near_end(release: &Json, errors: &[Option<f64>], kind: Option<&TypeName>) -> bool {
+/// `release` is a release of this measurement, as JSON: a number, or a vector of numbers. `kind` is
+/// its type. If the type is not known, compare with the ends of all types of 32 or more bits.
+/// Floats do not saturate, so the result for floats is `false`.
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, is_near_end, make_laplace};
+/// let sums = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new())?;
+/// let release = make_laplace(sums, Scale::new(1.0)?, None)?;
+/// let kind = <i32 as Named>::type_name();
+/// assert!(is_near_end(&release, &(i32::MAX - 5).to_json(), Some(&kind)));
+/// assert!(!is_near_end(&release, &1_000_000.to_json(), Some(&kind)));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn is_near_end<DI, MI, MO, TO>(
+    measurement: &Measurement<DI, MI, MO, TO>,
+    release: &Json,
+    kind: Option<&TypeName>,
+) -> bool
+where
+    DI: Domain,
+    MI: Metric,
+    MO: Measure,
+    TO: Carrier,
+{
+    near(release, &measurement.accuracy(ALMOST_NEVER).unwrap_or_default(), kind)
+}
+
+/// Return whether a released number is within the largest of the errors of an end.
+fn near(release: &Json, errors: &[Option<f64>], kind: Option<&TypeName>) -> bool {
     let largest = errors.iter().flatten().fold(0.0_f64, |largest, error| largest.max(*error));
     let ends = ends(kind);
     let near = |number: &Json| {
@@ -62,12 +84,11 @@ fn ends_of(name: &str) -> Vec<i128> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use opendp_core::Named;
-    use serde_json::json;
+    use serde_json::{Value as Json, json};
 
     fn near<T: Named>(release: Json, error: f64) -> bool {
-        is_near_end(&release, &[Some(error)], Some(&T::type_name()))
+        super::near(&release, &[Some(error)], Some(&T::type_name()))
     }
 
     #[test]
@@ -83,7 +104,7 @@ mod tests {
         assert!(!near::<f64>(json!(2147483647.0), 10.0));
         assert!(!near::<String>(json!("2147483647"), 10.0));
         // The type of a kept release is not known.
-        let kept = |release: Json| is_near_end(&release, &[Some(1.0)], None);
+        let kept = |release: Json| super::near(&release, &[Some(1.0)], None);
         assert!(kept(json!(u32::MAX)) && !kept(json!(255)));
     }
 }

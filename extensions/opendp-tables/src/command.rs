@@ -1,0 +1,105 @@
+//! Parts of the commands `opendp-sql` and `opendp-cluster`: the arguments of a question, and the
+//! text that they print.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use opendp_core::{Error, Result};
+
+use crate::{Answer, Budget, NoiseKind, Question, Session};
+
+/// A question, as the arguments of a command line state it.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Ask {
+    /// The metadata file: tables, bounds, keys, privacy unit and budget, in TOML or JSON.
+    #[arg(long)]
+    pub config: PathBuf,
+    /// The query.
+    pub sql: String,
+    /// The largest epsilon that the query may cost.
+    #[arg(long)]
+    epsilon: Option<f64>,
+    /// The largest delta that the query may cost besides epsilon.
+    #[arg(long, requires = "epsilon")]
+    delta: Option<f64>,
+    /// The largest rho that the query may cost.
+    #[arg(long, conflicts_with = "epsilon")]
+    rho: Option<f64>,
+    /// A constructor of the registry for the noise of sums.
+    #[arg(long)]
+    mechanism: Option<String>,
+    /// The kind of the noise: `best`, `laplace` or `gaussian`.
+    #[arg(long, default_value = "best")]
+    noise: NoiseKind,
+    /// The weight of a column of the answer when the aggregates share the loss, as in `mean=2`.
+    #[arg(long = "weight", value_name = "NAME=NUMBER")]
+    weights: Vec<String>,
+    /// The id of the release. With a ledger, the same id gives the same release.
+    #[arg(long)]
+    id: Option<String>,
+    /// The name of the person who asks, for the ledger.
+    #[arg(long, default_value = "")]
+    by: String,
+    /// Print the release document as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+impl Ask {
+    /// Ask the question of the arguments. Nothing is read and nothing is spent yet.
+    ///
+    /// # Errors
+    /// The errors of [`Session::query`], and `Argument` when an amount or a weight is invalid.
+    pub fn question<'a>(&self, session: &'a Session) -> Result<Question<'a>> {
+        let mut question = session.query(&self.sql)?.by(&self.by);
+        let spending = match (self.epsilon, self.delta, self.rho) {
+            (Some(epsilon), None, _) => Some(Budget::epsilon(epsilon)?),
+            (Some(epsilon), Some(delta), _) => Some(Budget::epsilon_delta(epsilon, delta)?),
+            (_, _, Some(rho)) => Some(Budget::rho(rho)?),
+            _ => None,
+        };
+        if let Some(spending) = spending {
+            question = question.spending(spending);
+        }
+        question = question.noise(self.noise);
+        if let Some(mechanism) = &self.mechanism {
+            question = question.mechanism(mechanism);
+        }
+        for text in &self.weights {
+            question = question.weight_in(text)?;
+        }
+        Ok(match &self.id {
+            Some(id) => question.id(id),
+            None => question,
+        })
+    }
+}
+/// Print warnings about a loss to standard error.
+pub fn warn(cautions: &[String]) {
+    for caution in cautions {
+        eprintln!("warning: {caution}");
+    }
+}
+/// Print the warnings about an answer, and the note about the rest of the budget, to standard
+/// error.
+pub fn remark(session: &Session, answer: &Answer) {
+    warn(&answer.cautions);
+    if let Ok(note) = session.note() {
+        eprintln!("note: {note}");
+    }
+}
+/// Print a text to standard output, or return the reason why it cannot be printed.
+///
+/// # Errors
+/// The reason, for example that the disk is full.
+pub fn printed(text: &str) -> Result<(), String> {
+    let mut out = std::io::stdout();
+    let done = writeln!(out, "{text}").and_then(|()| out.flush());
+    done.map_err(|error| format!("the answer cannot be printed: {error}"))
+}
+/// Print a text to standard output.
+///
+/// # Errors
+/// `FailedFunction` when the text cannot be printed.
+pub fn print(text: &str) -> Result<()> {
+    printed(text).map_err(Error::FailedFunction)
+}
