@@ -197,6 +197,20 @@ pub(super) fn total_of_tables<D: Domain, DO: Domain, M: Metric>(
     let function = Function::map(move |table: &Table| total.invoke(&*read(table)?));
     Transformation::new(space.clone(), output, function, map)
 }
+/// Halve the map of a transformation of tables of a public size, rounded up.
+///
+/// # Precondition
+/// If `k` rows of a table are replaced, the output changes by at most the value of the map at
+/// distance `k`.
+///
+/// # Proof
+/// Two tables of the same size at symmetric distance `d_in` differ in `d_in / 2` replaced rows.
+pub(super) fn halved<DO: Domain, M: Metric>(total: TableTotal<DO, M>) -> TableTotal<DO, M> {
+    let map = total.stability_map().clone();
+    let replaced = StabilityMap::new(move |d_in: &u32| map.eval(&d_in.div_ceil(2)));
+    let (input, output) = (total.input().clone(), total.output().clone());
+    Transformation::new(input, output, total.function().clone(), replaced)
+}
 /// Make a measurement of tables from a measurement of rows, as [`total_of_tables`] does for a
 /// transformation.
 pub(super) fn release_of_tables<D: Domain, MB: Measure, TO: Carrier>(

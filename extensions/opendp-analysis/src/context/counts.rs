@@ -75,9 +75,9 @@ mod tests {
     use std::borrow::Cow;
 
     use opendp_core::{AtomDomain, SymmetricDistance, VectorDomain, laws};
-    use opendp_transformations::make_count_by_categories;
+    use opendp_transformations::{make_count, make_count_by_categories};
 
-    use super::super::chain::total_of_tables;
+    use super::super::chain::{halved, total_of_tables};
     use super::super::{Budget, Context, PrivacyUnit, Split, Table};
     use super::*;
 
@@ -90,9 +90,7 @@ mod tests {
         let (unit, budget) = (PrivacyUnit::answers_of_person(1), Budget::rho(0.5));
         let split = Split::evenly(1).unwrap();
         let context = Context::new(table(&[0; 3]), unit.unwrap(), budget.unwrap(), split).unwrap();
-        let rows = VectorDomain::new(AtomDomain::<i64>::default());
-        let rows = Space::new(rows, SymmetricDistance).unwrap();
-        let total = make_count_by_categories(rows, vec![0, 1], false).unwrap();
+        let total = make_count_by_categories(cells(), vec![0, 1], false).unwrap();
         let sized = context.space().domain().size().is_some();
         assert!(sized);
         let total = total_of_tables(context.space(), total, |table| kept(table).map(Cow::Owned));
@@ -103,11 +101,12 @@ mod tests {
         let cells = table.cells("x")?.numbers().unwrap_or_default();
         Ok(cells.iter().map(|cell| *cell as i64).filter(|x| *x != 3).collect())
     }
+    fn cells() -> Space<Column<i64>, SymmetricDistance> {
+        Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance).unwrap()
+    }
     /// Return the symmetric distance of the cells, and the Euclidean distance of the counts.
     fn distances(counts: &Counts, x: &[i64], y: &[i64]) -> (u32, f64) {
-        let cells = VectorDomain::new(AtomDomain::<i64>::default());
-        let cells = Space::new(cells, SymmetricDistance).unwrap();
-        let d_in = cells.distance(&x.to_vec(), &y.to_vec()).unwrap().unwrap();
+        let d_in = cells().distance(&x.to_vec(), &y.to_vec()).unwrap().unwrap();
         let counted = |cells: &[i64]| counts.total.function().eval(&table(cells)).unwrap();
         let squares = counted(x).iter().zip(counted(y)).map(|(x, y)| (x - y).pow(2)).sum::<i64>();
         (d_in, (squares as f64).sqrt())
@@ -133,6 +132,24 @@ mod tests {
             // The bound is attained, except for rounding.
             assert!(norm.map(&d_in).unwrap() <= largest[d_in as usize].next_up());
         }
+    }
+    #[test]
+    fn the_halved_map_bounds_the_number_of_kept_rows_and_is_attained() {
+        let space = counts().total.input().clone();
+        let count = make_count::<_, _, i64>(cells()).unwrap();
+        let total = total_of_tables(&space, count, |table| kept(table).map(Cow::Owned));
+        let halved = halved(total);
+        let mut largest = [0; 7];
+        let tables = || laws::vectors(&[0, 1, 3], 3).into_iter().filter(|x| x.len() == 3);
+        for (x, y) in tables().flat_map(|x| tables().map(move |y| (x.clone(), y))) {
+            let d_in = cells().distance(&x, &y).unwrap().unwrap();
+            let counted = |cells: &[i64]| halved.function().eval(&table(cells)).unwrap();
+            let change = (counted(&x) - counted(&y)).abs();
+            assert!(change <= halved.map(&d_in).unwrap(), "{x:?} {y:?}");
+            largest[d_in as usize] = change.max(largest[d_in as usize]);
+        }
+        assert_eq!([0, 2, 4, 6].map(|d| largest[d as usize]), [0, 1, 2, 3]);
+        assert_eq!([0, 2, 4, 6].map(|d| halved.map(&d).unwrap()), [0, 1, 2, 3]);
     }
     #[test]
     fn the_smaller_bound_would_be_wrong_for_tables_of_different_sizes() {

@@ -7,11 +7,11 @@ use std::fmt;
 use opendp_core::arith::Exact;
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Carrier, Error, HashableAtom, L01InfDistance, MapDomain,
-    Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
+    Result, Space, SymmetricDistance, VectorDomain,
 };
 use opendp_transformations::make_count;
 
-use super::chain::{Chain, TableTotal, gaussian_on, of_base, of_gaussian, total_of_tables};
+use super::chain::{Chain, TableTotal, gaussian_on, halved, of_base, of_gaussian, total_of_tables};
 use super::counts::Counts;
 use super::draft::{Build, Built, Dials, Draft, Losses};
 use super::report::ErrorIn;
@@ -120,13 +120,8 @@ impl<'c, MO: Accounted> Query<'c, MO> {
             let space = self.context.space();
             let total =
                 total_of_tables(space, count, move |table| source.records(table).map(Cow::Owned));
-            if space.domain().size().is_none() {
-                return Ok(total);
-            }
-            let added = total.stability_map().clone();
-            let replaced = StabilityMap::new(move |d_in: &u32| added.eval(&d_in.div_ceil(2)));
-            let (output, function) = (total.output().clone(), total.function().clone());
-            Ok(Transformation::new(space.clone(), output, function, replaced))
+            let sized = space.domain().size().is_some();
+            Ok(if sized { halved(total) } else { total })
         };
         let total = total();
         self.number("count".to_owned(), total)

@@ -15,7 +15,8 @@ use opendp_transformations::{
 };
 
 use super::chain::{
-    Chain, Column, OfRows, TableTotal, as_scores, bounded, of_base, sized, total_of_tables, wrong,
+    Chain, Column, OfRows, TableTotal, as_scores, bounded, halved, of_base, sized, total_of_tables,
+    wrong,
 };
 use super::counts::Counts;
 use super::draft::Build;
@@ -39,10 +40,13 @@ pub struct Rows<'c, MO: Accounted, T: Atom> {
     query: Query<'c, MO>,
     name: String,
     chain: Result<Chain<T>>,
+    /// Whether the table has a public number of rows, and each of its rows gives at most one row.
+    one_for_one: bool,
 }
 impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     pub(super) fn new(query: Query<'c, MO>, name: &str, chain: Result<Chain<T>>) -> Self {
-        Rows { query, name: name.to_owned(), chain }
+        let one_for_one = query.context.space().domain().size().is_some();
+        Rows { query, name: name.to_owned(), chain, one_for_one }
     }
     fn step(mut self, next: impl FnOnce(&str, &Chain<T>) -> Result<Chain<T>>) -> Self {
         self.chain = self.chain.and_then(|chain| next(&self.name, &chain));
@@ -79,7 +83,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// have bounds, this value is clamped to the bounds. For numbers, the default value is 0.
     /// `size` must not be taken from the data.
     #[must_use]
-    pub fn resize(self, size: usize) -> Self {
+    pub fn resize(mut self, size: usize) -> Self {
+        self.one_for_one = false;
         self.step(|_, chain| {
             let filler = chain.space().domain().element().admit(Some(T::default()));
             chain.step(|rows| make_resize(rows, size, filler))
@@ -88,12 +93,18 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// Bring the number of rows to `size`, as [`resize`](Rows::resize) does, but add copies of
     /// `filler`.
     #[must_use]
-    pub fn resize_with(self, size: usize, filler: T) -> Self {
+    pub fn resize_with(mut self, size: usize, filler: T) -> Self {
+        self.one_for_one = false;
         self.step(|_, chain| chain.step(|rows| make_resize(rows, size, filler)))
     }
     /// Count the rows.
+    ///
+    /// # Map
+    /// As in [`Query::count`], one row of the table that is replaced changes the count by at most
+    /// one, except after [`resize`](Rows::resize).
     pub fn count(self) -> Statistic<'c, MO, i64> {
         let total = self.total(|chain| chain.total(make_count));
+        let total = total.map(|total| if self.one_for_one { halved(total) } else { total });
         self.number("count", total)
     }
     /// Sum the rows. The sum needs bounds. Integers of fewer than 64 bits are added as `i64`. If a
@@ -238,6 +249,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     ) -> Statistic<'c, MO, Vec<i64>> {
         let total = self.total(count);
         let sized = self.chain.is_ok_and(|chain| chain.space().domain().size().is_some());
+        let sized = sized || self.one_for_one;
         let counts = total.map(|total| Counts::new(total, sized));
         self.query.counts(format!("histogram of `{}`", self.name), counts)
     }

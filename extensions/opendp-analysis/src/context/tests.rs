@@ -281,9 +281,15 @@ fn a_public_number_of_rows_needs_no_resizing() {
     let ages = || context.query().column::<i64>("age");
     let all_ages = ages().histogram_between(decades());
     assert_eq!(all_ages.gaussian().unwrap().scale(), std::f64::consts::SQRT_2);
-    // After a filter on the column, the number of rows is not public, so the bound is 2.
-    let adults_of_decades = ages().filter(|age| 18 <= *age).histogram_between(decades());
-    assert_eq!(adults_of_decades.gaussian().unwrap().scale(), 2.0);
+    let adults_of_decades = || ages().filter(|age| 18 <= *age);
+    let grown = adults_of_decades().histogram_between(decades());
+    assert_eq!(grown.gaussian().unwrap().scale(), std::f64::consts::SQRT_2);
+    assert_eq!(adults_of_decades().count().gaussian().unwrap().scale(), 1.0);
+    // After `resize`, a replaced row of the table can also change whether other rows are kept. So
+    // the maps are those of a private number of rows.
+    let resized = || adults_of_decades().resize(5).filter(|age| *age < 90);
+    assert_eq!(resized().histogram_between(decades()).gaussian().unwrap().scale(), 4.0);
+    assert_eq!(resized().count().gaussian().unwrap().scale(), 4.0);
     // The number of adults is not public, so a question for the mean of their incomes is an error.
     let error = adults()
         .column::<f64>("income")
