@@ -38,4 +38,4 @@ pub use budget::{Account, Spent};
 pub use number::number;
 pub use page::{Block, Page, Point, Section};
 pub use table::Table;
-pub use text::escaped;
+pub use text::{escaped, visible};
