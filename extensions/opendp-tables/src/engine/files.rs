@@ -45,9 +45,10 @@ fn url_of(path: &Path) -> Result<Url, std::io::Error> {
         }
         None => path.canonicalize()?,
     };
-    let url = match path.is_dir() {
-        true => Url::from_directory_path(&absolute),
-        false => Url::from_file_path(&absolute),
+    let url = if path.is_dir() {
+        Url::from_directory_path(&absolute)
+    } else {
+        Url::from_file_path(&absolute)
     };
     url.map_err(|()| std::io::Error::other("the path cannot be written as a URL"))
 }
@@ -94,12 +95,13 @@ fn check_pattern(name: &str, source: &Source) -> Result<()> {
     let Some(folder) = folder else { return Ok(()) };
     let existing = folder.ancestors().find(|part| part.exists());
     let missing = existing.and_then(|part| folder.strip_prefix(part).ok()).unwrap_or(folder);
-    let reason = match is_pattern(&missing.to_string_lossy()) {
-        true => format!(
+    let reason = if is_pattern(&missing.to_string_lossy()) {
+        format!(
             "the pattern `{text}` has a wildcard in the name of a folder.\n\
              Wildcards such as `*` are allowed only in the last part of a path: name one folder"
-        ),
-        false => format!("the folder `{}` does not exist", folder.display()),
+        )
+    } else {
+        format!("the folder `{}` does not exist", folder.display())
     };
     Err(cannot_open(name, &reason))
 }
@@ -205,9 +207,11 @@ fn left_out(path: &Path, folder: Folder) -> Option<String> {
     if files.is_empty() && !others.is_empty() && others.iter().all(|file| is_format(file, other)) {
         return Some(format!(
             "the folder `{}` has {}, and no file whose name ends in `{ending}`.\n\
-             State `format = \"{other}\"`: without a format, a folder has Parquet files",
+             The format of this table is `{}`. If these are its files, state \
+             `format = \"{other}\"`",
             path.display(),
-            listed(others)
+            listed(others),
+            ending.trim_start_matches('.')
         ));
     }
     let columns: Vec<String> =
@@ -217,8 +221,8 @@ fn left_out(path: &Path, folder: Folder) -> Option<String> {
     (!others.is_empty()).then(|| {
         format!(
             "{} would be left out. Only files whose names end in `{ending}` are read. If there are \
-             folders such as `column=value`, all files must be in such folders of the same \
-             columns.\nRename them or move them to another folder",
+             folders such as `column=value`, all files must be in such folders, and the \
+             folders must name the same columns.\nRename the files, or move them to another folder",
             listed(others)
         )
     })
