@@ -306,7 +306,9 @@ fn the_error_for_files_of_another_format_names_the_format() {
     std::fs::write(people.join("a.csv"), "age,income,sex,employed\n").unwrap();
     let error = refused_without_format("people", folder.path());
     assert!(error.contains("has `a.csv`, and no file whose name ends in `.parquet`"), "{error}");
-    assert!(error.contains("State `format = \"csv\"`"), "{error}");
+    let advice =
+        "The format of this table is `parquet`. If these are its files, state `format = \"csv\"`";
+    assert!(error.contains(advice), "{error}");
     assert_eq!(refused("people", "csv", folder.path()), "");
     // The error is the usual error if a folder also has other files, and if the path is a file
     // without a known ending.
