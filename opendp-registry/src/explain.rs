@@ -159,8 +159,8 @@ fn unknown_name(request: &Request, args: &Args, family: &Family) -> Option<Error
     let reason = format!("{} (no signature of `{}` fits)", no_such(name, &known), request.name);
     Some(Error::argument(name, reason))
 }
-/// Report that the name of an argument is unknown. Also report the name that was probably meant,
-/// and up to `NAMED` known names.
+/// Report that the name of an argument is unknown. Also give advice for this name, or report a
+/// similar name. Then report up to `NAMED` known names.
 fn no_such(name: &str, known: &BTreeSet<String>) -> String {
     let budget = ["budget", "delta", "epsilon", "rho"].contains(&name);
     let bound = ["lower", "upper", "min", "max"].contains(&name);

@@ -221,7 +221,7 @@ fn numbers<T: Atom>(data: &Data<'_, T>) -> Result<Table> {
     });
     Table::new().with(ROWS, numbers?)
 }
-/// Make a table of a column of numbers, and a column that puts all rows in one group.
+/// Make a table of two columns: the numbers, and a column that puts all rows in one group.
 fn grouped<T: Atom>(data: &Data<'_, T>) -> Result<Table> {
     numbers(data)?.with(GROUP, vec![false; data.rows.len()])
 }

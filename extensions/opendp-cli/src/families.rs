@@ -143,8 +143,8 @@ impl Family {
         let parameters: Vec<String> = self.parameters.iter().map(parameter).collect();
         format!("{name}{types}({}) -> {}", parameters.join(", "), self.output)
     }
-    /// Write one line with the possible types of each type parameter. If some combinations of these
-    /// types have no signature, add a line with the number of signatures.
+    /// For each type parameter, write one line with its possible types. If some combinations of
+    /// these types have no signature, add a line with the number of signatures.
     pub(crate) fn lists(&self) -> Vec<String> {
         let line = |(name, all): &(String, Vec<String>)| match self.defaults[name].as_str() {
             Some(default) if 1 < all.len() => {

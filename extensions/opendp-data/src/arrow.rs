@@ -103,7 +103,7 @@ fn values<T: ArrowAtom>(array: &ArrayRef) -> Result<Vec<Option<T>>> {
         return Ok(values);
     }
     // A cast of a dictionary casts all its values, also for a single row. So read each value of the
-    // dictionary once. A value without a text then affects only its own cells.
+    // dictionary once. Then only the cells with an unreadable value are missing.
     if let Some(dictionary) = array.as_any_dictionary_opt() {
         let known = values::<T>(dictionary.values())?;
         let keys = if known.is_empty() { Vec::new() } else { dictionary.normalized_keys() };
@@ -127,8 +127,8 @@ fn values<T: ArrowAtom>(array: &ArrayRef) -> Result<Vec<Option<T>>> {
         Ok(text.iter().map(|cell| T::from_cell(cell?.trim())).collect::<Vec<_>>())
     };
     match cells(array) {
-        // Some cells have no text, for example a date beyond the calendar. Then read the cells one
-        // by one. So an error depends only on the type, and a cell without a text is `None`.
+        // Some cells have no text, for example a date with a very large year. Then read the cells
+        // one by one. So an error depends only on the type, and a cell without a text is `None`.
         Err(_) if can_cast_types(array.data_type(), &DataType::Utf8) => {
             let cell = |row| cells(&array.slice(row, 1)).ok()?.pop()?;
             Ok((0..array.len()).map(cell).collect())

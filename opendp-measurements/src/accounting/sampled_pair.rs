@@ -1,4 +1,5 @@
-//! Pairs for any mechanism with a symmetric pair, on a sample.
+//! Dominating pairs of a mechanism that runs on a sample. Without sampling, the mechanism has a
+//! symmetric dominating pair.
 
 use std::fmt;
 use std::sync::Arc;

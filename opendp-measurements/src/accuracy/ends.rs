@@ -13,7 +13,8 @@ const ALMOST_NEVER: f64 = 1e-12;
 /// this end. Then the error has no bound, so state no interval.
 ///
 /// `release` is a release of this measurement, as JSON: a number, or a vector of numbers. `kind` is
-/// its type. If the type is not known, compare with the ends of all types of 32 or more bits.
+/// its type. If the type is not known, compare with the ends of `i32`, `u32`, `i64`, `u64` and
+/// `i128`. The lower ends of unsigned types and the ends of `u128` are left out.
 /// Floats do not saturate, so the result for floats is `false`.
 ///
 /// # Example
@@ -72,7 +73,7 @@ fn ends_of(name: &str) -> Vec<i128> {
         "i8" => vec![i8::MIN.into(), i8::MAX.into()],
         "i16" => vec![i16::MIN.into(), i16::MAX.into()],
         "i32" => vec![i32::MIN.into(), i32::MAX.into()],
-        "i64" => vec![i64::MIN.into(), i64::MAX.into()],
+        "i64" | "isize" => vec![i64::MIN.into(), i64::MAX.into()],
         "i128" => vec![i128::MIN, i128::MAX],
         "u8" => vec![u8::MAX.into()],
         "u16" => vec![u16::MAX.into()],

@@ -10,7 +10,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// left, `U < p` is false (Karney 2016, arXiv:1303.6257, section 3). The probability is exact for
 /// every float in `[0, 1]`, also for subnormal floats and for the float next to 1.
 ///
-/// A `p` below 0 and NaN count as 0. A `p` above 1 counts as 1.
+/// If `p` is below 0 or NaN, `p` counts as 0. If `p` is above 1, `p` counts as 1.
 ///
 /// Cost: if `p` is 0 or 1, nothing is drawn. Otherwise one word of [`RandomSource::BITS`] bits is
 /// drawn, and a second word with probability at most `2^-BITS`.

@@ -55,7 +55,7 @@ impl LazyExponential {
         self.uniform.refine_to(bits, source)
     }
 
-    /// Count the bits of `U` that are drawn so far.
+    /// Count the bits of `U` drawn so far.
     pub fn bits(&self) -> usize {
         self.uniform.bits()
     }
@@ -90,7 +90,7 @@ impl LazyExponential {
 
 /// A positive real number. Its digits are drawn only when a decision needs them.
 pub(super) trait LazyReal {
-    /// Count the bits of the number that are drawn so far.
+    /// Count the bits of the number drawn so far.
     fn bits(&self) -> usize;
     /// Draw one more digit of the number.
     fn refine<S: RandomSource>(&mut self, source: &mut S) -> Result<(), NoEntropy>;

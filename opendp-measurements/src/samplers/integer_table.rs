@@ -58,11 +58,11 @@ use weights::{SHORTFALL, Weights, high_product};
 ///
 /// # Cost
 ///
-/// A draw takes one word, and about 1 ns in addition to the time that this word takes. The
-/// probability of a draw outside of the table is at most about `2^-39`. For some scales, a table
-/// with this probability would need more than `2^11` entries of 8 bytes. Then the table has `2^11`
-/// entries, and the probability is at most about `2^-19`. Draws outside of the table take
-/// microseconds. The preparation of a table takes from 1 to 25 microseconds.
+/// A draw takes one word, and about 1 ns in addition to the time that this word takes. For most
+/// scales, the probability of a draw outside of the table is at most about `2^-39`. For some
+/// scales, a table with this probability would need more than `2^11` entries of 8 bytes. Then the
+/// table has `2^11` entries, and the probability is at most about `2^-19`. Draws outside of the
+/// table take microseconds. The preparation of a table takes from 1 to 25 microseconds.
 #[derive(Clone, Debug)]
 pub struct IntegerTable {
     urns: Urns,

@@ -194,7 +194,7 @@ impl Survivor {
     /// Return a lower and an upper bound on the noise minus `distance / scale`, in units of
     /// `2^-precision`.
     ///
-    /// The precision is 8 more than the number of bits that are drawn so far.
+    /// The precision is 8 more than the number of bits drawn so far.
     fn bounds<N: Noise>(&self, scale: f64) -> (Bound, Bound) {
         let precision = self.e.bits() + 8;
         let (lower, upper) = N::enclose(&self.e, precision);

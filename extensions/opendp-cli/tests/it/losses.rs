@@ -1,4 +1,4 @@
-//! Tests of losses and budgets in words, and of budgets that are spent completely.
+//! Tests of how the command prints losses and budgets, and of budgets that are spent completely.
 
 use serde_json::{Value as Json, json};
 
