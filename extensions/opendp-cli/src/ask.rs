@@ -2,6 +2,7 @@
 
 mod notes;
 mod table;
+mod units;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -250,7 +251,7 @@ impl Asking<'_> {
             self.study.rehearse(self.arguments.alpha)?;
         }
         if past.is_none() {
-            check_unit(name, &account)?;
+            units::check(&account, self.study.unit())?;
         }
         // If `planned` finds a charge, a tight budget is charged for each release separately.
         let planned = match account.filters() {
@@ -281,29 +282,6 @@ impl Asking<'_> {
         }
         let charge = budget::charge_json(&release, &ledger.remaining(name)?);
         Ok((Outcome::parse(release.json())?, charge))
-    }
-}
-/// Check that a budget states its unit. Studies can protect different units, such as one row or two
-/// rows of a person, or replaced rows. The sum of losses for different units is not a bound on the
-/// loss for one unit.
-fn check_unit(name: &str, account: &Account) -> Result<()> {
-    match account.terms.unit() {
-        Some(_) => Ok(()),
-        None => {
-            let mut reason = format!(
-                "budget `{name}` states no unit, so it cannot check that all studies protect the \
-                 same unit: create a budget with --unit and --metric, such as `--unit 1 --metric \
-                 symmetric_distance` for a study with {{\"person\": 1}}"
-            );
-            if 0 < account.releases {
-                reason += &format!(
-                    ". The releases of `{name}` remain charged: do not give the new budget more \
-                     than {}, the rest of `{name}`",
-                    account.remaining().say(false)
-                );
-            }
-            Err(Error::argument("budget", reason))
-        }
     }
 }
 /// The charge for all releases of a study, for a budget that composes tightly.

@@ -40,10 +40,9 @@ pub(crate) fn decide(
             "size",
             format!(
                 "the release needs a public number of rows, and budget `{budget}` protects this \
-                 number: its unit is the distance {unit}. Leave the number of rows out (in a \
-                 study, protect a `person`), or create a budget with the metric \
-                 `change_one_distance` or with a public number of people (`--size`, one \
-                 contribution each)"
+                 number: its unit is the distance {unit}. Leave the number of rows out, or create \
+                 a budget with the metric `change_one_distance` or with a public number of people \
+                 (`--size`, one contribution each)"
             ),
         ));
     }

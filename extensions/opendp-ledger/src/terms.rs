@@ -90,9 +90,10 @@ impl Unit {
         };
         same() == Some(true)
     }
-    /// Return the distance in `metric` that a release must protect for this unit. Return `None` if
-    /// there is no such distance. See [`is_of`](Unit::is_of).
-    fn in_metric(&self, metric: &Json) -> Option<u64> {
+    /// Return the distance in `metric` that a release must protect for this unit. A unit of the
+    /// change-one distance `k` is the symmetric distance `2 k`. Return `None` if there is no such
+    /// distance.
+    pub fn in_metric(&self, metric: &Json) -> Option<u64> {
         let replaced = self.metric == "change_one_distance" && metric == "symmetric_distance";
         let times = if replaced { 2 } else { 1 };
         (replaced || *metric == self.metric).then(|| u64::from(self.d_in()) * times)
@@ -103,17 +104,7 @@ impl Unit {
         let name = metric.as_str().map_or_else(|| metric.to_string(), str::to_owned);
         let advice = match self.in_metric(metric) {
             None => "use this metric, or a budget with another metric".to_owned(),
-            Some(distance) => {
-                let unit = match *metric == self.metric {
-                    true => "person",
-                    false => "answers_of_person",
-                };
-                format!(
-                    "state the distance {distance} in {name}, or in a study the unit \
-                     {{\"{unit}\": {}}}",
-                    self.d_in()
-                )
-            }
+            Some(distance) => format!("state the distance {distance} in {name}"),
         };
         let reason = format!(
             "budget `{budget}` protects data at distance {self}, but the release is for distance \

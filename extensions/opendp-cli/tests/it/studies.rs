@@ -38,9 +38,9 @@ fn a_budget_for_replaced_rows_pays_for_a_study_of_answers() {
     let desk = self::desk(json!({"answers_of_person": 1}));
     desk.says(&[&CREATE[..], &["change_one_distance", "--unit", "2"]].concat());
     let message = desk.fails(&ASK, 1);
-    let wanted = "distance 2 in change_one_distance, but the release is for distance 2 in \
-                  symmetric_distance: state the distance 4 in symmetric_distance, or in a study \
-                  the unit {\"answers_of_person\": 2}";
+    let wanted = "budget `x` protects data at distance 2 in change_one_distance, but the study \
+                  protects one person, who changes at most 1 row: state the unit \
+                  {\"answers_of_person\": 2} in the study, or use another budget";
     assert!(message.contains(wanted), "{message}");
     // A budget under `symmetric_distance` protects the number of rows, unless it states the number
     // of people.
@@ -49,13 +49,22 @@ fn a_budget_for_replaced_rows_pays_for_a_study_of_answers() {
         desk.says(&[&CREATE[..], &["symmetric_distance", "--unit", unit]].concat());
         let message = desk.fails(&ASK, 1);
         assert!(message.contains("protects this number"), "{message}");
+        let advice = format!("State the unit {{\"person\": {unit}}} in the study");
+        assert!(message.contains(&advice), "{message}");
     }
     let desk = self::desk(json!({"answers_of_person": 1}));
     desk.says(&[&CREATE[..], &["symmetric_distance", "--unit", "2", "--size", "5"]].concat());
     desk.says(&ASK);
     let desk = self::desk(json!({"person": 1}));
     desk.says(&[&CREATE[..], &["change_one_distance", "--unit", "1"]].concat());
-    assert!(desk.fails(&ASK, 1).contains("the release is for distance 1"));
+    let message = desk.fails(&ASK, 1);
+    let advice = "state the unit {\"answers_of_person\": 1} in the study";
+    assert!(message.contains(advice), "{message}");
+    // No study has the unit of this budget.
+    let desk = self::desk(json!({"person": 1}));
+    desk.says(&[&CREATE[..], &["insert_delete_distance", "--unit", "1"]].concat());
+    let message = desk.fails(&ASK, 1);
+    assert!(message.contains("The budget of a study needs the metric"), "{message}");
 }
 #[test]
 fn a_pipeline_with_a_size_is_refused_by_a_budget_that_protects_the_number_of_rows() {
