@@ -10,6 +10,7 @@ mod expansion;
 mod files;
 mod gaussian;
 mod headers;
+mod individuals;
 mod ledgers;
 mod nesting;
 mod pages;
@@ -19,6 +20,7 @@ mod queries;
 mod refusals;
 mod selection;
 mod sensitivity;
+mod sources;
 mod times;
 mod weights;
 

@@ -25,7 +25,7 @@ impl Dice {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((z ^ (z >> 31)) % bound as u64) as usize
     }
-    fn pick<T: Clone>(&mut self, all: &[T]) -> T {
+    pub(crate) fn pick<T: Clone>(&mut self, all: &[T]) -> T {
         all[self.below(all.len())].clone()
     }
 }
@@ -63,7 +63,7 @@ pub(crate) fn person(dice: &mut Dice) -> Person {
         employed: dice.pick(&[Some(true), Some(false), None]),
     }
 }
-fn batch(people: &[Person]) -> RecordBatch {
+pub(crate) fn batch(people: &[Person]) -> RecordBatch {
     let pid = Int64Array::from_iter(people.iter().map(|p| p.pid));
     let sex = StringArray::from_iter(people.iter().map(|p| p.sex));
     let town = StringArray::from_iter(people.iter().map(|p| p.town));
