@@ -19,6 +19,7 @@ LATTICE = (
     "a number is rounded to the lattice together with its noise, so the rounding is "
     "post-processing; theirs charges the rounding as sensitivity"
 )
+REPLACED = "if the size is known, each replaced record changes a count by at most one"
 NOT_COMPILED = "not compiled in their library; ours takes every dataset metric and these types"
 
 REASONS: list[tuple[str, str, str]] = [
@@ -69,6 +70,9 @@ REASONS: list[tuple[str, str, str]] = [
         "tighter",
         "the logarithm is rounded up once, by less than theirs",
     ),
+    ("sized count_distinct", "tighter", REPLACED),
+    ("sized count_by", "tighter", REPLACED),
+    ("sized count_by_categories L2", "tighter", REPLACED),
     ("adaptive_composition", "tighter", "losses are added exactly and rounded up once"),
     ("fix_delta", "only they refuse", "their exponential overflows at large rho; ours does not"),
     ("clamp", "only they refuse", NOT_COMPILED),

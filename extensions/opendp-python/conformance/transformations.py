@@ -156,6 +156,24 @@ def statistics() -> Iterator[Pipeline]:
     for TV in ("int", "float"):
         yield "count_by", f"{rows('str')} >> dp.t.then_count_by(TV={TV})", ROWS, WORDS
         yield "count_by", f"{rows('int')} >> dp.t.then_count_by(TV={TV})", ROWS, INTS
+    yield from sized_counts()
+
+
+def sized_counts() -> Iterator[Pipeline]:
+    """Yield counts of a public number of records. One replaced record is distance 2."""
+    records, changes = rows("str", size="8"), [0, 2, 4, 6]
+    yield "sized count_distinct", f"{records} >> dp.t.then_count_distinct()", changes, WORDS
+    yield "sized count_by", f"{records} >> dp.t.then_count_by()", changes, WORDS
+    for MO in ("L1Distance<float>", "L2Distance<float>"):
+        yield (
+            f"sized count_by_categories {MO[:2]}",
+            (
+                f"{records} >> dp.t.then_count_by_categories(['a', 'b'], "
+                f"MO='{MO}', TOA=float)"
+            ),
+            changes,
+            WORDS,
+        )
 
 
 def sums_and_moments() -> Iterator[Pipeline]:

@@ -99,9 +99,10 @@ def test_conversations_nest():
 
 def test_the_sparse_vector_technique_stops_after_its_limit():
     sparse = dp.m.make_sparse_vector(
-        *ROWS, d_in=1, sensitivity=1, threshold=100, limit=1, scales=(4.0, 8.0), T=int, Q=int
+        *ROWS, d_in=1, sensitivity=1, threshold=500, limit=1, scales=(4.0, 8.0), T=int, Q=int
     )
     assert sparse.map(1) == 0.5
+    # The noise exceeds 499 with a probability below 1e-26.
     ask = sparse(list(range(1000)))
 
     def small():
@@ -127,9 +128,10 @@ def test_a_noisy_map_answers_for_any_key():
     noisy = (
         counts
         >> dp.t.then_count_by()
-        >> dp.m.then_alp_queryable(scale=1.0, total_limit=1000, value_limit=500)
+        >> dp.m.then_alp_queryable(scale=4.0, total_limit=1000, value_limit=500)
     )
     ask = noisy(["a"] * 300)
+    # An error of 200 needs 100 of 200 flipped bits: the probability is below 1e-25.
     assert abs(ask("a") - 300) < 200 and ask("a") == ask("a")
     with pytest.raises(dp.ArgumentError):
         ask(7)

@@ -51,6 +51,13 @@ MAPS = [
     (lambda: Z >> dp.t.then_count_distinct(), {2: 2}, EQUAL),
     (lambda: Z >> dp.t.then_count_by_categories([1, 2]), {4: 4}, EQUAL),
     (lambda: Z >> dp.t.then_count_by(), {6: (6, 6, 6)}, EQUAL),
+    (lambda: whole(8) >> dp.t.then_count_distinct(), {2: 1, 6: 3}, EQUAL),
+    (lambda: whole(8) >> dp.t.then_count_by(), {2: (2, 2, 1), 6: (6, 6, 3)}, EQUAL),
+    (
+        lambda: whole(8) >> dp.t.then_count_by_categories([1], MO="L2Distance<float>", TOA=float),
+        {2: 2**0.5, 4: 8**0.5},
+        EQUAL,
+    ),
     (lambda: Z >> dp.t.then_clamp((0, 10)) >> dp.t.then_sum(), {1: 10, 2: 20}, EQUAL),
     (lambda: Z >> dp.t.then_clamp((-20, 10)) >> dp.t.then_sum(), {1: 20}, EQUAL),
     (
