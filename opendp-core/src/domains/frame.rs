@@ -144,7 +144,7 @@ impl Argument for Vec<ColumnDomain> {
 }
 
 /// The set of all frames, or of the frames with a given schema. A schema has the names of the
-/// columns and the domains of their cells. The number of rows can be known.
+/// columns and the domains of their cells. The domain can also state the number of rows.
 ///
 /// Without a schema, members can have any columns. In this case, a constructor that needs a column
 /// cannot check that the column exists. The documentation of each constructor states what happens

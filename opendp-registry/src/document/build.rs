@@ -30,7 +30,7 @@ pub(super) struct Builder<'a> {
     links: usize,
     /// The versions that the document was written for.
     versions: Versions,
-    /// The signature of the call that ended last.
+    /// The signature of the last call that ended.
     pub(super) called: Option<Arc<Entry>>,
 }
 const BY_NAME: &str =

@@ -138,7 +138,8 @@ fn bounds_of_rows_are_not_bounds_of_their_statistic() {
             assert!(!noise.contains("bounds"), "{text}");
         }
     }
-    // A fact with the name of the constructor is used.
+    // A fact whose name begins with the name of a constructor, such as `geometric.bounds`, is used
+    // for this constructor.
     let facts = [("clamp.bounds", json!([0, 100])), ("geometric.bounds", json!([0, 9999]))];
     let found = suggest(&space, &pure, "geometric", &facts).found;
     let text = found.iter().map(|it| it.document.json().to_string()).collect::<String>();

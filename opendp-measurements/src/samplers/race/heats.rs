@@ -111,10 +111,11 @@ impl<'a, F: Field> Heats<'a, F> {
         }
         let Some((near, far)) = self.field.distance(index) else { return };
         // `cap` is an upper bound on the noise, and `near` is a lower bound on the distance to the
-        // best score. Let q be the exact quotient of `near` and the scale. If the term in the
-        // parentheses is finite, this term is at most q (see `inverse`). If the noisy score can
-        // reach the bar, `cap - q` is at least the height. Then the rounded difference is also at
-        // least the height, because rounding is monotone and the height is a float.
+        // best score. Let q be the exact quotient of `near` and the scale. The condition below
+        // subtracts a term from `cap`. If this term is finite, it is at most q (see `inverse`). If
+        // the noisy score can reach the bar, `cap - q` is at least the height. Then the rounded
+        // difference is also at least the height, because rounding is monotone and the height is a
+        // float.
         if cap - (near * self.inverse - f64::MIN_POSITIVE) < self.height {
             return;
         }
