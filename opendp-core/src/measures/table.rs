@@ -167,8 +167,8 @@ mod tests {
             (vec![(1.0, f64::NAN)], "from 0 to 1"),
             (vec![(1.0, -1e-300)], "from 0 to 1"),
             (vec![(1.0, 1.5)], "from 0 to 1"),
-            (vec![(1.0, 0.5), (1.0, 0.25)], "above the one before"),
-            (vec![(2.0, 0.5), (1.0, 0.25)], "above the one before"),
+            (vec![(1.0, 0.5), (1.0, 0.25)], "above the previous epsilon"),
+            (vec![(2.0, 0.5), (1.0, 0.25)], "above the previous epsilon"),
             (vec![(1.0, 0.25), (2.0, 0.5)], "at most the previous delta"),
         ] {
             let error = PrivacyProfile::from_table(points).unwrap_err();

@@ -12,8 +12,8 @@ use super::transform::{Tilted, Wave};
 /// ends have the losses `c` and `-c`. The weight of a loss `x` is its probability times `e^(z x)`,
 /// up to a factor that is the same for all losses. Choose this factor so that a loss `x` at an end,
 /// where `x` is `c` or `-c`, has the weight `e^(w x)`. Then a loss `x` between the ends has the
-/// weight `(1 - e^-a) e^(w x)`. Divide all weights by `e^(w c)`. The weights of the two ends then add up
-/// to `1 + e^(-2 w c)`. Together, all outputs between the ends have the weight
+/// weight `(1 - e^-a) e^(w x)`. Divide all weights by `e^(w c)`. The weights of the two ends then
+/// add up to `1 + e^(-2 w c)`. Together, all outputs between the ends have the weight
 /// `(1 - e^-a) e^(-2 w a) (1 - e^(-2 w (d - 1) a)) / (1 - e^(-2 w a))`. The sum of both weights is
 /// `M(z) (1 + e^-a) e^(-z c)`. The case `d = 1` is randomized response with the loss `a`.
 #[derive(Clone, Copy, Debug)]

@@ -43,8 +43,7 @@ pub(super) fn is_deep(plan: &LogicalPlan) -> Result<bool, DataFusionError> {
 }
 /// For each column of a plan, return the size of its expression. The expression can contain columns
 /// that a node above the aggregate computes. Such a column counts as many nodes as its own
-/// expression. Add the sizes of all
-/// conditions and sort orders above the aggregate to `conditions`.
+/// expression. Add the sizes of all conditions and sort orders above the aggregate to `conditions`.
 ///
 /// The optimizer moves a condition below a projection, and replaces the columns of the projection
 /// by their expressions. If each of `k` projections uses the column of the projection below it
