@@ -117,7 +117,7 @@ fn refuses_distances_that_are_none_or_that_reach_the_threshold() {
     // The map returns an error if the largest change exceeds the threshold.
     let error = release.map(&(1, 6.0, 6.0)).unwrap_err();
     assert_eq!(error.kind(), "FailedMap");
-    assert!(error.to_string().contains("threshold must not be smaller"), "{error}");
+    assert!(error.to_string().contains("threshold: expected a magnitude of at least 6"), "{error}");
     assert_eq!(laplace(1.0, 5).map(&(1, 6, 6)).unwrap_err().kind(), "FailedMap");
     assert_eq!(laplace(1.0, 5).map(&(1, 5, 5)).unwrap().1, 0.731_058_578_630_004_9);
     assert_eq!(laplace(1.0, 5).map(&(1, -1, 1)).unwrap_err().kind(), "FailedMap");
