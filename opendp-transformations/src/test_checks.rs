@@ -3,14 +3,26 @@
 use std::fmt::Debug;
 
 use opendp_core::{
-    Codec, DatasetMetric, DistanceOn, Domain, Metric, Space, Transformation, VectorDomain, laws,
+    Atom, AtomDomain, Codec, DatasetMetric, DistanceOn, Domain, Metric, MetricOn, Space,
+    Transformation, VectorDomain, laws,
 };
+
+use crate::symmetric::Records;
 
 /// The types of all metrics on data sets.
 pub(crate) mod metrics {
     pub(crate) use opendp_core::{
         ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance,
     };
+}
+
+/// Make the space of all data sets, or of the data sets of a known size.
+pub(crate) fn space<T: Atom, M: DatasetMetric + Default + MetricOn<Records<T>>>(
+    size: Option<usize>,
+) -> Space<Records<T>, M> {
+    let domain = VectorDomain::new(AtomDomain::default());
+    let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
+    Space::new(domain, M::default()).unwrap()
 }
 
 /// Check that `f(x ++ y) = f(x) ++ f(y)`, where `++` joins two data sets. Every function that acts

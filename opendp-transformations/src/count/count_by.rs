@@ -122,17 +122,11 @@ fn tallies<T: Key, TV: Tally>(counts: Vec<(T, u64)>) -> Result<HashMap<T, TV>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{symmetric::Records, test_checks::metrics::*};
+    use crate::symmetric::Records;
+    use crate::test_checks::{metrics::*, space};
     use opendp_core::arith::InfCast;
     use opendp_core::{Bounds, DistanceOn, Domain, StabilityMap, laws};
 
-    fn space<T: Key, M: DatasetMetric + Default + MetricOn<Records<T>>>(
-        size: Option<usize>,
-    ) -> Space<Records<T>, M> {
-        let domain = VectorDomain::new(AtomDomain::default());
-        let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
-        Space::new(domain, M::default()).unwrap()
-    }
     #[track_caller]
     fn check<T: Key, M, TV>(alphabet: &[T])
     where

@@ -108,7 +108,7 @@ impl<T: Key> Fold<Vec<T>, u64> for Distinct {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::symmetric::Records;
+    use crate::{symmetric::Records, test_checks::space};
     use opendp_core::arith::InfCast;
     use opendp_core::{
         ChangeOneDistance, DistanceOn, InsertDeleteDistance, StabilityMap, SymmetricDistance, laws,
@@ -119,9 +119,7 @@ mod tests {
     where
         M: DatasetMetric + Default + DistanceOn<Records<T>>,
     {
-        let domain = VectorDomain::new(AtomDomain::<T>::default());
-        let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
-        let input = Space::new(domain, M::default()).unwrap();
+        let input: Space<Records<T>, M> = space(size);
         let count = make_count_distinct::<T, M, TO>(input.clone()).unwrap();
         assert!(laws::all(&count, alphabet, 3).unwrap() > 0);
         let exact = count.stability_map().clone();
@@ -158,9 +156,7 @@ mod tests {
     #[test]
     fn a_known_size_halves_the_map() {
         fn map<M: DatasetMetric + Default + DistanceOn<Records<bool>>>(d_in: u32) -> i32 {
-            let domain = VectorDomain::new(AtomDomain::<bool>::default()).with_size(9);
-            let input = Space::new(domain, M::default()).unwrap();
-            make_count_distinct(input).unwrap().map(&d_in).unwrap()
+            make_count_distinct(space::<bool, M>(Some(9))).unwrap().map(&d_in).unwrap()
         }
         assert_eq!([0, 1, 2, 3, 4].map(map::<SymmetricDistance>), [0, 1, 1, 2, 2]);
         assert_eq!([0, 1, 2].map(map::<ChangeOneDistance>), [0, 1, 2]);

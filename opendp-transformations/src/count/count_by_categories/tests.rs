@@ -1,16 +1,9 @@
 //! Tests of counts by category.
 
 use super::*;
-use crate::symmetric::Records;
+use crate::{symmetric::Records, test_checks::space};
 use opendp_core::{ChangeOneDistance, DistanceOn, InsertDeleteDistance, SymmetricDistance, laws};
 
-fn space<T: Key, M: DatasetMetric + Default + MetricOn<Records<T>>>(
-    size: Option<usize>,
-) -> Space<Records<T>, M> {
-    let domain = VectorDomain::new(AtomDomain::default());
-    let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
-    Space::new(domain, M::default()).unwrap()
-}
 #[track_caller]
 fn check<T: Key, M, MO, TOA: Tally>(alphabet: &[T])
 where
