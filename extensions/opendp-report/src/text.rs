@@ -23,8 +23,8 @@ pub fn escaped(text: &str) -> String {
     escaped
 }
 /// Replace the characters of a text that have no visible form, or that change the order or the
-/// lines of the characters around them. Then a text that others wrote, such as a key that was found
-/// in the data, cannot control the terminal that shows the text.
+/// lines of the characters around them. A terminal obeys such characters. So use this function for
+/// texts from other people, such as keys that were found in the data.
 ///
 /// ```
 /// # use opendp_report::visible;

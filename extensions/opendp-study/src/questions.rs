@@ -3,7 +3,7 @@
 use std::ops::{Bound, RangeBounds};
 
 use opendp_core::{Atom, Carrier, Codec, Error, Result, order};
-use opendp_measurements::{Released, confidence_interval_of_each, is_near_end};
+use opendp_measurements::{Released, confidence_interval_of_each};
 use opendp_transformations::Key;
 use serde_json::Value as Json;
 
@@ -175,14 +175,10 @@ where
         TO: Released<Intervals = (f64, f64)> + Codec,
     {
         let mut answer = StudyAnswer::before(asked.title(), question.noised(self.alpha));
-        let measurement = question.measurement().clone();
         if let Some(released) = self.spend(question)? {
-            let interval = confidence_interval_of_each(&measurement, &released.value, self.alpha);
-            let value = released.value.to_json();
-            let near_end = is_near_end(&measurement, &value, Some(&TO::type_name()));
             answer.cells.push(Cell {
-                interval: interval.ok().filter(|_| !near_end),
-                value,
+                interval: released.interval(self.alpha).ok(),
+                value: released.value.to_json(),
                 ..Cell::default()
             });
         }

@@ -13,8 +13,9 @@ const ALMOST_NEVER: f64 = 1e-12;
 /// this end. Then the error has no bound, so state no interval.
 ///
 /// `release` is a release of this measurement, as JSON: a number, or a vector of numbers. `kind` is
-/// its type. If the type is not known, compare with the ends of `i32`, `u32`, `i64`, `u64` and
-/// `i128`. The lower ends of unsigned types and the ends of `u128` are left out.
+/// its type. If the type is not known, compare with the ends of `i32`, `u32`, `i64`, `u64`, `i128`
+/// and `u128`. The lower ends of unsigned types are left out, because a sum of unsigned integers
+/// cannot be below 0.
 /// Floats do not saturate, so the result for floats is `false`.
 ///
 /// # Example
@@ -47,45 +48,69 @@ fn near(release: &Json, errors: &[Option<f64>], kind: Option<&TypeName>) -> bool
     let largest = errors.iter().flatten().fold(0.0_f64, |largest, error| largest.max(*error));
     let ends = ends(kind);
     let near = |number: &Json| {
-        let number = number.to_string().parse::<i128>();
-        number.is_ok_and(|x| ends.iter().any(|end| x.abs_diff(*end) as f64 <= largest))
+        let number = Signed::read(&number.to_string());
+        number.is_some_and(|x| ends.iter().any(|end| x.distance(*end) as f64 <= largest))
     };
     match release {
         Json::Array(numbers) => numbers.iter().any(near),
         number => near(number),
     }
 }
+/// An integer of 128 bits of any type.
+#[derive(Clone, Copy)]
+struct Signed {
+    negative: bool,
+    size: u128,
+}
+impl Signed {
+    fn read(text: &str) -> Option<Self> {
+        let (negative, digits) = match text.strip_prefix('-') {
+            Some(digits) => (true, digits),
+            None => (false, text),
+        };
+        Some(Signed { negative, size: digits.parse().ok()? })
+    }
+    /// Return the distance of two integers, or the largest `u128` if the distance is larger.
+    fn distance(self, other: Self) -> u128 {
+        if self.negative == other.negative {
+            return self.size.abs_diff(other.size);
+        }
+        self.size.saturating_add(other.size)
+    }
+}
 /// Return the ends of an integer type, or of the integers in a vector. A sum of unsigned integers
 /// cannot be below 0, so 0 is left out.
-fn ends(kind: Option<&TypeName>) -> Vec<i128> {
+fn ends(kind: Option<&TypeName>) -> Vec<Signed> {
     let Some(kind) = kind else {
-        return ["i32", "u32", "i64", "u64", "i128"]
-            .iter()
-            .flat_map(|name| ends_of(name))
-            .collect();
+        let names = ["i32", "u32", "i64", "u64", "i128", "u128"];
+        return names.iter().flat_map(|name| ends_of(name)).collect();
     };
     let name = kind.to_string();
     let element = name.strip_prefix("Vec<").and_then(|rest| rest.strip_suffix('>'));
     ends_of(element.unwrap_or(&name))
 }
-fn ends_of(name: &str) -> Vec<i128> {
-    match name {
-        "i8" => vec![i8::MIN.into(), i8::MAX.into()],
-        "i16" => vec![i16::MIN.into(), i16::MAX.into()],
-        "i32" => vec![i32::MIN.into(), i32::MAX.into()],
-        "i64" | "isize" => vec![i64::MIN.into(), i64::MAX.into()],
-        "i128" => vec![i128::MIN, i128::MAX],
-        "u8" => vec![u8::MAX.into()],
-        "u16" => vec![u16::MAX.into()],
-        "u32" => vec![u32::MAX.into()],
-        "u64" | "usize" => vec![u64::MAX.into()],
-        _ => Vec::new(),
+fn ends_of(name: &str) -> Vec<Signed> {
+    let (signed, bits) = match name {
+        "isize" | "usize" => (name == "isize", usize::BITS),
+        _ => match (name.strip_prefix('i'), name.strip_prefix('u')) {
+            (Some(bits), _) => (true, bits.parse().unwrap_or(0)),
+            (_, Some(bits)) => (false, bits.parse().unwrap_or(0)),
+            _ => (false, 0),
+        },
+    };
+    let Some(highest) = u128::MAX.checked_shr(128_u32.saturating_sub(bits)) else {
+        return Vec::new();
+    };
+    let end = |negative, size| Signed { negative, size };
+    if signed {
+        return vec![end(true, highest / 2 + 1), end(false, highest / 2)];
     }
+    vec![end(false, highest)]
 }
 
 #[cfg(test)]
 mod tests {
-    use opendp_core::Named;
+    use opendp_core::{Codec, Named};
     use serde_json::{Value as Json, json};
 
     fn near<T: Named>(release: Json, error: f64) -> bool {
@@ -101,6 +126,8 @@ mod tests {
         assert!(near::<i64>(json!(i64::MIN + 5), 5.0));
         assert!(near::<Vec<u8>>(json!([0, 250]), 5.0));
         assert!(!near::<Vec<u8>>(json!([0, 240]), 5.0));
+        let wide = |number: u128| near::<u128>(number.to_json(), 5.0);
+        assert!(wide(u128::MAX - 5) && !wide(u128::MAX - 6) && !wide(i128::MAX as u128));
         // Floats do not saturate. Texts are no numbers.
         assert!(!near::<f64>(json!(2147483647.0), 10.0));
         assert!(!near::<String>(json!("2147483647"), 10.0));

@@ -15,8 +15,9 @@ use super::draft::{Dials, OfTable};
 /// Several counts that are computed from a table. Noise is not added yet.
 pub(super) struct Counts {
     total: TableTotal<Column<i64>, L1Distance<i64>>,
-    /// Whether each count changes by at most half of the value of the map of `total`, rounded up.
-    halved: bool,
+    /// Whether as many rows are added as are removed. Then each count changes by at most half of
+    /// the value of the map of `total`, rounded up.
+    balanced: bool,
 }
 impl Counts {
     /// Make counts from a transformation.
@@ -26,27 +27,31 @@ impl Counts {
     /// count. If the tables are at distance `d_in`, the rows are at symmetric distance at most `d`,
     /// where `d` is the value of the map at `d_in`. One of two conditions holds:
     /// - All tables give the same number of rows.
-    /// - All tables have the same number of rows, and the transformation computes at most one row
-    ///   from each row of a table.
+    /// - All tables have the same number of rows, the transformation computes at most one row from
+    ///   each row of a table, and `d_in <= d`.
     ///
     /// # Proof
     /// If all tables give the same number of rows, then at most `d / 2` rows are added, and at most
-    /// `d / 2` rows are removed. If all tables have the same number of rows, then two tables differ
-    /// in at most `d / 2` replaced rows. To replace a row removes at most one of the computed rows,
-    /// and adds at most one. In both cases, a count increases by at most the number of added rows,
-    /// and decreases by at most the number of removed rows. So it changes by at most `d / 2`.
+    /// `d / 2` rows are removed. If all tables have the same number of rows, then two tables at
+    /// distance `d_in` differ in `d_in / 2` replaced rows, and `d_in / 2 <= d / 2`. To replace a
+    /// row removes at most one of the computed rows, and adds at most one. In both cases, a count
+    /// increases by at most the number of added rows, and decreases by at most the number of
+    /// removed rows. So it changes by at most `d / 2`.
+    ///
+    /// The steps of a query keep `d_in <= d`: except for `resize`, each step has the map
+    /// `d = d_in`. After `resize`, the first condition holds.
     pub(super) fn new(total: TableTotal<Column<i64>, L1Distance<i64>>, sized: bool) -> Self {
-        Counts { total, halved: sized }
+        Counts { total, balanced: sized }
     }
     /// Return the same counts, with the changes of all counts bounded in the norm `N`.
     fn in_norm<N>(&self) -> Result<TableTotal<Column<i64>, N>>
     where
         N: Norm + MetricOn<Column<i64>>,
     {
-        let (sum, halved) = (self.total.stability_map().clone(), self.halved);
+        let (sum, balanced) = (self.total.stability_map().clone(), self.balanced);
         let map = StabilityMap::new(move |d_in: &u32| {
             let sum = u32::inf_cast(sum.eval(d_in)?)?;
-            N::bound(sum, if halved { sum.div_ceil(2) } else { sum })
+            N::bound(sum, if balanced { sum.div_ceil(2) } else { sum })
         });
         let output = Space::new(self.total.output().domain().clone(), N::default())?;
         let (input, function) = (self.total.input().clone(), self.total.function().clone());

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use opendp_core::arith::{Directed, Exact};
 use opendp_core::{Carrier, Error, Result};
 use opendp_measurements::accuracy::{Estimate, Noise};
-use opendp_measurements::{Released, Scale, confidence_interval};
+use opendp_measurements::{Released, Scale, confidence_interval, is_near_end};
 
 use super::account::Cost;
 use super::draft::{Bound, OfTable};
@@ -233,6 +233,18 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
     fn estimates_of(&self, numbers: &[(f64, f64)]) -> Result<&[Estimate]> {
         estimates_of(self.noise, &self.estimates, numbers)
     }
+    /// Check that no released integer is near an end of its type. Otherwise the true sum may be
+    /// beyond this end, so the error of the answer has no bound.
+    fn check_ends(&self) -> Result<()> {
+        let kind = TO::type_name();
+        if is_near_end(&self.measurement, &self.value.to_json(), Some(&kind)) {
+            return Err(Error::NotImplemented(format!(
+                "the answer is so near to an end of the type `{kind}` that the true sum may be \
+                 beyond this end, so the error has no bound: clamp the rows to narrower bounds"
+            )));
+        }
+        Ok(())
+    }
 }
 /// Combine released numbers with the distribution of their noise. If this was done before, return
 /// the estimates that are stored in `made`. Each element of `numbers` is an interval of floats that
@@ -281,8 +293,10 @@ impl<MO: Accounted, TO: Released<Intervals = (f64, f64)>> Answer<MO, TO> {
     /// ```
     ///
     /// # Errors
-    /// `NotImplemented` when the answer was chosen among candidates.
+    /// `NotImplemented` when the answer was chosen among candidates, or is an integer near an end
+    /// of its type, as for [`interval`](Answer::interval).
     pub fn estimate(&self) -> Result<Estimate> {
+        self.check_ends()?;
         let made = self.estimates_of(&[self.value.intervals(&[Some(0.0)])?])?;
         made.first().cloned().ok_or_else(|| Error::FailedFunction("there is no number".into()))
     }
@@ -304,8 +318,11 @@ impl<MO: Accounted, TO: Released> Answer<MO, TO> {
     /// exclude the error of clamping.
     ///
     /// # Errors
-    /// The errors of [`confidence_interval`].
+    /// The errors of [`confidence_interval`]. `NotImplemented` when a number is an integer so near
+    /// to an end of its type that the true sum may be beyond this end. Sums of integers saturate at
+    /// the ends of their type, so the error then has no bound.
     pub fn interval(&self, alpha: f64) -> Result<TO::Intervals> {
+        self.check_ends()?;
         confidence_interval(&self.measurement, &self.value, alpha)
     }
 }

@@ -23,6 +23,22 @@ fn the_sum_of_narrow_integers_can_exceed_their_type() {
     let rows = debts.query().spending(exact()).column::<i16>("number").clamp(-30_000, 0);
     assert_eq!(rows.sum().laplace().unwrap().release().unwrap().value, -30_000_000);
 }
+#[test]
+fn a_sum_near_an_end_of_its_type_has_no_interval() {
+    let largest = 1_000_000_000_000_000_000_i64;
+    for (rows, has_interval) in [(4, true), (20, false)] {
+        let context = with_column(vec![largest; rows], 1e6);
+        let query = context.query().spending(Budget::epsilon(1e6).unwrap());
+        let sum = query.column::<i64>("number").clamp(0, largest).sum().laplace().unwrap();
+        let sum = sum.release().unwrap();
+        assert_eq!(sum.interval(0.05).is_ok(), has_interval);
+        assert_eq!(sum.estimate().is_ok(), has_interval);
+        if !has_interval {
+            let error = sum.interval(0.05).unwrap_err().to_string();
+            assert!(error.contains("an end of the type `i64`"), "{error}");
+        }
+    }
+}
 /// Check sums of unsigned integers. A noisy sum below 0 is released as 0. So if the true sums are
 /// 0, no error is negative, and errors do not cancel in a total.
 #[test]
