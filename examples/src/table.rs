@@ -4,7 +4,7 @@ use std::path::Path;
 
 use opendp_core::{AtomDomain, Domain, Error, Result, VectorDomain};
 
-/// A column of values of one type.
+/// The domain of columns whose values have the type `T`.
 pub type Column<T> = VectorDomain<AtomDomain<T>>;
 
 /// A table of people: row `i` of every column is about the same person.

@@ -46,7 +46,7 @@ pub enum Error {
         /// The type of the value.
         found: TypeName,
     },
-    /// Two domains that must be equal differ.
+    /// Two domains differ, but they must be equal.
     #[error(
         "domain mismatch: expected {}, found {}",
         shown(expected, LONGEST),
@@ -58,7 +58,7 @@ pub enum Error {
         /// The domain that the first step gives, or the domain of a question.
         found: String,
     },
-    /// Two metrics that must be equal differ.
+    /// Two metrics differ, but they must be equal.
     #[error(
         "metric mismatch: expected {}, found {}",
         shown(expected, LONGEST),
@@ -70,7 +70,7 @@ pub enum Error {
         /// The metric that the first step gives, or the metric of a question.
         found: String,
     },
-    /// Two privacy measures that must be equal differ.
+    /// Two privacy measures differ, but they must be equal.
     #[error(
         "measure mismatch: expected {}, found {}",
         shown(expected, LONGEST),

@@ -186,8 +186,8 @@ static CODECS: LazyLock<HashMap<String, Codecs>> = LazyLock::new(|| {
 /// domain.
 ///
 /// # Errors
-/// `Argument` when the value cannot be converted to a value of the carrier. This error depends only
-/// on the domain, and not on the data.
+/// `Argument` when the value cannot be converted to a value of the carrier. The text of this error
+/// depends only on the domain. It is the same for all values that cannot be converted.
 pub(crate) fn of_domain(value: &Bound<'_, PyAny>, domain: &AnyDomain) -> Result<AnyValue> {
     let carrier = domain.carrier();
     if carrier == AnyValue::type_name() {

@@ -37,7 +37,8 @@ fn density(x: f64) -> f64 {
     INVERSE_SQRT_TWO_PI * exp(-high * high / 2.0) * (1.0 - rest * (1.0 - rest * (0.5 - rest / 6.0)))
 }
 
-/// Return the Taylor coefficients of Mills' ratio at the point `node / 4`, rounded to nearest.
+/// Return the Taylor coefficients at the point `node / 4` of Mills' ratio, which is the normal tail
+/// divided by the density. Each coefficient is rounded to the nearest float.
 ///
 /// Let `m` be Mills' ratio, `x` the point, and `a[n]` the coefficient of the power `n`. The
 /// equation `m' = x m - 1` implies `(n + 1) a[n+1] = x a[n] + a[n-1]` for `n >= 1`. The recurrence

@@ -79,11 +79,12 @@ impl Placed {
     ///   `q^m / (1 + q) <= q^(m-1) / 2`. For `m <= 0` the claim is
     ///   `q^(1-m) / (1 + q) >= q^(1-m) / 2`. Both claims follow from `q <= 1`.
     /// - Gaussian: let `w(z) = exp(-z^2 / (2 scale^2))`. For `m >= 1` the claim is Proposition 25
-    ///   of Canonne, Kamath, Steinke 2020. For `m <= 0` the claim is
-    ///   `P[Z >= 1 - m] >= P[R >= 1 - m]`. For `j >= 1`, `sum_(k >= j) w(k)` is at least the
-    ///   integral of `w` from `j` to infinity, because `w` decreases. By Poisson's summation, the
-    ///   sum of all weights is `scale sqrt(2 pi)` times a factor. This factor is at most
-    ///   `1 + 3 exp(-2 (pi scale)^2)`. This factor is the only cause of the relative error.
+    ///   of Canonne, Kamath, Steinke 2020. Let `m <= 0`. By symmetry, `P[Z >= m]` is
+    ///   `1 - P[Z >= 1 - m]`, and `P[R + 1 >= m]` is `1 - P[R >= 1 - m]`. So the claim is
+    ///   equivalent to `P[Z >= 1 - m] >= P[R >= 1 - m]`. For `j >= 1`, `sum_(k >= j) w(k)` is at
+    ///   least the integral of `w` from `j` to infinity, because `w` decreases. By Poisson's
+    ///   summation, the sum of all weights is `scale sqrt(2 pi)` times a factor. This factor is at
+    ///   most `1 + 3 exp(-2 (pi scale)^2)`. This factor is the only cause of the relative error.
     ///
     /// If the noise is cut off, negative values are replaced by 0.
     pub(super) fn on_grid(&self, step: f64, log: f64, rounding: Rounding) -> DiscreteLoss {

@@ -199,7 +199,7 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
             );
             take_all_but(REST, &ledger);
         }
-        // Let the processes that still run come to their end.
+        // Wait until the remaining processes have ended.
         for mut spender in running {
             assert!(spender.child.wait().unwrap().success());
             assert!(
