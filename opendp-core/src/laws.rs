@@ -21,11 +21,11 @@
 //! ```
 //!
 //! For a transformation of rows, [`all`] and [`on`] check every law. A test that uses [`Grounds`]
-//! needs only the name and the signature of the checked transformation. For a measurement, a [`Claim`] is
-//! the claim of the privacy map about two neighbours. [`Chances::of`] runs the mechanism on every
-//! tape, which is a list of random words, and computes all probabilities. [`Claim::exactly`]
-//! compares these probabilities with the claim. [`private`] compares the frequencies of random
-//! draws with the claim.
+//! needs only the name and the signature of the checked transformation. For a measurement, a
+//! [`Claim`] is the claim of the privacy map about two neighbours. [`Chances::of`] runs the
+//! mechanism on every tape, which is a list of random words, and computes all probabilities.
+//! [`Claim::exactly`] compares these probabilities with the claim. [`private`] compares the
+//! frequencies of random draws with the claim.
 
 mod binomial;
 mod grounds;
