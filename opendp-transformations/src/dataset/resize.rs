@@ -10,6 +10,7 @@ use opendp_core::{
 use serde_json::Value as Json;
 
 use crate::dataset::resize::sample::Sample;
+use crate::symmetric::Changes;
 
 /// Resize data to a known size: add copies of a constant, or drop records.
 ///
@@ -44,34 +45,40 @@ use crate::dataset::resize::sample::Sample;
 /// The element domain is the element domain of the input.
 ///
 /// # Map
-/// `d_out = 2 * d`. If the metric of the input counts replaced records, `d` is `2 * d_in`.
-/// Otherwise `d` is `d_in`. The map bounds the distance between random outputs whose draws are
+/// `d_out = 2 * k`. If the metric of the input counts replaced records, let `d` be `2 * d_in`.
+/// Otherwise let `d` be `d_in`. If the size of the input is known, `k` is `d / 2`, rounded up.
+/// Otherwise `k` is `d`. The map bounds the distance between random outputs whose draws are
 /// coupled, as in [`make_ordered_random`](crate::make_ordered_random).
 ///
 /// # Proof
-/// Let one record `r` be added to `n` records. Let `pad` be the list of the `n` records. If
-/// `n < size`, `size - n` copies of the constant follow in `pad`. There are two cases. If
-/// `n < size`, `r` replaces one copy in `pad`. If `n >= size`, `r` is added to `pad`.
+/// Let `x` and `y` be two inputs. Then `y` is made from `x` by `r` deleted and `a` added records,
+/// with `a + r <= d`. If the size is known, `a = r`, so both are at most `d / 2`. So `a <= k` and
+/// `r <= k` in both cases.
 ///
-/// *Ordered input.* In the first case, `r` is inserted and the last copy is deleted. In the second
-/// case, if `r` is not among the first `size` records, the output does not change. Otherwise `r` is
-/// inserted, and the record that is no longer among the first `size` is deleted. So there is at
-/// most one insertion and one deletion. In a metric that ignores the order, at most one record is
-/// added and one is removed.
+/// Append copies of the constant to `x` until there are at least `size` records. Call the result
+/// `x'`, and define `y'` in the same way. The *core* consists of the records of `x` that are not
+/// deleted, and of the copies that `x'` and `y'` have in common. `x'` and `y'` each contain the
+/// core and at most `k` other records:
 ///
-/// *Unordered input, ordered output.* In the first case, use the same order for both data sets.
-/// Then one position differs, so one deletion and one insertion are enough. In the second case, put
-/// the other records into a uniform order, and insert `r` at a uniform place. The result is a
-/// uniform order of the larger data set. Then continue as for ordered input.
+/// - If `x` and `y` have fewer than `size` records, `x'` and `y'` have `size` records. The core
+///   has `size - max(a, r)` records.
+/// - If `x` and `y` have at least `size` records, nothing is appended. So `x'` has `r` other
+///   records, and `y'` has `a` other records.
+/// - If only `x` has at least `size` records, no copy is in the core, so `x'` has `r` other
+///   records. `y'` has `size` records, which are at most as many as `x'` has. So `y'` has at most
+///   `r` other records. If only `y` has at least `size` records, the same holds with `a`.
 ///
-/// *Unordered input and output.* In the first case, `n + 1 <= size`, so no order is drawn, and one
-/// copy is replaced. In the second case, couple the draws as in the previous paragraph. If
-/// `n = size`, no order is drawn for the smaller data set, and its output contains all its records.
-/// If an order were drawn for the smaller data set, its output would contain the same records. So
-/// the coupling is valid here too.
+/// *Ordered input.* The output is the first `size` records of `x'`. They consist of `j <= k` other
+/// records, and of the first `size - j` records of the core. The same holds for `y'`, with a number
+/// `j' <= k`. So the outputs share at least `size - k` records, in the same order. At most `k`
+/// records are deleted and at most `k` are inserted. So the distance is at most `2 * k`, also in a
+/// metric that ignores the order.
 ///
-/// For larger distances, change one record at a time. The couplings of successive data sets combine
-/// into one coupling, and the distances add up.
+/// *Unordered input.* Put the records of the core into a uniform order, which is the same for both
+/// inputs. Then insert the other records of `x'` one by one at uniform places. The result is a
+/// uniform order of `x'`. Do the same for `y'`. Then continue as for ordered input. If the metric
+/// of the output ignores the order, and no record is dropped, the function draws no order. The
+/// output then has the same records as with an order, so the coupling is valid here too.
 ///
 /// # Errors
 /// `MakeTransformation` when `size` is 0, or when `constant` is not a member of the element domain.
@@ -119,10 +126,10 @@ where
     let output = Space::new(input.domain().clone().with_size(size), metric)?;
     let arrange = Arrange::between(input.metric(), output.metric());
     let function = Function::fold(Resize { size, constant, arrange });
-    let metric = input.metric().clone();
+    let (metric, sized) = (input.metric().clone(), input.domain().size().is_some());
     let map = StabilityMap::new(move |d_in: &u32| {
-        let d = metric.to_symmetric(*d_in)?;
-        d.checked_mul(2).ok_or_else(|| overflow(*d_in))
+        let Changes { largest, .. } = Changes::of(&metric, sized, *d_in)?;
+        largest.checked_mul(2).ok_or_else(|| overflow(*d_in))
     });
     Ok(Transformation::new(input, output, function, map))
 }

@@ -40,13 +40,24 @@ pub struct Rows<'c, MO: Accounted, T: Atom> {
     query: Query<'c, MO>,
     name: String,
     chain: Result<Chain<T>>,
-    /// Whether the table has a public number of rows, and each of its rows gives at most one row.
-    one_for_one: bool,
+    origin: Origin,
+}
+/// What is known about the changes of the rows, in addition to the domain of the rows.
+#[derive(Clone, Copy, PartialEq)]
+enum Origin {
+    /// Nothing more.
+    Private,
+    /// The table has a public number of rows, and each of its rows gives at most one row. So if `k`
+    /// rows of the table are replaced, at most `k` rows are removed and at most `k` are added.
+    OneForOne,
+    /// `resize` was applied to rows as in `OneForOne`, whose number was private.
+    Resized,
 }
 impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     pub(super) fn new(query: Query<'c, MO>, name: &str, chain: Result<Chain<T>>) -> Self {
-        let one_for_one = query.context.space().domain().size().is_some();
-        Rows { query, name: name.to_owned(), chain, one_for_one }
+        let sized = query.context.space().domain().size().is_some();
+        let origin = if sized { Origin::OneForOne } else { Origin::Private };
+        Rows { query, name: name.to_owned(), chain, origin }
     }
     fn step(mut self, next: impl FnOnce(&str, &Chain<T>) -> Result<Chain<T>>) -> Self {
         self.chain = self.chain.and_then(|chain| next(&self.name, &chain));
@@ -83,9 +94,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// have bounds, this value is clamped to the bounds. For numbers, the default value is 0.
     /// `size` must not be taken from the data.
     #[must_use]
-    pub fn resize(mut self, size: usize) -> Self {
-        self.one_for_one = false;
-        self.step(|_, chain| {
+    pub fn resize(self, size: usize) -> Self {
+        self.resized().step(|_, chain| {
             let filler = chain.space().domain().element().admit(Some(T::default()));
             chain.step(|rows| make_resize(rows, size, filler))
         })
@@ -93,9 +103,18 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// Bring the number of rows to `size`, as [`resize`](Rows::resize) does, but add copies of
     /// `filler`.
     #[must_use]
-    pub fn resize_with(mut self, size: usize, filler: T) -> Self {
-        self.one_for_one = false;
-        self.step(|_, chain| chain.step(|rows| make_resize(rows, size, filler)))
+    pub fn resize_with(self, size: usize, filler: T) -> Self {
+        self.resized().step(|_, chain| chain.step(|rows| make_resize(rows, size, filler)))
+    }
+    /// If the number of rows is in the domain, `make_resize` uses it itself.
+    fn resized(mut self) -> Self {
+        if self.origin == Origin::OneForOne {
+            self.origin = if self.is_sized() { Origin::Private } else { Origin::Resized };
+        }
+        self
+    }
+    fn is_sized(&self) -> bool {
+        self.chain.as_ref().is_ok_and(|chain| chain.space().domain().size().is_some())
     }
     /// Count the rows.
     ///
@@ -104,11 +123,17 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// one, except after [`resize`](Rows::resize).
     pub fn count(self) -> Statistic<'c, MO, i64> {
         let total = self.total(|chain| chain.total(make_count));
-        let total = total.map(|total| if self.one_for_one { halved(total) } else { total });
+        let total = total.map(|total| self.replaced(total));
         self.number("count", total)
     }
     /// Sum the rows. The sum needs bounds. Integers of fewer than 64 bits are added as `i64`. If a
     /// sum is outside of the range of its type, the nearest number of the type replaces this sum.
+    ///
+    /// # Map
+    /// The map of the steps and of [`make_sum`](opendp_transformations::make_sum). Suppose that the
+    /// number of rows of the table is known, and a filter makes the number of summed rows private.
+    /// If no row is below 0, or no row is above 0, one replaced row changes the sum by at most the
+    /// largest magnitude of a row.
     pub fn sum(self) -> Statistic<'c, MO, T::Sum>
     where
         T: Summed,
@@ -118,6 +143,10 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             bounded("sum", &self.name, chain)?;
             chain.total(T::sum_of)
         });
+        let bounds =
+            self.chain.as_ref().ok().and_then(|chain| chain.space().domain().element().bounds());
+        let one_direction = bounds.is_some_and(T::has_one_direction);
+        let total = total.map(|total| if one_direction { self.replaced(total) } else { total });
         self.number("sum", total)
     }
     /// Take the mean of the rows. The mean needs bounds and a known number of rows.
@@ -236,7 +265,24 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         next: impl FnOnce(&Chain<T>) -> Result<OfRows<T, DO, M>>,
     ) -> Result<TableTotal<DO, M>> {
         let total = next(self.chain.as_ref().map_err(Error::clone)?)?;
-        Ok(total_of_tables(self.query.context.space(), total, self.query.source.reader()))
+        let total = total_of_tables(self.query.context.space(), total, self.query.source.reader());
+        Ok(if self.origin == Origin::Resized { halved(total) } else { total })
+    }
+    /// If the rows are as in `Origin::OneForOne` and their number is private, halve the map of a
+    /// statistic.
+    ///
+    /// # Precondition
+    /// Adding rows never decreases the statistic, or adding rows never increases it.
+    ///
+    /// # Proof
+    /// Let `k` rows of the table be replaced. Let `c` be the rows of the statistic that do not
+    /// change. Both lists of rows are `c` and at most `k` more rows. Suppose that adding rows never
+    /// decreases the statistic `f`, and let `m` be the value of its map at `k`. Then both values of
+    /// `f` are from `f(c)` to `f(c) + m`, so they differ by at most `m`. If adding rows never
+    /// increases `f`, both values are from `f(c) - m` to `f(c)`.
+    fn replaced<DO: Domain, M: Metric>(&self, total: TableTotal<DO, M>) -> TableTotal<DO, M> {
+        let fits = self.origin == Origin::OneForOne && !self.is_sized();
+        if fits { halved(total) } else { total }
     }
     fn number<N: Noisy<MO>>(self, what: &str, total: Result<Number<N>>) -> Statistic<'c, MO, N> {
         self.query.number(format!("{what} of `{}`", self.name), total)
@@ -247,10 +293,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         self,
         count: impl FnOnce(&Chain<T>) -> Result<OfRows<T, Column<i64>, L1Distance<i64>>>,
     ) -> Statistic<'c, MO, Vec<i64>> {
-        let total = self.total(count);
-        let sized = self.chain.is_ok_and(|chain| chain.space().domain().size().is_some());
-        let sized = sized || self.one_for_one;
-        let counts = total.map(|total| Counts::new(total, sized));
+        let sized = self.is_sized() || self.origin == Origin::OneForOne;
+        let counts = self.total(count).map(|total| Counts::new(total, sized));
         self.query.counts(format!("histogram of `{}`", self.name), counts)
     }
 }

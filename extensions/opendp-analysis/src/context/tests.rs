@@ -381,6 +381,7 @@ fn threads_never_overspend() {
 }
 
 mod accuracy;
+mod neighbours;
 mod quantiles;
 mod shares;
 mod sums;

@@ -28,8 +28,16 @@ where
     M: DatasetMetric + Default + MetricOn<Records>,
     MO: DatasetMetric + Default + MetricOn<Records>,
 {
+    make_from::<M, MO>(M::default().sized(), size)
+}
+/// Resize data of three records if `sized`, and data of any size otherwise.
+fn make_from<M, MO>(sized: bool, size: usize) -> Transformation<Records, M, Records, MO>
+where
+    M: DatasetMetric + Default + MetricOn<Records>,
+    MO: DatasetMetric + Default + MetricOn<Records>,
+{
     let domain = VectorDomain::new(AtomDomain::default());
-    let domain = if M::default().sized() { domain.with_size(3) } else { domain };
+    let domain = if sized { domain.with_size(3) } else { domain };
     make_resize(Space::new(domain, M::default()).unwrap(), size, 9).unwrap()
 }
 /// List the outputs with their multiplicities. There is one output for each order of the padded
@@ -75,6 +83,37 @@ fn outputs_of_close_data_couple_under_every_pair_of_metrics() {
     assert!(check::<InsDel, InsDel>(Arrange::between(&InsDel, &InsDel)).unwrap() > 500);
     assert!(check::<ChangeOneDistance, InsDel>(Arrange::Always).unwrap() > 500);
     assert!(check::<HammingDistance, Sym>(Arrange::Never).unwrap() > 500);
+}
+#[test]
+fn outputs_of_close_data_of_one_size_couple_at_half_of_the_map() {
+    use {InsertDeleteDistance as InsDel, SymmetricDistance as Sym};
+    fn check<M, MO>() -> Result<usize, String>
+    where
+        M: DatasetMetric + Default + DistanceOn<Records>,
+        MO: DatasetMetric + Default + DistanceOn<Records>,
+    {
+        let data = laws::vectors(&[1, 2, 9], 3).into_iter().filter(|x| x.len() == 3);
+        let (data, mut cases) = (data.collect::<Vec<_>>(), 0);
+        let arrange = Arrange::between(&M::default(), &MO::default());
+        for size in 1..=4 {
+            let resize = make_from::<M, MO>(true, size);
+            assert_eq!([1, 2, 3, 4].map(|d| resize.map(&d).unwrap()), [2, 2, 4, 4]);
+            cases += couples(&resize, &data, |x| outputs(x, size, arrange))?;
+        }
+        Ok(cases)
+    }
+    assert!(check::<Sym, Sym>().unwrap() > 500);
+    assert!(check::<Sym, InsDel>().unwrap() > 500);
+    assert!(check::<InsDel, Sym>().unwrap() > 500);
+    assert!(check::<InsDel, InsDel>().unwrap() > 500);
+    // For data of any size, the same map is too small.
+    let resize = make::<Sym, Sym>(2);
+    let map = StabilityMap::new(|d_in: &u32| Ok(2 * d_in.div_ceil(2)));
+    let (input, output) = (resize.input().clone(), resize.output().clone());
+    let wrong = Transformation::new(input, output, resize.function().clone(), map);
+    let outputs = |x: &Vec<i32>| outputs(x, 2, Arrange::between(&Sym, &Sym));
+    assert!(couples(&resize, &[vec![], vec![1, 2]], outputs).is_ok());
+    assert!(couples(&wrong, &[vec![], vec![1, 2]], outputs).is_err());
 }
 #[test]
 fn a_shuffle_in_one_branch_alone_does_not_couple() {

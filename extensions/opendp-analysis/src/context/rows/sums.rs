@@ -26,6 +26,18 @@ pub trait Summed: Atom {
     fn sum_of(
         rows: ColumnSpace<Self>,
     ) -> Result<OfRows<Self, AtomDomain<Self::Sum>, AbsoluteDistance<Self::Sum>>>;
+    /// Return `true` only if adding rows within these bounds never decreases the sum, or never
+    /// increases it. [`Rows::sum`](super::Rows::sum) uses this fact for a smaller bound on the
+    /// change of the sum.
+    fn has_one_direction(_bounds: &Bounds<Self>) -> bool {
+        false
+    }
+}
+/// Return whether no number within the bounds is below 0, or none is above 0. Then adding rows
+/// never decreases their sum, or never increases it. The reason is that `make_sum` rounds no row to
+/// a number of the other sign, and its last rounding is monotone.
+fn has_one_sign<T: Atom + Number>(bounds: &Bounds<T>) -> bool {
+    T::zero() <= bounds.lower() || bounds.upper() <= T::zero()
 }
 macro_rules! plain {
     ($($rows:ty => $sum:ty),*) => {$(
@@ -35,6 +47,9 @@ macro_rules! plain {
                 rows: ColumnSpace<Self>,
             ) -> Result<OfRows<Self, AtomDomain<$sum>, AbsoluteDistance<$sum>>> {
                 make_sum(rows)
+            }
+            fn has_one_direction(bounds: &Bounds<Self>) -> bool {
+                has_one_sign(bounds)
             }
         }
     )*};
@@ -48,6 +63,9 @@ macro_rules! narrow {
                 rows: ColumnSpace<Self>,
             ) -> Result<OfRows<Self, AtomDomain<i64>, AbsoluteDistance<i64>>> {
                 widened(rows)?.then(make_sum)
+            }
+            fn has_one_direction(bounds: &Bounds<Self>) -> bool {
+                has_one_sign(bounds)
             }
         }
     )*};
