@@ -106,7 +106,8 @@ mod tests {
         let scale = Scale::new(2.0).unwrap();
         let least = make_report_noisy_max_gumbel(input, scale, Optimize::Min).unwrap();
         let worse = (0..100_000).filter(|_| least.invoke(&vec![0, 2]) == Ok(1)).count();
-        // The tolerance 735 is six standard deviations of the count.
-        assert!(worse.abs_diff(18_394) < 735, "{worse}");
+        // The tolerance 980 is eight standard deviations of the count. So the test fails by chance
+        // with a probability of about 1e-15.
+        assert!(worse.abs_diff(18_394) < 980, "{worse}");
     }
 }

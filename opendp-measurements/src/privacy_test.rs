@@ -69,10 +69,11 @@ fn integers_have_their_exact_probabilities() {
         (sum - freedom) / (2.0_f64 * freedom).sqrt()
     };
     for (s, x) in [(1.0, 0), (0.5, -7), (12.5, 100), (60.0, -128), (60.0, 127)] {
+        // By chance, one of the five values exceeds 24 with a probability below 1e-13.
         let excess = chi_square(s, s, x);
-        assert!(excess < 12.0, "scale {s} at {x}: {excess}");
+        assert!(excess < 24.0, "scale {s} at {x}: {excess}");
         let excess = chi_square(s * 1.2, s, x);
-        assert!(excess > 12.0, "scale {s} at {x}: a wrong scale goes unnoticed at {excess}");
+        assert!(excess > 24.0, "scale {s} at {x}: a wrong scale goes unnoticed at {excess}");
     }
 }
 #[test]
@@ -95,6 +96,10 @@ fn the_map_bounds_the_exact_divergence_and_is_tight() {
     }
 }
 
+/// The largest value of [`excess`] that a test accepts, in standard deviations. For an honest
+/// mechanism, a test exceeds this limit by chance with a probability below 1e-14.
+const LIMIT: f64 = 8.0;
+
 /// A set of releases.
 type Event<R> = Box<dyn Fn(&R) -> bool>;
 
@@ -107,7 +112,8 @@ fn excess<DI: Domain, MI: Metric, R: opendp_core::Carrier>(
     epsilon: f64,
     events: &[&dyn Fn(&R) -> bool],
 ) -> f64 {
-    let draws = 100_000;
+    // With these draws, the expected excess of each control is above 17.
+    let draws = 200_000;
     let frequencies = |x: &DI::Carrier| {
         let mut counts = vec![0.0; events.len()];
         for _ in 0..draws {
@@ -151,9 +157,9 @@ fn draws_of_a_float_keep_to_the_map_on_every_lattice() {
         ];
         let events: Vec<&dyn Fn(&f64) -> bool> = events.iter().map(|event| &**event).collect();
         let found = excess(&honest, (&x, &y), epsilon, &events);
-        assert!(found < 6.0, "k {k:?}: {found} standard deviations");
+        assert!(found < LIMIT, "k {k:?}: {found} standard deviations");
         let found = excess(&cheat, (&x, &y), epsilon, &events);
-        assert!(found > 6.0, "k {k:?}: half the noise goes unnoticed at {found}");
+        assert!(found > LIMIT, "k {k:?}: half the noise goes unnoticed at {found}");
     }
 }
 #[test]
@@ -166,8 +172,8 @@ fn draws_of_a_vector_keep_to_the_map() {
     assert_eq!(epsilon, 0.75);
     let low: &dyn Fn(&Vec<f32>) -> bool = &|r| r[0] <= 0.0 && 0.0 <= r[1];
     let high: &dyn Fn(&Vec<f32>) -> bool = &|r| 1.0 <= r[0] && r[1] <= -0.5;
-    assert!(excess(&release(2.0), (&x, &y), epsilon, &[low, high]) < 6.0);
-    assert!(excess(&release(1.0), (&x, &y), epsilon, &[low, high]) > 6.0);
+    assert!(excess(&release(2.0), (&x, &y), epsilon, &[low, high]) < LIMIT);
+    assert!(excess(&release(1.0), (&x, &y), epsilon, &[low, high]) > LIMIT);
 }
 #[test]
 fn draws_of_an_integer_keep_to_the_map() {
@@ -176,8 +182,8 @@ fn draws_of_an_integer_keep_to_the_map() {
     // For the unsigned input 0, all negative noise gives the release 0 by saturation.
     let epsilon = release(2.0).map(&2).unwrap();
     let events: [&dyn Fn(&u8) -> bool; 3] = [&|r| *r == 0, &|r| 2 <= *r, &|r| *r == 1];
-    assert!(excess(&release(2.0), (&0, &2), epsilon, &events) < 6.0);
-    assert!(excess(&release(1.0), (&0, &2), epsilon, &events) > 6.0);
+    assert!(excess(&release(2.0), (&0, &2), epsilon, &events) < LIMIT);
+    assert!(excess(&release(1.0), (&0, &2), epsilon, &events) > LIMIT);
 }
 
 fn check_choice<T, M>(metric: M, d_in: M::Distance, (x, y): (Vec<T>, Vec<T>), optimize: Optimize)
@@ -195,9 +201,9 @@ where
         (0..x.len()).map(|i| Box::new(move |r: &usize| *r == i) as Box<_>).collect();
     let events: Vec<&dyn Fn(&usize) -> bool> = events.iter().map(|event| &**event).collect();
     let found = excess(&choice(2.0), (&x, &y), epsilon, &events);
-    assert!(found < 6.0, "{optimize:?}: {found} standard deviations");
+    assert!(found < LIMIT, "{optimize:?}: {found} standard deviations");
     let found = excess(&choice(1.0), (&x, &y), epsilon, &events);
-    assert!(found > 6.0, "{optimize:?}: half the temperature goes unnoticed at {found}");
+    assert!(found > LIMIT, "{optimize:?}: half the temperature goes unnoticed at {found}");
 }
 #[test]
 fn draws_of_an_index_keep_to_the_map() {
@@ -224,18 +230,18 @@ fn draws_of_a_noisy_index_keep_to_the_map() {
     let epsilon = choice(2.0).map(&1).unwrap();
     let events: [&dyn Fn(&usize) -> bool; 2] = [&|r| *r == 0, &|r| *r == 1];
     let found = excess(&choice(2.0), (&x, &y), epsilon, &events);
-    assert!(found < 6.0, "{found} standard deviations");
+    assert!(found < LIMIT, "{found} standard deviations");
     let found = excess(&choice(1.0), (&x, &y), epsilon, &events);
-    assert!(found > 6.0, "half the scale goes unnoticed at {found}");
+    assert!(found > LIMIT, "half the scale goes unnoticed at {found}");
 }
 #[test]
 fn draws_of_a_randomized_response_keep_to_the_map() {
     let honest = make_randomized_response_bool(0.75, true).unwrap();
     let epsilon = honest.map(&1).unwrap();
     let events: [&dyn Fn(&bool) -> bool; 2] = [&|r| *r, &|r| !*r];
-    assert!(excess(&honest, (&true, &false), epsilon, &events) < 6.0);
+    assert!(excess(&honest, (&true, &false), epsilon, &events) < LIMIT);
     let cheat = make_randomized_response_bool(0.8, true).unwrap();
-    assert!(excess(&cheat, (&true, &false), epsilon, &events) > 6.0);
+    assert!(excess(&cheat, (&true, &false), epsilon, &events) > LIMIT);
 
     let answer = |prob| make_randomized_response(vec![1, 2, 3], prob).unwrap();
     let epsilon = answer(0.5).map(&1).unwrap();
@@ -243,7 +249,7 @@ fn draws_of_a_randomized_response_keep_to_the_map() {
     // The first pair of data consists of two categories. The second pair consists of a category and
     // a value that is not a category.
     for pair in [(&1, &2), (&3, &9)] {
-        assert!(excess(&answer(0.5), pair, epsilon, &events) < 6.0);
+        assert!(excess(&answer(0.5), pair, epsilon, &events) < LIMIT);
     }
-    assert!(excess(&answer(0.6), (&1, &2), epsilon, &events) > 6.0);
+    assert!(excess(&answer(0.6), (&1, &2), epsilon, &events) > LIMIT);
 }

@@ -102,7 +102,7 @@ fn accuracies_are_kept_nearly_always() {
     let people = generate(2_000, 9);
     let truth = mean(people.age.iter().map(|age| *age as f64));
     let (mut count_misses, mut mean_misses) = (0, 0);
-    for _ in 0..400 {
+    for _ in 0..800 {
         let count = sums::people(&people, 0.1).unwrap();
         let error = |statistic: &Statistic, truth: f64| {
             let answer = &statistic.answers[0];
@@ -115,9 +115,9 @@ fn accuracies_are_kept_nearly_always() {
         let age = sums::age(&people, 0.1).unwrap().over(&count).statistic("", 0);
         mean_misses += u32::from(error(&age, truth));
     }
-    // Suppose that each interval misses the true value with a probability of about 5 in 100. Then
-    // the probability of 55 or more misses in 400 intervals is below 10^-9. The probability of no
-    // miss in 400 intervals is below 10^-8.
-    assert!(count_misses < 55 && mean_misses < 55, "{count_misses}, {mean_misses}");
+    // An interval of the count misses the true value with a probability of 0.047. An interval of
+    // the mean misses it less often. So the probability of 95 or more misses in 800 intervals is
+    // below 10^-13, and the probability that no interval of the count misses is below 10^-16.
+    assert!(count_misses < 95 && mean_misses < 95, "{count_misses}, {mean_misses}");
     assert!(0 < count_misses, "a bound that is never missed is not a tight one");
 }

@@ -287,8 +287,9 @@ mod tests {
         let mut source = SecureSource::new().unwrap();
         let count = 2 * BUFFER * REFILLS_PER_SEED;
         let words: HashSet<u64> = (0..count).map(|_| source.word().unwrap()).collect();
-        // The probability that two of 2^18 words are equal is below 2^-29.
-        assert_eq!(words.len(), count);
+        // A repeated buffer would repeat many words. By chance, two or more words are repeated with
+        // a probability below 2^-58.
+        assert!(count <= words.len() + 1, "{} of {count}", words.len());
     }
 
     #[test]
@@ -303,8 +304,8 @@ mod tests {
             }
         }
         // The standard deviation of each count is sqrt(2^16) / 2 = 128. The probability that one of
-        // the 64 counts deviates by 7 or more standard deviations is below 10^-9.
-        assert!(ones.iter().all(|count| (count - draws / 2).abs() < 7 * 128), "{ones:?}");
+        // the 64 counts deviates by 8 or more standard deviations is below 10^-12.
+        assert!(ones.iter().all(|count| (count - draws / 2).abs() < 8 * 128), "{ones:?}");
     }
 
     #[test]

@@ -186,7 +186,8 @@ mod tests {
         number < lower || upper < number
     }
 
-    // For 4000 draws at alpha 0.1, six standard deviations of the frequency are 0.028.
+    // For 4000 draws at alpha 0.1, eight standard deviations of the frequency are 0.038. So each
+    // assertion fails by chance with a probability below 2e-14.
     #[test]
     fn intervals_contain_the_true_number_as_often_as_they_say() {
         let numbers = space(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new());
@@ -195,14 +196,14 @@ mod tests {
         let release = make_laplace(numbers.clone(), scale, None).unwrap();
         let interval = confidence_interval(&release, &10.5, 0.1).unwrap();
         let missed = misses(&release, &10.5, &interval, miss);
-        assert!((missed - 0.1).abs() < 0.028, "{missed}");
+        assert!((missed - 0.1).abs() < 0.038, "{missed}");
         let release = make_gaussian(numbers, scale, None).unwrap();
         let interval = confidence_interval(&release, &10.5, 0.1).unwrap();
         let missed = misses(&release, &10.5, &interval, miss);
-        assert!((missed - 0.1).abs() < 0.028, "{missed}");
-        // The control: releases for the true number 12.5 are outside this interval more often than
-        // releases for the true number 10.5.
-        assert!(0.128 < misses(&release, &12.5, &interval, miss));
+        assert!((missed - 0.1).abs() < 0.038, "{missed}");
+        // The control: releases for the true number 13.5 are outside this interval with probability
+        // 0.26.
+        assert!(0.138 < misses(&release, &13.5, &interval, miss));
         // For integer noise Z of scale 3, the bound is 7, and P[|Z| > 7] is about 0.081. This
         // probability is below alpha, so only an upper limit of the frequency is checked.
         let integers = space(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new());
@@ -210,7 +211,7 @@ mod tests {
         let interval = confidence_interval(&release, &-7, 0.1).unwrap();
         let missed =
             misses(&release, &-7, &interval, |noisy, interval| outside(*noisy as f64, *interval));
-        assert!(missed < 0.128, "{missed}");
+        assert!(missed < 0.138, "{missed}");
     }
     #[test]
     fn intervals_of_a_vector_hold_all_at_once() {
@@ -226,17 +227,17 @@ mod tests {
             let release = make_laplace(input, scale, None).unwrap();
             let intervals = confidence_interval(&release, &truth, 0.1).unwrap();
             let missed = misses(&release, &truth, &intervals, any);
-            assert!((missed - 0.096).abs() < 0.028, "{missed}");
+            assert!((missed - 0.096).abs() < 0.038, "{missed}");
             let input = space(domain, L2Distance::<f64>::new());
             let release = make_gaussian(input, scale, None).unwrap();
             let intervals = confidence_interval(&release, &truth, 0.1).unwrap();
             let missed = misses(&release, &truth, &intervals, any);
-            assert!((missed - 0.096).abs() < 0.028, "{missed}");
+            assert!((missed - 0.096).abs() < 0.038, "{missed}");
             // The next function does not divide alpha among the five intervals. So at least one
             // interval misses its number with probability 1 - 0.9^5, which is about 0.41.
             let intervals = confidence_interval_of_each(&release, &truth, 0.1).unwrap();
             let missed = misses(&release, &truth, &intervals, any);
-            assert!((missed - 0.41).abs() < 0.047, "{missed}");
+            assert!((missed - 0.41).abs() < 0.063, "{missed}");
         }
     }
     #[test]

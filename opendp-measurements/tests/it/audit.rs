@@ -29,13 +29,14 @@ use opendp_measurements::{
 /// releases, and counts this event in the other half.
 const DRAWS: usize = 1_000_000;
 /// The number of releases for the audit of a control, which is a mechanism with half of the noise
-/// or with another fault. This number is enough to refute the claim.
-const FEW: usize = 100_000;
+/// or with another fault. With this number, the expected [`excess`] of each control is above 19. So
+/// a control is not refuted with a probability below 1e-20.
+const FEW: usize = 200_000;
 /// The largest value of [`excess`] that the audit accepts, in standard deviations. [`excess`]
 /// returns the larger of two values, one for each order of the two data sets. Each of the two
-/// values exceeds this limit with a probability of at most about 1e-9. So an honest mechanism fails
-/// the audit with a probability of at most about 2e-9.
-const SIGMAS: f64 = 6.0;
+/// values exceeds this limit with a probability of at most about 1e-15. So an honest mechanism
+/// fails the audit with a probability of at most about 2e-15.
+const SIGMAS: f64 = 8.0;
 
 /// A measure whose losses imply a bound on delta for each epsilon.
 trait Claim: Measure {

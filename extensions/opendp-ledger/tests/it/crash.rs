@@ -180,7 +180,7 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
     for _ in 0..kills {
         let lane = random(PROCESSES as u64) as usize;
         // Kill a process only after its first charge, at a random time during its next few charges.
-        let mut patience = 60_000;
+        let mut patience = 600_000;
         while !running[lane].spending.load(Ordering::SeqCst) {
             patience -= 1;
             assert!(0 < patience, "a process does not get to spend");
@@ -262,5 +262,7 @@ fn no_kill_loses_a_spend_or_charges_twice() {
 fn the_storm_finds_a_ledger_that_releases_first() {
     // Without kills, the broken ledger shows no fault.
     assert_eq!(storm(0, true).0, Vec::<String>::new());
-    assert!(!storm(20, true).0.is_empty());
+    // A kill shows the fault only if it comes between the report and the charge. So repeat the
+    // storm until a kill shows the fault.
+    assert!((0..50).any(|_| !storm(20, true).0.is_empty()));
 }

@@ -111,7 +111,7 @@ fn a_cluster_that_stands_still_is_an_error_when_the_limit_is_reached() {
     let nodes = Nodes::start();
     let data = Data::of(90);
     let config = durable(&data, "frozen");
-    let engine = Box::new(nodes.connect(Duration::from_secs(2)));
+    let engine = Box::new(nodes.connect(Duration::from_secs(10)));
     let session = Session::open_on(&config, engine).unwrap();
     nodes.scheduler.freeze();
     let error = ask(&session, "first").unwrap_err();

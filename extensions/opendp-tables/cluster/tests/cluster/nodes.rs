@@ -126,11 +126,11 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 /// Wait until `find` returns a value. After about 300 s, panic, so that a test cannot hang.
 pub(crate) fn waited<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
-    for _ in 0..6000 {
+    for _ in 0..60_000 {
         if let Some(found) = find() {
             return found;
         }
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(Duration::from_millis(5));
     }
     panic!("waited too long for {what}")
 }
