@@ -175,7 +175,8 @@ mod tests {
 
     /// Return the exact delta of discrete Laplace noise on integers that are moved by `shifts`.
     fn delta_of_integers(shifts: &[i32], scale: f64, epsilon: f64) -> f64 {
-        // The probabilities of the losses, which are multiples of `1 / scale`.
+        // The losses in units of `1 / scale`, with their probabilities. In these units, each loss
+        // is an integer.
         let mut losses = vec![(0, 1.0)];
         for shift in shifts {
             let q = (-1.0 / scale).exp();

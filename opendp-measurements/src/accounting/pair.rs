@@ -132,12 +132,13 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// Return an interval of losses. Under `P`, the losses below the interval have a mass of at
     /// most about `tail`. The same holds for the losses above the interval.
     ///
-    /// The computation is finer in this interval than outside. Bounds are valid for every interval.
+    /// The computation is finer in this interval than outside. The bounds of an account are valid
+    /// for every returned interval.
     fn range(&self, tail: f64) -> (f64, f64);
     /// Put the outputs of the pair into the buckets of a grid.
     fn buckets(&self, grid: &Grid) -> Buckets;
-    /// Return a step such that the losses of all atoms are multiples of this step. Return `None` if
-    /// the pair has no atoms, or if no such step is known.
+    /// Return a step such that the losses of all atoms (losses of positive probability) are
+    /// multiples of this step. Return `None` if the pair has no atoms, or if no such step is known.
     fn unit(&self) -> Option<f64> {
         None
     }
@@ -198,8 +199,8 @@ pub trait DominatingPair: Debug + Send + Sync {
     fn outputs(&self) -> Option<Outputs> {
         None
     }
-    /// Return the noise and the distance of the shifts, if `P` and `Q` are two shifts of the same
-    /// noise.
+    /// If `P` and `Q` are two shifts of the same noise, return this noise and the distance between
+    /// the two shifts.
     ///
     /// For example, take two pairs of shifts of the same noise: one for an added record, and one
     /// for a replaced record. A [`ReplacedPair`](super::ReplacedPair) can be made from these two
@@ -223,8 +224,8 @@ pub trait DominatingPair: Debug + Send + Sync {
         None
     }
     /// If the pair has a reverse, return a pair that dominates the mechanism in both directions.
-    /// Defaults to `None`: no such pair is known, and the larger of the curves of both directions
-    /// is used.
+    /// Defaults to `None`: no such pair is known. Then an account uses the larger of the two curves
+    /// for the two directions.
     fn in_either_direction(&self) -> Option<std::sync::Arc<dyn DominatingPair>> {
         None
     }

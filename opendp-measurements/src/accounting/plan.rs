@@ -1,6 +1,7 @@
 //! The computation of a delta or an epsilon on a grid. The choices here affect how tight the bounds
 //! are. The bounds hold for every choice. A tilt `t` multiplies the mass at a loss `x` by
-//! `e^(t x)`.
+//! `e^(t x)`. The window of a plan is the interval of the sums of losses for which the masses are
+//! computed.
 
 use std::sync::Arc;
 

@@ -32,9 +32,10 @@ pub(super) struct Pot {
     /// order, instead of `2 rho`. For Gaussian noise, this charge is also `mu^2`. A concentrated
     /// filter can lack an order, because an older version wrote such filters to JSON.
     pub(super) order: Option<Exact>,
-    /// Whether the limits are planned for known releases. If they are, the filter charges the
-    /// epsilon of each pure loss that fits into the remaining room for pure losses. For a pure loss
-    /// that does not fit, the filter charges a `mu^2`.
+    /// Whether the limits are planned for known releases. The room for pure losses is their limit
+    /// minus the sum of the charged pure losses. If the limits are planned, the filter charges the
+    /// epsilon of each pure loss that fits into this room. For a pure loss that does not fit, the
+    /// filter charges a `mu^2`.
     pub(super) planned: bool,
 }
 /// The amounts that one loss can add to `squares_spent` of a filter. A filter that charges the
@@ -84,8 +85,8 @@ impl Pot {
         self.failure.minus(&self.failures_spent)
     }
     /// Charge the filter for a release with this loss. If the filter does not charge the epsilon of
-    /// the loss, it charges one of the amounts in `sizes`. Return whether the filter had room for
-    /// the release.
+    /// the loss, it charges one of the amounts in `sizes`. Return whether all sums are still at
+    /// most their limits.
     pub(super) fn charge(&mut self, loss: &AdaptiveLoss, sizes: &Sizes) -> bool {
         let square = if self.concentrated { &sizes.twice_rho } else { &sizes.square };
         let gaussian = loss.mu_squared.is_some();

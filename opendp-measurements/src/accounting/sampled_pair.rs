@@ -83,11 +83,12 @@ pub(super) fn ln_unmixed(loss: f64, rate: f64) -> f64 {
 /// Let `f(r)` be the profile of `(P, Q)` at epsilon `ln r`. For `r` of at least `1 - q`, the
 /// profile of a removal is `q f((r - 1 + q) / q)`. For `r` below `1 / (1 - q)`, the profile of an
 /// addition is `(1 - r + q r) f(q r / (1 - r + q r))`. If a larger profile replaces `f`, both
-/// profiles become larger. So if a measure of losses on a grid dominates the losses of the pair,
-/// this measure can first replace the pair. For a removal, a loss `x` of mass `m` becomes a loss
-/// `ln(1 - q + q e^x)` of mass `m (q + (1 - q) e^-x)`. Under `Q`, the masses `m e^-x` can add up to
-/// less than 1. The rest of the mass of `Q` gets the loss `ln(1 - q)`. For an addition, the loss
-/// becomes `-ln(1 - q + q e^-x)`, and its mass stays `m`.
+/// profiles become larger. So take a distribution of losses on a grid that dominates the losses of
+/// the pair. This distribution can replace the pair, before the two formulas are applied. For a
+/// removal, a loss `x` of mass `m` becomes a loss `ln(1 - q + q e^x)` of mass
+/// `m (q + (1 - q) e^-x)`. Under `Q`, the masses `m e^-x` can add up to less than 1. The rest of
+/// the mass of `Q` gets the loss `ln(1 - q)`. For an addition, the loss becomes
+/// `-ln(1 - q + q e^-x)`, and its mass stays `m`.
 ///
 /// If all losses are atoms on multiples of one step, a grid of this step contains the losses
 /// exactly. Discrete noise has such losses. Any other grid gives only a bound from above.
@@ -101,7 +102,7 @@ pub struct SampledPair {
 
 /// The losses of a pair, moved to a grid.
 struct OnGrid {
-    /// A measure of losses on the grid that dominates the losses of the pair.
+    /// A distribution of losses on the grid that dominates the losses of the pair.
     losses: DiscreteLoss,
     /// A bound on the relative error of the masses. This bound is used only if `losses` contains
     /// exactly the losses of the pair.
@@ -242,13 +243,13 @@ impl DominatingPair for SampledPair {
 /// of the records. At `epsilon >= 0`, the profile of the mechanism on the sample is at most the
 /// profile of `((1 - q) Q + q P, Q)`. At `epsilon < 0`, the profile of the mechanism on the sample
 /// is at most the profile of `(P, (1 - q) P + q Q)` (Zhu, Dong, Wang 2022, Theorem 11). There is
-/// one measure of losses whose profile equals the first bound at `epsilon >= 0` and the second
-/// bound at `epsilon < 0`. This measure has the positive losses of the first pair and the negative
-/// losses of the second pair. The remaining mass is at the loss 0.
+/// one distribution of losses whose profile equals the first bound at `epsilon >= 0` and the second
+/// bound at `epsilon < 0`. This distribution has the positive losses of the first pair and the
+/// negative losses of the second pair. The remaining mass is at the loss 0.
 ///
 /// At `epsilon >= 0`, the profile of a removed record on a Poisson sample is at least the profile
-/// of an added record. At `epsilon < 0`, the reverse holds. So this pair also dominates both
-/// directions of a mechanism on a Poisson sample.
+/// of an added record. At `epsilon < 0`, the profile of a removed record is at most the profile of
+/// an added record. So this pair also dominates both directions of a mechanism on a Poisson sample.
 #[derive(Clone)]
 pub struct FixedSizePair {
     above: Arc<dyn DominatingPair>,

@@ -37,12 +37,14 @@ use super::transform::{Listed, Tilted, Wave};
 /// `(1 + |v + 1| mu^2 / 4) h^2 / 8`. The first derivative of `ln d` is `-y - mu + (v + 1) mu p`.
 /// This derivative has at most three zeros, because `p` is first convex and then concave. There is
 /// only one zero if the second derivative of `ln d` has one sign.
-/// - By integration by parts, the modulus of a wave is at most the variation of `d` divided by `s`.
-///   The variation is 2 times the maximum of `d` if the derivative of `ln d` has one zero, and at
-///   most 4 times this maximum otherwise.
+/// - A wave is a value of the transform. By integration by parts, the modulus of the wave at the
+///   frequency `s` is at most the variation of `d` divided by `s`. The variation is 2 times the
+///   maximum of `d` if the derivative of `ln d` has one zero, and at most 4 times this maximum
+///   otherwise.
 /// - A histogram below `d` is a sum of layers. Each layer is constant on an interval `I` of losses.
-///   So the law of the loss is a mixture of uniform laws and of some other law. Up to a phase, the
-///   wave (transform) of a uniform law is `sin(u) / u` at `u = s |I| / 2`.
+///   So the law of the loss is a mixture of uniform laws and of some other law. Let `|I|` be the
+///   length of `I`, and `u = s |I| / 2`. Up to a phase, the wave of a uniform law on `I` is
+///   `sin(u) / u`.
 #[derive(Clone, Debug)]
 pub(super) struct TiltedSample {
     log: f64,
