@@ -16,16 +16,17 @@ pub(super) const ERROR: f64 = 256.0 * U;
 /// Laplace noise of scale `sensitivity / epsilon`.
 ///
 /// The pair `(P, Q)` for noise on one number also dominates noise on vectors under the L1 distance.
-/// The trade-off function of two laws gives, for each first error probability, the least second
-/// error probability of a test between the laws. A larger trade-off function means a smaller loss.
-/// Let `T_a` be the trade-off function of the noise and the noise shifted by `a`. For a log-concave
-/// density, the trade-off function of the shift by `a + b` is `T_b(1 - T_a)` (Dong, Roth, Su 2022,
-/// on log-concave noise). Now shift one coordinate of a vector by `a`, and another coordinate by
-/// `b`. The trade-off function of both shifts together is at least `T_b(1 - T_a)`. To prove this,
-/// first shift only the first coordinate, and then only the second coordinate. The trade-off
-/// functions of these two steps are `T_a` and `T_b`. Group privacy gives the bound for both steps
-/// together (the same article, on group privacy). So the loss of both shifts together is at most
-/// the loss of the shift of one number by `a + b`.
+/// A test between two laws has two error probabilities, one under each law. The trade-off function
+/// of the laws gives the least second error probability for each first error probability. A larger
+/// trade-off function means a smaller loss. Let `T_a` be the trade-off function of the noise and
+/// the noise shifted by `a`. For a log-concave density, the trade-off function of the shift by
+/// `a + b` is `T_b(1 - T_a(x))` at `x` (Dong, Roth, Su 2022, on log-concave noise). Now shift one
+/// coordinate of a vector by `a`, and another coordinate by `b`. The trade-off function of both
+/// shifts together is at least `T_b(1 - T_a(x))` at `x`. To prove this, first shift only the first
+/// coordinate, and then only the second coordinate. The trade-off functions of these two steps are
+/// `T_a` and `T_b`. Group privacy gives the bound for both steps together (the same article, on
+/// group privacy). So the loss of both shifts together is at most the loss of the shift of one
+/// number by `a + b`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaplacePair {
     /// The sensitivity divided by the scale of the noise.
@@ -125,7 +126,7 @@ impl DominatingPair for BoundedRangePair {
     fn buckets(&self, grid: &Grid) -> Buckets {
         let end = self.epsilon;
         // With `a = e^(end / 2)`, the density of this loss is `a e^(x / 2) / (2 (a^2 - 1))`. The
-        // density of `exponential` is `e^((x - end) / 2) / 4`. The first density is
+        // density in the function `exponential` is `e^((x - end) / 2) / 4`. The first density is
         // `2 / (1 - e^-end)` times the second density.
         let factor = 2.0 / -exp_m1(-end);
         let mut buckets = Buckets::empty(grid, ERROR + 8.0 * U * end, 4.0 * U * end);

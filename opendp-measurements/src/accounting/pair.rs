@@ -70,8 +70,8 @@ pub struct Buckets {
     /// The masses that `P` gives to outputs whose losses are at edges. Each mass has the index of
     /// its edge.
     pub at_edges: Vec<(usize, f64)>,
-    /// Upper bounds on additional mass that `P` can give. Each bound has the index of an edge at or
-    /// above the loss of the mass.
+    /// Upper bounds on the masses that `P` can give to further outputs. Each bound has the index of
+    /// an edge at or above the loss of the mass.
     pub doubtful: Vec<(usize, f64)>,
     /// An upper bound on the mass that `P` gives to outputs below the first edge.
     pub below: f64,
@@ -106,9 +106,10 @@ pub enum LogConcaveNoise {
 
 /// A pair inside of another pair, for the `Debug` text of the outer pair.
 ///
-/// A pair with an empty `Debug` text equals only itself. For such an inner pair, the address of the
-/// pair is written. So outer pairs with different inner pairs have different texts. The outer pair
-/// keeps the inner pair, so no other pair gets this address while the outer pair exists.
+/// A pair with an empty `Debug` text equals only itself. For such an inner pair, the text of the
+/// outer pair contains the address of the inner pair. So outer pairs with different inner pairs
+/// have different texts. The outer pair keeps the inner pair, so no other pair gets this address
+/// while the outer pair exists.
 pub(super) struct Inner<'a>(pub(super) &'a Arc<dyn DominatingPair>);
 impl fmt::Debug for Inner<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -152,9 +153,9 @@ pub trait DominatingPair: Debug + Send + Sync {
     fn only_above(&self) -> bool {
         false
     }
-    /// Return pairs that enclose `count` releases with this pair, if such pairs are easier to
-    /// compose. An account can replace the returned pairs again. The returned pairs must be simpler
-    /// than this pair, so that these replacements end.
+    /// Return pairs that [enclose](super::Between) `count` releases with this pair, if such pairs
+    /// are easier to compose. An account can replace the returned pairs again. The returned pairs
+    /// must be simpler than this pair, so that these replacements end.
     fn between(&self, _count: u64) -> Option<Between> {
         None
     }
@@ -184,7 +185,8 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// Return the transform of the tilted loss, if the transform is known. The first argument is
     /// the tilt `t`, which is at least 0: the mass at each loss `x` is multiplied by `e^(t x)`. The
     /// second argument is the highest frequency at which the transform is needed. A composition
-    /// needs no grid if the transforms of all its pairs are known and decay fast.
+    /// needs no grid if the transforms of all its pairs are known and decay fast with the
+    /// frequency.
     ///
     /// The transform must be exact for this pair. The transform of a bound is not allowed.
     fn tilted(&self, _tilt: f64, _highest: f64) -> Option<Box<dyn Tilted>> {

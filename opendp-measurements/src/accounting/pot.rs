@@ -30,7 +30,7 @@ pub(super) struct Pot {
     pub(super) concentrated: bool,
     /// The order `a` of a Renyi filter. The filter charges `2 / a` times the divergence of this
     /// order, instead of `2 rho`. For Gaussian noise, this charge is also `mu^2`. A concentrated
-    /// filter can lack an order, because an older version wrote such filters to JSON.
+    /// filter without an order can come from the JSON of an older version.
     pub(super) order: Option<Exact>,
     /// Whether the limits are planned for known releases. The room for pure losses is their limit
     /// minus the sum of the charged pure losses. If the limits are planned, the filter charges the
@@ -107,8 +107,9 @@ impl Pot {
     /// charged as a pure loss, it uses up a share of the remaining room for pure losses. If the
     /// loss is charged as a `mu^2`, it uses up a share of the remaining room for Gaussian noise.
     /// The result is true if two conditions hold. First, the loss fits into the room for pure
-    /// losses. Second, the share of this room is at most the share of the room for Gaussian noise.
-    /// If the limits are planned, the loss only has to fit.
+    /// losses. Second, the share that the loss uses up of this room is at most the share that it
+    /// would use up of the room for Gaussian noise. If the limits are planned, the loss only has to
+    /// fit.
     fn rather_pure(&self, epsilon: &Exact, square: &Exact) -> bool {
         let (pure, squares) = (self.pure_left(), self.square_left());
         epsilon <= &pure && (self.planned || epsilon.times(&squares) <= square.times(&pure))

@@ -52,7 +52,7 @@ mod noises;
 /// For one release of one number, this pair gives the smallest possible bound. If `replaced` is
 /// twice `added`, this pair is the pair of the two mixtures `P` and `Q`. Then this pair also gives
 /// the smallest bound for compositions. With `alpha' = 1 + (alpha - 1) / q`, the fixed split
-/// `k = c / alpha'` gives advanced joint convexity (Balle, Barthe, Gaboardi 2018).
+/// `k = c / alpha'` gives the bound of advanced joint convexity (Balle, Barthe, Gaboardi 2018).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReplacedPair {
     noise: LogConcaveNoise,
