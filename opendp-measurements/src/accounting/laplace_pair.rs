@@ -188,9 +188,9 @@ impl SampledLaplacePair {
         let blur = end * NODE_ERROR + U * (72.0 * end + 8.0);
         Atoms { atoms: atoms.map(atom_of).collect(), relative, blur }
     }
-    /// Return pairs `(c, l)` such that each `c - n l` is an upper bound on the logarithm of the
-    /// error of a rule with `n` nodes. The bounds are for the transform at a tilt, and for all
-    /// frequencies up to `highest`.
+    /// Return pairs of numbers `(c, l)` such that each `c - n l` is an upper bound on the logarithm
+    /// of the error of a rule with `n` nodes. The bounds are for the transform at a tilt, and for
+    /// all frequencies up to `highest`.
     ///
     /// The continuous part of the transform is an integral over `z` from -1 to 1. Let `end` be
     /// epsilon, `x = end z` the loss without sampling, `q` the rate, `w(y) = 1 - q + q e^y`, and

@@ -11,10 +11,10 @@ use super::transform::{Tilted, Wave};
 /// Let `M(z)` be the transform at `z`: the mean of `e^(z x)` over the losses `x` under `P`. Let
 /// `c = d a` and `w = z + 1/2`. The ends are the two centres of the noise. Outputs at or beyond the
 /// ends have the losses `c` and `-c`. The weight of a loss `x` is its probability times `e^(z x)`,
-/// up to a factor that is the same for all losses. Choose this factor so that a loss `x` at an end,
-/// where `x` is `c` or `-c`, has the weight `e^(w x)`. Then a loss `x` between the ends has the
-/// weight `(1 - e^-a) e^(w x)`. Divide all weights by `e^(w c)`. The weights of the two ends then
-/// add up to `1 + e^(-2 w c)`. Together, all outputs between the ends have the weight
+/// up to a factor that is the same for all losses. Choose this factor so that the losses `c` and
+/// `-c` have the weights `e^(w c)` and `e^(-w c)`. Then a loss `x` of an output between the ends
+/// has the weight `(1 - e^-a) e^(w x)`. Divide all weights by `e^(w c)`. The weights of the two
+/// ends then add up to `1 + e^(-2 w c)`. Together, all outputs between the ends have the weight
 /// `(1 - e^-a) e^(-2 w a) (1 - e^(-2 w (d - 1) a)) / (1 - e^(-2 w a))`. The sum of the weights of
 /// all outputs is `M(z) (1 + e^-a) e^(-z c)`. The case `d = 1` is randomized response with the loss
 /// `a`.

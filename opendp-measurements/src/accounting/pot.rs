@@ -53,8 +53,8 @@ impl Pot {
     pub(super) fn of(pure: Exact, mu: Exact, failure: Exact) -> Self {
         Pot { squares: mu.times(&mu), simple: false, ..Pot::simple(pure, failure) }
     }
-    /// Make a Renyi filter of the order `order`. The divergences of all losses add up to at most
-    /// `order` times half of `squares`. The delta of the filter is `failure`.
+    /// Make a Renyi filter of the order `order`. The filter limits the sum of the divergences of
+    /// all losses to `order * squares / 2`. The delta of the filter is `failure`.
     pub(super) fn renyi(order: Exact, squares: Exact, failure: Exact) -> Self {
         let (simple, concentrated, order) = (false, true, Some(order));
         Pot { squares, simple, concentrated, order, ..Pot::simple(Exact::ZERO, failure) }

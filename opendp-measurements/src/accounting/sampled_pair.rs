@@ -90,7 +90,7 @@ pub(super) fn ln_unmixed(loss: f64, rate: f64) -> f64 {
 /// the mass of `Q` gets the loss `ln(1 - q)`. For an addition, the loss becomes
 /// `-ln(1 - q + q e^-x)`, and its mass stays `m`.
 ///
-/// If all losses are atoms on multiples of one step, a grid of this step contains the losses
+/// If all losses are atoms at multiples of one step, a grid of this step contains the losses
 /// exactly. Discrete noise has such losses. Any other grid gives only a bound from above.
 #[derive(Clone)]
 pub struct SampledPair {
