@@ -134,8 +134,8 @@ pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<Priv
 /// scales, there is a bound for the worst of all shifts (differences between neighbours): see
 /// [`IntegerVectorPair`](super::IntegerVectorPair). This bound is used only if the sensitivity is
 /// below `sqrt(2)` times the scale, and the scale is at least 1. Also, the bound must add at most
-/// `1e-7` to delta, and must need at most about 2 million listed losses. Otherwise, the enclosure
-/// by continuous noise is used for scales of at least 20. For scales below 20, `rho` (the
+/// `1e-7` to delta, and at most about 2 million losses may be listed. Otherwise, the enclosure by
+/// continuous noise is used for scales of at least 20. For scales below 20, `rho` (the
 /// zero-concentrated loss) is used. In each case, an account of several releases has two more
 /// bounds. For the first bound, all releases with discrete Gaussian noise are composed as one
 /// release with continuous noise. The first bound is tight for many releases. For the second bound,

@@ -70,8 +70,8 @@ pub struct Buckets {
     /// The masses that `P` gives to outputs whose losses are at edges. Each mass has the index of
     /// its edge.
     pub at_edges: Vec<(usize, f64)>,
-    /// Upper bounds on the masses that `P` can give to further outputs. Each bound has the index of
-    /// an edge at or above the loss of the mass.
+    /// Upper bounds on the masses that `P` can give to outputs that are not part of the other
+    /// fields. Each bound has the index of an edge at or above the loss of the mass.
     pub doubtful: Vec<(usize, f64)>,
     /// An upper bound on the mass that `P` gives to outputs below the first edge.
     pub below: f64,

@@ -107,9 +107,8 @@ impl Pot {
     /// charged as a pure loss, it uses up a share of the remaining room for pure losses. If the
     /// loss is charged as a `mu^2`, it uses up a share of the remaining room for Gaussian noise.
     /// The result is true if two conditions hold. First, the loss fits into the room for pure
-    /// losses. Second, the share that the loss uses up of this room is at most the share that it
-    /// would use up of the room for Gaussian noise. If the limits are planned, the loss only has to
-    /// fit.
+    /// losses. Second, `epsilon` divided by this room is at most `square` divided by the room for
+    /// Gaussian noise. If the limits are planned, the loss only has to fit.
     fn rather_pure(&self, epsilon: &Exact, square: &Exact) -> bool {
         let (pure, squares) = (self.pure_left(), self.square_left());
         epsilon <= &pure && (self.planned || epsilon.times(&squares) <= square.times(&pure))

@@ -42,14 +42,14 @@ pub(super) fn mixed_of(x: f64, ratio: f64, rate: f64) -> f64 {
 /// Let `loss` be the loss on a sample with the rate `q`. Return the likelihood ratio without
 /// sampling, which is `(e^loss - 1 + q) / q`.
 ///
-/// The returned ratio is rounded. Let `u` be the unit roundoff. The loss on a sample that belongs
-/// exactly to the returned ratio is within `64 u` of the given loss. An error `d` of the ratio
-/// changes the loss by about `q d / e^loss`. If the ratio is at least 1, its relative error is a
-/// few `u`, and `q` times the ratio is at most `e^loss`. So the loss changes by a few `u`. If the
-/// ratio is below 1, the ratio is computed as a difference of two parts, and `d` is about `u` times
-/// the larger part. If the rate is above 1/2, the larger part is `e^loss / q`, so the loss changes
-/// by about `u`. If the rate is at most 1/2, the larger part is 1. Then `e^loss >= 1 - q >= 1/2`,
-/// so this part is at most `2 e^loss`. So the loss changes by at most about `2 q u`.
+/// Let `u` be the unit roundoff. If the loss on a sample is computed exactly from the returned
+/// ratio, it is within `64 u` of the given loss. An error `d` of the ratio changes the loss by
+/// about `q d / e^loss`. If the ratio is at least 1, its relative error is a few `u`, and `q` times
+/// the ratio is at most `e^loss`. So the loss changes by a few `u`. If the ratio is below 1, the
+/// ratio is computed as a difference of two parts, and `d` is about `u` times the larger part. If
+/// the rate is above 1/2, the larger part is `e^loss / q`, so the loss changes by about `u`. If the
+/// rate is at most 1/2, the larger part is 1. Then `e^loss >= 1 - q >= 1/2`, so this part is at
+/// most `2 e^loss`. So the loss changes by at most about `2 q u`.
 pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
     if loss < 0.0 && 0.5 < rate {
         (exp(loss) - (1.0 - rate)) / rate
