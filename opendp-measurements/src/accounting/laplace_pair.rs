@@ -301,10 +301,10 @@ mod tests {
             assert!(exact <= largest && largest <= exact * (1.0 + 1e-12), "{epsilon}");
         }
     }
-    /// A release of several results reveals at least as much as each of them. So delta of a
-    /// composition is at least delta of each member. Here delta of a member is about the rate: if
-    /// the record is in the sample, the loss is far above the given epsilon. If a distribution is
-    /// too wide to compose, the account returns an error.
+    /// A composition of releases reveals at least as much as each single release. So the delta of a
+    /// composition is at least the delta of each single release. Here the delta of a single release
+    /// is about the rate: if the record is in the sample, the loss is far above the given epsilon.
+    /// If a distribution is too wide to compose, the account returns an error.
     #[test]
     fn a_composition_loses_no_loss_above_700() {
         let mut composed = 0;
@@ -325,8 +325,8 @@ mod tests {
         }
         assert!(20 <= composed, "{composed}");
     }
-    /// The control of the check above: if the loss is cut off at 700 before the rate is taken into
-    /// account, the same check fails.
+    /// The control of the test above: if the loss is cut off at 700 before the rate is taken into
+    /// account, the check of this test fails.
     #[test]
     fn a_loss_that_is_cut_off_before_the_rate_is_found() {
         let rate = 1e-6;

@@ -249,7 +249,7 @@ impl Buckets {
             shift,
         }
     }
-    /// Add one output. Its loss and its two probabilities are given.
+    /// Add one output. The loss and the two probabilities of the output are given.
     pub fn atom(&mut self, grid: &Grid, loss: f64, p: f64, q: f64) {
         if let Some(edge) = grid.at_edge(loss) {
             self.shift = self.shift.max(2.0 * Grid::SNAP * (grid.step + loss.abs()));
@@ -267,7 +267,8 @@ impl Buckets {
             }
         }
     }
-    /// Add a possible output. Its loss and an upper bound on its probability are given.
+    /// Add a possible output. The loss of the output and an upper bound on the probability of the
+    /// output are given.
     pub fn doubt(&mut self, grid: &Grid, loss: f64, p: f64) {
         // Use an edge that is one step higher than needed, so that rounding cannot make the loss
         // too low.

@@ -32,10 +32,9 @@ pub(super) struct Pot {
     /// order, instead of `2 rho`. For Gaussian noise, this charge is also `mu^2`. A concentrated
     /// filter without an order can come from the JSON of an older version.
     pub(super) order: Option<Exact>,
-    /// Whether the limits are planned for known releases. The room for pure losses is their limit
-    /// minus the sum of the charged pure losses. If the limits are planned, the filter charges the
-    /// epsilon of each pure loss that fits into this room. For a pure loss that does not fit, the
-    /// filter charges a `mu^2`.
+    /// Whether the limits are planned for known releases. The room for pure losses is `pure` minus
+    /// `pure_spent`. If the limits are planned, the filter charges the epsilon of each pure loss
+    /// that fits into this room. For a pure loss that does not fit, the filter charges a `mu^2`.
     pub(super) planned: bool,
 }
 /// The amounts that one loss can add to `squares_spent` of a filter. A filter that charges the

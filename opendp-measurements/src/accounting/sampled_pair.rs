@@ -43,12 +43,12 @@ pub(super) fn mixed_of(x: f64, ratio: f64, rate: f64) -> f64 {
 /// sampling, which is `(e^loss - 1 + q) / q`.
 ///
 /// Let `u` be the unit roundoff. If the loss on a sample is computed exactly from the returned
-/// ratio, it is within `64 u` of the given loss. An error `d` of the ratio changes the loss by
-/// about `q d / e^loss`. If the ratio is at least 1, its relative error is a few `u`, and `q` times
-/// the ratio is at most `e^loss`. So the loss changes by a few `u`. If the ratio is below 1, the
-/// ratio is computed as a difference of two parts, and `d` is about `u` times the larger part. If
-/// the rate is above 1/2, the larger part is `e^loss / q`, so the loss changes by about `u`. If the
-/// rate is at most 1/2, the larger part is 1. Then `e^loss >= 1 - q >= 1/2`, so this part is at
+/// ratio, the result is within `64 u` of the given loss. An error `d` of the ratio changes the loss
+/// by about `q d / e^loss`. If the ratio is at least 1, its relative error is a few `u`, and `q`
+/// times the ratio is at most `e^loss`. So the loss changes by a few `u`. If the ratio is below 1,
+/// the ratio is computed as a difference of two parts, and `d` is about `u` times the larger part.
+/// If the rate is above 1/2, the larger part is `e^loss / q`, so the loss changes by about `u`. If
+/// the rate is at most 1/2, the larger part is 1. Then `e^loss >= 1 - q >= 1/2`, so this part is at
 /// most `2 e^loss`. So the loss changes by at most about `2 q u`.
 pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
     if loss < 0.0 && 0.5 < rate {
@@ -82,13 +82,13 @@ pub(super) fn ln_unmixed(loss: f64, rate: f64) -> f64 {
 ///
 /// Let `f(r)` be the profile of `(P, Q)` at epsilon `ln r`. For `r` of at least `1 - q`, the
 /// profile of a removal is `q f((r - 1 + q) / q)`. For `r` below `1 / (1 - q)`, the profile of an
-/// addition is `(1 - r + q r) f(q r / (1 - r + q r))`. If a larger profile replaces `f`, both
-/// profiles become larger. So take a distribution of losses on a grid that dominates the losses of
-/// the pair. This distribution can replace the pair, before the two formulas are applied. For a
-/// removal, a loss `x` of mass `m` becomes a loss `ln(1 - q + q e^x)` of mass
-/// `m (q + (1 - q) e^-x)`. Under `Q`, the masses `m e^-x` can add up to less than 1. The rest of
-/// the mass of `Q` gets the loss `ln(1 - q)`. For an addition, the loss becomes
-/// `-ln(1 - q + q e^-x)`, and its mass stays `m`.
+/// addition is `(1 - r + q r) f(q r / (1 - r + q r))`. If a larger profile replaces `f`, the
+/// profiles of the removal and of the addition become larger. So take a distribution of losses on a
+/// grid that dominates the losses of the pair. This distribution can replace the pair, before the
+/// two formulas are applied. For a removal, a loss `x` of mass `m` becomes a loss
+/// `ln(1 - q + q e^x)` of mass `m (q + (1 - q) e^-x)`. Under `Q`, the masses `m e^-x` can add up to
+/// less than 1. The rest of the mass of `Q` gets the loss `ln(1 - q)`. For an addition, the loss
+/// becomes `-ln(1 - q + q e^-x)`, and its mass stays `m`.
 ///
 /// If all losses are atoms at multiples of one step, a grid of this step contains the losses
 /// exactly. Discrete noise has such losses. Any other grid gives only a bound from above.
@@ -318,8 +318,8 @@ mod tests {
 
     #[test]
     fn large_losses_on_a_sample_and_their_inverses_are_exact() {
-        // Let `x` be the loss without sampling, and `q` the rate. If the loss on a sample is large,
-        // it is about `x + ln q`.
+        // Let `x` be the loss without sampling, and `q` the rate. A large loss on a sample is about
+        // `x + ln q`.
         for rate in [0.5, 1e-5, 1e-100, 1e-270] {
             for x in [699.0, 700.0, 700.5, 709.0, 1500.0, 1e9, 1e300] {
                 let loss = x + ln(rate);

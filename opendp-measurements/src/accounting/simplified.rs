@@ -189,7 +189,7 @@ pub(super) fn reveals(parts: &[PairCount]) -> bool {
 
 /// Combine Gaussian noise with the Gaussian noise that was found so far. The result has three
 /// values: the pair of the new noise, the number of all releases with Gaussian noise, and the sum
-/// of their `mu^2`.
+/// of the `mu^2` of all these releases.
 fn join(
     found: Option<(GaussianPair, u64, f64)>,
     mu: f64,

@@ -17,7 +17,7 @@ const ROUNDS: usize = 8;
 
 /// Losses on coarse grids.
 pub(super) struct Coarse {
-    /// The losses, each with the number of its releases.
+    /// The losses, each with the number of releases that have this loss.
     losses: Vec<(DiscreteLoss, u64)>,
     /// The mass below the range of each pair.
     below: Vec<f64>,
