@@ -25,7 +25,7 @@ const TERMS: usize = 16;
 /// Compute the standard normal density at `x` with a relative error below `24 u`, where `u` is the
 /// unit roundoff.
 ///
-/// Let `high` be the leading part of `x`, which has 26 bits. So the square of `high` is exact.
+/// Let `high` be the number with the leading 26 bits of `x`. So the square of `high` is exact.
 /// `x^2 / 2` is split into two parts: `high^2 / 2` and `rest`.
 #[inline]
 fn density(x: f64) -> f64 {
