@@ -1,5 +1,5 @@
-//! The transform of discrete Laplace noise on an integer. A tilt `t` multiplies the mass at a loss
-//! `x` by `e^(t x)`.
+//! The transform of the loss of discrete Laplace noise on an integer. A tilt `t` multiplies the
+//! mass at a loss `x` by `e^(t x)`.
 
 use opendp_fourier::Complex;
 
