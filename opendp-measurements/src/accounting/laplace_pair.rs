@@ -15,17 +15,18 @@ pub(super) const ERROR: f64 = 256.0 * U;
 
 /// Laplace noise of scale `sensitivity / epsilon`.
 ///
-/// The pair for one number also dominates noise on vectors under the L1 distance. The trade-off
-/// function of two laws gives, for each first error probability, the least second error probability
-/// of a test between the laws. A larger trade-off function means a smaller loss. Let `T_a` be the
-/// trade-off function of the noise and the noise shifted by `a`. For a log-concave density, the
-/// trade-off function of the shift by `a + b` is `T_b(1 - T_a)` (Dong, Roth, Su 2022, on
-/// log-concave noise). Now shift one coordinate of a vector by `a`, and another coordinate by `b`.
-/// The trade-off function of both shifts together is at least `T_b(1 - T_a)`. To prove this, first
-/// shift only the first coordinate, and then only the second coordinate. The trade-off functions of
-/// these two steps are `T_a` and `T_b`. Group privacy gives the bound for both steps together (the
-/// same article, on group privacy). So both shifts together lose at most as much as the shift of
-/// one number by `a + b`.
+/// The pair `(P, Q)` for noise on one number also dominates noise on vectors under the L1 distance.
+/// A test between two laws has two error probabilities, one under each law. The trade-off function
+/// of the laws gives the least second error probability for each first error probability. A larger
+/// trade-off function means a smaller loss. Let `T_a` be the trade-off function of the noise and
+/// the noise shifted by `a`. For a log-concave density, the trade-off function of the shift by
+/// `a + b` is `T_b(1 - T_a(x))` at `x` (Dong, Roth, Su 2022, on log-concave noise). Now shift one
+/// coordinate of a vector by `a`, and another coordinate by `b`. The trade-off function of both
+/// shifts together is at least `T_b(1 - T_a(x))` at `x`. To prove this, first shift only the first
+/// coordinate, and then only the second coordinate. The trade-off functions of these two steps are
+/// `T_a` and `T_b`. Group privacy gives the bound for both steps together (the same article, on
+/// group privacy). So the loss of both shifts together is at most the loss of the shift of one
+/// number by `a + b`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaplacePair {
     /// The sensitivity divided by the scale of the noise.
@@ -125,7 +126,7 @@ impl DominatingPair for BoundedRangePair {
     fn buckets(&self, grid: &Grid) -> Buckets {
         let end = self.epsilon;
         // With `a = e^(end / 2)`, the density of this loss is `a e^(x / 2) / (2 (a^2 - 1))`. The
-        // density of `exponential` is `e^((x - end) / 2) / 4`. The first density is
+        // density in the function `exponential` is `e^((x - end) / 2) / 4`. The first density is
         // `2 / (1 - e^-end)` times the second density.
         let factor = 2.0 / -exp_m1(-end);
         let mut buckets = Buckets::empty(grid, ERROR + 8.0 * U * end, 4.0 * U * end);
@@ -187,21 +188,22 @@ impl SampledLaplacePair {
         let blur = end * NODE_ERROR + U * (72.0 * end + 8.0);
         Atoms { atoms: atoms.map(atom_of).collect(), relative, blur }
     }
-    /// Return pairs `(c, l)` such that each `c - n l` is an upper bound on the logarithm of the
-    /// error of a rule with `n` nodes. The bounds are for the transform at a tilt, and for all
-    /// frequencies up to `highest`.
+    /// Return pairs of numbers `(c, l)` such that each `c - n l` is an upper bound on the logarithm
+    /// of the error of a rule with `n` nodes. The bounds are for the transform at a tilt, and for
+    /// all frequencies up to `highest`.
     ///
     /// The continuous part of the transform is an integral over `z` from -1 to 1. Let `end` be
-    /// epsilon, `x = end z` the loss without sampling, and `w = 1 - q + q e^x` with the rate `q`.
-    /// Let `t` be the tilt, `s` the frequency, and `v` the power of `w` in the transform: `t + 1`
-    /// for a removed record, and `-t` for an added record. Take the ellipse of `z` with the foci -1
-    /// and 1 whose half-axes have the sum `r`. On this ellipse, the magnitude of the real part of
-    /// `x` is at most `a = end (r + 1/r) / 2`. The magnitude of the imaginary part is at most
-    /// `b = end (r - 1/r) / 2`, which is below 1.5. So `|w|` is at most `w(a)` and at least
-    /// `cos(b) w(-a)`. Also, `|arg w|` is at most `q e^a sin(b) / (1 - q + q e^a cos(b))`. So the
-    /// magnitude of the integrand is at most `|w|^v e^(s |arg w|) end e^((a - end) / 2) / 4`.
-    /// Replace `|w|` and `|arg w|` in this bound by their bounds, and let `M` be the result. The
-    /// error of a rule with `n` nodes is at most `8 M r^(1 - n) / (r - 1)`: see [`Rule`].
+    /// epsilon, `x = end z` the loss without sampling, `q` the rate, `w(y) = 1 - q + q e^y`, and
+    /// `w = w(x)`. Let `t` be the tilt, `s` the frequency, and `v` the power of `w` in the
+    /// transform: `t + 1` for a removed record, and `-t` for an added record. Take the ellipse of
+    /// `z` with the foci -1 and 1 whose half-axes have the sum `r`. On this ellipse, the magnitude
+    /// of the real part of `x` is at most `a = end (r + 1/r) / 2`. The magnitude of the imaginary
+    /// part is at most `b = end (r - 1/r) / 2`, which is below 1.5. So `|w|` is at most `w(a)` and
+    /// at least `cos(b) w(-a)`. Also, `|arg w|` is at most `q e^a sin(b) / (1 - q + q e^a cos(b))`.
+    /// So the magnitude of the integrand is at most
+    /// `|w|^v e^(s |arg w|) end e^((a - end) / 2) / 4`. Replace `|w|` and `|arg w|` in this bound
+    /// by their bounds, and let `M` be the result. The error of a rule with `n` nodes is at most
+    /// `8 M r^(1 - n) / (r - 1)`: see [`Rule`].
     fn rule_errors(&self, tilt: f64, highest: f64) -> [(f64, f64); 8] {
         let (end, rate) = (self.epsilon, self.rate);
         [1.4, 1.0, 0.7, 0.5, 0.3, 0.15, 0.05, 0.01].map(|b| {
@@ -299,10 +301,10 @@ mod tests {
             assert!(exact <= largest && largest <= exact * (1.0 + 1e-12), "{epsilon}");
         }
     }
-    /// A release of several results reveals at least as much as each of them. So delta of a
-    /// composition is at least delta of each member. Here delta of a member is about the rate: if
-    /// the record is in the sample, the loss is far above the given epsilon. If a distribution is
-    /// too wide to compose, the account returns an error.
+    /// A composition of releases reveals at least as much as each single release. So the delta of a
+    /// composition is at least the delta of each single release. Here the delta of a single release
+    /// is about the rate: if the record is in the sample, the loss is far above the given epsilon.
+    /// If a distribution is too wide to compose, the account returns an error.
     #[test]
     fn a_composition_loses_no_loss_above_700() {
         let mut composed = 0;
@@ -323,8 +325,8 @@ mod tests {
         }
         assert!(20 <= composed, "{composed}");
     }
-    /// The control of the check above: if the loss is cut off at 700 before the rate is taken into
-    /// account, the same check fails.
+    /// The control of the test above: if the loss is cut off at 700 before the rate is taken into
+    /// account, the check of this test fails.
     #[test]
     fn a_loss_that_is_cut_off_before_the_rate_is_found() {
         let rate = 1e-6;

@@ -1,4 +1,5 @@
-//! The transform of discrete Laplace noise on an integer.
+//! The transform of the loss of discrete Laplace noise on an integer. A tilt `t` multiplies the
+//! mass at a loss `x` by `e^(t x)`.
 
 use opendp_fourier::Complex;
 
@@ -10,12 +11,13 @@ use super::transform::{Tilted, Wave};
 /// Let `M(z)` be the transform at `z`: the mean of `e^(z x)` over the losses `x` under `P`. Let
 /// `c = d a` and `w = z + 1/2`. The ends are the two centres of the noise. Outputs at or beyond the
 /// ends have the losses `c` and `-c`. The weight of a loss `x` is its probability times `e^(z x)`,
-/// up to a factor that is the same for all losses. Choose this factor so that a loss `x` at an end,
-/// where `x` is `c` or `-c`, has the weight `e^(w x)`. Then a loss `x` between the ends has the
-/// weight `(1 - e^-a) e^(w x)`. Divide all weights by `e^(w c)`. The weights of the two ends then
-/// add up to `1 + e^(-2 w c)`. Together, all outputs between the ends have the weight
-/// `(1 - e^-a) e^(-2 w a) (1 - e^(-2 w (d - 1) a)) / (1 - e^(-2 w a))`. The sum of both weights is
-/// `M(z) (1 + e^-a) e^(-z c)`. The case `d = 1` is randomized response with the loss `a`.
+/// up to a factor that is the same for all losses. Choose this factor so that the losses `c` and
+/// `-c` have the weights `e^(w c)` and `e^(-w c)`. Then a loss `x` of an output between the ends
+/// has the weight `(1 - e^-a) e^(w x)`. Divide all weights by `e^(w c)`. The weights of the two
+/// ends then add up to `1 + e^(-2 w c)`. Together, all outputs between the ends have the weight
+/// `(1 - e^-a) e^(-2 w a) (1 - e^(-2 w (d - 1) a)) / (1 - e^(-2 w a))`. The sum of the weights of
+/// all outputs is `M(z) (1 + e^-a) e^(-z c)`. The case `d = 1` is randomized response with the loss
+/// `a`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TiltedLattice {
     rate: f64,
@@ -119,7 +121,7 @@ impl Tilted for TiltedLattice {
             / self.total();
         Wave { re: value.re, im: value.im, error: 1.01 * error }
     }
-    /// Return a constant bound. The reason is that for losses on a lattice, the modulus of the wave
+    /// Return the same bound for all frequencies. For losses on a lattice, the modulus of the wave
     /// is again 1 at some high frequencies.
     fn envelope(&self, _: f64) -> f64 {
         1.0 + 256.0 * U

@@ -71,8 +71,8 @@ impl TiltedList {
             infinite: (0.0, 1.0),
         })
     }
-    /// Add an error to the transform. The argument is the logarithm of this error. Return `None` if
-    /// the error is too large.
+    /// Add a number to the error of the transform. The argument is the logarithm of this number.
+    /// Return `None` if the error is too large.
     pub(super) fn with_error(self, error: f64) -> Option<TiltedList> {
         let error = exp((error - self.log).clamp(-690.0, 0.0)) * (1.0 + 1e-6);
         (error < 1e-11).then_some(TiltedList { error: self.error + 1.01 * error, ..self })

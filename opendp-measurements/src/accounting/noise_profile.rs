@@ -132,8 +132,9 @@ pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<Priv
 /// an integer, this integer is used as the square. For scales of at least 100, profiles of
 /// continuous noise enclose this profile ([`EnclosedPair`](super::EnclosedPair)). For smaller
 /// scales, there is a bound for the worst of all shifts (differences between neighbours): see
-/// [`IntegerVectorPair`](super::IntegerVectorPair). This bound is used if the sensitivity is below
-/// about `sqrt(2)` times the scale, and the scale is not too small. Otherwise, the enclosure by
+/// [`IntegerVectorPair`](super::IntegerVectorPair). This bound is used only if the sensitivity is
+/// below `sqrt(2)` times the scale, and the scale is at least 1. Also, the bound must add at most
+/// `1e-7` to delta, and at most about 2 million losses may be listed. Otherwise, the enclosure by
 /// continuous noise is used for scales of at least 20. For scales below 20, `rho` (the
 /// zero-concentrated loss) is used. In each case, an account of several releases has two more
 /// bounds. For the first bound, all releases with discrete Gaussian noise are composed as one
@@ -175,7 +176,8 @@ mod tests {
 
     /// Return the exact delta of discrete Laplace noise on integers that are moved by `shifts`.
     fn delta_of_integers(shifts: &[i32], scale: f64, epsilon: f64) -> f64 {
-        // The probabilities of the losses, which are multiples of `1 / scale`.
+        // The losses in units of `1 / scale`, with their probabilities. In these units, each loss
+        // is an integer.
         let mut losses = vec![(0, 1.0)];
         for shift in shifts {
             let q = (-1.0 / scale).exp();

@@ -25,7 +25,7 @@ const TERMS: usize = 16;
 /// Compute the standard normal density at `x` with a relative error below `24 u`, where `u` is the
 /// unit roundoff.
 ///
-/// Let `high` be the leading part of `x`, which has 26 bits. So the square of `high` is exact.
+/// Let `high` be the number with the leading 26 bits of `x`. So the square of `high` is exact.
 /// `x^2 / 2` is split into two parts: `high^2 / 2` and `rest`.
 #[inline]
 fn density(x: f64) -> f64 {
@@ -65,10 +65,10 @@ fn coefficients(node: usize) -> &'static [f64; TERMS] {
 /// Compute `P[N >= x]` for `x >= 0`.
 ///
 /// The tail is the density times Mills' ratio `m(x)`. Mills' ratio is computed as a Taylor
-/// polynomial at the nearest node. Its coefficients alternate in sign. The omitted terms are far
-/// below `u m(x)`, where `u` is the unit roundoff. At the node 0, the first omitted term is at most
-/// `4e-6 u m(x)`. At larger nodes, the terms fall faster. So rounding in Horner's rule and the
-/// omitted terms change the computed `m(x)` by less than `8 u m(x)`.
+/// polynomial at the nearest node. The coefficients of this polynomial alternate in sign. The
+/// omitted terms are far below `u m(x)`, where `u` is the unit roundoff. At the node 0, the first
+/// omitted term is at most `4e-6 u m(x)`. At larger nodes, the terms fall faster. So rounding in
+/// Horner's rule and the omitted terms change the computed `m(x)` by less than `8 u m(x)`.
 #[inline]
 pub(crate) fn tail(x: f64) -> f64 {
     if !(x < LIMIT) {
@@ -86,10 +86,10 @@ pub(crate) fn tail(x: f64) -> f64 {
 /// Compute `P[centre - width / 2 <= N <= centre + width / 2]`.
 ///
 /// Let `c` be the centre, `w` the width, `phi` the density and `He_n` the Hermite polynomial of
-/// degree `n`. The mass is `phi(c) w sum_m He_2m(c) (w / 2)^2m / (2m + 1)!`. If
-/// `max(1, |c|) w <= 1 / 8`, the interval is narrow, and the series is used. Then the terms after
-/// the fifth term add up to less than `2 u` of the mass, where `u` is the unit roundoff. For a
-/// wider interval without the number 0, the mass is the difference of two tails. The ratio `r` of
+/// degree `n`. The mass is `phi(c) w sum_m He_(2m)(c) (w / 2)^(2m) / (2m + 1)!`, with `m` from 0
+/// on. If `max(1, |c|) w <= 1 / 8`, the interval is narrow, and the series is used. Then the terms
+/// after the fifth term add up to less than `2 u` of the mass, where `u` is the unit roundoff. For
+/// a wider interval without the number 0, the mass is the difference of two tails. The ratio `r` of
 /// the smaller tail and the larger tail is at most `e^(-1/11)`. So the relative error of the
 /// difference is at most `(1 + r) / (1 - r) < 23` times the relative error of the tails.
 ///

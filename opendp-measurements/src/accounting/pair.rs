@@ -70,8 +70,8 @@ pub struct Buckets {
     /// The masses that `P` gives to outputs whose losses are at edges. Each mass has the index of
     /// its edge.
     pub at_edges: Vec<(usize, f64)>,
-    /// Upper bounds on additional mass that `P` can give. Each bound has the index of an edge at or
-    /// above the loss of the mass.
+    /// Upper bounds on the masses that `P` can give to outputs that are not part of the other
+    /// fields. Each bound has the index of an edge at or above the loss of the mass.
     pub doubtful: Vec<(usize, f64)>,
     /// An upper bound on the mass that `P` gives to outputs below the first edge.
     pub below: f64,
@@ -106,9 +106,10 @@ pub enum LogConcaveNoise {
 
 /// A pair inside of another pair, for the `Debug` text of the outer pair.
 ///
-/// A pair with an empty `Debug` text equals only itself. For such an inner pair, the address of the
-/// pair is written. So outer pairs with different inner pairs have different texts. The outer pair
-/// keeps the inner pair, so no other pair gets this address while the outer pair exists.
+/// A pair with an empty `Debug` text equals only itself. For such an inner pair, the text of the
+/// outer pair contains the address of the inner pair. So outer pairs with different inner pairs
+/// have different texts. The outer pair keeps the inner pair, so no other pair gets this address
+/// while the outer pair exists.
 pub(super) struct Inner<'a>(pub(super) &'a Arc<dyn DominatingPair>);
 impl fmt::Debug for Inner<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -132,12 +133,13 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// Return an interval of losses. Under `P`, the losses below the interval have a mass of at
     /// most about `tail`. The same holds for the losses above the interval.
     ///
-    /// The computation is finer in this interval than outside. Bounds are valid for every interval.
+    /// The computation is finer in this interval than outside. The bounds of an account are valid
+    /// for every returned interval.
     fn range(&self, tail: f64) -> (f64, f64);
     /// Put the outputs of the pair into the buckets of a grid.
     fn buckets(&self, grid: &Grid) -> Buckets;
-    /// Return a step such that the losses of all atoms are multiples of this step. Return `None` if
-    /// the pair has no atoms, or if no such step is known.
+    /// Return a step such that the losses of all atoms (losses of positive probability) are
+    /// multiples of this step. Return `None` if the pair has no atoms, or if no such step is known.
     fn unit(&self) -> Option<f64> {
         None
     }
@@ -151,9 +153,9 @@ pub trait DominatingPair: Debug + Send + Sync {
     fn only_above(&self) -> bool {
         false
     }
-    /// Return pairs that enclose `count` releases with this pair, if such pairs are easier to
-    /// compose. An account can replace the returned pairs again. The returned pairs must be simpler
-    /// than this pair, so that these replacements end.
+    /// Return pairs that [enclose](super::Between) `count` releases with this pair, if such pairs
+    /// are easier to compose. An account can replace the returned pairs again. The returned pairs
+    /// must be simpler than this pair, so that these replacements end.
     fn between(&self, _count: u64) -> Option<Between> {
         None
     }
@@ -183,7 +185,8 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// Return the transform of the tilted loss, if the transform is known. The first argument is
     /// the tilt `t`, which is at least 0: the mass at each loss `x` is multiplied by `e^(t x)`. The
     /// second argument is the highest frequency at which the transform is needed. A composition
-    /// needs no grid if the transforms of all its pairs are known and decay fast.
+    /// needs no grid if the transforms of all its pairs are known and decay fast with the
+    /// frequency.
     ///
     /// The transform must be exact for this pair. The transform of a bound is not allowed.
     fn tilted(&self, _tilt: f64, _highest: f64) -> Option<Box<dyn Tilted>> {
@@ -198,8 +201,8 @@ pub trait DominatingPair: Debug + Send + Sync {
     fn outputs(&self) -> Option<Outputs> {
         None
     }
-    /// Return the noise and the distance of the shifts, if `P` and `Q` are two shifts of the same
-    /// noise.
+    /// If `P` and `Q` are two shifts of the same noise, return this noise and the distance between
+    /// the two shifts.
     ///
     /// For example, take two pairs of shifts of the same noise: one for an added record, and one
     /// for a replaced record. A [`ReplacedPair`](super::ReplacedPair) can be made from these two
@@ -223,8 +226,8 @@ pub trait DominatingPair: Debug + Send + Sync {
         None
     }
     /// If the pair has a reverse, return a pair that dominates the mechanism in both directions.
-    /// Defaults to `None`: no such pair is known, and the larger of the curves of both directions
-    /// is used.
+    /// Defaults to `None`: no such pair is known. Then an account uses the larger of the two curves
+    /// for the two directions.
     fn in_either_direction(&self) -> Option<std::sync::Arc<dyn DominatingPair>> {
         None
     }
@@ -246,7 +249,7 @@ impl Buckets {
             shift,
         }
     }
-    /// Add one output. Its loss and its two probabilities are given.
+    /// Add one output. The loss and the two probabilities of the output are given.
     pub fn atom(&mut self, grid: &Grid, loss: f64, p: f64, q: f64) {
         if let Some(edge) = grid.at_edge(loss) {
             self.shift = self.shift.max(2.0 * Grid::SNAP * (grid.step + loss.abs()));
@@ -264,7 +267,8 @@ impl Buckets {
             }
         }
     }
-    /// Add a possible output. Its loss and an upper bound on its probability are given.
+    /// Add a possible output. The loss of the output and an upper bound on the probability of the
+    /// output are given.
     pub fn doubt(&mut self, grid: &Grid, loss: f64, p: f64) {
         // Use an edge that is one step higher than needed, so that rounding cannot make the loss
         // too low.

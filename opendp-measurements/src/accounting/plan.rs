@@ -1,6 +1,6 @@
 //! The computation of a delta or an epsilon on a grid. The choices here affect how tight the bounds
 //! are. The bounds hold for every choice. A tilt `t` multiplies the mass at a loss `x` by
-//! `e^(t x)`.
+//! `e^(t x)`. The window of a plan contains the sums of losses whose masses are computed.
 
 use std::sync::Arc;
 
@@ -91,7 +91,7 @@ struct Plan {
     tilt: f64,
     step: f64,
     centre: f64,
-    /// An estimate of the given or requested epsilon.
+    /// An approximation of epsilon: of the given epsilon, or of the epsilon at the given delta.
     target: f64,
     /// The largest allowed tilted mass outside the window.
     outside: f64,
@@ -109,7 +109,7 @@ struct Plan {
 /// The first property is the slope of `-ln delta`. The second property is the growth of `ln delta`
 /// for an added loss, divided by the variance of this loss. This quotient is
 /// `(delta'' - delta') / (2 delta)`, with derivatives with respect to epsilon. Derivatives are
-/// computed as differences over a distance at which delta falls noticeably.
+/// computed from differences of deltas that clearly differ.
 fn shape(delta: impl Fn(f64) -> f64, epsilon: f64, least: f64) -> (f64, f64) {
     let first = delta(epsilon);
     let slope = ((first - delta(epsilon + least)) / (least * first)).max(0.0);

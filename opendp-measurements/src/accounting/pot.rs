@@ -30,11 +30,11 @@ pub(super) struct Pot {
     pub(super) concentrated: bool,
     /// The order `a` of a Renyi filter. The filter charges `2 / a` times the divergence of this
     /// order, instead of `2 rho`. For Gaussian noise, this charge is also `mu^2`. A concentrated
-    /// filter can lack an order, because an older version wrote such filters to JSON.
+    /// filter without an order can come from the JSON of an older version.
     pub(super) order: Option<Exact>,
-    /// Whether the limits are planned for known releases. If they are, the filter charges the
-    /// epsilon of each pure loss that fits into the remaining room for pure losses. For a pure loss
-    /// that does not fit, the filter charges a `mu^2`.
+    /// Whether the limits are planned for known releases. The room for pure losses is `pure` minus
+    /// `pure_spent`. If the limits are planned, the filter charges the epsilon of each pure loss
+    /// that fits into this room. For a pure loss that does not fit, the filter charges a `mu^2`.
     pub(super) planned: bool,
 }
 /// The amounts that one loss can add to `squares_spent` of a filter. A filter that charges the
@@ -52,8 +52,8 @@ impl Pot {
     pub(super) fn of(pure: Exact, mu: Exact, failure: Exact) -> Self {
         Pot { squares: mu.times(&mu), simple: false, ..Pot::simple(pure, failure) }
     }
-    /// Make a Renyi filter of the order `order`. The divergences of all losses add up to at most
-    /// `order` times half of `squares`. The delta of the filter is `failure`.
+    /// Make a Renyi filter of the order `order`. The filter limits the sum of the divergences of
+    /// all losses to `order * squares / 2`. The delta of the filter is `failure`.
     pub(super) fn renyi(order: Exact, squares: Exact, failure: Exact) -> Self {
         let (simple, concentrated, order) = (false, true, Some(order));
         Pot { squares, simple, concentrated, order, ..Pot::simple(Exact::ZERO, failure) }
@@ -84,8 +84,8 @@ impl Pot {
         self.failure.minus(&self.failures_spent)
     }
     /// Charge the filter for a release with this loss. If the filter does not charge the epsilon of
-    /// the loss, it charges one of the amounts in `sizes`. Return whether the filter had room for
-    /// the release.
+    /// the loss, it charges one of the amounts in `sizes`. Return whether all sums are still at
+    /// most their limits.
     pub(super) fn charge(&mut self, loss: &AdaptiveLoss, sizes: &Sizes) -> bool {
         let square = if self.concentrated { &sizes.twice_rho } else { &sizes.square };
         let gaussian = loss.mu_squared.is_some();
@@ -106,8 +106,8 @@ impl Pot {
     /// charged as a pure loss, it uses up a share of the remaining room for pure losses. If the
     /// loss is charged as a `mu^2`, it uses up a share of the remaining room for Gaussian noise.
     /// The result is true if two conditions hold. First, the loss fits into the room for pure
-    /// losses. Second, the share of this room is at most the share of the room for Gaussian noise.
-    /// If the limits are planned, the loss only has to fit.
+    /// losses. Second, `epsilon` divided by this room is at most `square` divided by the room for
+    /// Gaussian noise. If the limits are planned, the loss only has to fit.
     fn rather_pure(&self, epsilon: &Exact, square: &Exact) -> bool {
         let (pure, squares) = (self.pure_left(), self.square_left());
         epsilon <= &pure && (self.planned || epsilon.times(&squares) <= square.times(&pure))

@@ -123,7 +123,7 @@ fn or_basic(
 impl Account {
     /// Return an account whose pairs dominate the releases in both directions. Return `None` if all
     /// pairs are their own reverse. If [`DominatingPair::in_either_direction`] returns `None` for a
-    /// pair, use a pair with the larger of the curves of both directions.
+    /// pair, use a pair whose curve is the larger of the two curves for the two directions.
     fn symmetric(&self) -> Option<Account> {
         if self.parts().iter().all(|(pair, _)| pair.reverse().is_none()) {
             return None;

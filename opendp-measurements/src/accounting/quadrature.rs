@@ -39,8 +39,8 @@ pub(super) fn rule(index: usize) -> Option<&'static Rule> {
 impl Rule {
     /// Compute the nodes and weights. Let `a` be the angle of a node. The weight of the node is
     /// `(2 / n) (1 - 2 sum_j cos(2 j a) / (4 j^2 - 1))` for `j` from 1 to `n / 2`. Let `u` be the
-    /// unit roundoff. An angle `2 j a` has a relative error of at most `4 u`. So its absolute error
-    /// is at most `8 pi u j`, because `a <= pi`. So the term `j` changes by at most
+    /// unit roundoff. An angle `2 j a` has a relative error of at most `4 u`. So the absolute error
+    /// of this angle is at most `8 pi u j`, because `a <= pi`. So the term `j` changes by at most
     /// `8 pi u j / (4 j^2 - 1)`. The sum of all `4 j / (4 j^2 - 1)` is less than `2 + ln n`. So
     /// these changes add up to at most `2 pi u (2 + ln n)`. The moduli of the terms add up to at
     /// most 1, so the sum of the terms has a rounding error of at most `n u`.

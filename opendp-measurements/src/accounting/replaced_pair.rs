@@ -23,19 +23,19 @@ mod noises;
 /// `added`.
 ///
 /// # Theorem
-/// Let `T` be the other records of the sample, and `q` the rate. Let `M0` be the mechanism on `T`.
-/// Let `M1` be the mechanism on `T` and the record, and `M2` the mechanism on `T` and the replacing
-/// record. On each of the two neighbours, the release is a mixture over all `T`. For each `T`, the
-/// part of the mixture is `P = (1-q) M0 + q M1` for the first neighbour, and `Q = (1-q) M0 + q M2`
-/// for the second neighbour. The hockey-stick divergence `H_alpha(P, Q)` is the integral of
-/// `(P - alpha Q)+`, where `z+` is the larger of `z` and 0. The divergence of the two mixtures is
-/// at most the largest `H_alpha(P, Q)` over all `T`. Let `alpha >= 1` and `c = (alpha - 1)(1 - q)`.
-/// Then `H_alpha(P, Q)` is the integral of `(q M1 - c M0 - alpha q M2)+`. Split `q = k + l`. Then
-/// `H_alpha(P, Q)` is at most the integral of `(k M1 - c M0)+` plus the integral of
-/// `(l M1 - alpha q M2)+`. Up to factors, these integrals are divergences of `M1` from `M0` and of
-/// `M1` from `M2`. Let `p` be the density of the noise. The first divergence is at most the
-/// divergence for a shift of `p` by `added`. The second divergence is at most the divergence for a
-/// shift of `p` by `replaced`.
+/// Let `T` be the sampled records other than the replaced record, and `q` the rate. Let `M0` be the
+/// mechanism on `T`. Let `M1` be the mechanism on `T` and the replaced record, and `M2` the
+/// mechanism on `T` and the replacing record. On each of the two neighbours, the release is a
+/// mixture over all `T`. For each `T`, the part of the mixture is `P = (1-q) M0 + q M1` for the
+/// first neighbour, and `Q = (1-q) M0 + q M2` for the second neighbour. The hockey-stick divergence
+/// `H_alpha(P, Q)` is the integral of `(P - alpha Q)+`, where `z+` is the larger of `z` and 0. The
+/// divergence of the two mixtures is at most the largest `H_alpha(P, Q)` over all `T`. Let
+/// `alpha >= 1` and `c = (alpha - 1)(1 - q)`. Then `H_alpha(P, Q)` is the integral of
+/// `(q M1 - c M0 - alpha q M2)+`. Split `q = k + l`. Then `H_alpha(P, Q)` is at most the integral
+/// of `(k M1 - c M0)+` plus the integral of `(l M1 - alpha q M2)+`. Up to factors, these integrals
+/// are divergences of `M1` from `M0` and of `M1` from `M2`. Let `p` be the density of the noise.
+/// The first divergence is at most the divergence for a shift of `p` by `added`. The second
+/// divergence is at most the divergence for a shift of `p` by `replaced`.
 ///
 /// Put the centre of the noise at 0 for `M1`, at `-added` for `M0` and at `-replaced` for `M2`.
 /// Because `p` is log-concave, `p(y + added) / p(y)` and `p(y + replaced) / p(y)` do not increase
@@ -52,7 +52,7 @@ mod noises;
 /// For one release of one number, this pair gives the smallest possible bound. If `replaced` is
 /// twice `added`, this pair is the pair of the two mixtures `P` and `Q`. Then this pair also gives
 /// the smallest bound for compositions. With `alpha' = 1 + (alpha - 1) / q`, the fixed split
-/// `k = c / alpha'` gives advanced joint convexity (Balle, Barthe, Gaboardi 2018).
+/// `k = c / alpha'` gives the bound of advanced joint convexity (Balle, Barthe, Gaboardi 2018).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReplacedPair {
     noise: LogConcaveNoise,

@@ -22,12 +22,12 @@ use super::{
 /// curve of the theorem below is composed.
 ///
 /// # Theorem
-/// Let `q` be the rate, and fix the other records of the sample. Let `M0` be the law of the release
-/// without the record, `M1` the law with the record, and `M2` the law with the replacing record.
-/// Let `H_alpha(M, N)` be the largest `M(S) - alpha N(S)` of any event `S`. Let
-/// `alpha = e^epsilon >= 1` and `c = (alpha - 1)(1 - q)`. For every split `q = k + l`, the delta of
-/// the release on the sample is at most `k H_(c / k)(M1, M0) + l H_(alpha q / l)(M1, M2)`: see the
-/// theorem at [`ReplacedPair`]. If `k > c`, then
+/// Let `q` be the rate, and fix the sampled records other than the replaced record. Let `M0` be the
+/// law of the release without the replaced record, `M1` the law with this record, and `M2` the law
+/// with the replacing record. Let `H_alpha(M, N)` be the largest `M(S) - alpha N(S)` of any event
+/// `S`. Let `alpha = e^epsilon >= 1` and `c = (alpha - 1)(1 - q)`. For every split `q = k + l`, the
+/// delta of the release on the sample is at most `k H_(c / k)(M1, M0) + l H_(alpha q / l)(M1, M2)`:
+/// see the theorem at [`ReplacedPair`]. If `k > c`, then
 /// `k H_(c / k)(M1, M0) = k - c + c H_(k / c)(M0, M1)`. So for every split, the bound needs only
 /// `H` of orders of at least 1. The profile `added` bounds `H` of `M0` and `M1` in both directions,
 /// and the profile `replaced` bounds `H` of `M1` and `M2`. For noise, the split is chosen to give

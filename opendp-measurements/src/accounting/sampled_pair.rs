@@ -42,14 +42,14 @@ pub(super) fn mixed_of(x: f64, ratio: f64, rate: f64) -> f64 {
 /// Let `loss` be the loss on a sample with the rate `q`. Return the likelihood ratio without
 /// sampling, which is `(e^loss - 1 + q) / q`.
 ///
-/// Let `u` be the unit roundoff. The exact loss on a sample for the returned ratio is within `64 u`
-/// of the given loss. An error `d` of the ratio changes the loss by about `q d / e^loss`. If the
-/// ratio is at least 1, its relative error is a few `u`, and `q` times the ratio is at most
-/// `e^loss`. So the loss changes by a few `u`. If the ratio is below 1, the ratio is computed as a
-/// difference of two parts, and `d` is about `u` times the larger part. If the rate is above 1/2,
-/// the larger part is `e^loss / q`, so the loss changes by about `u`. If the rate is at most 1/2,
-/// the larger part is 1. Then `e^loss >= 1 - q >= 1/2`, so this part is at most `2 e^loss`. So the
-/// loss changes by at most about `2 q u`.
+/// Let `u` be the unit roundoff. If the loss on a sample is computed exactly from the returned
+/// ratio, the result is within `64 u` of the given loss. An error `d` of the ratio changes the loss
+/// by about `q d / e^loss`. If the ratio is at least 1, its relative error is a few `u`, and `q`
+/// times the ratio is at most `e^loss`. So the loss changes by a few `u`. If the ratio is below 1,
+/// the ratio is computed as a difference of two parts, and `d` is about `u` times the larger part.
+/// If the rate is above 1/2, the larger part is `e^loss / q`, so the loss changes by about `u`. If
+/// the rate is at most 1/2, the larger part is 1. Then `e^loss >= 1 - q >= 1/2`, so this part is at
+/// most `2 e^loss`. So the loss changes by at most about `2 q u`.
 pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
     if loss < 0.0 && 0.5 < rate {
         (exp(loss) - (1.0 - rate)) / rate
@@ -62,7 +62,7 @@ pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
 /// [`unmixed`]. Return minus infinity if no output has the loss.
 ///
 /// If the ratio is near the largest float or larger, its logarithm is `ln(e^loss - 1) - ln q`, up
-/// to an error of `1e-300`. Above 600, `e^loss - 1` counts as `e^loss`.
+/// to an error of `1e-300`. For a loss above 600, `e^loss` replaces `e^loss - 1`.
 pub(super) fn ln_unmixed(loss: f64, rate: f64) -> f64 {
     if 600.0 < loss {
         return loss - ln(rate);
@@ -82,14 +82,15 @@ pub(super) fn ln_unmixed(loss: f64, rate: f64) -> f64 {
 ///
 /// Let `f(r)` be the profile of `(P, Q)` at epsilon `ln r`. For `r` of at least `1 - q`, the
 /// profile of a removal is `q f((r - 1 + q) / q)`. For `r` below `1 / (1 - q)`, the profile of an
-/// addition is `(1 - r + q r) f(q r / (1 - r + q r))`. If a larger profile replaces `f`, both
-/// profiles become larger. So if a measure of losses on a grid dominates the losses of the pair,
-/// this measure can first replace the pair. For a removal, a loss `x` of mass `m` becomes a loss
+/// addition is `(1 - r + q r) f(q r / (1 - r + q r))`. If a larger profile replaces `f`, the
+/// profiles of the removal and of the addition become larger. So take a distribution of losses on a
+/// grid that dominates the losses of the pair. This distribution can replace the pair, before the
+/// two formulas are applied. For a removal, a loss `x` of mass `m` becomes a loss
 /// `ln(1 - q + q e^x)` of mass `m (q + (1 - q) e^-x)`. Under `Q`, the masses `m e^-x` can add up to
 /// less than 1. The rest of the mass of `Q` gets the loss `ln(1 - q)`. For an addition, the loss
 /// becomes `-ln(1 - q + q e^-x)`, and its mass stays `m`.
 ///
-/// If all losses are atoms on multiples of one step, a grid of this step contains the losses
+/// If all losses are atoms at multiples of one step, a grid of this step contains the losses
 /// exactly. Discrete noise has such losses. Any other grid gives only a bound from above.
 #[derive(Clone)]
 pub struct SampledPair {
@@ -101,7 +102,7 @@ pub struct SampledPair {
 
 /// The losses of a pair, moved to a grid.
 struct OnGrid {
-    /// A measure of losses on the grid that dominates the losses of the pair.
+    /// A distribution of losses on the grid that dominates the losses of the pair.
     losses: DiscreteLoss,
     /// A bound on the relative error of the masses. This bound is used only if `losses` contains
     /// exactly the losses of the pair.
@@ -242,13 +243,13 @@ impl DominatingPair for SampledPair {
 /// of the records. At `epsilon >= 0`, the profile of the mechanism on the sample is at most the
 /// profile of `((1 - q) Q + q P, Q)`. At `epsilon < 0`, the profile of the mechanism on the sample
 /// is at most the profile of `(P, (1 - q) P + q Q)` (Zhu, Dong, Wang 2022, Theorem 11). There is
-/// one measure of losses whose profile equals the first bound at `epsilon >= 0` and the second
-/// bound at `epsilon < 0`. This measure has the positive losses of the first pair and the negative
-/// losses of the second pair. The remaining mass is at the loss 0.
+/// one distribution of losses whose profile equals the first bound at `epsilon >= 0` and the second
+/// bound at `epsilon < 0`. This distribution has the positive losses of the first pair and the
+/// negative losses of the second pair. The remaining mass is at the loss 0.
 ///
 /// At `epsilon >= 0`, the profile of a removed record on a Poisson sample is at least the profile
-/// of an added record. At `epsilon < 0`, the reverse holds. So this pair also dominates both
-/// directions of a mechanism on a Poisson sample.
+/// of an added record. At `epsilon < 0`, the profile of a removed record is at most the profile of
+/// an added record. So this pair also dominates both directions of a mechanism on a Poisson sample.
 #[derive(Clone)]
 pub struct FixedSizePair {
     above: Arc<dyn DominatingPair>,
@@ -317,8 +318,8 @@ mod tests {
 
     #[test]
     fn large_losses_on_a_sample_and_their_inverses_are_exact() {
-        // Let `x` be the loss without sampling, and `q` the rate. If the loss on a sample is large,
-        // it is about `x + ln q`.
+        // Let `x` be the loss without sampling, and `q` the rate. A large loss on a sample is about
+        // `x + ln q`.
         for rate in [0.5, 1e-5, 1e-100, 1e-270] {
             for x in [699.0, 700.0, 700.5, 709.0, 1500.0, 1e9, 1e300] {
                 let loss = x + ln(rate);

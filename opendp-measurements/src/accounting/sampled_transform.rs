@@ -19,13 +19,13 @@ use super::transform::{Listed, Tilted, Wave};
 ///
 /// # Proof
 /// *The sum.* Take the strip `|Im y| <= a` of the complex plane, with `mu a < pi / 2`. On this
-/// strip, `|arg w| <= mu a`, `|w(y)| <= w(Re y)` and `|w(y)| >= cos(mu a) w(Re y)`. On the strip,
-/// the normal density grows by a factor of at most `e^(a^2 / 2)`. The integrand is the normal
-/// density times `w(y)^(v + i s)` for a removed record, or times `w(y)^(v - i s)` for an added
-/// record. Integrate the modulus of the integrand on a horizontal line of the strip. The result is
-/// at most `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`. Now add up the integrand at all
-/// multiples of `h`, and multiply this sum by `h`. The product approximates the transform. The
-/// error of the product is at most twice the bound above, divided by `e^(2 pi a / h) - 1`
+/// strip, `|arg w| <= mu a`, `|w(y)| <= w(Re y)` and `|w(y)| >= cos(mu a) w(Re y)`. The modulus of
+/// the normal density at `y` is at most `e^(a^2 / 2)` times the density at `Re y`. The integrand is
+/// the normal density times `w(y)^(v + i s)` for a removed record, or times `w(y)^(v - i s)` for an
+/// added record. Integrate the modulus of the integrand on a horizontal line of the strip. The
+/// result is at most `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`. Now add up the integrand
+/// at all multiples of `h`, and multiply this sum by `h`. The product approximates the transform.
+/// The error of the product is at most twice the bound above, divided by `e^(2 pi a / h) - 1`
 /// (Trefethen, Weideman 2014, on the real line). Let `p = 1 - (1 - q) / w`. Take an output `y` that
 /// is far enough from 0: for each output `x` beyond `y`, `|x|` must be above the value of
 /// `|v| mu p` at `x`. Then the terms beyond `y` fall geometrically.
@@ -37,12 +37,14 @@ use super::transform::{Listed, Tilted, Wave};
 /// `(1 + |v + 1| mu^2 / 4) h^2 / 8`. The first derivative of `ln d` is `-y - mu + (v + 1) mu p`.
 /// This derivative has at most three zeros, because `p` is first convex and then concave. There is
 /// only one zero if the second derivative of `ln d` has one sign.
-/// - By integration by parts, the modulus of a wave is at most the variation of `d` divided by `s`.
-///   The variation is 2 times the maximum of `d` if the derivative of `ln d` has one zero, and at
-///   most 4 times this maximum otherwise.
+/// - A wave is a value of the transform. By integration by parts, the modulus of the wave at the
+///   frequency `s` is at most the variation of `d` divided by `s`. The variation is 2 times the
+///   maximum of `d` if the derivative of `ln d` has one zero, and at most 4 times this maximum
+///   otherwise.
 /// - A histogram below `d` is a sum of layers. Each layer is constant on an interval `I` of losses.
-///   So the law of the loss is a mixture of uniform laws and of some other law. Up to a phase, the
-///   wave (transform) of a uniform law is `sin(u) / u` at `u = s |I| / 2`.
+///   So the law of the loss is a mixture of uniform laws and of some other law. Let `|I|` be the
+///   length of `I`, and `u = s |I| / 2`. Up to a phase, the wave of a uniform law on `I` is
+///   `sin(u) / u`.
 #[derive(Clone, Debug)]
 pub(super) struct TiltedSample {
     log: f64,

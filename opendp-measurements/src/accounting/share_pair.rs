@@ -49,7 +49,7 @@ pub enum SharePair {
         scale: f64,
     },
     /// Discrete Gaussian noise on an integer, or on a vector of integers. A release with this noise
-    /// is not `mu`-GDP.
+    /// is not `mu`-GDP (Gaussian differentially private with the parameter `mu`).
     DiscreteGaussian {
         /// The square of the L2 distance.
         square: u32,
@@ -158,13 +158,13 @@ impl SharePair {
     /// # Proof
     /// A release with a pure loss has the `rho` of [`concentrated_rho_of_pure`]. Shares for choices
     /// and for Gaussian noise also admit releases with a pure loss. A `mu`-GDP release is
-    /// post-processing of a normal shift (Dong, Roth, Su 2022), so its `rho` is `mu^2 / 2`. A
-    /// choice whose losses are in an interval of length `r` (its range) has the `rho` `r^2 / 8`
-    /// (Cesar, Rogers 2021). A share of choices of range `r` also admits a pure loss of up to
-    /// `r / 2`, whose `rho` is at most `r^2 / 8`. The dominating pair of the choices has a `rho`
-    /// above `r^2 / 8`, because this pair dominates all mechanisms of the range at once. So the
-    /// `rho` of the releases is used. The `rho` of discrete Gaussian noise is
-    /// `square / (2 scale^2)` (Canonne, Kamath, Steinke 2020, Theorem 4).
+    /// post-processing of a normal shift (Dong, Roth, Su 2022), so `mu^2 / 2` is a `rho` of the
+    /// release. A choice whose losses are in an interval of length `r` (its range) has the `rho`
+    /// `r^2 / 8` (Cesar, Rogers 2021). A share of choices of range `r` also admits a pure loss of
+    /// up to `r / 2`, whose `rho` is at most `r^2 / 8`. The dominating pair of the choices has a
+    /// `rho` above `r^2 / 8`, because this pair dominates all mechanisms of the range at once. So
+    /// this function returns a `rho` of the releases, and not of this pair. The `rho` of discrete
+    /// Gaussian noise is `square / (2 scale^2)` (Canonne, Kamath, Steinke 2020, Theorem 4).
     pub(super) fn rho(&self) -> Option<f64> {
         let largest = self.most();
         let rho = match *self {

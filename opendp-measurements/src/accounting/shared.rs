@@ -22,16 +22,16 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// not depend on any answer.
 ///
 /// *Proof.* Let `A` be a set of shares. Claim: the product of the pairs of `A` dominates every
-/// interaction that uses only shares of `A`, and each share at most once. The proof is by induction
-/// over the size of `A`. For an interaction without releases, the distributions on the two
-/// neighbours are equal, and every pair dominates them. Let the first release use the share `s`.
-/// The pair of `s` dominates the release ([`SharePair::dominates`]). Given any answer, the rest of
-/// the interaction uses only the other shares of `A`. So by the claim for fewer shares, the product
-/// of the pairs of these shares dominates the rest. This product is the same for all answers. So
-/// the product of all pairs of `A` dominates the interaction (adaptive composition of dominating
-/// pairs: Zhu, Dong, Wang 2022, Theorem 10). If the choice of the first share is random, convexity
-/// gives the same claim. [`new`](SharedAccount::new) checks the delta of the product of all shares
-/// with [`Account`], in both directions.
+/// interaction that uses only shares of `A`, and uses each share at most once. The proof is by
+/// induction over the size of `A`. For an interaction without releases, the distributions on the
+/// two neighbours are equal, and every pair dominates them. Let the first release use the share
+/// `s`. The pair of `s` dominates the release ([`SharePair::dominates`]). Given any answer, the
+/// rest of the interaction uses only the other shares of `A`. So by the claim for fewer shares, the
+/// product of the pairs of these shares dominates the rest. This product is the same for all
+/// answers. So the product of all pairs of `A` dominates the interaction (adaptive composition of
+/// dominating pairs: Zhu, Dong, Wang 2022, Theorem 10). If the choice of the first share is random,
+/// convexity gives the same claim. [`new`](SharedAccount::new) checks the delta of the product of
+/// all shares with [`Account`], in both directions.
 ///
 /// There is a second bound. Suppose that every release of each share has a known `rho`. Then the
 /// sum of all `rho` bounds the whole interaction (Bun, Steinke 2016, Lemma 2.3), because each `rho`
@@ -122,8 +122,9 @@ impl SharedAccount {
         let reason = "the shares together exceed the budget; make their losses smaller";
         Err(Error::BudgetExceeded(reason.into()))
     }
-    /// Open an account with the largest shares of the given proportions that the budget allows. The
-    /// [factor](SharedAccount::factor) of `shares` multiplies the losses of all `shares`.
+    /// Open an account whose shares have the given proportions, and are as large as the budget
+    /// allows. The [factor](SharedAccount::factor) of `shares` multiplies the losses of all
+    /// `shares`.
     ///
     /// # Errors
     /// The errors of [`new`](SharedAccount::new).

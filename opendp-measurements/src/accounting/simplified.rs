@@ -24,14 +24,15 @@ pub(super) struct Simplified {
     pub(super) factor: f64,
     /// Smoothing adds some variance to the loss of all discrete Gaussian noise, and then replaces
     /// this loss by one normal loss. This number is the added variance divided by the variance of
-    /// the normal loss, which includes the added variance. Without smoothing, this number is 0.
+    /// the normal loss. The variance of the normal loss includes the added variance. Without
+    /// smoothing, this number is 0.
     share: f64,
 }
 
 /// The bound by smoothing adds some variance to the loss, and replaces the loss by a normal loss.
 /// The added variance is a share of the variance of the normal loss. If this share is below a
-/// limit, no other bound is needed. The first number is the limit for fewer than `MANY` different
-/// pairs. The second number is the limit for at least `MANY` different pairs. The second limit is
+/// limit, no other bound is needed. The first number is the limit for fewer than [`MANY`] different
+/// pairs. The second number is the limit for at least [`MANY`] different pairs. The second limit is
 /// larger, because other bounds for many pairs take long to compute.
 const SMALL_SHARE: (f64, f64) = (2e-5, 2e-4);
 /// Smoothing adds some variance, which is a share of the variance of the normal loss. If this share
@@ -188,7 +189,7 @@ pub(super) fn reveals(parts: &[PairCount]) -> bool {
 
 /// Combine Gaussian noise with the Gaussian noise that was found so far. The result has three
 /// values: the pair of the new noise, the number of all releases with Gaussian noise, and the sum
-/// of their `mu^2`.
+/// of the `mu^2` of all these releases.
 fn join(
     found: Option<(GaussianPair, u64, f64)>,
     mu: f64,

@@ -165,8 +165,8 @@ impl Tilted for TiltedEnds {
         let im = ends * cosh.1 + over(sinh.1 * self.place - sinh.0 * s);
         let (c, d) = cis(-s * self.centre());
         // The arguments of the two calls of `cis` are rounded products, and both calls have errors.
-        // The error of a sine is at most proportional to its argument. So this error is small for a
-        // small argument.
+        // The error of a sine is at most proportional to the argument of the sine. So this error is
+        // small for a small argument.
         let far = s * (self.end + self.centre().abs());
         let turn = if far < CIS_LIMIT { 2.0 * CIS_ERROR + 2.0 * U * far } else { f64::INFINITY };
         let small = self.tanh + (s * self.end).min(1.0);

@@ -87,7 +87,7 @@ impl Way {
             // Here `mu^2` is the requested part of the sum of squares that this filter still
             // admits. The `rho` of a pure loss is at most half of the square of its epsilon. So a
             // pure loss with the epsilon `mu` has a `rho` of at most `mu^2 / 2`, and the filter
-            // admits it. A factor that is a little less than 1 covers the rounding errors.
+            // admits this loss. A factor that is a little less than 1 covers the rounding errors.
             let by_rho = mu * (1.0 - 4.0 * f64::EPSILON);
             let epsilon = match &pot.order {
                 Some(order) => pure_of_order(order, &pot.square_left().times(part), by_rho)?,

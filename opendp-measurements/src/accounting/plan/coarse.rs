@@ -7,8 +7,8 @@ use super::super::inversion::Target;
 use super::super::pair::Grid;
 use super::{PairCount, each, reach, saddle_point};
 
-/// The second number of buckets is divided evenly among all pairs. But at most the first number of
-/// buckets, and at least 256 buckets, are planned for each pair.
+/// Two numbers of buckets. The second number is divided evenly among all dominating pairs. But each
+/// dominating pair gets at most the first number of buckets, and at least 256 buckets.
 const BUCKETS: (f64, f64) = (4096.0, 32768.0);
 /// The maximum number of buckets in the shortest interval that contains 0 and a range of losses.
 const FINEST: f64 = 65536.0;
@@ -17,7 +17,7 @@ const ROUNDS: usize = 8;
 
 /// Losses on coarse grids.
 pub(super) struct Coarse {
-    /// The losses, each with the number of its releases.
+    /// The losses, each with the number of releases that have this loss.
     losses: Vec<(DiscreteLoss, u64)>,
     /// The mass below the range of each pair.
     below: Vec<f64>,
@@ -103,8 +103,8 @@ impl Coarse {
         let share: f64 = self.losses.iter().zip(&self.below).map(share).sum();
         ln(share.max(1e-300)) + self.cumulants(tilt).0
     }
-    /// Return the cumulant of the sum of losses at a tilt, and the first two derivatives of the
-    /// cumulant.
+    /// Return the logarithm of the moment generating function of the sum of losses at a tilt, and
+    /// the first two derivatives of this logarithm.
     pub(super) fn cumulants(&self, tilt: f64) -> (f64, f64, f64) {
         self.losses.iter().fold((0.0, 0.0, 0.0), |(a, b, c), (loss, count)| {
             let (log, mean, variance) = loss.cumulant(tilt);

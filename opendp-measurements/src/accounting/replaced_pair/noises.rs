@@ -16,8 +16,9 @@ impl ReplacedPair {
     /// the loss at `y` is within `|r|` of `x`. Here `x` is at least 0, so `b` is at least 0. Then
     /// the slope of `f` is `added - w other`, with a number `w` from 0 to 1. So the slope is
     /// between `added` and `replaced`, because `replaced` is `added - other`. The magnitude of the
-    /// second derivative is at most `other^2 / 4`. Take one Newton step from `y`. Then the error of
-    /// the loss is at most `f(y)^2 other^2 / 8` divided by the square of the smallest slope.
+    /// second derivative is at most `other^2 / 4`. Take one Newton step from `y`. After this step,
+    /// the error of the loss is at most `f(y)^2 other^2 / 8` divided by the square of the smallest
+    /// slope.
     fn outputs(&self, step: f64, count: usize) -> (Vec<f64>, f64) {
         let (added, other) = (self.added, self.added - self.replaced);
         let odds = (1.0 - self.rate) / self.rate;

@@ -326,7 +326,7 @@ fn a_share_is_used_once_and_an_account_continues_where_it_stopped() {
     assert_eq!(account.next_share(), None);
     assert_eq!(account.left().unwrap(), (Exact::ZERO, Exact::ZERO));
     assert!(exact("0.9999") < account.spent().unwrap().0);
-    // A JSON document with other shares is refused, because they exceed the budget.
+    // A JSON document with other shares is refused, because these shares exceed the budget.
     let mut json = account.to_json();
     json["shares"][1] = gaussian(1.0).to_json();
     assert_eq!(SharedAccount::from_json(&json).unwrap_err().kind(), "BudgetExceeded");

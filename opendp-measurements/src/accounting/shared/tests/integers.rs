@@ -67,8 +67,8 @@ fn counts_with_discrete_noise_get_nearly_the_noise_of_the_exact_composition() {
     let delta = |scale: f64, epsilon| integers(scale, 1, epsilon);
     assert!(crossed.any(|epsilon| delta(1.0, epsilon) < delta(1.05, epsilon)));
     // For the share, the distance divided by the scale is 2/9. Continuous Gaussian noise does not
-    // dominate the share, even if its `mu` is twice this quotient. The share dominates other kinds
-    // of noise only if their loss is 0.
+    // dominate the share, even if its `mu` is twice this quotient. The share dominates another kind
+    // of noise only if the loss of this noise is 0.
     assert!(!gaussian(4.0 / 9.0).dominates(&share) && !share.dominates(&gaussian(1e-9)));
     assert!(!private(9.0).dominates(&share) && share.dominates(&gaussian(0.0)));
     assert_eq!(SharePair::from_json(&share.to_json()).unwrap(), share);
