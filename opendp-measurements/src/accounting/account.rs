@@ -144,7 +144,7 @@ impl Account {
     }
 
     /// Enclose delta at an epsilon. Delta is computed for the pairs, and for the reversed pairs, in
-    /// which the two distributions are exchanged. The larger delta counts.
+    /// which the two distributions are exchanged. The result encloses the larger of the two deltas.
     ///
     /// # Errors
     /// `InvalidDistance` when epsilon is negative or NaN; `FailedMap` when one pair has more than
@@ -226,9 +226,9 @@ impl Account {
         }
     }
     /// If the account contains only a few equal releases of vectors of integers with discrete
-    /// Gaussian noise, return the recursion that bounds their delta. The recursion computes all
-    /// deltas of about `delta / 2` or more. For smaller deltas, the bounds of the recursion are too
-    /// large.
+    /// Gaussian noise, return the recursion that bounds their delta. The recursion gives good
+    /// bounds for deltas of about `delta / 2` or more. For smaller deltas, the bounds of the
+    /// recursion are too large.
     fn game(&self, delta: f64) -> Option<IntegerGame> {
         let [(pair, count)] = &self.parts[..] else { return None };
         let (square, scale) = pair.integer_gaussian().filter(|_| pair.only_above())?;

@@ -70,7 +70,8 @@ impl Account {
         }
     }
     /// Find the smallest epsilon at which the bound on delta is at most `delta`. Return `None` if
-    /// this epsilon is outside the window of the sum.
+    /// this epsilon is outside the window of the sum (the interval of losses that the sum
+    /// represents).
     fn epsilon_of_waves(&self, sum: &Inversion, delta: f64, side: Side) -> Option<f64> {
         let bound = |epsilon: f64| match side {
             Side::Above => sum.delta_above(epsilon),
