@@ -115,7 +115,7 @@ impl Default for Room {
 /// most `r` (Feldman, Zrnic 2021). Proof: consider the probability of answer `i`, given the earlier
 /// answers. Let ratio `i` be this probability under the first neighbour, divided by this
 /// probability under the second neighbour. Raise the product of the first `i` ratios to the power
-/// `a`, and multiply the result by `e^(-(a - 1) (r_1 + .. + r_i))`. The result is `X_i`. The
+/// `a`, and multiply this power by `e^(-(a - 1) (r_1 + .. + r_i))`. Call the result `X_i`. The
 /// earlier answers determine `r_i`. Raise ratio `i` to the power `a`. Given the earlier answers,
 /// the mean of the result under the second neighbour is at most `e^((a - 1) r_i)`. So the mean of
 /// `X_i` under the second neighbour does not increase with `i`, and is at most 1. The sum of all

@@ -24,8 +24,7 @@ pub(crate) struct Convolution {
     first: i64,
     /// The tilted masses, up to an error of `error`. No mass is negative.
     mass: Vec<f64>,
-    /// A bound on the error of each mass. The bound does not include the mass that the cyclic
-    /// transform adds from outside the window.
+    /// A bound on the error of each mass. Mass that comes from outside the window is not included.
     error: f64,
     /// A bound on the tilted mass outside the window.
     outside: f64,

@@ -9,11 +9,12 @@ use super::pair::{Buckets, Grid};
 ///
 /// The profile of the measure is `infinite + sum_i mass[i] max(0, 1 - e^(epsilon - x_i))`. Measures
 /// are compared by their profiles at all `epsilon`. A measure becomes larger if mass is added, or
-/// is moved to larger losses. A measure also becomes larger if mass is spread over more losses, and
-/// two sums over all losses `x` stay the same: the sum of the masses, and the sum of the masses
-/// times `e^-x`. For convolutions, `A <= A'` and `B <= B'` imply `A * B <= A' * B'`. For the proof,
-/// let `A(epsilon)` be the profile of `A`, and `A(-inf)` its limit at minus infinity (the total
-/// mass of `A`). Let `B(inf)` be the infinite mass of `B`. The profile of `A * B` at `epsilon` is
+/// is moved to larger losses. A measure also becomes larger if mass is spread over more losses and
+/// two sums stay the same. The first sum is the sum of all masses. The second sum is the sum of the
+/// products of each mass and `e^-x`, where `x` is the loss of this mass. For convolutions,
+/// `A <= A'` and `B <= B'` imply `A * B <= A' * B'`. For the proof, let `A(epsilon)` be the profile
+/// of `A`, and `A(-inf)` its limit at minus infinity (the total mass of `A`). Let `B(inf)` be the
+/// infinite mass of `B`. The profile of `A * B` at `epsilon` is
 /// `B(inf) A(-inf) + integral A(epsilon - x) dB(x)`. The integral is over the finite losses of `B`.
 /// So the profile of `A * B` is monotone in `A` and, by symmetry, in `B`.
 #[derive(Clone, Debug)]

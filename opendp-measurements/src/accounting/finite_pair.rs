@@ -95,8 +95,8 @@ impl DominatingPair for FinitePair {
         Outputs::of(self.list(), 4.0 * U, Self::SHIFT, 0.0)
     }
     fn unit(&self) -> Option<f64> {
-        // Check whether all finite losses are multiples of the largest finite loss. In randomized
-        // response, this is true.
+        // Check whether all finite losses are multiples of the largest finite loss. For example,
+        // the losses of randomized response are such multiples.
         let (low, high) = self.range(0.0);
         let on = |loss: f64| {
             let place = loss / high;

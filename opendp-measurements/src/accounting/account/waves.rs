@@ -70,8 +70,8 @@ impl Account {
         }
     }
     /// Find the smallest epsilon at which the bound on delta is at most `delta`. Return `None` if
-    /// this epsilon is outside the window of the sum (the interval of losses that the sum
-    /// represents).
+    /// this epsilon is outside the window of the sum (the interval in which this search takes
+    /// place).
     fn epsilon_of_waves(&self, sum: &Inversion, delta: f64, side: Side) -> Option<f64> {
         let bound = |epsilon: f64| match side {
             Side::Above => sum.delta_above(epsilon),
@@ -82,8 +82,9 @@ impl Account {
         let inside = (first <= 0.0 || first < epsilon) && epsilon < last;
         inside.then_some(epsilon)
     }
-    /// Enclose delta at an epsilon. Return the bounds only if their distance is at most the
-    /// tolerance times the upper bound, plus the bound on the mass with an infinite loss.
+    /// Enclose delta at an epsilon. Return the bounds only if they are close. The largest allowed
+    /// distance is a sum: the tolerance times the upper bound, plus the bound on the mass with an
+    /// infinite loss.
     fn exact(&self, sum: &Inversion, epsilon: f64) -> Option<Certified> {
         let (lower, upper) = (sum.delta_below(epsilon), sum.delta_above(epsilon));
         (upper - lower <= self.tolerance * upper + sum.infinite)

@@ -131,8 +131,7 @@ fn composed(losses: &[AdaptiveLoss]) -> f64 {
     let (mut account, mut delta) = (Account::new(), 0.0);
     for loss in losses {
         account = match &loss.mu_squared {
-            // A choice of range `r` is a choice whose losses are in an interval of length `r`. Such
-            // a choice can have the losses `r / 2` and `-r / 2`, and its `rho` is `r^2 / 8`.
+            // If the losses of a choice span a range `r`, they can be `r / 2` and `-r / 2`.
             Some(_) if loss.rho.is_some() => {
                 let rho = loss.rho.as_ref().unwrap().to_f64_up();
                 let epsilon = (8.0 * rho).sqrt() / 2.0;
@@ -385,7 +384,7 @@ fn noise_after_a_choice_loses_little_room() {
 #[test]
 fn an_account_of_an_older_version_charges_choices_by_their_mu() {
     // Older versions wrote only two ways to divide delta. These two ways have no concentrated
-    // filters (filters that limit the sum of the `rho`).
+    // filters (filters that limit the sum of all `2 rho`).
     let mut json = account(None).to_json();
     json["ways"].as_array_mut().unwrap().remove(1);
     let older = AdaptiveAccount::from_json(&json).unwrap();
