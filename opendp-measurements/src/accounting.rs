@@ -8,10 +8,11 @@
 //!
 //! # How an account computes, and why the bounds hold
 //!
-//! 1. Each pair puts its outputs into buckets. Each bucket is for an interval of losses. A bucket
-//!    has two masses: the computed probabilities of the bucket under the two distributions. The
-//!    pair states a bound on the relative error of the masses, and a bound on the error of the
-//!    losses. The comments of the functions that compute masses prove these bounds.
+//! 1. Each pair puts its outputs into buckets. Each bucket holds the outputs whose losses are in
+//!    one interval. A bucket has two masses: the computed probabilities of the bucket under the two
+//!    distributions. The pair states a bound on the relative error of the masses, and a bound on
+//!    the error of the losses. The comments of the functions that compute masses prove these
+//!    bounds.
 //! 2. The ends of the intervals form a grid. For an upper bound, the mass of each bucket is divided
 //!    between the two ends of its interval, so that the result dominates the loss of the pair. This
 //!    method is called "connect the dots" (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022). The
@@ -39,12 +40,12 @@
 //! transform of one release with atoms (outputs of positive probability) does not decay.
 //!
 //! One release with at most `2^17` outputs, such as discrete noise of a small scale, needs no grid
-//! either. Its delta is a sum over the outputs ([`Outputs`]).
+//! either. The delta of such a release is a sum over its outputs ([`Outputs`]).
 //!
 //! Some accounts have 16 or more different pairs whose transforms do not decay. An example is an
 //! account of a thousand counts, each with Laplace noise of a different scale. For an upper bound,
 //! a Gaussian release with a small loss is then added to the account. This release increases
-//! epsilon by about 0.003 %, and makes all high frequencies negligible.
+//! epsilon by about 0.003 %, and makes the terms of all high frequencies negligible.
 //!
 //! Pairs for noise on a Poisson sample, and pairs for profiles known only as curves, list their
 //! losses. One Fourier transform of such a list computes the transform of the loss at all

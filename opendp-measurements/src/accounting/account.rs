@@ -75,8 +75,9 @@ pub(super) enum Side {
     Below,
 }
 
-/// The default tolerance: the largest relative error of delta that a grid may cause. If a grid with
-/// this error has too many points, a coarser grid is used, and the error is larger.
+/// The default tolerance: the largest relative error of delta that a grid may cause. A grid is a
+/// list of losses at equal distances. If a grid with this error has too many points, a coarser grid
+/// is used, and the error is larger.
 const TOLERANCE: f64 = 1e-4;
 
 /// If an account has at least this number of different pairs, a computation on a grid takes too

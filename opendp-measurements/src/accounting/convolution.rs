@@ -14,8 +14,8 @@ use super::discrete_loss::DiscreteLoss;
 use super::elementary::{U, exp, exp_m1, ln, ln_1p, sum};
 use super::plan::each;
 
-/// The tilted convolution of powers of measures on one grid. The result covers an interval of
-/// losses, the window.
+/// The tilted convolution of powers of measures on one grid (the multiples of a step). The result
+/// covers an interval of losses, which is called the window.
 #[derive(Debug)]
 pub(crate) struct Convolution {
     step: f64,

@@ -1,4 +1,5 @@
-//! Losses on a grid that bound a loss from above or from below.
+//! Measures of losses on a grid (the multiples of a step). A measure bounds a loss from above or
+//! from below.
 
 use std::f64::consts::LN_2;
 
@@ -36,14 +37,14 @@ impl DiscreteLoss {
     /// Make a measure that bounds a loss from above: "connect the dots" (Doroshenko, Ghazi, Kamath,
     /// Kumar, Manurangsi 2022).
     ///
-    /// A bucket has the masses `p` and `q` under the two distributions, and the edges `x` and
-    /// `x + h`. The mass `p` is divided between the two edges so that `q` stays the same. The upper
-    /// edge gets `b = (p - q e^x) / (1 - e^-h)`. At the edges, the profile of the measure is exact.
-    /// Between the edges, this profile is linear in `e^epsilon`. The true profile is convex in
-    /// `e^epsilon`, so the true profile is at most this linear function. Bounds on the rounding
-    /// errors and on the errors of `p` and `q` are added, so that `b` and the total mass become
-    /// larger. Outputs above the grid get an infinite loss. Outputs below the grid get the lowest
-    /// loss of the grid.
+    /// A bucket contains the outputs with losses between two edges, `x` and `x + h`. The bucket has
+    /// the masses `p` and `q` under the two distributions. The mass `p` is divided between the two
+    /// edges so that `q` stays the same. The upper edge gets `b = (p - q e^x) / (1 - e^-h)`. At the
+    /// edges, the profile of the measure is exact. Between the edges, this profile is linear in
+    /// `e^epsilon`. The true profile is convex in `e^epsilon`, so the true profile is at most this
+    /// linear function. Bounds on the rounding errors and on the errors of `p` and `q` are added,
+    /// so that `b` and the total mass become larger. Outputs above the grid get an infinite loss.
+    /// Outputs below the grid get the lowest loss of the grid.
     pub(crate) fn above(buckets: &Buckets, grid: &Grid) -> Self {
         let mut mass = vec![0.0; grid.count + 1];
         let widen = 1.0 + 2.0 * buckets.relative + ROUNDING;
@@ -75,8 +76,9 @@ impl DiscreteLoss {
     }
     /// Make a measure that bounds a loss from below.
     ///
-    /// Let `p` and `q` be the masses of a bucket under the two distributions. All outputs of a
-    /// bucket are replaced by one output; this is post-processing. Then the bucket has one loss,
+    /// A bucket contains the outputs with losses between two adjacent edges of the grid. Let `p`
+    /// and `q` be the masses of a bucket under the two distributions. All outputs of a bucket are
+    /// replaced by one output; this is post-processing. Then the bucket has one loss,
     /// `z = ln(p / q)`. At each edge, a share of the bucket below and a share of the bucket above
     /// are joined into one output. Let `x` be the loss of this output. Then `e^-x` is the mean of
     /// the `e^-z` of both shares, weighted by their masses under `P`. The shares are chosen so that

@@ -243,8 +243,8 @@ mod tests {
 
     #[test]
     fn turns_stay_within_the_stated_error() {
-        // The functions of the standard library have an error of about one ulp. This error is below
-        // the tolerance of the check.
+        // The functions of the standard library have an error of about one ulp (unit in the last
+        // place). This error is below the tolerance of the check.
         let near = |x: f64, slack: f64| {
             let ((cosine, sine), (s, c)) = (cis(x), x.sin_cos());
             (cosine - c).abs() <= slack && (sine - s).abs() <= slack * x.abs().min(1.0)

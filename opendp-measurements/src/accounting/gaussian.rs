@@ -1,4 +1,4 @@
-//! Certified bounds for Gaussian noise, computed without a grid.
+//! Certified bounds for Gaussian noise, computed without a grid of losses.
 
 use dashu_int::IBig;
 
@@ -47,7 +47,7 @@ pub fn normal_tail(x: f64) -> Result<Certified> {
 /// 2018, Theorem 8). Let `phi` be the normal density, and `m = T / phi` Mills' ratio. Because
 /// `e^epsilon phi(b) = phi(a)`, delta is `phi(a) (m(a) - m(b))`. This form has no exponential that
 /// can overflow. Except for extreme arguments, both ends of the result are within one or two ulps
-/// of the exact value.
+/// (units in the last place) of the exact value.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon or `mu` is negative or NaN.

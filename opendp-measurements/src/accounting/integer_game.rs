@@ -66,9 +66,9 @@ const MOST_EXCESS: f64 = 0.01;
 const BEYOND: f64 = 1e-7;
 
 impl IntegerGame {
-    /// Compute all deltas of about `least` or more. Return `None` if the computation would take too
-    /// long, if the scale is too small for the distance, or if another bound is equally tight (see
-    /// `MOST_NOISE`).
+    /// Compute the bound for deltas of about `least` or more. Return `None` if the computation
+    /// would take too long, if the scale is too small for the distance, or if another bound is
+    /// equally tight (see `MOST_NOISE`).
     pub(super) fn new(square: u64, scale: f64, count: u64, least: f64) -> Option<IntegerGame> {
         let (distance, times) = (square as f64, count as f64);
         let noise = scale * scale;

@@ -1,5 +1,5 @@
-//! Composition by the inversion formula, without a grid. A part of a composition is a pair with its
-//! number of releases.
+//! Composition by the inversion formula for Fourier transforms, without a grid of losses. A part of
+//! a composition is a pair with its number of releases.
 
 use std::sync::Arc;
 

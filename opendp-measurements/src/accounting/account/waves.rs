@@ -1,5 +1,5 @@
-//! Accounts without a grid. Here, delta is a sum over a few values of the Fourier transform of the
-//! loss. These values are called waves.
+//! Accounts that compute delta without a grid of losses. Here, delta is a sum over a few values of
+//! the Fourier transform of the loss. These values are called waves.
 
 use std::cell::Cell;
 

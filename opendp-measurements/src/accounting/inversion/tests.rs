@@ -1,5 +1,5 @@
-//! Comparison of transforms with their definition, and of sums of waves with grids and exact
-//! values.
+//! Comparison of transforms with their definition, and of sums of waves (values of transforms) with
+//! grids and exact values.
 
 use super::super::normal_mass::upper_tail;
 use super::super::{
@@ -110,7 +110,7 @@ fn transforms_are_those_of_the_definition() {
         }
     }
 }
-/// Transforms that are sums over outputs agree for a large and a small step, up to their errors.
+/// Sums over outputs with a large and a small step give the same transform, up to their errors.
 #[test]
 fn sums_of_different_steps_agree() {
     let mut wrong = 0;
