@@ -69,10 +69,10 @@
 //! noise replaces all discrete Gaussian noise of an account. The loss of the continuous noise has a
 //! slightly larger variance than the total loss of the replaced noise. The bound holds for vectors
 //! of integers at every distance. For `m` equal releases of scale `s`, the variance is larger by a
-//! share of about `0.5 / (m s^2)`. Compare this bound on epsilon with the epsilon of continuous
-//! noise without the added variance. This bound is larger by a share of at most about
-//! `0.5 / (m s^2)`, which is 0.1 % if `m s^2` is 500. If `m s^2` is below 500, other bounds can be
-//! smaller than this bound. The smallest computed bound is reported.
+//! factor of about `1 + 0.5 / (m s^2)`. Compare this bound on epsilon with the epsilon of
+//! continuous noise without the added variance. This bound is larger by a factor of at most about
+//! `1 + 0.5 / (m s^2)`, which is 1.001 if `m s^2` is 500. If `m s^2` is below 500, other bounds can
+//! be smaller than this bound. The smallest computed bound is reported.
 //!
 //! Some accounts contain only a few equal releases of vectors of integers with discrete Gaussian
 //! noise. For such accounts, delta is also computed by recursion. A shift is the difference of the

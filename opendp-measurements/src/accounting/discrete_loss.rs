@@ -82,10 +82,10 @@ impl DiscreteLoss {
     /// `z = ln(p / q)`. At each edge, a share of the bucket below and a share of the bucket above
     /// are joined into one output. Let `x` be the loss of this output. Then `e^-x` is the mean of
     /// the `e^-z` of both shares, weighted by their masses under `P`. The shares are chosen so that
-    /// `x` is at or above the edge. The joined output is moved down to the edge. A share without a
-    /// partner moves down to the lower edge of its bucket. Outputs below the grid are dropped. The
-    /// masses in `buckets.doubtful` are dropped too, because these masses are only upper bounds.
-    /// Outputs above the grid get the last edge as their loss.
+    /// `x` is at or above the edge. The loss of the joined output is lowered to the edge. The loss
+    /// of a share without a partner is lowered to the lower edge of its bucket. Outputs below the
+    /// grid are dropped. The masses in `buckets.doubtful` are dropped too, because these masses are
+    /// only upper bounds. Outputs above the grid get the last edge as their loss.
     pub(crate) fn below(buckets: &Buckets, grid: &Grid) -> Self {
         let mut down = vec![1.0; grid.count];
         // Let `x` be the edge between the previous bucket and this bucket, and `z` the loss of the

@@ -59,7 +59,7 @@ const MOST_WORK: f64 = 1e7;
 /// the bound of the recursion.
 const MOST_NOISE: f64 = 4000.0;
 /// The largest allowed `m f`, for `m` releases and the `f` of the theorem at [`IntegerGame`]. Delta
-/// is enlarged by a share of about `m f`.
+/// is enlarged by a factor of about `1 + m f`.
 const MOST_EXCESS: f64 = 0.01;
 /// The reach is chosen for a bound on the mass of the outputs beyond the reach. This constant is
 /// the bound for all releases together, divided by the least needed delta.

@@ -235,10 +235,10 @@ fn an_adversary_who_changes_the_kind_in_view_of_answers_stays_within_delta() {
         let delta = game(mu(&first.mu_squared), low, mu(&more));
         assert!(delta <= DELTA, "{part}: {delta}");
         assert!(0.1 < low, "{low}");
-        // The control gives all of delta to the Gaussian filter. The simple filter gets the epsilon
-        // that remains after the first release. If the second release is fixed in advance, the
-        // delta of both releases is at most `DELTA`. If the first release is large enough, and the
-        // adversary chooses the second release after the first answer, delta exceeds `DELTA`.
+        // In the control, all of delta is for the Gaussian filter. The simple filter gets the
+        // epsilon that remains after the first release. If the second release is fixed in advance,
+        // the delta of both releases is at most `DELTA`. If the first release is large enough, and
+        // the adversary chooses the second release after the first answer, delta exceeds `DELTA`.
         let all = gaussian_mu(EPSILON, DELTA).unwrap().lower;
         let first = all / f64::from(part as u32).sqrt();
         let rest = (all * all - first * first).sqrt();
