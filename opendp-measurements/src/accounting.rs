@@ -54,8 +54,7 @@
 //! is at least the default, `10^-4`. Second, the account has 64 or more different pairs, or it has
 //! 16 or more different pairs and at least one pair lists its losses. With 64 or more pairs, the
 //! added release has a larger loss than with fewer pairs, and increases epsilon by about 0.01 %.
-//! With 64 or more pairs, the choice of the parameters also uses only a few pairs, which represent
-//! all pairs.
+//! With 64 or more pairs, the heuristic considers only a few pairs, which represent all pairs.
 //!
 //! Before all steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
 //! that [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by

@@ -263,8 +263,8 @@ impl AdaptiveAccount {
     /// Charge the account for a release.
     ///
     /// # Errors
-    /// `BudgetExceeded` when no filter has room for the release, or when no room is left for its
-    /// delta. The account then stays unchanged.
+    /// `BudgetExceeded` when no filter has room for the release, or when no room is left for the
+    /// delta of the release. The account then stays unchanged.
     pub fn charge(&mut self, loss: &AdaptiveLoss) -> Result<()> {
         let Some(mut way) = self.way_of(loss)?.cloned() else { return Err(self.exceeded(loss)) };
         way.charge(loss)?;
@@ -318,7 +318,7 @@ impl AdaptiveAccount {
         self.clone().charge(loss).is_ok()
     }
     /// Return the epsilon and delta that remain in the filter with the most room, rounded down. The
-    /// epsilon is for a pure loss and Gaussian noise together.
+    /// epsilon is for the composition of a pure loss and Gaussian noise.
     ///
     /// # Errors
     /// The errors of the computation.

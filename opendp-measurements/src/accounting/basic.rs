@@ -84,9 +84,9 @@ impl Basic {
         let found = self.at_points(|total| total.1 <= delta, false)?;
         let mut high = found.map_or(limit, |total| total.0.min(limit));
         let mut low = 0.0;
-        // If there are too many members, or no points fit, then no split is found. In this case,
-        // `high` is `limit`. If the computed delta at `limit` is above the given delta, this search
-        // finds no smaller epsilon. So return `limit`.
+        // If there are too many members, or if no choice of points fits, then no split is found. In
+        // this case, `high` is `limit`. If the computed delta at `limit` is above the given delta,
+        // this search finds no smaller epsilon. So return `limit`.
         if found.is_none() && delta < self.delta(high)? {
             return Ok(high);
         }

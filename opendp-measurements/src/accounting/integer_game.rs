@@ -21,8 +21,8 @@ use super::gaussian_pair::deviations;
 /// and let `V_0(x)` be `max(0, 1 - e^-x)`. For each step `g`, let `E_g` be the mean over `u` with
 /// this discrete Gaussian law. Let `V_(k+1)(x) = max_g E_g V_k(x + (D + 2 u) / (2 s^2))`. Here `k`
 /// is the number of releases that are still to come. Use induction from the last release to the
-/// first. Each release adds a factor of at most `1 / (1 - f)`, because the `V_k` are not negative.
-/// So for `m` releases, the delta of the best choices of the adversary is at most
+/// first. Each release multiplies the bound by at most `1 / (1 - f)`, because the `V_k` are not
+/// negative. So for `m` releases, the delta of the best choices of the adversary is at most
 /// `V_m(-epsilon) / (1 - f)^m`. If all laws of `u` were exactly discrete Gaussian, `V_m(-epsilon)`
 /// would be the exact delta of the best choices. The reason is that a shift exists for each step
 /// `g`: if the vectors have enough numbers, `D / g^2` numbers of the shift can be `g`, and all
