@@ -67,8 +67,9 @@ pub(super) fn roughness(variance: f64) -> f64 {
     4.1 * exp((-2.0 * PI * PI * variance * (1.0 - 1e-9)).max(-690.0))
 }
 
-/// Return the difference between the variance of the given noise and the variance of the noise of
-/// each enclosing pair. The scale must be at least 20.
+/// Return the magnitude of the difference between two variances: the variance of the given noise,
+/// and the variance of the noise of an enclosing pair. The result is for both enclosing pairs. The
+/// scale must be at least 20.
 ///
 /// A larger difference makes the failure smaller, but the bounds less tight. At a difference of 40,
 /// the failure is negligible.

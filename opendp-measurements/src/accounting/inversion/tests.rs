@@ -292,7 +292,7 @@ fn a_smoothed_sum_is_a_bound_within_a_tenth_of_a_percent() {
 fn answer(parts: &[(Arc<dyn DominatingPair>, u64)], delta: f64) -> (Inversion, f64) {
     let sum = Inversion::smoothed(parts, Target::Delta(delta), 1e-4).unwrap();
     let account = parts.iter().fold(Account::new(), |all, part| all.with(part.0.clone(), 1));
-    // `found` is the epsilon of the worse direction. So `found` is at least the epsilon of `sum`.
+    // `found` is the larger epsilon of the two directions: at least the epsilon of `sum`.
     let found = account.epsilon_above(delta).unwrap();
     assert!(sum.delta_above(found) <= delta);
     (sum, found)
