@@ -28,9 +28,9 @@ impl Account {
         side: Side,
     ) -> Option<f64> {
         // The first sum is planned for an estimate of epsilon: the mean of the tilted total loss at
-        // the saddle point (see `wave_plan`). This estimate is poor for very skewed losses. For
-        // such losses, a second sum is planned for the epsilon that the first sum found. The second
-        // sum is more exact than the first sum.
+        // the saddle point (see `wave_plan`). This estimate is poor for very skewed losses. If the
+        // first sum is not exact enough at the epsilon that it found, a second sum is planned for
+        // this epsilon. The second sum is more exact than the first sum.
         let found = Cell::new(None);
         let epsilon_of = |sum: Inversion| {
             let epsilon = self.epsilon_of_waves(&sum, delta, side);

@@ -233,7 +233,7 @@ fn normal_losses_are_enclosed_to_many_digits() {
 }
 #[test]
 fn says_nothing_where_waves_do_not_fade() {
-    // The loss of one release of Laplace noise has two atoms. The waves of atoms do not decay.
+    // One Laplace release has two losses of positive mass (atoms). The waves of atoms do not decay.
     let pair: (Arc<dyn DominatingPair>, u64) = (Arc::new(LaplacePair { epsilon: 1.0 }), 1);
     assert!(Inversion::of(std::slice::from_ref(&pair), Target::Epsilon(0.5), 1e-4, MOST).is_none());
     let many = (pair.0, 2000);

@@ -76,7 +76,7 @@ fn saddle(parts: &[PairCount], target: Target) -> Option<Sum> {
     None
 }
 
-/// The parameters of a sum of waves.
+/// The parameters of a sum of waves (values of the Fourier transform of the total loss).
 pub(super) struct WavePlan {
     pub(super) tilt: f64,
     pub(super) expected: f64,
