@@ -8,10 +8,11 @@
 //!
 //! # How an account computes, and why the bounds hold
 //!
-//! 1. Each pair puts its outputs into buckets. Each bucket is for an interval of losses. A bucket
-//!    has two masses: the computed probabilities of the bucket under the two distributions. The
-//!    pair states a bound on the relative error of the masses, and a bound on the error of the
-//!    losses. The comments of the functions that compute masses prove these bounds.
+//! 1. Each pair puts its outputs into buckets. Each bucket holds the outputs whose losses are in
+//!    one interval. A bucket has two masses: the computed probabilities of the bucket under the two
+//!    distributions. The pair states a bound on the relative error of the masses, and a bound on
+//!    the error of the losses. The comments of the functions that compute masses prove these
+//!    bounds.
 //! 2. The ends of the intervals form a grid. For an upper bound, the mass of each bucket is divided
 //!    between the two ends of its interval, so that the result dominates the loss of the pair. This
 //!    method is called "connect the dots" (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022). The
@@ -22,39 +23,38 @@
 //! 3. The measures are tilted: the mass at each loss `x` is multiplied by `e^(t x)`, for a chosen
 //!    number `t`. The Fourier transform of each tilted measure is raised to a power. The exponent
 //!    is the number of releases with the pair of this measure. The product of all powers is
-//!    transformed back. The values of the transforms give a bound on the error that the transforms
-//!    cause in each mass. The result covers an interval of losses, the window. Chernoff's
-//!    inequality bounds the mass outside the window. For an upper bound on delta, the bound on the
-//!    error is added to each mass, and the bound on the mass outside the window is added to delta.
-//!    For a lower bound on delta, both bounds are subtracted. Because of the tilt, both bounds are
-//!    small relative to delta, even if delta is tiny.
+//!    transformed back. The result is a measure on an interval of losses, which is called the
+//!    window. The values of the transforms give a bound on the error that the transforms cause in
+//!    each mass. Chernoff's inequality bounds the mass outside the window. For an upper bound on
+//!    delta, the bound on the error is added to each mass, and the bound on the mass outside the
+//!    window is added to delta. For a lower bound on delta, both bounds are subtracted instead.
+//!    Because of the tilt, both bounds are small relative to delta, even if delta is tiny.
 //! 4. A heuristic chooses the grid, the tilt and the window for the requested epsilon or delta. The
 //!    choice affects how tight the bounds are. The bounds hold for every choice. If a result shows
 //!    that the choice was poor, the parameters are chosen again from this result.
 //!
-//! Some pairs have a known transform of their loss ([`DominatingPair::tilted`]). For such pairs,
-//! the steps above are not needed if the transform of the composition decays fast as the frequency
-//! grows. Delta is then a sum over a few dozen frequencies. The sum over the omitted frequencies is
-//! bounded. If the transform does not decay, the grid is used. For example, the transform of one
-//! release with atoms (outputs of positive probability) does not decay.
+//! For some pairs, the Fourier transform of the loss is known ([`DominatingPair::tilted`]). For
+//! such pairs, the steps above are not needed if the transform of the composition decays fast as
+//! the frequency grows. Delta is then a sum over a few dozen frequencies. The sum over the omitted
+//! frequencies is bounded. If the transform does not decay, the grid is used. For example, the
+//! transform of one release with atoms (outputs of positive probability) does not decay.
 //!
 //! One release with at most `2^17` outputs, such as discrete noise of a small scale, needs no grid
-//! either. Its delta is a sum over the outputs ([`Outputs`]).
+//! either. The delta of such a release is a sum over its outputs ([`Outputs`]).
 //!
 //! Some accounts have 16 or more different pairs whose transforms do not decay. An example is an
 //! account of a thousand counts, each with Laplace noise of a different scale. For an upper bound,
 //! a Gaussian release with a small loss is then added to the account. This release increases
-//! epsilon by about 0.003 %, and makes all high frequencies negligible.
+//! epsilon by about 0.003 %, and makes the terms of all high frequencies negligible.
 //!
 //! Pairs for noise on a Poisson sample, and pairs for profiles known only as curves, list their
 //! losses. One Fourier transform of such a list computes the transform of the loss at all
-//! frequencies. For some accounts, the sum over frequencies is first tried with the added Gaussian
-//! release, and only then without this release. The requested relative error of these accounts is
-//! at least the default, `10^-4`. These accounts have 64 or more different pairs, or they have 16
-//! or more different pairs and at least one pair lists its losses. With 64 or more pairs, the added
-//! release has a larger loss than with fewer pairs, and increases epsilon by about 0.01 %. With 64
-//! or more pairs, the choice of the parameters also uses only a few pairs, which represent all
-//! pairs.
+//! frequencies. An account first tries the sum over frequencies with the added Gaussian release,
+//! and only then without this release, if two conditions hold. First, the requested relative error
+//! is at least the default, `10^-4`. Second, the account has 64 or more different pairs, or it has
+//! 16 or more different pairs and at least one pair lists its losses. With 64 or more pairs, the
+//! added release has a larger loss than with fewer pairs, and increases epsilon by about 0.01 %.
+//! With 64 or more pairs, the heuristic considers only a few pairs, which represent all pairs.
 //!
 //! Before all steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
 //! that [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by
@@ -68,19 +68,20 @@
 //! noise replaces all discrete Gaussian noise of an account. The loss of the continuous noise has a
 //! slightly larger variance than the total loss of the replaced noise. The bound holds for vectors
 //! of integers at every distance. For `m` equal releases of scale `s`, the variance is larger by a
-//! share of about `0.5 / (m s^2)`. Compare this bound on epsilon with the epsilon of continuous
-//! noise without the added variance. This bound is larger by a share of at most about
-//! `0.5 / (m s^2)`, which is 0.1 % if `m s^2` is 500. If `m s^2` is below 500, other bounds can be
-//! smaller than this bound. The smallest computed bound is reported.
+//! factor of about `1 + 0.5 / (m s^2)`. Compare this bound on epsilon with the epsilon of
+//! continuous noise without the added variance. This bound is larger by a factor of at most about
+//! `1 + 0.5 / (m s^2)`, which is 1.001 if `m s^2` is 500. If `m s^2` is below 500, other bounds can
+//! be smaller than this bound. The smallest computed bound is reported.
 //!
 //! Some accounts contain only a few equal releases of vectors of integers with discrete Gaussian
 //! noise. For such accounts, delta is also computed by recursion. A shift is the difference of the
 //! true vectors on two neighbouring data sets. In the recursion, the shift of each release is the
 //! worst shift, given all earlier losses. A factor for the errors of the recursion enlarges delta
-//! by at most about 1 %. The exact epsilon can exceed the epsilon of continuous noise of the same
-//! scale by more than 0.1 %. The reason is that the losses are on a lattice. The choice of shifts
-//! can make this lattice finer or coarser. For example, ten releases of scale 2 at distance 2 have
-//! an epsilon of 19.459 at a delta of 1e-6. Continuous noise of scale 2 has an epsilon of 19.424.
+//! by at most about 1 %. The exact epsilon of such an account can exceed the epsilon of continuous
+//! noise of the same scale by more than 0.1 %. The reason is that the losses are on a lattice. The
+//! choice of shifts can make this lattice finer or coarser. For example, ten releases of scale 2 at
+//! distance 2 have an epsilon of 19.459 at a delta of 1e-6. Continuous noise of scale 2 has an
+//! epsilon of 19.424.
 //!
 //! The simplest bound is for equal releases of one integer with discrete Gaussian noise. The
 //! distribution of the total noise is then known, and delta is a sum over the values of the total

@@ -75,8 +75,9 @@ pub(super) enum Side {
     Below,
 }
 
-/// The default tolerance: the largest relative error of delta that a grid may cause. If a grid with
-/// this error has too many points, a coarser grid is used, and the error is larger.
+/// The default tolerance: the largest relative error of delta that a grid may cause. A grid is a
+/// list of losses at equal distances. If a grid with this error has too many points, a coarser grid
+/// is used, and the error is larger.
 const TOLERANCE: f64 = 1e-4;
 
 /// If an account has at least this number of different pairs, a computation on a grid takes too
@@ -144,7 +145,7 @@ impl Account {
     }
 
     /// Enclose delta at an epsilon. Delta is computed for the pairs, and for the reversed pairs, in
-    /// which the two distributions are exchanged. The larger delta counts.
+    /// which the two distributions are exchanged. The result encloses the larger of the two deltas.
     ///
     /// # Errors
     /// `InvalidDistance` when epsilon is negative or NaN; `FailedMap` when one pair has more than
@@ -226,9 +227,9 @@ impl Account {
         }
     }
     /// If the account contains only a few equal releases of vectors of integers with discrete
-    /// Gaussian noise, return the recursion that bounds their delta. The recursion computes all
-    /// deltas of about `delta / 2` or more. For smaller deltas, the bounds of the recursion are too
-    /// large.
+    /// Gaussian noise, return the recursion that bounds their delta. The recursion gives good
+    /// bounds for deltas of about `delta / 2` or more. For smaller deltas, the bounds of the
+    /// recursion are too large.
     fn game(&self, delta: f64) -> Option<IntegerGame> {
         let [(pair, count)] = &self.parts[..] else { return None };
         let (square, scale) = pair.integer_gaussian().filter(|_| pair.only_above())?;

@@ -115,7 +115,7 @@ impl Default for Room {
 /// most `r` (Feldman, Zrnic 2021). Proof: consider the probability of answer `i`, given the earlier
 /// answers. Let ratio `i` be this probability under the first neighbour, divided by this
 /// probability under the second neighbour. Raise the product of the first `i` ratios to the power
-/// `a`, and multiply the result by `e^(-(a - 1) (r_1 + .. + r_i))`. The result is `X_i`. The
+/// `a`, and multiply this power by `e^(-(a - 1) (r_1 + .. + r_i))`. Call the result `X_i`. The
 /// earlier answers determine `r_i`. Raise ratio `i` to the power `a`. Given the earlier answers,
 /// the mean of the result under the second neighbour is at most `e^((a - 1) r_i)`. So the mean of
 /// `X_i` under the second neighbour does not increase with `i`, and is at most 1. The sum of all
@@ -263,8 +263,8 @@ impl AdaptiveAccount {
     /// Charge the account for a release.
     ///
     /// # Errors
-    /// `BudgetExceeded` when no filter has room for the release, or when no room is left for its
-    /// delta. The account then stays unchanged.
+    /// `BudgetExceeded` when no filter has room for the release, or when no room is left for the
+    /// delta of the release. The account then stays unchanged.
     pub fn charge(&mut self, loss: &AdaptiveLoss) -> Result<()> {
         let Some(mut way) = self.way_of(loss)?.cloned() else { return Err(self.exceeded(loss)) };
         way.charge(loss)?;
@@ -318,7 +318,7 @@ impl AdaptiveAccount {
         self.clone().charge(loss).is_ok()
     }
     /// Return the epsilon and delta that remain in the filter with the most room, rounded down. The
-    /// epsilon is for a pure loss and Gaussian noise together.
+    /// epsilon is for the composition of a pure loss and Gaussian noise.
     ///
     /// # Errors
     /// The errors of the computation.

@@ -3,8 +3,9 @@
 //! Let mechanisms be `(epsilon_i, delta_i)`-private. Together, these mechanisms are
 //! `(sum epsilon_i, sum delta_i)`-private (Dwork, Roth 2014, on basic composition). This bound
 //! holds for every split of epsilon into `epsilon_i`. An account puts the losses of a curve on a
-//! grid. The grid makes the deltas of the curve slightly larger. So for a small number of curves,
-//! or at delta 0, an account can give a worse bound than basic composition.
+//! grid (losses at equal distances). The grid makes the deltas of the curve slightly larger. So for
+//! a small number of curves, or at delta 0, an account can give a worse bound than basic
+//! composition.
 
 use opendp_core::arith::{Directed, inf_sum};
 use opendp_core::{PrivacyProfile, Result};
@@ -83,9 +84,9 @@ impl Basic {
         let found = self.at_points(|total| total.1 <= delta, false)?;
         let mut high = found.map_or(limit, |total| total.0.min(limit));
         let mut low = 0.0;
-        // If there are too many members, or no points fit, then no split is found. In this case,
-        // `high` is `limit`. If the computed delta at `limit` is above the given delta, this search
-        // finds no smaller epsilon. So return `limit`.
+        // If there are too many members, or if no choice of points fits, then no split is found. In
+        // this case, `high` is `limit`. If the computed delta at `limit` is above the given delta,
+        // this search finds no smaller epsilon. So return `limit`.
         if found.is_none() && delta < self.delta(high)? {
             return Ok(high);
         }

@@ -20,8 +20,8 @@ use opendp_core::arith::Exact;
 /// *One choice.* Let `P` and `Q` be the laws of the output of a choice on two neighbours, and let
 /// the losses `ln(P / Q)` be in `[t - r, t]`. Let `A` be an event, `p = P(A)` and `q = Q(A)`. Then
 /// `p <= e^t q` and `1 - p >= e^(t - r) (1 - q)`. So `logit(p) - logit(q) <= r`, where
-/// `logit(p) = ln(p / (1 - p))`. The same holds for an event that also depends on independent
-/// randomness.
+/// `logit(p) = ln(p / (1 - p))`. The same inequality holds for an event that also depends on
+/// independent randomness.
 ///
 /// Let `N` be the normal distribution function and `n` its density. At `z = N^-1(p)`, the
 /// derivative of `N^-1(p)` with respect to `logit(p)` is `N(z) (1 - N(z)) / n(z)`. This derivative

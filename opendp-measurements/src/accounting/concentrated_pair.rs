@@ -7,7 +7,7 @@ use super::pair::{Buckets, DominatingPair, Grid};
 use super::profile::NEGLIGIBLE;
 use super::{CurvePair, concentrated_delta, concentrated_epsilon};
 
-/// A mechanism known only to be `rho`-zero-concentrated differentially private.
+/// A pair for a mechanism that is known only to be `rho`-zero-concentrated differentially private.
 ///
 /// Compositions of such mechanisms are `(sum rho)`-zero-concentrated (Bun, Steinke 2016, Lemma
 /// 2.3). So an account contains at most one such pair, with the sum of all `rho`. The account

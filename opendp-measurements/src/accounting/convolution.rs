@@ -1,11 +1,11 @@
 //! Convolution powers of losses by Fourier transform, with bounds on all errors.
 //!
-//! Plain convolution by Fourier transform has an *absolute* error of about `10^-16`, which hides a
-//! small delta. Here the measure of each loss is first tilted: for a number `t`, the mass at `x` is
-//! multiplied by `e^(t x)`, and the result is normalised. Usually, `t` is chosen so that the mean
-//! of the tilted sum of losses is the requested epsilon. The tilt commutes with convolution. Near
-//! this epsilon, the tilted masses are large, so their relative errors are small. Removing the tilt
-//! keeps these relative errors. In this file, `u` is the unit roundoff.
+//! Plain convolution by Fourier transform has an *absolute* error of about `10^-16`. This error
+//! hides a small delta. Here the measure of each loss is first tilted: for a number `t`, the mass
+//! at `x` is multiplied by `e^(t x)`, and the result is normalised. Usually, `t` is chosen so that
+//! the mean of the tilted sum of losses is the requested epsilon. The tilt commutes with
+//! convolution. Near this epsilon, the tilted masses are large, so their relative errors are small.
+//! Removing the tilt keeps these relative errors. In this file, `u` is the unit roundoff.
 
 use opendp_core::{Error, Result};
 use opendp_fourier::{Complex, Failed, Transform};
@@ -14,8 +14,8 @@ use super::discrete_loss::DiscreteLoss;
 use super::elementary::{U, exp, exp_m1, ln, ln_1p, sum};
 use super::plan::each;
 
-/// The tilted convolution of powers of measures on one grid. The result covers an interval of
-/// losses, the window.
+/// The tilted convolution of powers of measures on one grid (the multiples of a step). The result
+/// covers an interval of losses, which is called the window.
 #[derive(Debug)]
 pub(crate) struct Convolution {
     step: f64,
@@ -24,7 +24,7 @@ pub(crate) struct Convolution {
     first: i64,
     /// The tilted masses, up to an error of `error`. No mass is negative.
     mass: Vec<f64>,
-    /// A bound on the error of each mass, without the mass that is added from outside the window.
+    /// A bound on the error of each mass. Mass that comes from outside the window is not included.
     error: f64,
     /// A bound on the tilted mass outside the window.
     outside: f64,

@@ -9,7 +9,7 @@ use super::memo::Memo;
 use super::pair::{Buckets, DominatingPair, Grid};
 use super::transform::Tilted;
 
-/// A mechanism known only by its privacy profile.
+/// A pair for a mechanism that is known only by its privacy profile.
 ///
 /// The true profile is a convex function of `r = e^epsilon`. The true profile is at most the given
 /// profile at every epsilon. Take the lower convex hull of the values of the given profile at some

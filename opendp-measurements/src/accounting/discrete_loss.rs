@@ -1,4 +1,5 @@
-//! Losses on a grid that bound a loss from above or from below.
+//! Measures of losses on a grid (the multiples of a step). A measure bounds a loss from above or
+//! from below.
 
 use std::f64::consts::LN_2;
 
@@ -9,11 +10,12 @@ use super::pair::{Buckets, Grid};
 ///
 /// The profile of the measure is `infinite + sum_i mass[i] max(0, 1 - e^(epsilon - x_i))`. Measures
 /// are compared by their profiles at all `epsilon`. A measure becomes larger if mass is added, or
-/// is moved to larger losses. A measure also becomes larger if mass is spread over more losses, and
-/// two sums over all losses `x` stay the same: the sum of the masses, and the sum of the masses
-/// times `e^-x`. For convolutions, `A <= A'` and `B <= B'` imply `A * B <= A' * B'`. For the proof,
-/// let `A(epsilon)` be the profile of `A`, and `A(-inf)` its limit at minus infinity (the total
-/// mass of `A`). Let `B(inf)` be the infinite mass of `B`. The profile of `A * B` at `epsilon` is
+/// is moved to larger losses. A measure also becomes larger if mass is spread over more losses and
+/// two sums stay the same. The first sum is the sum of all masses. The second sum is the sum of the
+/// products of each mass and `e^-x`, where `x` is the loss of this mass. For convolutions,
+/// `A <= A'` and `B <= B'` imply `A * B <= A' * B'`. For the proof, let `A(epsilon)` be the profile
+/// of `A`, and `A(-inf)` its limit at minus infinity (the total mass of `A`). Let `B(inf)` be the
+/// infinite mass of `B`. The profile of `A * B` at `epsilon` is
 /// `B(inf) A(-inf) + integral A(epsilon - x) dB(x)`. The integral is over the finite losses of `B`.
 /// So the profile of `A * B` is monotone in `A` and, by symmetry, in `B`.
 #[derive(Clone, Debug)]
@@ -35,14 +37,14 @@ impl DiscreteLoss {
     /// Make a measure that bounds a loss from above: "connect the dots" (Doroshenko, Ghazi, Kamath,
     /// Kumar, Manurangsi 2022).
     ///
-    /// A bucket has the masses `p` and `q` under the two distributions, and the edges `x` and
-    /// `x + h`. The mass `p` is divided between the two edges so that `q` stays the same. The upper
-    /// edge gets `b = (p - q e^x) / (1 - e^-h)`. At the edges, the profile of the measure is exact.
-    /// Between the edges, this profile is linear in `e^epsilon`. The true profile is convex in
-    /// `e^epsilon`, so the true profile is at most this linear function. Bounds on the rounding
-    /// errors and on the errors of `p` and `q` are added, so that `b` and the total mass become
-    /// larger. Outputs above the grid get an infinite loss. Outputs below the grid get the lowest
-    /// loss of the grid.
+    /// A bucket contains the outputs with losses between two edges, `x` and `x + h`. The bucket has
+    /// the masses `p` and `q` under the two distributions. The mass `p` is divided between the two
+    /// edges so that `q` stays the same. The upper edge gets `b = (p - q e^x) / (1 - e^-h)`. At the
+    /// edges, the profile of the measure is exact. Between the edges, this profile is linear in
+    /// `e^epsilon`. The true profile is convex in `e^epsilon`, so the true profile is at most this
+    /// linear function. Bounds on the rounding errors and on the errors of `p` and `q` are added,
+    /// so that `b` and the total mass become larger. Outputs above the grid get an infinite loss.
+    /// Outputs below the grid get the lowest loss of the grid.
     pub(crate) fn above(buckets: &Buckets, grid: &Grid) -> Self {
         let mut mass = vec![0.0; grid.count + 1];
         let widen = 1.0 + 2.0 * buckets.relative + ROUNDING;
@@ -74,15 +76,16 @@ impl DiscreteLoss {
     }
     /// Make a measure that bounds a loss from below.
     ///
-    /// Let `p` and `q` be the masses of a bucket under the two distributions. All outputs of a
-    /// bucket are replaced by one output; this is post-processing. Then the bucket has one loss,
+    /// A bucket contains the outputs with losses between two adjacent edges of the grid. Let `p`
+    /// and `q` be the masses of a bucket under the two distributions. All outputs of a bucket are
+    /// replaced by one output; this is post-processing. Then the bucket has one loss,
     /// `z = ln(p / q)`. At each edge, a share of the bucket below and a share of the bucket above
     /// are joined into one output. Let `x` be the loss of this output. Then `e^-x` is the mean of
     /// the `e^-z` of both shares, weighted by their masses under `P`. The shares are chosen so that
-    /// `x` is at or above the edge. The joined output is moved down to the edge. A share without a
-    /// partner moves down to the lower edge of its bucket. Outputs below the grid are dropped. The
-    /// masses in `buckets.doubtful` are dropped too, because these masses are only upper bounds.
-    /// Outputs above the grid get the last edge as their loss.
+    /// `x` is at or above the edge. The loss of the joined output is lowered to the edge. The loss
+    /// of a share without a partner is lowered to the lower edge of its bucket. Outputs below the
+    /// grid are dropped. The masses in `buckets.doubtful` are dropped too, because these masses are
+    /// only upper bounds. Outputs above the grid get the last edge as their loss.
     pub(crate) fn below(buckets: &Buckets, grid: &Grid) -> Self {
         let mut down = vec![1.0; grid.count];
         // Let `x` be the edge between the previous bucket and this bucket, and `z` the loss of the

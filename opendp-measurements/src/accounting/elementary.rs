@@ -88,7 +88,7 @@ fn tail(r: f64) -> f64 {
     even + r * odd
 }
 
-/// Round to the nearest integer, for numbers of a magnitude below `2^51`. The sum
+/// Round `x` to the nearest integer. The magnitude of `x` must be below `2^51`. The sum
 /// `x + NO_FRACTIONS` has no bits for fractions, so the addition rounds to an integer. The
 /// subtraction of `NO_FRACTIONS` is exact. Older processors have no instruction that rounds to an
 /// integer.
@@ -135,9 +135,9 @@ pub(crate) fn ln(x: f64) -> f64 {
 /// Compute `ln(1 + x)` for `x > -1`.
 #[inline]
 pub(crate) fn ln_1p(x: f64) -> f64 {
-    // If |x| is at least 0.35, the sum 1 + x rounds by u, and the logarithm exceeds 0.3 in
-    // magnitude. So the rounding changes the logarithm by a relative error of less than 4 u. For x
-    // below -1/2, the sum is exact.
+    // If |x| is at least 0.35, the sum 1 + x has a relative rounding error of at most u, and the
+    // magnitude of the logarithm exceeds 0.3. So the rounding of the sum changes the logarithm by a
+    // relative error of less than 4 u. For x below -1/2, the sum is exact.
     if x.abs() < 0.35 { two_atanh(x / (2.0 + x)) } else { ln(1.0 + x) }
 }
 
@@ -243,8 +243,8 @@ mod tests {
 
     #[test]
     fn turns_stay_within_the_stated_error() {
-        // The functions of the standard library have an error of about one ulp. This error is below
-        // the tolerance of the check.
+        // The functions of the standard library have an error of about one ulp (unit in the last
+        // place). This error is below the tolerance of the check.
         let near = |x: f64, slack: f64| {
             let ((cosine, sine), (s, c)) = (cis(x), x.sin_cos());
             (cosine - c).abs() <= slack && (sine - s).abs() <= slack * x.abs().min(1.0)

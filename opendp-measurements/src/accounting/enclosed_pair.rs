@@ -17,9 +17,9 @@ use super::{GaussianPair, SampledPair};
 /// Let `(P, Q)` be the pair of all these releases, and `f` the `failure`. Two conditions must hold:
 /// - Let `A` be the pair of `times` releases with `above`. Take the hockey-stick divergences of
 ///   `(P, Q)` and of `A` at any positive or negative epsilon. The divergence of `(P, Q)` is at most
-///   `f` plus `1 - f` times the divergence of `A`. So `(P, Q)` is dominated by `A` together with an
-///   event of probability `f` that reveals all data. So the delta of a composition is at most the
-///   delta of the composition of all `A`, plus the sum of all `f`.
+///   `f + (1 - f) a`, where `a` is the divergence of `A`. So `(P, Q)` is dominated by `A` together
+///   with an event of probability `f` that reveals all data. So the delta of a composition is at
+///   most the delta of the composition of all `A`, plus the sum of all `f`.
 /// - Let `(C, D)` be the pair of `times` releases with `below`. A (possibly random) function of the
 ///   output maps `P` to at least `(1 - f) C`, and `Q` to at most `D / (1 - f)`. In a composition,
 ///   let `C` and `D` be the products of these distributions, and let `F <= 1/3` be the sum of all
@@ -67,18 +67,19 @@ pub(super) fn roughness(variance: f64) -> f64 {
     4.1 * exp((-2.0 * PI * PI * variance * (1.0 - 1e-9)).max(-690.0))
 }
 
-/// Return the difference between the variance of the given noise and the variance of the noise of
-/// each enclosing pair. The scale must be at least 20.
+/// Return the magnitude of the difference between two variances: the variance of the given noise,
+/// and the variance of the noise of an enclosing pair. The result is for both enclosing pairs. The
+/// scale must be at least 20.
 ///
 /// A larger difference makes the failure smaller, but the bounds less tight. At a difference of 40,
 /// the failure is negligible.
 pub(super) fn smoothing(scale: f64) -> f64 {
     (scale * 1e-6 * scale).clamp(3.0, 40.0)
 }
-/// Return two pairs of normal noise that enclose given noise. The noise of the first pair has the
-/// variance of the given noise, reduced by the share `part`. For the second pair, the variance is
-/// increased by this share. `more` and `less` are the distance in units of the standard deviation
-/// of the given noise. `more` is rounded up, and `less` is rounded down.
+/// Return two pairs of normal noise that enclose given noise. Let `v` be the variance of the given
+/// noise. The noise of the first pair has the variance `(1 - part) v`, and the noise of the second
+/// pair has the variance `(1 + part) v`. `more` and `less` are the distance in units of the
+/// standard deviation of the given noise. `more` is rounded up, and `less` is rounded down.
 pub(super) fn continuous(more: f64, less: f64, part: f64) -> Result<(GaussianPair, GaussianPair)> {
     let above = more.inf_div(1f64.neg_inf_sub(part)?.neg_inf_sqrt()?)?;
     let below = less.neg_inf_div(1f64.inf_add(part)?.inf_sqrt()?)?;

@@ -20,7 +20,7 @@ use super::transform::Tilted;
 /// this bound.
 const MOST_TILTED: f64 = 300.0;
 
-/// Put outputs into buckets. Each output is a loss with its two probabilities.
+/// Put outputs into buckets (intervals of losses). Each output has a loss and two probabilities.
 fn fill(
     grid: &Grid,
     relative: f64,
@@ -95,8 +95,8 @@ impl DominatingPair for FinitePair {
         Outputs::of(self.list(), 4.0 * U, Self::SHIFT, 0.0)
     }
     fn unit(&self) -> Option<f64> {
-        // Check whether all finite losses are multiples of the largest finite loss. In randomized
-        // response, this is true.
+        // Check whether all finite losses are multiples of the largest finite loss. For example,
+        // the losses of randomized response are such multiples.
         let (low, high) = self.range(0.0);
         let on = |loss: f64| {
             let place = loss / high;
@@ -146,7 +146,7 @@ impl DominatingPair for RandomizedResponsePair {
     }
 }
 
-/// A mechanism known only to be `(epsilon, delta)`-differentially private.
+/// A pair for a mechanism that is known only to be `(epsilon, delta)`-differentially private.
 ///
 /// Such a mechanism is a post-processing of this pair (Kairouz, Oh, Viswanath 2015).
 /// With delta 0, powers of this pair give the optimal composition of pure differential privacy.
@@ -332,7 +332,7 @@ impl DiscreteGaussianPair {
     /// From this magnitude on, each weight is at most `e^(-37.4 / s)` times the weight before it,
     /// where `s` is the scale. So the weights from this magnitude on, of both signs, add up to at
     /// most `2 w (1 + s / 37.4)`. The total of all weights is at least 1 and at least `2 s`. So the
-    /// probability of all these outputs is below `4 w < 10^-303`. These steps also hold for each
+    /// probability of all these outputs is below `4 w < 10^-303`. This argument also holds for each
     /// smaller magnitude of at least `37.4 s`. So the bound also covers the weights below `e^-700`,
     /// which the function `exp` treats as 0.
     fn reach(&self) -> i64 {

@@ -15,20 +15,20 @@ use super::transform::Listed;
 /// # Proof
 /// Let `h` be the spacing of the frequencies, and `g = 2 pi / (h G)` the step of a grid of `G`
 /// places. At the frequency `s = n h`, the function `e^(i s x)` has the period `G g` in `x`. So
-/// places are counted modulo `G`. Take [`POINTS`] adjacent places such that an atom `x` lies
-/// between the two middle places. Take the polynomial through the values of `e^(i s x)` at these
-/// places. The value of the polynomial at `x` is a weighted sum of the values at the places. The
-/// weights are real and depend only on `x`. Let `p` be the number of these places, and `w'` the
-/// product of their distances from `x`. The polynomial is off by at most `|w'| s^p / p!`. The
-/// reason is that the divided difference of order `p` is a mean of the derivative of order `p`,
-/// divided by `p!`. This fact also holds for complex values. In units of `g`, the product `|w'|` is
-/// largest in the middle. There, `|w'|` is `(1/2 3/2 5/2 ..)^2`. Each atom is spread to the grid
-/// with the weights of the polynomial. The moduli of the weights add up to less than [`WEIGHTS`].
-/// One transform of the grid then gives all waves. The masses of the atoms add up to 1. So the
-/// error of a wave is at most the sum of two errors: `((s g)^p / p!) (1/2 3/2 ..)^2`, and the
-/// rounding error. The grid has at least [`FINE`] places for each frequency, so `s g` is at most
-/// `pi / 2`. Then the first of these two errors is at most 0.023. The first error is far smaller at
-/// the low frequencies, which contribute most.
+/// places are counted modulo `G`. An atom is a loss with a positive mass. Take [`POINTS`] adjacent
+/// places such that an atom `x` lies between the two middle places. Take the polynomial through the
+/// values of `e^(i s x)` at these places. The value of the polynomial at `x` is a weighted sum of
+/// the values at the places. The weights are real and depend only on `x`. Let `p` be the number of
+/// these places, and `w'` the product of their distances from `x`. The error of the polynomial at
+/// `x` is at most `|w'| s^p / p!`. The reason is that the divided difference of order `p` is a mean
+/// of the derivative of order `p`, divided by `p!`. This fact also holds for complex values. In
+/// units of `g`, the product `|w'|` is largest in the middle. There, `|w'|` is
+/// `(1/2 3/2 5/2 ..)^2`. Each atom is spread to the grid with the weights of the polynomial. The
+/// moduli of the weights add up to less than [`WEIGHTS`]. One transform of the grid then gives all
+/// waves. The masses of the atoms add up to 1. So the error of a wave is at most the sum of two
+/// errors: `((s g)^p / p!) (1/2 3/2 ..)^2`, and the rounding error. The grid has at least [`FINE`]
+/// places for each frequency, so `s g` is at most `pi / 2`. Then the first of these two errors is
+/// at most 0.023. The first error is far smaller at the low frequencies, which contribute most.
 pub(super) struct Gather {
     spacing: f64,
     transform: Transform,

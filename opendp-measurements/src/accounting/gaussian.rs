@@ -1,4 +1,4 @@
-//! Certified bounds for Gaussian noise, computed without a grid.
+//! Certified bounds for Gaussian noise, computed without a grid of losses.
 
 use dashu_int::IBig;
 
@@ -47,7 +47,7 @@ pub fn normal_tail(x: f64) -> Result<Certified> {
 /// 2018, Theorem 8). Let `phi` be the normal density, and `m = T / phi` Mills' ratio. Because
 /// `e^epsilon phi(b) = phi(a)`, delta is `phi(a) (m(a) - m(b))`. This form has no exponential that
 /// can overflow. Except for extreme arguments, both ends of the result are within one or two ulps
-/// of the exact value.
+/// (units in the last place) of the exact value.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon or `mu` is negative or NaN.
@@ -71,7 +71,7 @@ pub fn gaussian_delta(mu: f64, epsilon: f64) -> Result<Certified> {
         // Let `a` be the exact value of `about`. If `epsilon / mu` is at most `2 mu`, the rounding
         // error of `about` is at most `error`, because `error` is at least four units in the last
         // place of `mu`. If `epsilon / mu` is above `2 mu`, the relative error of `about` is
-        // negligible. So if the result is `certain`, `a` is above 38.5. The normal tail at 38.5 is
+        // negligible. So if `certain` is true, `a` is above 38.5. The normal tail at 38.5 is
         // already below the smallest positive float, and delta is at most this tail.
         let error = 4.0 * f64::EPSILON * mu;
         let certain = error < 0.25 || FAR + error <= about;

@@ -40,8 +40,8 @@ impl DominatingPair for GaussianPair {
         let p = (0..grid.count).map(|i| mass(centre(i) - mu / 2.0, width)).collect();
         let q = (0..grid.count).map(|i| mass(centre(i) + mu / 2.0, width)).collect();
         let (low, high) = (grid.edge(0) / mu - mu / 2.0, grid.edge(grid.count) / mu - mu / 2.0);
-        // Let u be the unit roundoff. The centre c of a bucket is off by 4 u (|c| + mu). The
-        // relative change of a mass is about |c| times this error.
+        // A bucket is an interval of losses. Let u be the unit roundoff. The centre c of a bucket
+        // is off by 4 u (|c| + mu). The relative change of a mass is about |c| times this error.
         let furthest = low.abs().max(high.abs()).min(LIMIT) + mu;
         let relative = MASS_ERROR + 8.0 * U * furthest * (furthest + mu);
         Buckets {
@@ -70,7 +70,7 @@ impl DominatingPair for GaussianPair {
     }
 }
 
-/// Gaussian noise on a Poisson sample, with one record removed or added.
+/// The pair for Gaussian noise on a Poisson sample, if one record is removed or added.
 ///
 /// Let `q` be the rate, and `mu` the `mu` of the mechanism without sampling. Take outputs in units
 /// of the standard deviation of the noise. The removal of a record changes the law

@@ -5,9 +5,9 @@ use super::elementary::{U, exp, exp_m1, ln_1p, sum};
 use super::enclosed_pair::roughness;
 use super::gaussian_pair::deviations;
 
-/// An upper bound on the delta of `count` releases of vectors of integers, listed at the total
-/// losses in a window. The noise is discrete Gaussian of scale `s`. `D` is the square of the L2
-/// distance between neighbours.
+/// An upper bound on the delta of `count` releases of vectors of integers. The bound is listed at
+/// all total losses in an interval, which is called the window. The noise is discrete Gaussian of
+/// scale `s`. `D` is the square of the L2 distance between neighbours.
 ///
 /// # Theorem
 /// By the theorem at [`IntegerVectorPair::enclosed`](super::IntegerVectorPair), the loss of one
@@ -19,12 +19,14 @@ use super::gaussian_pair::deviations;
 ///
 /// The shift of a release can depend on all losses so far. Let `x` be the total loss minus epsilon,
 /// and let `V_0(x)` be `max(0, 1 - e^-x)`. For each step `g`, let `E_g` be the mean over `u` with
-/// this discrete Gaussian law. Let `V_(k+1)(x) = max_g E_g V_k(x + (D + 2 u) / (2 s^2))`. Use
-/// induction from the last release to the first. The values are not negative, so for `m` releases,
-/// the delta of the best choices of the adversary is at most `V_m(-epsilon) / (1 - f)^m`. If all
-/// laws of `u` were exactly discrete Gaussian, `V_m(-epsilon)` would be the exact delta of the best
-/// choices. The reason is that a shift exists for each step `g`: if the vectors have enough
-/// numbers, `D / g^2` numbers of the shift can be `g`, and all others 0.
+/// this discrete Gaussian law. Let `V_(k+1)(x) = max_g E_g V_k(x + (D + 2 u) / (2 s^2))`. Here `k`
+/// is the number of releases that are still to come. Use induction from the last release to the
+/// first. Each release multiplies the bound by at most `1 / (1 - f)`, because the `V_k` are not
+/// negative. So for `m` releases, the delta of the best choices of the adversary is at most
+/// `V_m(-epsilon) / (1 - f)^m`. If all laws of `u` were exactly discrete Gaussian, `V_m(-epsilon)`
+/// would be the exact delta of the best choices. The reason is that a shift exists for each step
+/// `g`: if the vectors have enough numbers, `D / g^2` numbers of the shift can be `g`, and all
+/// others 0.
 ///
 /// # Proof of the computation
 /// Every total loss of `m` releases is `(m D + 2 j) / (2 s^2)` for an integer `j`. Delta is
@@ -57,16 +59,16 @@ const MOST_WORK: f64 = 1e7;
 /// the bound of the recursion.
 const MOST_NOISE: f64 = 4000.0;
 /// The largest allowed `m f`, for `m` releases and the `f` of the theorem at [`IntegerGame`]. Delta
-/// is enlarged by a share of about `m f`.
+/// is enlarged by a factor of about `1 + m f`.
 const MOST_EXCESS: f64 = 0.01;
 /// The reach is chosen for a bound on the mass of the outputs beyond the reach. This constant is
 /// the bound for all releases together, divided by the least needed delta.
 const BEYOND: f64 = 1e-7;
 
 impl IntegerGame {
-    /// Compute all deltas of about `least` or more. Return `None` if the computation would take too
-    /// long, if the scale is too small for the distance, or if another bound is equally tight (see
-    /// `MOST_NOISE`).
+    /// Compute the bound for deltas of about `least` or more. Return `None` if the computation
+    /// would take too long, if the scale is too small for the distance, or if another bound is
+    /// equally tight (see `MOST_NOISE`).
     pub(super) fn new(square: u64, scale: f64, count: u64, least: f64) -> Option<IntegerGame> {
         let (distance, times) = (square as f64, count as f64);
         let noise = scale * scale;

@@ -109,9 +109,9 @@ impl DominatingPair for IntegerGaussianPair {
 /// releases add `l s^2` to the `v` of release `l + 1`.
 ///
 /// # How tight
-/// For the factor `1.0002`, `v` is about 0.5. So for one release, `t^2` is about the share
-/// `0.5 / s^2` of `D / s^2`, the variance of the loss of continuous noise. For `m` equal releases,
-/// `t^2` is about the share `0.5 / (m s^2)` of `m D / s^2`.
+/// For the factor `1.0002`, `v` is about 0.5. So for one release, `t^2` is about `0.5 / s^2` times
+/// `D / s^2`. Here `D / s^2` is the variance of the loss of continuous noise. For `m` equal
+/// releases, this variance is `m D / s^2`, and `t^2` is about `0.5 / (m s^2)` times this variance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Smoothing {
     /// The `mu^2` of the one normal loss, including `t^2`, rounded up.

@@ -22,10 +22,10 @@ const FAR: f64 = 90.0;
 ///
 /// # Theorem
 /// Let `k` be the distance, `s` the scale and `m` the number of releases. The law of the noise and
-/// the law of the noise moved by `k` are a dominating pair of each release
-/// ([`DiscreteGaussianPair`]). So the product of `m` such pairs dominates all releases, even if the
-/// releases are chosen adaptively. The loss of the product is `(m k^2 + 2 k S) / (2 s^2)`, where
-/// `S` is the sum of all noise.
+/// the law of the noise plus `k` are a dominating pair of each release ([`DiscreteGaussianPair`]).
+/// So the product of `m` such pairs dominates all releases, even if the releases are chosen
+/// adaptively. The loss of the product is `(m k^2 + 2 k S) / (2 s^2)`, where `S` is the sum of all
+/// noise.
 ///
 /// Apply the theorem at [`IntegerVectorPair::enclosed`] to `m` equal numbers. Let `f` be `m - 1`
 /// times the result of the function `roughness` for the variance `s^2 / 2`. Up to a factor of at

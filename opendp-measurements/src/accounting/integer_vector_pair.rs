@@ -91,15 +91,15 @@ impl IntegerVectorPair {
     /// probability of a pair is `-u^2 h'^2 / (2 scale^2 (A + k^2)) - (i - c)^2 / (2 w)`, up to a
     /// constant. Let `r` be the sum of `e^(-2 pi^2 w i^2)` over all integers `i` except 0. By
     /// Poisson's summation, the sum of the probabilities is the integral over real `i`, times a
-    /// factor in `[1 - r, 1 + r]`. So the sum that includes the next number, divided by `h'`, is
-    /// discrete Gaussian of scale `scale sqrt(A + k^2) / h'`, up to a factor between
-    /// `(1 - r) / (1 + r)` and its inverse. Let `f` be the sum of `1 - (1 - r) / (1 + r)` over all
-    /// additions. The product of all `(1 - r) / (1 + r)` is at least `1 - f`. The following bounds
-    /// on `w` give a bound on `f`. There are `m - 1` additions. Begin with the largest number. Then
-    /// `k^2 <= A`. So if `h' = h`, then `w` is at least `scale^2 / 2`. If `h' < h`, then `w` is at
-    /// least `scale^2 / D`, because `h' >= 1`, `A >= h^2` and `A + k^2 <= D`. The first `h` is at
-    /// most `sqrt(D)`, and each addition with `h' < h` divides `h` by at least 2. So there are at
-    /// most `log2(sqrt(D))` such additions.
+    /// factor in `[1 - r, 1 + r]`. Let `T'` be the sum that includes the next number, divided by
+    /// `h'`. So `T'` is discrete Gaussian of scale `scale sqrt(A + k^2) / h'`, up to a factor
+    /// between `(1 - r) / (1 + r)` and its inverse. Let `f` be the sum of `1 - (1 - r) / (1 + r)`
+    /// over all additions. The product of all `(1 - r) / (1 + r)` is at least `1 - f`. The
+    /// following bounds on `w` give a bound on `f`. There are `m - 1` additions. Begin with the
+    /// largest number. Then `k^2 <= A`. So if `h' = h`, then `w` is at least `scale^2 / 2`. If
+    /// `h' < h`, then `w` is at least `scale^2 / D`, because `h' >= 1`, `A >= h^2` and
+    /// `A + k^2 <= D`. The first `h` is at most `sqrt(D)`, and each addition with `h' < h` divides
+    /// `h` by at least 2. So there are at most `log2(sqrt(D))` such additions.
     ///
     /// So the law of `s . y` under `P` is `1 - f` times the law of `U + D`, plus `f` times some
     /// other law. The law of `s . y` under `Q` is `1 - f` times the law of `U`, plus `f` times some

@@ -1,5 +1,5 @@
-//! Composition by the inversion formula, without a grid. A part of a composition is a pair with its
-//! number of releases.
+//! Composition by the inversion formula for Fourier transforms, without a grid of losses. A part of
+//! a composition is a pair with its number of releases.
 
 use std::sync::Arc;
 
@@ -65,8 +65,8 @@ pub(super) struct Inversion {
     /// frequencies.
     size: (f64, f64),
     /// Two other tilts: one is below `tilt`, and one is above `tilt`. Each tilt comes with an upper
-    /// bound on `ln M` at this tilt. If a `sketch` is used, this `M` is the product over the parts
-    /// of the sketch.
+    /// bound on `ln M` at this tilt. If a [`sketch`] (a few parts that represent all parts) is
+    /// used, this `M` is the product over the parts of the sketch.
     others: [(f64, f64); 2],
     /// A bound on the mass with an infinite loss.
     pub(super) infinite: f64,
@@ -205,8 +205,8 @@ impl Inversion {
     }
     /// Make a plan, and compute the waves of the parts and of one additional Gaussian release with
     /// a small loss. Because of the additional release, the result bounds the exact value only from
-    /// above. Use this function for many different losses with atoms, because the transforms of
-    /// atoms do not decay.
+    /// above. Use this function for many different losses with atoms (outputs of positive
+    /// probability), because the transforms of atoms do not decay.
     ///
     /// The variance of the additional loss is a share of the variance of the total loss.
     /// [`SMOOTHING`] contains this share. So the standard deviation of the total loss increases by

@@ -209,8 +209,8 @@ pub fn joined_mu(pure: f64, epsilon: f64, delta: f64) -> Result<f64> {
 
 /// Find an epsilon at which the delta of a `pure`-DP mechanism composed with Gaussian noise of `mu`
 /// is at most the given delta. The result is an upper bound on the smallest such epsilon. This
-/// bound is close if the smallest such epsilon is at least `pure`. Otherwise, the result is `pure`
-/// or 0.
+/// bound is close if the smallest such epsilon is at least `pure`. If the smallest such epsilon is
+/// below `pure`, the result is `pure` or 0. If no such epsilon is found, the result is infinity.
 ///
 /// # Errors
 /// The errors of [`joined_delta`].

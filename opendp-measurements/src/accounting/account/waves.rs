@@ -1,5 +1,5 @@
-//! Accounts without a grid. Here, delta is a sum over a few values of the Fourier transform of the
-//! loss. These values are called waves.
+//! Accounts that compute delta without a grid of losses. Here, delta is a sum over a few values of
+//! the Fourier transform of the loss. These values are called waves.
 
 use std::cell::Cell;
 
@@ -28,9 +28,9 @@ impl Account {
         side: Side,
     ) -> Option<f64> {
         // The first sum is planned for an estimate of epsilon: the mean of the tilted total loss at
-        // the saddle point (see `wave_plan`). This estimate is poor for very skewed losses. For
-        // such losses, a second sum is planned for the epsilon that the first sum found. The second
-        // sum is more exact than the first sum.
+        // the saddle point (see `wave_plan`). This estimate is poor for very skewed losses. If the
+        // first sum is not exact enough at the epsilon that it found, a second sum is planned for
+        // this epsilon. The second sum is more exact than the first sum.
         let found = Cell::new(None);
         let epsilon_of = |sum: Inversion| {
             let epsilon = self.epsilon_of_waves(&sum, delta, side);
@@ -70,7 +70,8 @@ impl Account {
         }
     }
     /// Find the smallest epsilon at which the bound on delta is at most `delta`. Return `None` if
-    /// this epsilon is outside the window of the sum.
+    /// this epsilon is outside the window of the sum (the interval in which this search takes
+    /// place).
     fn epsilon_of_waves(&self, sum: &Inversion, delta: f64, side: Side) -> Option<f64> {
         let bound = |epsilon: f64| match side {
             Side::Above => sum.delta_above(epsilon),
@@ -81,8 +82,9 @@ impl Account {
         let inside = (first <= 0.0 || first < epsilon) && epsilon < last;
         inside.then_some(epsilon)
     }
-    /// Enclose delta at an epsilon. Return the bounds only if their distance is at most the
-    /// tolerance times the upper bound, plus the bound on the mass with an infinite loss.
+    /// Enclose delta at an epsilon. Return the bounds only if they are close. The largest allowed
+    /// distance is a sum: the tolerance times the upper bound, plus the bound on the mass with an
+    /// infinite loss.
     fn exact(&self, sum: &Inversion, epsilon: f64) -> Option<Certified> {
         let (lower, upper) = (sum.delta_below(epsilon), sum.delta_above(epsilon));
         (upper - lower <= self.tolerance * upper + sum.infinite)

@@ -131,7 +131,7 @@ fn composed(losses: &[AdaptiveLoss]) -> f64 {
     let (mut account, mut delta) = (Account::new(), 0.0);
     for loss in losses {
         account = match &loss.mu_squared {
-            // A choice of range `r` can have the losses `r / 2` and `-r / 2`.
+            // If the losses of a choice span a range `r`, they can be `r / 2` and `-r / 2`.
             Some(_) if loss.rho.is_some() => {
                 let rho = loss.rho.as_ref().unwrap().to_f64_up();
                 let epsilon = (8.0 * rho).sqrt() / 2.0;
@@ -235,10 +235,10 @@ fn an_adversary_who_changes_the_kind_in_view_of_answers_stays_within_delta() {
         let delta = game(mu(&first.mu_squared), low, mu(&more));
         assert!(delta <= DELTA, "{part}: {delta}");
         assert!(0.1 < low, "{low}");
-        // The control gives all of delta to the Gaussian filter. The simple filter gets the epsilon
-        // that remains after the first release. If the second release is fixed in advance, the
-        // delta of both releases is at most `DELTA`. If the first release is large enough, and the
-        // adversary chooses the second release after the first answer, delta exceeds `DELTA`.
+        // In the control, all of delta is for the Gaussian filter. The simple filter gets the
+        // epsilon that remains after the first release. If the second release is fixed in advance,
+        // the delta of both releases is at most `DELTA`. If the first release is large enough, and
+        // the adversary chooses the second release after the first answer, delta exceeds `DELTA`.
         let all = gaussian_mu(EPSILON, DELTA).unwrap().lower;
         let first = all / f64::from(part as u32).sqrt();
         let rest = (all * all - first * first).sqrt();
@@ -384,7 +384,7 @@ fn noise_after_a_choice_loses_little_room() {
 #[test]
 fn an_account_of_an_older_version_charges_choices_by_their_mu() {
     // Older versions wrote only two ways to divide delta. These two ways have no concentrated
-    // filters.
+    // filters (filters that limit the sum of all `2 rho`).
     let mut json = account(None).to_json();
     json["ways"].as_array_mut().unwrap().remove(1);
     let older = AdaptiveAccount::from_json(&json).unwrap();

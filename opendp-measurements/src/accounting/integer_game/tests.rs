@@ -114,7 +114,8 @@ fn says_nothing_where_it_would_take_long_or_be_loose() {
     assert!(IntegerGame::new(4, 0.5, 1, 1e-6).is_none());
     assert!(IntegerGame::new(4, f64::NAN, 1, 1e-6).is_none());
     assert!(IntegerGame::new(0, 2.0, 1, 1e-6).is_none());
-    // At a scale of 2, smoothing is not tight for 125 releases. So the recursion is still used.
+    // At a scale of 2, the bound of `Smoothing` (in `integer_gaussian`) is not tight for 125
+    // releases. So the recursion is still used.
     assert!(IntegerGame::new(4, 2.0, 125, 1e-6).is_some());
 }
 #[test]

@@ -134,8 +134,8 @@ fn equal_releases_of_integers_are_joined_to_what_they_lose() {
         }
     }
 }
-/// For noise of a small scale, the law of the sum of ten noises is not close enough to a discrete
-/// Gaussian law.
+/// For noise of a small scale, the law of the total noise of ten releases is not close enough to a
+/// discrete Gaussian law.
 #[test]
 fn releases_of_little_noise_are_not_joined() {
     let joins = |scale: f64| joined(1, scale, 1, 10).unwrap().is_some();

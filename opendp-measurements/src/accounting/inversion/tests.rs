@@ -1,5 +1,5 @@
-//! Comparison of transforms with their definition, and of sums of waves with grids and exact
-//! values.
+//! Comparison of transforms with their definition, and of sums of waves (values of transforms) with
+//! grids and exact values.
 
 use super::super::normal_mass::upper_tail;
 use super::super::{
@@ -110,7 +110,7 @@ fn transforms_are_those_of_the_definition() {
         }
     }
 }
-/// Transforms that are sums over outputs agree for a large and a small step, up to their errors.
+/// Sums over outputs with a large and a small step give the same transform, up to their errors.
 #[test]
 fn sums_of_different_steps_agree() {
     let mut wrong = 0;
@@ -233,7 +233,7 @@ fn normal_losses_are_enclosed_to_many_digits() {
 }
 #[test]
 fn says_nothing_where_waves_do_not_fade() {
-    // The loss of one release of Laplace noise has two atoms. The waves of atoms do not decay.
+    // One Laplace release has two losses of positive mass (atoms). The waves of atoms do not decay.
     let pair: (Arc<dyn DominatingPair>, u64) = (Arc::new(LaplacePair { epsilon: 1.0 }), 1);
     assert!(Inversion::of(std::slice::from_ref(&pair), Target::Epsilon(0.5), 1e-4, MOST).is_none());
     let many = (pair.0, 2000);
@@ -292,7 +292,7 @@ fn a_smoothed_sum_is_a_bound_within_a_tenth_of_a_percent() {
 fn answer(parts: &[(Arc<dyn DominatingPair>, u64)], delta: f64) -> (Inversion, f64) {
     let sum = Inversion::smoothed(parts, Target::Delta(delta), 1e-4).unwrap();
     let account = parts.iter().fold(Account::new(), |all, part| all.with(part.0.clone(), 1));
-    // `found` is the epsilon of the worse direction. So `found` is at least the epsilon of `sum`.
+    // `found` is the larger epsilon of the two directions: at least the epsilon of `sum`.
     let found = account.epsilon_above(delta).unwrap();
     assert!(sum.delta_above(found) <= delta);
     (sum, found)

@@ -28,10 +28,11 @@ impl Sum {
     }
 }
 
-/// Find the tilt at the saddle point of a target. For an epsilon, the centre (the mean of the
-/// tilted total loss) is this epsilon at the saddle point. For a delta, the estimate of delta at
-/// the centre is this delta. The tilt of the result differs from the tilt at the saddle point by a
-/// few percent. Every tilt gives valid bounds.
+/// Find the tilt at the saddle point of a target. The centre of a tilt is the mean of the tilted
+/// total loss. If the target is an epsilon, the centre at the saddle point equals this epsilon. If
+/// the target is a delta, the estimate of delta at this centre equals the target. The tilt of the
+/// result differs from the tilt at the saddle point by a few percent. Every tilt gives valid
+/// bounds.
 ///
 /// For an epsilon, the search compares centres. For a delta, the search compares square roots of
 /// `-ln delta`. If losses have a normal distribution, the centre and this root are about linear in
@@ -75,7 +76,7 @@ fn saddle(parts: &[PairCount], target: Target) -> Option<Sum> {
     None
 }
 
-/// The parameters of a sum of waves.
+/// The parameters of a sum of waves (values of the Fourier transform of the total loss).
 pub(super) struct WavePlan {
     pub(super) tilt: f64,
     pub(super) expected: f64,
