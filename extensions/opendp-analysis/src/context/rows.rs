@@ -106,13 +106,15 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     pub fn resize_with(self, size: usize, filler: T) -> Self {
         self.resized().step(|_, chain| chain.step(|rows| make_resize(rows, size, filler)))
     }
-    /// If the number of rows is in the domain, `make_resize` uses it itself.
+    /// Set the origin of rows before `resize`. If the number of rows is known before `resize`, the
+    /// map of `make_resize` uses it, so nothing more is known.
     fn resized(mut self) -> Self {
         if self.origin == Origin::OneForOne {
             self.origin = if self.is_sized() { Origin::Private } else { Origin::Resized };
         }
         self
     }
+    /// Return whether the number of rows is known.
     fn is_sized(&self) -> bool {
         self.chain.as_ref().is_ok_and(|chain| chain.space().domain().size().is_some())
     }
@@ -260,6 +262,13 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     }
 
     /// Make a transformation of tables from the steps of the rows and from one more step, `next`.
+    ///
+    /// # Proof
+    /// In `Origin::Resized`, the map is halved. Let `k` rows of the table be replaced. Before
+    /// `resize`, at most `k` rows are removed and at most `k` are added. By the proof of
+    /// `make_resize`, the resized rows are then at distance at most `2 k`. This is the value of the
+    /// map of `make_resize` at `k`. So the output changes by at most the value of the whole map at
+    /// `k`, as [`halved`] requires.
     fn total<DO: Domain, M: Metric>(
         &self,
         next: impl FnOnce(&Chain<T>) -> Result<OfRows<T, DO, M>>,
