@@ -29,8 +29,9 @@ impl Binomial {
         Ok(Binomial { draws, wrong, factorials })
     }
     /// Return a lower bound on the probability of an event that occurred `count` times. If `count`
-    /// is 0, the bound is 0. Otherwise, the bound is the largest `p`, rounded down, at which
-    /// `count` or more occurrences have probability at most `wrong`.
+    /// is 0, the bound is 0. Otherwise, let `p` be the largest probability of the event at which
+    /// `count` or more occurrences have probability at most `wrong`. The bound is slightly below
+    /// `p`.
     pub(super) fn at_least(&self, count: u32) -> Result<f64> {
         if count == 0 {
             return Ok(0.0);
