@@ -242,9 +242,9 @@ impl Grounds {
         }
         Ok(())
     }
-    /// Check that the distance between two outputs is at most the bound of the map. Return 1 if
-    /// this is true, and an error if this is false. Return 0 if the map makes no claim, or if the
-    /// distance between the inputs is infinite or cannot be computed.
+    /// Check that the distance between two outputs is at most the bound of the map. Return 0 if the
+    /// map makes no claim, or if the distance between the inputs is infinite or cannot be computed.
+    /// Otherwise return 1, or an error if the distance between the outputs exceeds the bound.
     fn close(
         &self,
         transformation: &AnyTransformation,
