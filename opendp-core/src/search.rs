@@ -23,9 +23,10 @@ macro_rules! integers {
             const START: Self = 0;
             fn above() -> Vec<Self> {
                 let bands = (0..$t::BITS / 4).filter_map(|band| (1 as $t).checked_shl(4 * band));
-                // Some conditions return an error for every value that a type with fewer bits, or
-                // an `f64`, cannot represent. So the list includes the largest values of such
-                // types, and 2^53 - 1. An `f64` represents all integers from 0 to this number.
+                // Some conditions return an error for large values. For example, the value must
+                // fit into a type with fewer bits, or an `f64` must represent the value. So the
+                // list includes the largest values of the types with fewer bits, and 2^53 - 1. An
+                // `f64` represents all integers from 0 to 2^53 - 1.
                 let ends = [7, 8, 15, 16, 31, 32, 53, 63].into_iter();
                 let ends = ends.filter_map(|bits| (1 as $t).checked_shl(bits)?.checked_sub(1));
                 let mut all: Vec<$t> = bands.chain(ends).filter(|x| 0 < *x).collect();

@@ -14,12 +14,13 @@ use crate::{Carrier, Error, Result};
 /// The definition of a fold. A fold adds rows to a state. After the last row, the fold computes a
 /// value from the state.
 ///
-/// The merge of states must be exact. Its result must not depend on the order or the grouping of
-/// the states. The same multiset of rows must give the same bits for every division into chunks.
-/// For example, a fold of floats rounds each row to a multiple of a fixed unit, and adds these
-/// multiples exactly as integers. For a fold that depends on the order of the rows,
-/// [`in_order`](Fold::in_order) must return `true`. For such a fold, it is enough that the same
-/// sequence of rows always gives the same bits.
+/// If [`in_order`](Fold::in_order) returns `false`, the merge of states must be exact. The result
+/// of the merge must not depend on the order or the grouping of the states. The same multiset of
+/// rows must give the same bits for every division into chunks. For example, a fold of floats
+/// rounds each row to a multiple of a fixed unit, and adds these multiples exactly as integers.
+///
+/// If the fold depends on the order of the rows, `in_order` must return `true`. For such a fold, it
+/// is enough that the same sequence of rows always gives the same bits.
 pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// The state of a fold that has absorbed some rows.
     type State: Serialize + DeserializeOwned + Send + Sync + 'static;
@@ -67,8 +68,9 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
 /// A partial result: the state of a function after some rows.
 ///
 /// Partial results can be made on several machines, written as bytes, merged in any order, and
-/// finished once. Partial results contain unprotected data. So every channel that transfers partial
-/// results must be trusted.
+/// finished once. There is one exception: if the function draws a secret sample of the rows, its
+/// partial results cannot be written as bytes. Partial results contain unprotected data. So every
+/// channel that transfers partial results must be trusted.
 ///
 /// A partial result contains the label of its function. The label has the fold, the steps before
 /// the fold with their arguments, and the input spaces of these steps and of the fold. Only a

@@ -7,21 +7,21 @@ use crate::{Distance, Error, Measure, Result};
 
 /// An account of losses in a measure, with or without a budget.
 ///
-/// Totals are exact and do not depend on the order of the losses, with one exception: if the
-/// denominator of a total would become too large, a loss is [rounded up](Exact::plus_term). For
-/// example, ten losses of exactly a tenth exhaust a budget of 1. [`total`](Ledger::total) rounds
-/// only the value that it returns, and not the stored total. The time to add a loss does not depend
-/// on the number of earlier losses.
+/// Totals are exact and do not depend on the order of the losses. For example, ten losses of
+/// exactly a tenth exhaust a budget of 1. There is one exception: if the denominator of a total
+/// would become too large, a loss is [rounded up](Exact::plus_term). [`total`](Ledger::total)
+/// rounds only the value that it returns, and not the stored total. The time to add a loss does not
+/// depend on the number of earlier losses.
 ///
 /// # What is added
 /// The added loss is the result of [`PrivacyMap::eval_exact`](crate::PrivacyMap::eval_exact). If
 /// the mechanism states an exact bound, such as the fraction `d_in / scale`, the added loss is this
-/// bound. Otherwise the map returns a float, which is rounded up, and the added loss is the exact
-/// value of this float. A rounded bound is never replaced by its printed decimal number, because
-/// the decimal number can be smaller than the bound. A loss has one or more
-/// [parts](Measure::parts). For one of these parts, let `b_i` be the exact bound of query `i`. Then
-/// query `i` adds a number of at least `b_i` to this part. [`plus_term`](Exact::plus_term) never
-/// rounds down, so the total is at least `sum_i b_i`.
+/// bound. Otherwise the added loss is the exact value of the bound that the map returns in floats,
+/// rounded up. A rounded bound is never replaced by its printed decimal number, because the decimal
+/// number can be smaller than the bound. A loss has one or more [parts](Measure::parts). For one of
+/// these parts, let `b_i` be the exact bound of query `i`. Then query `i` adds a number of at least
+/// `b_i` to this part. [`plus_term`](Exact::plus_term) never rounds down, so the total is at least
+/// `sum_i b_i`.
 ///
 /// # What a budget is
 /// A budget is read as a number that a [person wrote](Exact::written): the larger of the float and

@@ -1,5 +1,5 @@
-//! Mechanisms that have no bound on their loss. These mechanisms report the loss of all questions
-//! so far.
+//! Mechanisms without a limit on their total loss. These mechanisms report a bound on the loss of
+//! all questions so far.
 
 use std::fmt;
 
@@ -11,7 +11,8 @@ use crate::{
     Distance, Domain, Measure, Metric, PrivacyMap, PrivacyMapRef, Result, Space, TypeName,
 };
 
-/// A mechanism that answers any number of questions about a data set, and reports their total loss.
+/// A mechanism that answers any number of questions about a data set, and reports a bound on their
+/// total loss.
 ///
 /// An odometer has no privacy map, because there is no limit on the total loss of its questions. A
 /// privacy filter adds such a limit to an odometer, and the result is a measurement.
@@ -40,8 +41,8 @@ impl<DI: Domain, MI: Metric, MO: Measure> Odometer<DI, MI, MO> {
     /// Open a session on a data set. The data set is copied once.
     ///
     /// [`Session::loss`] returns a bound on the loss so far, at any distance. The session stores
-    /// this bound for the distances of the most recent calls. For such a distance, a later call
-    /// evaluates only the maps of new questions.
+    /// this bound for the distances of the most recent calls. At one of these distances, a later
+    /// call evaluates only the maps of new questions.
     ///
     /// # Errors
     /// There are currently no errors.

@@ -60,9 +60,9 @@ pub struct Tried {
     pub pairs: usize,
     /// The number of inputs whose output did not change when the input was divided into chunks.
     pub divided: usize,
-    /// Whether an input gave different outputs in repeated runs. For such an input, the map is a
-    /// claim about distributions. A single pair of outputs cannot refute such a claim, so pairs
-    /// with this input are skipped.
+    /// Whether an input gave different outputs in repeated runs. For an input with different
+    /// outputs, the map is a claim about distributions of outputs. A single pair of outputs cannot
+    /// refute a claim about distributions, so pairs with this input are skipped.
     pub random: bool,
 }
 
@@ -242,9 +242,9 @@ impl Grounds {
         }
         Ok(())
     }
-    /// Check that the distance between two outputs is at most the bound of the map. Return 1 if
-    /// this is true, and an error if this is false. Return 0 if the map makes no claim, or if the
-    /// distance between the inputs is infinite or cannot be computed.
+    /// Check that the distance between two outputs is at most the bound of the map. Return 0 if the
+    /// map makes no claim, or if the distance between the inputs is infinite or cannot be computed.
+    /// Otherwise return 1, or an error if the distance between the outputs exceeds the bound.
     fn close(
         &self,
         transformation: &AnyTransformation,

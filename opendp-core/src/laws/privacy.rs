@@ -200,8 +200,8 @@ impl Claim {
 }
 
 /// Check a measurement on two inputs. The releases must have few different values. Draw releases
-/// for both inputs from the secure source. Compare the releases with the map at the distance
-/// between the inputs, as [`Claim::by_releases`] does.
+/// for both inputs from the secure source. By [`Claim::by_releases`], compare the releases with the
+/// claim of the map at the distance between the inputs.
 ///
 /// # Errors
 /// A description of the event that refutes the map, or the reason why the map makes no claim for

@@ -14,9 +14,9 @@ type Curve = Arc<dyn Fn(f64) -> Result<f64> + Send + Sync>;
 /// The privacy profile of a mechanism. For each epsilon, the profile has a delta such that the
 /// mechanism is (epsilon, delta)-DP.
 ///
-/// The mechanism is (epsilon, delta)-DP at all epsilons at once, and delta does not increase with
-/// epsilon. If profiles contain the whole distributions of the losses of their mechanisms, the
-/// composition of these profiles is tight.
+/// These guarantees hold for all epsilons at once, and delta does not increase with epsilon. If
+/// profiles contain the whole distributions of the losses of their mechanisms, the composition of
+/// these profiles is tight.
 #[derive(Clone)]
 pub struct PrivacyProfile {
     delta: Curve,
@@ -29,7 +29,7 @@ pub struct PrivacyProfile {
 
 /// A privacy loss whose distribution is known, and its composition with other losses.
 ///
-/// This crate contains no such distribution. A crate for privacy accounting implements this trait.
+/// This crate does not implement this trait. A crate for privacy accounting implements it.
 pub trait ComposableLoss: Any + Send + Sync {
     /// Return an upper bound on delta at an epsilon.
     ///

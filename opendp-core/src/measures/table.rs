@@ -9,14 +9,14 @@ impl PrivacyProfile {
     ///
     /// Let `P(S)` and `Q(S)` be the probabilities of an event `S` for two neighbours. As a function
     /// of `e^epsilon`, a profile is the maximum of the lines `P(S) - e^epsilon Q(S)` over all
-    /// events and all pairs of neighbours. So a profile is convex in `e^epsilon`. Between two
+    /// events `S` and all pairs of neighbours. So a profile is convex in `e^epsilon`. Between two
     /// points, delta is at most the chord through these points in the coordinates
     /// `(e^epsilon, delta)`. The function `from_table` uses the chord as the bound. Beyond the last
     /// point, the bound is delta at the last point, because a profile does not increase. Let
     /// `delta(epsilon)` be the value of the profile. Now replace each event by its complement, and
-    /// exchange the two neighbours. Then the maximum gives
+    /// exchange the two neighbours. Then the formula gives
     /// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. This equation maps the first point
-    /// to a mirror point at a negative epsilon. Before the first point, the bound is on the chord
+    /// to a mirror point at a negative epsilon. Before the first point, the bound is the chord
     /// between the mirror point and the first point. Without points, the bound is 1. All results
     /// are rounded up. The bound is the best possible: for some mechanism with these points, a
     /// smaller bound would be wrong.

@@ -26,16 +26,16 @@ pub struct InsertDeleteDistance;
 
 /// The number of records replaced, in any order. The size of the data sets must be known.
 ///
-/// The distance `d(x, x')` is half of the symmetric distance between the data sets `x` and `x'`.
-/// The distance between data sets of different sizes is infinite.
+/// If the data sets `x` and `x'` have the same size, the distance `d(x, x')` is half of their
+/// symmetric distance. The distance between data sets of different sizes is infinite.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ChangeOneDistance;
 
 /// The number of positions with different records. The size of the data sets must be known.
 ///
 /// Let `x_i` be the record of the data set `x` at position `i`. The distance `d(x, x')` between two
-/// data sets `x` and `x'` is the number of positions `i` with `x_i != x'_i`. The distance between
-/// data sets of different sizes is infinite.
+/// data sets `x` and `x'` of the same size is the number of positions `i` with `x_i != x'_i`. The
+/// distance between data sets of different sizes is infinite.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HammingDistance;
 

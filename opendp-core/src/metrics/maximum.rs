@@ -17,9 +17,9 @@ use crate::{
 /// `d(x, x') = max_i |x_i - x'_i|`.
 ///
 /// If `monotonic` is `true`, the user promises that all scores change in the same direction between
-/// neighbours. Under this promise, the [range of the changes](RangeDistance) is at most `d(x, x')`.
-/// Without the promise, the range can be `2 d(x, x')`. The privacy loss of a selection from the
-/// scores grows with this range.
+/// neighbours. If two vectors break this promise, their distance is infinite. Under this promise,
+/// the [range of the changes](RangeDistance) is at most `d(x, x')`. Without the promise, the range
+/// can be `2 d(x, x')`. The privacy loss of a selection from the scores grows with this range.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LInfDistance<Q> {
     monotonic: bool,
@@ -36,7 +36,7 @@ pub struct LInfDistance<Q> {
 pub struct RangeDistance<Q>(PhantomData<fn() -> Q>);
 
 impl<Q> LInfDistance<Q> {
-    /// Measure the largest change of any score. If `monotonic` is `true`, the caller promises that
+    /// Measure the largest change of any score. If `monotonic` is `true`, the user promises that
     /// all scores change in the same direction.
     pub fn new(monotonic: bool) -> Self {
         LInfDistance { monotonic, distance: PhantomData }

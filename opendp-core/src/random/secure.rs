@@ -53,11 +53,11 @@ pub struct SecureSource {
 /// call, the handler does not run. Such a fork is detected by a comparison of process numbers. This
 /// comparison needs a system call, which costs more than the rest of a release. So the comparison
 /// is made only when the buffer is refilled, after every 512 words. Until the next refill, the
-/// child of such a fork draws the same words as its parent. If the child has the same process
-/// number as its parent, the fork is not detected. For example, a process with the number 1 can
-/// have a child with the number 1 in a new namespace of process numbers. A closure must not fork
-/// and then draw in both processes. If a virtual machine is resumed twice from one snapshot, both
-/// copies draw the same words until the next reseed.
+/// child of such a fork draws the same words as its parent. If the child of such a fork has the
+/// same process number as its parent, the comparison does not detect the fork. For example, a
+/// process with the number 1 can have a child with the number 1 in a new namespace of process
+/// numbers. A closure must not fork and then draw in both processes. If a virtual machine is
+/// resumed twice from one snapshot, both copies draw the same words until the next reseed.
 ///
 /// # Errors
 ///

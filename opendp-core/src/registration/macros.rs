@@ -16,8 +16,8 @@
 /// can have a default too: `TO in [i32, i64] = i32`. The macro only defines a constant. Place the
 /// macro outside of any function, right below the named function.
 ///
-/// The function is compiled once for each choice. If a type after `as` stands for several other
-/// types, the function is compiled only for the type after `as`. For example,
+/// The function is compiled once for each choice of types. If a type after `as` stands for several
+/// other types, the function is compiled only for the type after `as`. For example,
 /// `M in [SymmetricDistance, HammingDistance] as AnyDatasetMetric` offers two signatures and
 /// compiles one function. `make_it via it_at(input)` compiles `it_at` in place of `make_it`. Use
 /// the form with `via` if a type of the signature stands for other types. `it_at` must take the
@@ -158,9 +158,9 @@ macro_rules! __register {
 /// Take the same input as [`register!`](crate::register), and use the functions and types in this
 /// input, but register nothing.
 ///
-/// Unit tests in this project use this macro instead of `register!`. Unit tests do not resolve
-/// names, and registrations take long to compile. This macro uses the functions and types, so that
-/// the compiler does not warn about unused code.
+/// Unit tests do not find functions by name, and registrations take long to compile. So builds of
+/// unit tests in this project use this macro instead of `register!`. This macro uses the functions
+/// and types, so that the compiler does not warn about unused code.
 #[macro_export]
 macro_rules! mention {
     ($file:literal : $f:ident as [$($names:tt)*] $($rest:tt)*) => {
