@@ -15,8 +15,8 @@ use crate::accounting::{
     concentrated_delta, concentrated_epsilon, concentrated_rho_of_pure, profile_of_private,
 };
 use crate::{
-    Scale, make_RDP_to_approxDP, make_approximate, make_composition, make_fix_delta,
-    make_fixed_approxDP_to_approxDP, make_gaussian, make_gaussian_in, make_laplace,
+    ProfileMeasure, Scale, make_RDP_to_approxDP, make_approximate, make_composition,
+    make_fix_delta, make_fixed_approxDP_to_approxDP, make_gaussian, make_gaussian_in, make_laplace,
     make_population_amplification, make_pureDP_to_zCDP, make_zCDP_to_approxDP,
 };
 use values::{DELTAS, EPSILONS};
@@ -257,6 +257,13 @@ fn a_delta_that_is_spent_counts() {
         let profile = make_zCDP_to_approxDP(gaussian(1.0)).unwrap();
         assert_eq!(make_fix_delta(profile, delta).unwrap_err().kind(), "MakeMeasurement");
     }
+}
+#[test]
+fn a_delta_stays_in_the_profile_and_the_rest_is_rounded_down() {
+    let pair = make_fixed_approxDP_to_approxDP(told(Approximate(MaxDivergence), |_| (1.0, 0.25)));
+    assert_eq!(pair.unwrap().map(&1.0).unwrap().delta(5.0), Ok(0.25));
+    let rest = (PrivacyProfile::from_points(vec![(1.0, 0.5)]), 1e-17);
+    assert_eq!(Approximate::<SmoothedMaxDivergence>::epsilon(&rest, 1.0), Ok(1.0));
 }
 #[test]
 fn an_exact_loss_stays_exact_when_a_delta_is_allowed() {

@@ -183,6 +183,8 @@ mod tests {
         // 2^53 + 1 is not a float. If this number were rounded to the nearest float first, the
         // result would be 2.
         assert_eq!(quotient((1_u64 << 53) + 1, (1_u64 << 52) as f64), Ok(2.0_f64.next_up()));
+        let exact = exact_quotient((1_u64 << 53) + 1, 1.0).unwrap();
+        assert_eq!(exact.to_f64_down(), 9_007_199_254_740_994.0);
     }
 
     #[test]

@@ -172,6 +172,15 @@ mod tests {
         assert_eq!(nothing.map(&1.0), Ok(0.0));
         assert_eq!(nothing.invoke(&vec![1.0]), Ok(vec![]));
         assert_eq!(pure.map(&f64::MAX).unwrap_err().kind(), "Overflow");
+        let three = opendp_core::arith::Exact::from_f64(3.0).unwrap();
+        let single = top(ZeroConcentratedDivergence, (None, true), 1, 2.0, false).unwrap();
+        for d_in in [0.1, 0.3, 0.7] {
+            let exact = pure.exact_map(&d_in).unwrap()[0].to_f64_up();
+            assert_eq!(pure.map(&d_in), Ok(exact));
+            let exact = concentrated.exact_map(&d_in).unwrap();
+            assert!(exact[0].to_f64_down() <= concentrated.map(&d_in).unwrap());
+            assert_eq!(exact[0], single.exact_map(&d_in).unwrap()[0].times(&three));
+        }
     }
     #[test]
     fn chooses_no_index_twice_and_no_more_than_there_are() {

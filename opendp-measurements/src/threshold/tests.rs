@@ -268,8 +268,38 @@ fn joint_deltas_are_as_small_as_they_are() {
         );
         assert!(joint <= f64::from(count) * delta);
     }
+    // Three failures of probability delta: 3 delta - 3 delta^2 + delta^3.
+    let number = |x: f64| opendp_core::arith::Exact::from_f64(x).unwrap();
+    for delta in [0.1, 0.3, 0.7, 1e-3, 1e-9, 1.1e-17, 1.3e-20] {
+        let (p, square) = (number(delta), number(delta).times(&number(delta)));
+        let all = p.times(&number(3.0)).plus(&square.times(&p));
+        let exact = all.minus(&square.times(&number(3.0)));
+        assert!(exact <= number(any_of(3, delta).unwrap()), "{delta}");
+    }
     assert_eq!([any_of(1, 0.25), any_of(7, 1.0), any_of(7, 0.0)], [Ok(0.25), Ok(1.0), Ok(0.0)]);
     assert_eq!(any_of(u32::MAX, 0.9), Ok(1.0));
+}
+#[test]
+fn a_gap_is_rounded_down() {
+    let gap = <i64 as ThresholdNumber>::gap((1 << 60) + 1, 0_i64, None);
+    assert_eq!(gap, Ok(Some((1_u64 << 60) as f64)));
+    let change = (1_i64 << 53) + 1;
+    // The change is rounded up, so the difference is `3 * 2^53 - 6`, and then a multiple of 4.
+    let gap = <f64 as ThresholdNumber>::gap((1_u64 << 55) as f64, change, Some(3));
+    assert_eq!(gap, Ok(Some((3 * (1_u64 << 53) - 8) as f64)));
+    let number = |x: f64| opendp_core::arith::Exact::from_f64(x).unwrap();
+    for change in [0.1, 0.3, 1.7, 1e-9] {
+        let gap = <f64 as ThresholdNumber>::gap(10.0, change, None).unwrap().unwrap();
+        let reached = number(gap).plus(&number(change));
+        assert!(reached <= number(9.5), "the noise reaches 10 after it is rounded to an integer");
+        let gap = <f64 as ThresholdNumber>::gap(10.0, change, Some(-80)).unwrap().unwrap();
+        assert!(number(gap).plus(&number(change)) < number(10.0_f64.next_down()), "{change}");
+    }
+}
+#[test]
+fn floats_at_a_distance_below_one_lose_something() {
+    let (loss, delta) = laplace_f64(1.0, 10.0, None).map(&(1, 0.5, 0.5)).unwrap();
+    assert!(loss == 0.5 && 0.0 < delta);
 }
 #[test]
 fn released_numbers_have_the_accuracy_of_their_noise() {

@@ -54,6 +54,7 @@ mod tests {
         assert_eq!(i8::saturating_count(127), 127);
         assert_eq!(i8::saturating_count(128), 127);
         assert_eq!(f32::saturating_count(16_777_217), 16_777_216.0);
+        assert_eq!(f32::saturating_count(16_777_219), 16_777_216.0);
         assert_eq!(f32::saturating_count(16_777_215), 16_777_215.0);
         assert_eq!(u64::saturating_count(u64::MAX), u64::MAX);
     }

@@ -54,6 +54,10 @@ fn ten_tenths_of_parts_are_one() {
     let tenths = make_parallel_composition(rows(), last_digit(), tenths).unwrap();
     let ten = crate::make_composition(vec![tenths.clone(); 10]).unwrap();
     assert_eq!(ten.exact_map(&1).unwrap(), ["1".parse().unwrap()]);
+    // The part with the largest exact loss need not be the first.
+    let mixed = vec![laplace(20.0), laplace(10.0)];
+    let mixed = make_parallel_composition(rows(), last_digit(), mixed).unwrap();
+    assert_eq!(mixed.exact_map(&1).unwrap(), laplace(10.0).exact_map(&1).unwrap());
     // The control: at distances other than 1, the exact map returns the value of the rounded loss,
     // which is a float.
     let two = tenths.exact_map(&2).unwrap();

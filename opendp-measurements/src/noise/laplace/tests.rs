@@ -271,6 +271,12 @@ fn prepared_noise_is_that_of_the_scale() {
         assert_eq!(noisy(100_i8, &noise, &mut second), expected);
     }
     assert_eq!(first.used(), 1000, "one word for each");
+    let large = prepared::<i64>(1e6, 0);
+    for _ in 0..100 {
+        let draw = crate::samplers::discrete_laplace(1e6, &mut first).unwrap();
+        let expected = crate::samplers::add_noise(100_i64, draw);
+        assert_eq!(noisy(100_i64, &large, &mut second), Ok(expected));
+    }
     let expected = laplace(0.5, 2.0, -20, &mut first);
     assert_eq!(noisy(0.5_f64, &prepared::<f64>(2.0, -20), &mut second), expected);
 }
@@ -304,4 +310,14 @@ fn releases_that_saturate_have_the_law_of_the_clamped_sum() {
         assert!(chi_square(&observed, &law(s)) < 1.0, "scale {s}");
         assert!(chi_square(&observed, &law(s * 1.2)) > 1.0, "a wrong scale must be noticed");
     }
+}
+#[test]
+fn floats_at_a_distance_below_one_lose_something() {
+    let told = make_laplace_in::<_, _, opendp_core::SmoothedMaxDivergence>(
+        atoms::<f64, f64>(),
+        scale(1.0),
+        None,
+    );
+    let delta = told.unwrap().map(&0.5).unwrap().delta(0.0).unwrap();
+    assert!(-(-0.25_f64).exp_m1() <= delta, "{delta}");
 }

@@ -178,3 +178,9 @@ fn refuses_probabilities_out_of_range_and_categories_that_are_no_choice() {
     assert_eq!(error.kind(), "MakeMeasurement");
     assert!(error.to_string().contains("twice"), "{error}");
 }
+#[test]
+fn the_truth_costs_everything() {
+    assert_eq!(make_randomized_response_bool(1.0, false).unwrap().map(&1), Ok(f64::INFINITY));
+    let told = make_randomized_response(vec![1, 2, 3], 1.0).unwrap();
+    assert_eq!((told.map(&1), told.map(&0)), (Ok(f64::INFINITY), Ok(0.0)));
+}

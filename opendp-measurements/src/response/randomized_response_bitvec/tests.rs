@@ -31,6 +31,9 @@ fn gives_the_losses_of_the_test_vectors_or_tighter_ones() {
     for tiny in [5e-324, f64::MIN_POSITIVE] {
         assert!((700.0..747.0).contains(&loss(None, 1, tiny)));
     }
+    // The loss at f is ln(2 / f - 1), here ln(2^1075) and ln(3).
+    assert!(745.13 <= loss(None, 1, 5e-324));
+    assert!(1.098_612_288_668_109_8 <= loss(None, 1, 0.5));
 }
 #[test]
 fn no_ratio_of_exact_probabilities_exceeds_the_map_and_one_reaches_it() {

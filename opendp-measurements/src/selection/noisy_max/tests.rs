@@ -244,3 +244,13 @@ fn a_chain_never_selects_the_worst_candidate_in_a_composition() {
     assert!(!follows(vec![max.clone()]));
     assert!(!follows(vec![max.clone(), min.clone()]) && !follows(vec![min, max]));
 }
+#[test]
+fn refuses_the_highest_of_scores_whose_lowest_is_the_best() {
+    let scores = VectorDomain::new(AtomDomain::<f64>::non_nan());
+    let input = Space::new(scores, linf(false)).unwrap().with_lowest_best();
+    let make = |negate| {
+        make_noisy_max(input.clone(), TheMeasure(MaxDivergence), Scale::new(1.0).unwrap(), negate)
+    };
+    assert!(make(true).is_ok());
+    assert!(make(false).unwrap_err().to_string().contains("negate"));
+}

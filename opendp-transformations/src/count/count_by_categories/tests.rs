@@ -63,6 +63,11 @@ fn a_known_size_makes_the_euclidean_map_smaller() {
     let up = std::f64::consts::SQRT_2; // This float is above the real number.
     assert_eq!([0, 1, 2].map(map::<SymmetricDistance>), [0.0, 1.0, up]);
     assert_eq!(map::<ChangeOneDistance>(1), up);
+    for d in 1..100 {
+        let bound = map::<ChangeOneDistance>(d);
+        // The function `mul_add` rounds once, so the sign of its result is exact.
+        assert!(0.0 <= bound.mul_add(bound, -f64::from(2 * d * d)), "{d}");
+    }
     let whole = make_count_by_categories::<_, SymmetricDistance, L2Distance<i64>, i64>(
         space(Some(9)),
         vec![true],

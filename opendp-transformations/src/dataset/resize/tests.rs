@@ -255,3 +255,8 @@ fn says_what_is_wrong() {
     let made = make_resize::<_, _, ChangeOneDistance>(input, 1, 0.0);
     assert!(made.unwrap_err().to_string().contains("make_metric_bounded"));
 }
+#[test]
+fn a_replaced_record_counts_twice_on_each_side() {
+    assert_eq!(make::<ChangeOneDistance, SymmetricDistance>(2).map(&1), Ok(4));
+    assert_eq!(make::<HammingDistance, InsertDeleteDistance>(2).map(&3), Ok(12));
+}

@@ -175,6 +175,19 @@ mod tests {
         );
     }
     #[test]
+    fn huge_sums_are_no_further_apart_than_the_map_says() {
+        let bound = 1.0 / 3.0;
+        let lattice = super::Lattice::new(0.0, bound).unwrap();
+        let rule = super::Rule::new(&lattice, None, bound).unwrap();
+        let d_out = rule.sensitivity(1, &lattice).unwrap();
+        for exponent in 80..110 {
+            // Next to this sum, the distance between two floats is larger than the rest of the map.
+            let sum = (3_i128 << exponent) - 1;
+            let next = rule.finish(sum + i128::from(lattice.magnitude()), &lattice);
+            assert!(next - rule.finish(sum, &lattice) <= d_out, "{exponent}");
+        }
+    }
+    #[test]
     fn other_bounds_cost_next_to_nothing() {
         for bound in [0.1, 1.0 / 3.0, 1e-300, 1e-310, 1e300, 1.0_f64.next_up()] {
             let d_out = sum(-bound, bound / 7.0, None).map(&1).unwrap();

@@ -177,6 +177,12 @@ fn a_map_without_the_factor_of_the_mean_or_half_of_it_is_refused() {
     }
 }
 #[test]
+fn clamps_records_beyond_the_bounds() {
+    let told = |data: [f64; 3]| variance(0.0, 1.0, 3, 1).invoke(&data.to_vec()).unwrap();
+    assert_eq!(told([0.0, 0.5, 7.0]), told([0.0, 0.5, 1.0]));
+    assert_eq!(told([-7.0, 0.5, 1.0]), told([0.0, 0.5, 1.0]));
+}
+#[test]
 fn says_what_is_missing() {
     let refuse = |domain: Records<f64>, ddof: usize, gist: &str| {
         let input = Space::new(domain, SymmetricDistance).unwrap();
