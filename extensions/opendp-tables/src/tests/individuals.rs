@@ -198,9 +198,8 @@ fn add_up(plan: &Plan, all: &Exact, parts: [&Exact; 2]) -> bool {
 /// Compute the loss of all noise for two tables, from their exact results and the scales.
 fn loss_between(plan: &Plan, noises: &Mechanisms, left: &Exact, right: &Exact) -> f64 {
     let gaussian = noises.kind == Kind::Gaussian;
-    let cost = |change: f64, scale: f64, parts: f64| match gaussian {
-        true => (change / scale).powi(2) / parts,
-        false => change / scale,
+    let cost = |change: f64, scale: f64, parts: f64| {
+        if gaussian { (change / scale).powi(2) / parts } else { change / scale }
     };
     let mut loss = 0.0;
     let groups: BTreeSet<&Group> = left.sums.keys().chain(right.sums.keys()).collect();
@@ -315,8 +314,8 @@ fn control_a_choice_that_depends_on_others_is_found() {
     let seeds = ["0123456789abcdef", "0", "1"];
     assert!(tried(200, 33, seeds, |_| ()).unwrap().starts_with("not added up"));
 }
-/// Random rows rarely need the whole loss of a quantile. Here the rows of an individual are in all
-/// groups that the limits keep, and on the side of the median that changes the scores most.
+/// Random rows rarely need the whole loss of a quantile. Here the individual fills as many groups
+/// as the limits allow, on the side of the median that changes the scores most.
 #[test]
 fn quantiles_cost_the_stated_loss_in_all_groups_of_an_individual() {
     let row = |pid: i64, sex: &'static str, age: i64| Person {
@@ -329,21 +328,34 @@ fn quantiles_cost_the_stated_loss_in_all_groups_of_an_individual() {
     };
     let others: Vec<Person> =
         (2..12).flat_map(|pid| ["f", "m"].map(|sex| row(pid, sex, 10 * pid))).collect();
-    let own = ["f", "m"].map(|sex| [row(1, sex, 50), row(1, sex, 50)]).concat();
-    let unit = PrivacyUnit { max_rows: None, ..PrivacyUnit::id("pid", 1) }.per_group(2, 2);
-    let table = described(unit);
-    let idle = Box::new(DataFusion::new().unwrap());
-    let session = Session::with_engine(metadata(table.clone()), idle).unwrap();
-    let checked = session.checked("SELECT MEDIAN(age) FROM people GROUP BY sex").unwrap();
-    let [all, others] = [[own, others.clone()].concat(), others].map(|rows| {
-        let engine = DataFusion::new().unwrap();
-        engine.register("people", &table, Source::Batches(vec![batch(&rows)])).unwrap();
-        Exact::run(&checked.plan, &engine, SEEDS[0]).unwrap()
-    });
-    let budget = Budget::epsilon(0.5).unwrap();
-    let noises = mechanisms(&checked, None, Kind::Best, budget.amount()).unwrap();
-    let stated = noises.loss.parts()[0].to_f64_up();
-    let loss = loss_between(&checked.plan, &noises, &all, &others);
-    assert!(0.99 * stated < loss && loss <= stated * (1.0 + 1e-9), "{loss} of {stated}");
-    assert!(stated <= 0.5, "{stated}");
+    let (f, m) = (row(1, "f", 50), row(1, "m", 50));
+    let four = PrivacyUnit { max_rows: None, ..PrivacyUnit::id("pid", 1) }.per_group(2, 2);
+    let three = PrivacyUnit { max_rows: Some(3), ..four.clone() };
+    let in_two = [f.clone(), f.clone(), m.clone(), m];
+    for (unit, own, budget) in [
+        (four.clone(), &in_two[..], Budget::epsilon(0.5)),
+        (four, &in_two, Budget::rho(0.1)),
+        (three.clone(), &in_two[..3], Budget::epsilon(0.5)),
+        (three, &in_two[..3], Budget::rho(0.1)),
+        (PrivacyUnit::rows(2), &in_two[..2], Budget::epsilon(0.5)),
+        (PrivacyUnit::rows(2), &in_two[..2], Budget::rho(0.1)),
+    ] {
+        let table = described(unit.clone());
+        let idle = Box::new(DataFusion::new().unwrap());
+        let session = Session::with_engine(metadata(table.clone()), idle).unwrap();
+        let checked = session.checked("SELECT MEDIAN(age) FROM people GROUP BY sex").unwrap();
+        let all = [own, &others].concat();
+        let [all, others] = [&all, &others].map(|rows| {
+            let engine = DataFusion::new().unwrap();
+            engine.register("people", &table, Source::Batches(vec![batch(rows)])).unwrap();
+            Exact::run(&checked.plan, &engine, SEEDS[0]).unwrap()
+        });
+        let budget = budget.unwrap();
+        let noises = mechanisms(&checked, None, Kind::Best, budget.amount()).unwrap();
+        let stated = noises.loss.parts()[0].to_f64_up();
+        let loss = loss_between(&checked.plan, &noises, &all, &others);
+        assert!(0.99 * stated < loss, "{loss} of {stated}: {unit:?}");
+        assert!(loss <= stated * (1.0 + 1e-9), "{loss} of {stated}: {unit:?}");
+        assert!(stated <= budget.amount().parts()[0].to_f64_up(), "{stated}");
+    }
 }
