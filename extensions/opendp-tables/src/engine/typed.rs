@@ -87,9 +87,10 @@ fn with_text(column: &str, found: &DataType) -> String {
     let Some((first, last)) = numbers_with_text(values) else { return column.to_owned() };
     // A cast of a dictionary to texts casts all values of the dictionary, even values that no row
     // uses. So the dictionary is decoded first.
-    let column = match values == found {
-        true => column.to_owned(),
-        false => format!("arrow_cast({column}, '{}')", values.to_string().replace('\'', "''")),
+    let column = if values == found {
+        column.to_owned()
+    } else {
+        format!("arrow_cast({column}, '{}')", values.to_string().replace('\'', "''"))
     };
     format!("CASE WHEN CAST({column} AS BIGINT) BETWEEN {first} AND {last} THEN {column} END")
 }
