@@ -35,10 +35,10 @@ impl Question<'_> {
     pub fn release(self) -> Result<Answer> {
         self.release_with(|_| ())
     }
-    /// Do the same as [`release`](Question::release), and call `warn` before the exact plan runs and
-    /// before anything is charged. `warn` gets the warnings about the loss. The list is empty if the
-    /// loss gives enough protection. If a ledger returns an earlier release, `warn` is not called,
-    /// because nothing is charged.
+    /// Do the same as [`release`](Question::release), and call `warn` before the exact plan runs
+    /// and before anything is charged. `warn` gets the warnings about the loss. The list is empty
+    /// if the loss gives enough protection. If a ledger returns an earlier release, `warn` is not
+    /// called, because nothing is charged.
     ///
     /// # Errors
     /// The errors of [`release`](Question::release).

@@ -46,11 +46,14 @@ fn the_smallest_integer_has_a_negative_and_a_magnitude() {
     assert_eq!(count("age <= -9223372036854775808"), 1.0);
     assert_eq!(count("-age = -(-9223372036854775808)"), 2.0);
     assert_eq!(count("nullif(age, -9223372036854775808) IS NULL"), 1.0);
-    let most = MOST as f64;
+    let largest = MOST as f64;
     for (value, expected) in [
-        ("SUM(age)", -most + most - most - 7.0),
-        ("SUM(clamp(-age, -9007199254740992, 9007199254740992))", most - most + most + 7.0),
-        ("SUM(clamp(abs(age), 0, 9007199254740992))", 3.0 * most + 7.0),
+        ("SUM(age)", -largest + largest - largest - 7.0),
+        (
+            "SUM(clamp(-age, -9007199254740992, 9007199254740992))",
+            largest - largest + largest + 7.0,
+        ),
+        ("SUM(clamp(abs(age), 0, 9007199254740992))", 3.0 * largest + 7.0),
         ("SUM(clamp(-abs(age), -1e19, 0))", -3.0 * 2f64.powi(63)),
     ] {
         let found = sum(&format!("SELECT {value} FROM people"), &rows);
