@@ -117,7 +117,12 @@ pub(super) fn read_as(column: &str, found: &DataType, kind: Type) -> Result<Stri
         Type::Float => DataType::Float64,
         Type::Text => DataType::Utf8View,
     };
-    if !can_cast_types(found, &target) || kind == Type::Text && is_nested_zone(found) {
+    // `can_cast_types` is true for some intervals, but the engine cannot cast them to integers.
+    let is_interval = matches!(value_type(found), DataType::Interval(_));
+    if !can_cast_types(found, &target)
+        || kind == Type::Text && is_nested_zone(found)
+        || kind == Type::Integer && is_interval
+    {
         return Err(format!(
             "its column `{column}` has the type {found}, which cannot be read as {}; write the \
              column with another type, or declare another type",
