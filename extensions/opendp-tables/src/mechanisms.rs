@@ -177,13 +177,12 @@ pub(crate) fn fraction(alpha: f64) -> (u64, u64) {
 }
 /// Find the noise of a quantile of each group, and its loss.
 ///
-/// Let `c_g` be the number of rows of an individual in group `g`. The stability map of the scores
-/// and the privacy map of the noise bound the loss `f(c)` of one group for a change by `c` rows.
-/// The range of the scores changes by at most `c r`, where `r` is the change for one row. So `f(c)`
-/// is `c r / scale` for an epsilon, and `(c r / scale)^2 / 8` for a rho. Both functions are convex.
-/// The groups have separate noise, so the losses of the groups add up. By
-/// [`Contribution::fullest`], their sum is largest if the individual fills as many groups as
-/// possible. Each computed loss is at least `f(c)`, because the maps round up.
+/// Let `f(c)` be the loss of one group if an individual has `c` rows in it. The range of the scores
+/// changes by at most `c r`, where `r` is the change for one row. So `f(c)` is `c r / scale` for an
+/// epsilon, and `(c r / scale)^2 / 8` for a rho. Both functions are convex. The groups have
+/// separate noise, so the losses of the groups add up. By [`Contribution::fullest`], their sum is
+/// largest if the individual fills as many groups as possible. The stability map of the scores and
+/// the privacy map of the noise compute each loss, and round it up.
 fn choose(plan: &Plan, buckets: usize, alpha: (u64, u64), share: &Loss) -> Result<Choice> {
     let count = plan.buckets.get(buckets).map_or(0, |buckets| buckets.candidates.len());
     let count = i64::try_from(count).unwrap_or(i64::MAX);
