@@ -137,13 +137,8 @@ impl Run<'_> {
             )));
         };
         // Compute the loss before the release. So a wrong distance is not charged.
-        let loss = match self.d_in {
-            Some(d_in) => {
-                made.check_neighbours(d_in)?;
-                Some(made.map(d_in)?)
-            }
-            None => None,
-        };
+        let map = |d_in| made.check_neighbours(d_in).and_then(|()| made.map(d_in));
+        let loss = self.d_in.map(map).transpose()?;
         // The number of people matters only for a loss with a delta.
         let size = |loss: &Json| loss.as_array().and_then(|_| self.size(measurement));
         let caution = match &loss {
@@ -153,13 +148,15 @@ impl Run<'_> {
         self.check_loss(caution.as_ref())?;
         // If the accuracy exceeds all floats, release without a stated accuracy.
         let accuracy = measurement.accuracy(ALPHA).unwrap_or_else(|_| vec![None]);
+        let parts = words::parts(measurement.measure());
+        let warn = || caution.iter().for_each(|caution| caution.warn(parts, self.as_json));
         let (release, charge) = match (&self.charge, self.d_in) {
-            (Some(charge), Some(d_in)) => self.charged(charge, d_in, measurement)?,
-            _ => (self.invoke(measurement).map_err(Failure::told)?, None),
+            (Some(charge), Some(d_in)) => self.charged(charge, d_in, measurement, &warn)?,
+            _ => {
+                warn();
+                (self.invoke(measurement).map_err(Failure::told)?, None)
+            }
         };
-        if let Some(caution) = caution {
-            caution.warn(words::parts(measurement.measure()), self.as_json);
-        }
         let near_end = is_near_end(measurement, &release, self.kind.get());
         let said = loss.as_ref().map(|loss| words::loss(loss, measurement.measure()));
         let mut report = json!({"release": release});
@@ -181,7 +178,6 @@ impl Run<'_> {
         }
         Ok(Report { json: report, loss: said, near_end })
     }
-
     /// Check that the loss has a bound. If no distance is stated, the loss at a small distance is
     /// checked. Without this check, a release without noise would be the exact answer, and no
     /// message would say so.
@@ -197,12 +193,14 @@ impl Run<'_> {
             )),
         }
     }
-    /// Charge the loss of a release to the budget. Return the release, and the charge as JSON.
+    /// Charge the loss of a release to the budget. Return the release, and the charge as JSON. Call
+    /// `warn` before a new release is made. An earlier release is not charged again.
     fn charged(
         &self,
         charge: &Charge<'_>,
         d_in: &Json,
         measurement: &AnyMeasurement,
+        warn: &dyn Fn(),
     ) -> Result<(Json, Option<Json>)> {
         let d_in = measurement.input().metric().decode(d_in);
         let d_in = d_in.map_err(|error| error.at("d_in"))?;
@@ -214,6 +212,7 @@ impl Run<'_> {
         let request = request.by(charge.by).pipeline(charge.document);
         let request = request.source(&self.source.to_json(digest)?);
         let release = ledger.release(name, &request, || {
+            warn();
             self.source.check_digest(digest)?;
             let release = self.outcome(measurement)?;
             // Check that the file did not change during the run.
@@ -225,7 +224,6 @@ impl Run<'_> {
         let charge = budget::charge_json(&release, &ledger.remaining(name)?);
         Ok((release.json().clone(), Some(charge)))
     }
-
     /// Return the number of people in the data, if the pipeline or the budget states it.
     fn size(&self, measurement: &AnyMeasurement) -> Option<u64> {
         let input = measurement.input();
@@ -236,7 +234,6 @@ impl Run<'_> {
         let in_budget = || budget::people(self.charge.as_ref()?.place);
         in_domain.and_then(|records| records.try_into().ok()).or_else(in_budget)
     }
-
     /// Make a release that is charged to a budget. If a failure may depend on the records, the
     /// failure is also charged to the budget and kept, like a release. If such a failure were not
     /// charged, a user could test facts about the data without a charge.

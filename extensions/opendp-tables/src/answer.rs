@@ -32,9 +32,6 @@ pub struct Answer {
     /// The release document: the query, the plan with its digest, the metadata, the losses, the
     /// rest of the budget, the versions and the noisy values.
     pub document: Json,
-    /// Warnings, if the release gives little or no protection. If a ledger returns an earlier
-    /// release, nothing is charged, and there are no warnings.
-    pub cautions: Vec<String>,
     /// The facts that only the page of the answer needs, such as the limits and the budget after
     /// the release.
     pub(crate) shown: Shown,

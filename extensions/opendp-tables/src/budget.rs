@@ -46,9 +46,10 @@ impl Budget {
         Budget::of(Notion::Concentrated, &[("rho", rho)])
     }
     fn of(notion: Notion, parts: &[(&str, f64)]) -> Result<Self> {
-        let part = |(name, amount): &(&str, f64)| match 0.0 < *amount && amount.is_finite() {
-            true => Exact::written(*amount),
-            false => {
+        let part = |(name, amount): &(&str, f64)| {
+            if 0.0 < *amount && amount.is_finite() {
+                Exact::written(*amount)
+            } else {
                 Err(Error::argument(*name, format!("expected a positive number, found {amount}")))
             }
         };
@@ -206,8 +207,7 @@ impl Account {
             Account::Durable { ledger, found } => ledger.remaining(&found.name),
         }
     }
-    /// Charge the loss of a release, and return the release. Also return whether the release is in
-    /// the ledger already. Then nothing is charged. In memory, the loss is charged before
+    /// Charge the loss of a release, and return the release. In memory, the loss is charged before
     /// `compute` is called. If `compute` fails, the loss stays charged. With a ledger, the loss and
     /// the release are on the disk before this function returns. If `compute` fails, a ledger
     /// charges nothing. With a ledger, the same id gives the same release.
@@ -219,17 +219,17 @@ impl Account {
         request: &Request,
         check: impl FnOnce() -> Result<()>,
         compute: impl FnOnce() -> Result<String>,
-    ) -> Result<(String, bool)> {
+    ) -> Result<String> {
         match self {
             Account::Memory { budget, spent } => {
                 check()?;
                 charge(budget, spent, request.loss())?;
-                Ok((compute()?, false))
+                compute()
             }
             Account::Tight { filters } => {
                 check()?;
                 charge_tightly(filters, request.loss())?;
-                Ok((compute()?, false))
+                compute()
             }
             Account::Durable { ledger, found } => {
                 let checked = || {
@@ -237,8 +237,7 @@ impl Account {
                     check()?;
                     compute()
                 };
-                let release = ledger.release(&found.name, request, checked)?;
-                Ok((release.value()?, release.repeated()))
+                ledger.release(&found.name, request, checked)?.value()
             }
         }
     }

@@ -181,9 +181,10 @@ fn check_nodes<'a>(mut rows: impl Iterator<Item = &'a Row>) -> Result<()> {
     // Stop at the first expression that exceeds a limit.
     let add = |(nodes, steps): (usize, usize), row: &Row| {
         let (nodes, steps) = (nodes + row.size(), steps.saturating_add(row.steps()));
-        match nodes <= MOST_NODES && steps <= MOST_STEPS {
-            true => Ok((nodes, steps)),
-            false => Err(nested("in all parts of the query together")),
+        if nodes <= MOST_NODES && steps <= MOST_STEPS {
+            Ok((nodes, steps))
+        } else {
+            Err(nested("in all parts of the query together"))
         }
     };
     rows.try_fold((0, 0), add).map(|_| ())
@@ -199,10 +200,7 @@ fn check_count(nodes: usize, what: &dyn Display) -> Result<()> {
 /// Check that the numbers of nodes, levels and steps of an expression are within their limits.
 fn check_levels(row: Row, what: &Expr) -> Result<Row> {
     check_count(row.size(), what)?;
-    match row.levels() <= MOST_LEVELS && row.steps() <= MOST_STEPS {
-        true => Ok(row),
-        false => Err(deep(what)),
-    }
+    if row.levels() <= MOST_LEVELS && row.steps() <= MOST_STEPS { Ok(row) } else { Err(deep(what)) }
 }
 /// Return the error for an expression with too many levels or nodes. The error shows only the
 /// beginning of a long expression.

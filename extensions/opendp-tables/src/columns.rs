@@ -193,10 +193,8 @@ impl Reader<'_> {
         let nearest = if crosses { 0.0 } else { square(means.0).min(square(means.1)) };
         let (least, largest) = (squares.0 - farthest, squares.1 - nearest);
         let fewest = counts.0.max(1.0);
-        let upper = match sample && fewest < 2.0 {
-            true => limit,
-            false => largest * correction(fewest) * unit,
-        };
+        let upper =
+            if sample && fewest < 2.0 { limit } else { largest * correction(fewest) * unit };
         let interval = ((least * unit).clamp(0.0, limit), upper.clamp(0.0, limit));
         Ok(Cell::within(value, Some(interval), (0.0, limit)))
     }

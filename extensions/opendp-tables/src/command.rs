@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use opendp_core::{Error, Result};
 
-use crate::{Answer, Budget, NoiseKind, Question, Session};
+use crate::{Budget, NoiseKind, Question, Session};
 
 /// A question, as the arguments of a command line state it.
 #[derive(Clone, Debug, clap::Args)]
@@ -79,10 +79,8 @@ pub fn warn(cautions: &[String]) {
         eprintln!("warning: {caution}");
     }
 }
-/// Print the warnings about an answer, and the note about the rest of the budget, to standard
-/// error.
-pub fn remark(session: &Session, answer: &Answer) {
-    warn(&answer.cautions);
+/// Print the note about the rest of the budget to standard error.
+pub fn remark(session: &Session) {
     if let Ok(note) = session.note() {
         eprintln!("note: {note}");
     }

@@ -48,9 +48,9 @@ pub(crate) struct Mechanisms {
 pub(crate) struct Choice {
     pub(crate) buckets: usize,
     pub(crate) alpha: (u64, u64),
+    /// The noise of each group. Its loss is the sum of the losses of all groups in which one
+    /// individual can have rows.
     pub(crate) noise: Noise,
-    /// The sum of the losses over all groups in which one individual can have rows.
-    pub(crate) loss: Loss,
 }
 
 /// Find the mechanisms of a query. The mechanisms share the loss `budget` in proportion to the
@@ -89,7 +89,7 @@ fn divided(
     };
     let choices = wanted.iter().zip(0..).map(choice).collect::<Result<Vec<_>>>()?;
     let of_sums = sums.iter().flatten().map(|noise| noise.loss.clone());
-    let of_choices = choices.iter().map(|choice| choice.loss.clone());
+    let of_choices = choices.iter().map(|choice| choice.noise.loss.clone());
     let of_selection = selection.iter().map(|selection| selection.noise.loss.clone());
     // Put the loss of the release of keys first, because this loss can have a delta. If a budget
     // composes tightly, its first charged loss decides how its delta is divided. If the first loss
@@ -175,44 +175,65 @@ pub(crate) fn fraction(alpha: f64) -> (u64, u64) {
     }
     (number / a, 10_000 / a)
 }
-/// Find the noise of a quantile of each group. An individual has rows in at most `G` groups, and at
-/// most `C` rows in each group. The stability map of the scores and the privacy map of the noise
-/// give the loss of one group for a change by `C` rows. The losses of the `G` groups add up.
-fn choose(plan: &Plan, buckets: usize, alpha: (u64, u64), pure: &Loss) -> Result<Choice> {
-    let contribution = Contribution::of(plan);
+/// Find the noise of a quantile of each group, and its loss.
+///
+/// Let `f(c)` be the loss of one group if an individual has `c` rows in it. The range of the scores
+/// changes by at most `c r`, where `r` is the change for one row. So `f(c)` is `c r / scale` for an
+/// epsilon, and `(c r / scale)^2 / 8` for a rho. Both functions are convex. The groups have
+/// separate noise, so the losses of the groups add up. By [`Contribution::fullest`], their sum is
+/// largest if the individual fills as many groups as possible. The stability map of the scores and
+/// the privacy map of the noise compute each loss, and round it up.
+fn choose(plan: &Plan, buckets: usize, alpha: (u64, u64), share: &Loss) -> Result<Choice> {
     let count = plan.buckets.get(buckets).map_or(0, |buckets| buckets.candidates.len());
     let count = i64::try_from(count).unwrap_or(i64::MAX);
     let places = (0..count).map(|k| 2 * k + 1).collect();
     let rows = Space::new(VectorDomain::new(AtomDomain::<i64>::default()), SymmetricDistance)?;
     let level = Alpha::from_fraction(alpha.0, alpha.1)?;
     let scores = make_quantile_score_candidates::<_, _, RangeDistance<u64>>(rows, places, level)?;
-    let rows = u32::try_from(contribution.per_group)
-        .map_err(|_| Error::Overflow("an individual may have too many rows".into()))?;
-    let d_in = scores.map(&rows)?;
-    let concentrated = pure.notion() == Notion::Concentrated;
+    let changes = changes_of_scores(Contribution::of(plan), |rows| scores.map(&rows))?;
+    let concentrated = share.notion() == Notion::Concentrated;
     let measure = if concentrated { "zero_concentrated_divergence" } else { "max_divergence" };
     let measure = Registry::global().make(measure, &Args::new())?;
     let args = Args::new().with("input", scores.output()).with("output_measure", measure);
     let args = args.with("negate", json!(true));
-    let groups = Exact::from_f64(contribution.groups as f64)?;
-    let single =
-        Loss::exact(pure.notion(), pure.parts().iter().map(|part| part.over(&groups)).collect())?;
-    let amount = single.parts().first().map_or(0.0, Exact::to_f64_down);
-    let range = d_in as f64;
-    let guess = match concentrated {
-        true => range.inf_div(amount.neg_inf_mul(8.0)?.neg_inf_sqrt()?)?,
-        false => range.inf_div(amount)?,
+    let amount = share.parts().first().map_or(0.0, Exact::to_f64_down);
+    let sum = |power: i32| -> f64 {
+        changes.iter().map(|(groups, range)| *groups as f64 * (*range as f64).powi(power)).sum()
     };
-    let (distance, request) = (AnyDistance::new(d_in), "make_noisy_max");
-    let noise = noise::least(request, guess, &single, |scale| {
+    let guess = if concentrated {
+        sum(2).sqrt().inf_div(amount.neg_inf_mul(8.0)?.neg_inf_sqrt()?)?
+    } else {
+        sum(1).inf_div(amount)?
+    };
+    let noise = noise::least("make_noisy_max", guess, share, |scale| {
         let args = args.clone().with("scale", json!(scale));
-        let measurement = Registry::global().make(request, &args)?.measurement()?;
-        let loss = loss_of(&measurement, &distance, pure.notion())?;
-        Ok((measurement, loss))
+        let measurement = Registry::global().make("make_noisy_max", &args)?.measurement()?;
+        let mut losses = Vec::new();
+        for (groups, range) in &changes {
+            let loss = loss_of(&measurement, &AnyDistance::new(*range), share.notion())?;
+            let groups = Exact::from_f64(*groups as f64)?;
+            let parts = loss.parts().iter().map(|part| part.times(&groups)).collect();
+            losses.push(Loss::exact(share.notion(), parts)?);
+        }
+        Ok((measurement, total(share.notion(), &losses)?))
     })?;
-    let parts = noise.loss.parts().iter().map(|part| part.times(&groups)).collect();
-    let loss = Loss::exact(pure.notion(), parts)?;
-    Ok(Choice { buckets, alpha, noise, loss })
+    Ok(Choice { buckets, alpha, noise })
+}
+/// Return the changes of scores by an individual that fills as many groups as possible. Each change
+/// is a pair: a number of groups, and the largest change of the range of the scores in each of
+/// them. `range` computes this change from a number of rows.
+fn changes_of_scores(
+    contribution: Contribution,
+    range: impl Fn(u32) -> Result<u64>,
+) -> Result<Vec<(u64, u64)>> {
+    let (full, rest) = contribution.fullest();
+    let changes = [(full, contribution.per_group), (1, rest)];
+    let change = |(groups, rows): (u64, u64)| {
+        let rows = u32::try_from(rows)
+            .map_err(|_| Error::Overflow("an individual may have too many rows".into()))?;
+        Ok((groups, range(rows)?))
+    };
+    changes.into_iter().filter(|(groups, rows)| 0 < *groups && 0 < *rows).map(change).collect()
 }
 impl Choice {
     /// Score each candidate by the counts of the buckets, as `make_quantile_score_candidates` does.

@@ -128,9 +128,10 @@ fn cell(column: &ArrayRef, row: usize) -> String {
 fn table(batch: &RecordBatch) -> Table {
     let schema = batch.schema();
     let header = schema.fields().iter().fold(Table::new(), |table, field| {
-        match field.data_type().is_numeric() {
-            true => table.numbers(field.name()),
-            false => table.texts(field.name()),
+        if field.data_type().is_numeric() {
+            table.numbers(field.name())
+        } else {
+            table.texts(field.name())
         }
     });
     (0..batch.num_rows()).fold(header, |mut table, row| {

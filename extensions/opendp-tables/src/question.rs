@@ -1,9 +1,8 @@
 //! Questions: their costs, the accuracy of their answers, and their release.
 
 use opendp_core::arith::Exact as Amount;
-use opendp_core::random::{NoEntropy, RandomSource, with_secure};
 use opendp_core::{Error, Result};
-use opendp_ledger::{Loss, Notion, Request};
+use opendp_ledger::{Loss, Notion};
 use opendp_report::{Account, Spent};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
@@ -12,14 +11,13 @@ use crate::answer::{Answer, Named, Shown, instead, printable, value_table};
 use crate::budget::{Budget, Composition, share, tight_share};
 use crate::check::{Checked, Output};
 use crate::columns::columns;
-use crate::engine::undecoded;
 use crate::mechanisms::{Choice, Kind, Mechanisms, mechanisms};
 use crate::metadata::check_weight;
-use crate::released::{Exact, Noisy, noisy};
-use crate::sql::quoted;
+use crate::released::Noisy;
 use crate::{Dialect, Session};
 
 mod explanation;
+mod release;
 mod steps;
 
 pub use explanation::{Explained, Explanation};
@@ -107,12 +105,13 @@ impl<'a> Question<'a> {
         if places.is_empty() {
             places = crate::check::named(&self.checked.query, name)?;
         }
-        match places.is_empty() {
-            true => Err(Error::NotFound(format!(
+        if places.is_empty() {
+            Err(Error::NotFound(format!(
                 "weight: no aggregate has the name `{name}`; the aggregates are {}",
                 names.join(", ")
-            ))),
-            false => Ok(places),
+            )))
+        } else {
+            Ok(places)
         }
     }
     /// Give the release an id. If the session has a ledger, the same question with the same id
@@ -186,89 +185,6 @@ impl<'a> Question<'a> {
     pub fn explain(&self) -> Result<Explanation> {
         explanation::explain(self, &self.mechanisms()?)
     }
-    /// Charge the loss of the question, run the exact plan, add noise, and return the answer. A
-    /// budget in memory is charged before the exact plan runs. A ledger is charged after the noise
-    /// is added, and before the answer is returned.
-    ///
-    /// # Errors
-    /// The errors of [`explain`](Question::explain). `BudgetExceeded` when too little is left of
-    /// the budget. If the rest of the budget is already too small when the call begins, the exact
-    /// plan is not run. `Argument` when the id belongs to another question, when a key occurs twice
-    /// in a public table, or when the steps after the release fail on made-up numbers.
-    ///
-    /// `FailedFunction` when the engine fails. After such a failure, a ledger has no charge, but a
-    /// charge to a budget in memory stays. `Argument` when the engine in this process cannot decode
-    /// a record. This error depends on the data, so the loss of the question is charged, even in a
-    /// ledger. The ledger keeps the refusal under the id of the question.
-    ///
-    /// If the steps after the release fail on the released numbers, the call returns no error,
-    /// because the loss is already charged. Then the field `table` of the answer is a copy of the
-    /// field `values`, and the document has a `warning`.
-    pub fn release(self) -> Result<Answer> {
-        let mechanisms = self.mechanisms()?;
-        let id = self.id.clone().map_or_else(|| self.usual_id(), Ok)?;
-        let tables = self.checked.plan.branches.iter().flat_map(|branch| {
-            let joined = branch.joins.iter().map(|join| &join.table);
-            std::iter::once(&branch.table).chain(joined)
-        });
-        let source: Json = tables.map(|table| self.session.source(table)).collect();
-        let loss = match self.session.account.composition() {
-            Composition::Sum => mechanisms.loss.clone(),
-            Composition::Tight => Loss::together(mechanisms.losses.clone())?,
-        };
-        let request = Request::of_loss(&id, loss)
-            .by(&self.by)
-            .pipeline(
-                &json!({"query": self.text, "plan": self.digest(), "noise": scales(&mechanisms)}),
-            )
-            .source(&source);
-        let check = || self.rehearse(&mechanisms).and_then(|()| self.check_public_keys());
-        let (text, repeated) = self.session.account.release(&request, check, || {
-            let exact = Exact::run(&self.checked.plan, &*self.session.engine, &seed()?);
-            if exact.as_ref().is_err_and(|error| *error == undecoded()) {
-                return Ok(REFUSAL.to_owned());
-            }
-            let noisy = noisy(&self.checked.plan, &mechanisms, &exact?)?;
-            serde_json::to_string(&noisy).map_err(|_| unreadable())
-        })?;
-        if text == REFUSAL {
-            return Err(Error::argument("data", REFUSED));
-        }
-        let noisy: Noisy = serde_json::from_str(&text).map_err(|_| unreadable())?;
-        let answer = self.answer(&mechanisms, &noisy)?;
-        let cautions = |loss| self.session.metadata.cautions(loss);
-        let cautions = if repeated { Vec::new() } else { cautions(&mechanisms.loss) };
-        Ok(Answer { cautions, ..answer })
-    }
-    /// Check that no key occurs twice in a public table, because a join would multiply rows.
-    fn check_public_keys(&self) -> Result<()> {
-        for join in self.checked.plan.branches.iter().flat_map(|branch| &branch.joins) {
-            let (key, table) = (quoted(&join.key.0), quoted(&join.table));
-            let rows = self.session.engine.run(&format!(
-                "SELECT CAST(COUNT({key}) AS VARCHAR), CAST(COUNT(DISTINCT {key}) AS VARCHAR) \
-                 FROM {table}"
-            ))?;
-            match rows.as_slice() {
-                [row] if matches!(row.as_slice(), [Some(all), Some(unique)] if all == unique) => {}
-                _ => {
-                    return Err(Error::argument(
-                        "key",
-                        format!(
-                            "public table `{}` has a value of `{}` twice.\n\
-                         A join would multiply private rows: keep one row for each key.",
-                            join.table, join.key.0
-                        ),
-                    ));
-                }
-            }
-        }
-        Ok(())
-    }
-    /// Return an id that no other release has. A question without an id gets such an id, so a
-    /// repeated question without an id is a new release.
-    fn usual_id(&self) -> Result<String> {
-        Ok(format!("sql {:.16} {}", self.digest(), seed()?))
-    }
     pub(crate) fn answer(&self, mechanisms: &Mechanisms, noisy: &Noisy) -> Result<Answer> {
         let columns = columns(&self.checked, mechanisms, noisy)?;
         let plan = &self.checked.plan;
@@ -298,7 +214,7 @@ impl<'a> Question<'a> {
             limits: explanation::limits(plan),
             accounts: self.accounts(mechanisms)?,
         };
-        Ok(Answer { table, values, document, cautions: Vec::new(), shown })
+        Ok(Answer { table, values, document, shown })
     }
     /// Return the spent and the remaining amount for each part of the budget.
     fn accounts(&self, mechanisms: &Mechanisms) -> Result<Vec<Account>> {
@@ -351,15 +267,6 @@ impl<'a> Question<'a> {
         }))
     }
 }
-/// Return the scales of all noise of the question, for the ledger.
-fn scales(mechanisms: &Mechanisms) -> Json {
-    let sums = mechanisms.sums.iter().flatten().map(|noise| (&noise.request, noise.scale));
-    let choices = mechanisms.choices.iter().map(|choice| &choice.noise);
-    let choices = choices.map(|noise| (&noise.request, noise.scale));
-    let selection = mechanisms.selection.iter().map(|selection| &selection.noise);
-    let all = sums.chain(choices).chain(selection.map(|noise| (&noise.request, noise.scale)));
-    all.map(|(request, scale)| json!([request, scale])).collect()
-}
 /// Return the loss of all noise that an aggregate depends on.
 fn loss_of(mechanisms: &Mechanisms, output: &Output) -> Vec<Amount> {
     let sum_loss = |sum: &usize| match (&mechanisms.selection, mechanisms.sums.get(*sum)) {
@@ -369,7 +276,7 @@ fn loss_of(mechanisms: &Mechanisms, output: &Output) -> Vec<Amount> {
     };
     let of_choice = |wanted: (usize, (u64, u64))| {
         let same = move |choice: &&Choice| (choice.buckets, choice.alpha) == wanted;
-        mechanisms.choices.iter().find(same).map(|choice| &choice.loss)
+        mechanisms.choices.iter().find(same).map(|choice| &choice.noise.loss)
     };
     let of_sums = output.sums().into_iter().filter_map(|sum| sum_loss(&sum));
     let losses: Vec<&Loss> = of_sums.chain(output.choice().and_then(of_choice)).collect();
@@ -378,20 +285,6 @@ fn loss_of(mechanisms: &Mechanisms, output: &Output) -> Vec<Amount> {
         .iter()
         .fold(zero, |sum, loss| sum.iter().zip(loss.parts()).map(|(a, b)| a.plus_term(b)).collect())
 }
-/// The text that ledgers store for records that cannot be decoded. The text is part of the file
-/// format, so it does not change.
-const REFUSAL: &str = "{\"refused\": \"the records cannot be decoded\"}";
-/// The reason of the error for records that cannot be decoded.
-const REFUSED: &str = "the records cannot be decoded: a line has a wrong number of cells, a text is \
-                       not UTF-8, or the file is damaged. The budget is charged as for a release, \
-                       and a ledger keeps this answer. Write the file again, and use another id";
 fn unreadable() -> Error {
     Error::FailedFunction("the release cannot be written down".into())
-}
-/// Draw a seed of 128 bits. If an id has more rows than the limits allow, the exact plan keeps only
-/// some of these rows. This seed determines which rows it keeps.
-fn seed() -> Result<String> {
-    let words = with_secure(|source| Ok::<_, NoEntropy>([source.word()?, source.word()?]));
-    let [a, b] = words.map_err(|_| Error::NoEntropy)?;
-    Ok(format!("{a:016x}{b:016x}"))
 }

@@ -87,14 +87,27 @@ impl Contribution {
             }
         }
     }
+    /// Put the largest allowed number of rows into as many groups as possible, and the rest of the
+    /// rows into one more group. Return the number of full groups, and the number of the other
+    /// rows. This number is 0 if there is no further group.
+    ///
+    /// Consider a function `f` of a number of rows. Let `f` be convex and not decreasing, and let
+    /// `f(0)` be 0. Consider all lists of `G` integers from 0 to `C` that add up to at most `K`, as
+    /// in the [module](self). For each list, add up `f` of its integers. The sum is largest for the
+    /// list that this function returns. *Proof.* Let `a >= b` be two integers of a list, with
+    /// `a < C` and `0 < b`. Replace `a` by `a + 1` and `b` by `b - 1`. The new list is allowed, and
+    /// its sum is not smaller, because `f` is convex. After finitely many such steps, at most one
+    /// integer of the list is neither 0 nor `C`. If the integers then add up to less than `K`, a
+    /// larger integer at any place does not make the sum smaller.
+    pub(crate) fn fullest(self) -> (u64, u64) {
+        let full = (self.rows / self.per_group.max(1)).min(self.groups);
+        let rest = if full < self.groups { self.rows - full * self.per_group } else { 0 };
+        (full, rest.min(self.per_group))
+    }
     /// Compute `S` of the [module](self). Square the number of rows in each group, and add up the
     /// squares of all groups. `S` is the largest possible sum.
     fn squares(self) -> Result<u128> {
-        let full = (self.rows / self.per_group.max(1)).min(self.groups);
-        let rest = match full < self.groups {
-            true => (self.rows - full * self.per_group).min(self.per_group),
-            false => 0,
-        };
+        let (full, rest) = self.fullest();
         let square = |x: u64| u128::from(x) * u128::from(x);
         // Each square is below 2^128. If the total of all squares is not below 2^128, return an
         // error, because a wrapped number would be too small.
@@ -150,5 +163,28 @@ mod tests {
         assert_eq!(squares(1, 10, 10), Ok(100));
         let largest = u64::MAX;
         assert_eq!(squares(largest, largest, largest), Ok(u128::from(largest).pow(2)));
+    }
+    /// Compare with all lists of a few integers.
+    #[test]
+    fn no_list_of_rows_has_a_larger_sum_of_a_convex_function() {
+        let functions = [|c: u64| c, |c: u64| c * c, |c: u64| c.saturating_sub(1).pow(3)];
+        for (rows, groups, per_group) in
+            (1..8).flat_map(|k| (1..4).flat_map(move |g| (1..5).map(move |c| (k, g, c))))
+        {
+            let contribution = Contribution { rows, groups, per_group: per_group.min(rows) };
+            let lists = (0..5_u64.pow(3)).map(|k| [k % 5, k / 5 % 5, k / 25]);
+            let allowed = lists.filter(|list| {
+                let used = list.iter().filter(|c| 0 < **c).count() as u64;
+                let within = list.iter().all(|c| *c <= contribution.per_group);
+                used <= groups && within && list.iter().sum::<u64>() <= rows
+            });
+            let allowed: Vec<[u64; 3]> = allowed.collect();
+            let (full, rest) = contribution.fullest();
+            for f in functions {
+                let largest = allowed.iter().map(|list| list.iter().map(|c| f(*c)).sum::<u64>());
+                let found = full * f(contribution.per_group) + f(rest);
+                assert_eq!(largest.max(), Some(found), "{contribution:?}");
+            }
+        }
     }
 }

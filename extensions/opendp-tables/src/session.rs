@@ -292,17 +292,12 @@ fn selected(statement: &Statement) -> Result<&Query> {
 }
 /// Return a plan unchanged, or an error if it is nested too deeply.
 fn without_depth(plan: LogicalPlan) -> Result<LogicalPlan, DataFusionError> {
-    match deep::is_deep(&plan)? {
-        true => Err(DataFusionError::Plan(deep::DEEP.into())),
-        false => Ok(plan),
-    }
+    if deep::is_deep(&plan)? { Err(DataFusionError::Plan(deep::DEEP.into())) } else { Ok(plan) }
 }
 /// Return the error for a query that cannot be planned.
 fn unreadable(error: DataFusionError) -> Error {
-    let text = match parse::too_deep(&error) {
-        true => deep::DEEP.to_owned(),
-        false => error.strip_backtrace(),
-    };
+    let text =
+        if parse::too_deep(&error) { deep::DEEP.to_owned() } else { error.strip_backtrace() };
     Error::argument("query", text.lines().next().unwrap_or("it cannot be read").to_owned())
 }
 /// Make a context that has all tables with their columns, but without rows.

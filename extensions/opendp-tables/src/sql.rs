@@ -187,9 +187,10 @@ impl Printer<'_> {
         for (k, buckets) in self.plan.buckets.iter().enumerate() {
             columns.push(format!("{} AS b{k}", self.bucket_of(buckets)));
         }
-        let filter = match filters.is_empty() {
-            true => String::new(),
-            false => format!(" WHERE {}", filters.join(" AND ")),
+        let filter = if filters.is_empty() {
+            String::new()
+        } else {
+            format!(" WHERE {}", filters.join(" AND "))
         };
         format!("SELECT {} FROM __picked{filter}", columns.join(", "))
     }

@@ -7,6 +7,7 @@ mod coverage;
 mod direct;
 mod exchanges;
 mod expansion;
+mod extremes;
 mod files;
 mod gaussian;
 mod headers;

@@ -166,6 +166,19 @@ fn losses_that_protect_little_give_warnings() {
         assert!(told.contains("note: "), "{told}");
     }
 }
+/// A question whose records cannot be decoded is charged, so its large loss gives a warning too.
+#[test]
+fn a_large_loss_gives_a_warning_before_the_rows_are_read() {
+    let folder = study();
+    let metadata = METADATA.replace("1.0", "100.0").replace("\"survey\"", "\"large\"");
+    std::fs::write(folder.path().join("study.toml"), metadata).unwrap();
+    std::fs::write(folder.path().join("people.csv"), "age,sex\n40,f\n41\n").unwrap();
+    assert!(run(folder.path(), &["create", "--config", "study.toml"]).status.success());
+    let ask = ["--config", "study.toml", "SELECT COUNT(*) FROM people", "--epsilon", "20"];
+    let told = String::from_utf8(run(folder.path(), &ask).stderr).unwrap();
+    let (warning, error) = (told.find("warning: epsilon is 20"), told.find("error: Argument"));
+    assert!(warning.is_some() && warning < error, "{told}");
+}
 #[test]
 fn a_budget_with_an_invalid_name_creates_no_ledger() {
     let folder = tempfile::tempdir().unwrap();

@@ -246,6 +246,22 @@ fn an_infinite_loss_is_refused_and_a_large_one_gives_a_warning() {
         );
     }
 }
+/// A run on data that are refused is charged, so its large loss gives a warning too. The second run
+/// gets the answer that the budget keeps, and nothing is charged.
+#[test]
+fn a_large_loss_gives_a_warning_before_the_data_are_read() {
+    let desk = desk();
+    desk.file("large.json", sum(0.5).to_string());
+    desk.file("ages.json", "[1, ");
+    desk.says(&["budget", "create", "l.db:b", "--epsilon", "100"]);
+    let run = ["run", "-p", "large.json", "--data", "ages.json", "--d-in", "1"];
+    let said = desk.fails(&with(&run, &CHARGE), 1);
+    let (warning, error) =
+        (said.find("warning: epsilon is 20"), said.find("no release is possible"));
+    assert!(warning.is_some() && warning < error, "{said}");
+    let said = desk.fails(&with(&run, &CHARGE), 1);
+    assert!(said.contains("no release is possible") && !said.contains("warning"), "{said}");
+}
 #[test]
 fn a_clock_that_was_ahead_is_settled_by_a_command() {
     let desk = desk();

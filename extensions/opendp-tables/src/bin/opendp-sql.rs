@@ -85,14 +85,14 @@ fn main() -> ExitCode {
 fn query(ask: &Ask, files: &Files) -> Result<()> {
     let session = Session::open(&ask.config)?;
     let question = ask.question(&session)?;
-    let answer = watched(&session, || question.release())?;
+    let answer = watched(&session, |warn| question.release_with(warn))?;
     let document = format!("{:#}", answer.document);
     let text = if ask.json { document.clone() } else { answer.to_string() };
     let written = [
         files.document.as_ref().map(|path| write(path, &document, "release document")),
         files.html.as_ref().map(|path| write(path, &answer.to_html(), "page")),
     ];
-    remark(&session, &answer);
+    remark(&session);
     // The budget is already charged, so print the answer even if a file could not be written.
     let printed = printed(&text);
     let place = if printed.is_ok() { ", and the answer is printed" } else { "" };
@@ -108,10 +108,10 @@ fn query(ask: &Ask, files: &Files) -> Result<()> {
     )))
 }
 /// Show the number of read rows on a terminal. This is allowed, because the person who runs this
-/// command can read the files.
-fn watched<T>(session: &Session, release: impl FnOnce() -> T) -> T {
+/// command can read the files. `release` gets the function that prints warnings.
+fn watched<T>(session: &Session, release: impl FnOnce(&dyn Fn(&[String])) -> T) -> T {
     if !std::io::stderr().is_terminal() {
-        return release();
+        return release(&warn);
     }
     let progress = ProgressBar::new_spinner();
     progress.enable_steady_tick(Duration::from_millis(100));
@@ -125,7 +125,7 @@ fn watched<T>(session: &Session, release: impl FnOnce() -> T) -> T {
             }
             progress.finish_and_clear();
         });
-        let released = release();
+        let released = release(&|cautions| progress.suspend(|| warn(cautions)));
         done.store(true, Ordering::Relaxed);
         shown.thread().unpark();
         released
@@ -141,10 +141,7 @@ fn explain(ask: &Ask) -> Result<()> {
     let question = ask.question(&session)?;
     let explanation = question.explain()?;
     warn(&explanation.cautions);
-    print(&match ask.json {
-        true => format!("{:#}", explanation.to_json()),
-        false => explanation.to_string(),
-    })
+    print(&if ask.json { format!("{:#}", explanation.to_json()) } else { explanation.to_string() })
 }
 fn plan(ask: &Ask) -> Result<()> {
     let statements = Session::open(&ask.config)?.statements(&ask.sql, Dialect::PostgreSql)?;

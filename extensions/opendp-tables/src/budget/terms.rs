@@ -11,10 +11,19 @@ use crate::metadata::Table;
 
 /// Describe the protected individuals of a private table. Limits on the rows of an id are not a
 /// part of the description: each query enforces its limits, and protects all rows of an id.
+///
+/// The type of the ids is a part of the description. For example, the cells `1` and `01` are two
+/// ids of type text, and one id of type integer. Suppose that some queries of a budget protect
+/// texts and other queries protect integers. Then the sum of their losses bounds the loss of
+/// neither: an integer can have several texts, and an added text changes the rows of an integer
+/// that other texts already have.
 fn individuals(table: &Table) -> Json {
     let unit = table.unit.clone().unwrap_or_default();
     match (unit.id, table.rows) {
-        (Some(id), _) => json!({"id": id}),
+        (Some(id), _) => {
+            let kind = table.columns.get(&id).map(|column| column.kind.name());
+            json!({"id": id, "type": kind})
+        }
         (None, None) => json!({"rows": unit.rows}),
         (None, Some(_)) => json!({"replaced_rows": unit.rows}),
     }
@@ -35,8 +44,9 @@ pub(super) fn terms_of(tables: &BTreeMap<String, Table>) -> Result<Terms> {
     Ok(Terms::new().with_unit(Unit::new(metric, 1)?))
 }
 /// If a budget with these terms does not protect the individuals of all private tables, return the
-/// reason. Terms without a unit are accepted here, so that earlier releases are returned.
-/// [`check_unit`] refuses new releases under such terms.
+/// reason. Terms without a unit are accepted here, so that earlier releases are returned. For the
+/// same reason, ids without a type are accepted. [`check_unit`] refuses new releases under such
+/// terms.
 fn unprotected(terms: &Terms, tables: &BTreeMap<String, Table>) -> Option<String> {
     if terms.size().is_some() || terms.digest().is_some() {
         return Some("it states a size or a digest".into());
@@ -52,22 +62,33 @@ fn unprotected(terms: &Terms, tables: &BTreeMap<String, Table>) -> Option<String
                 return Some(format!("its unit is {metric}, which does not list table `{name}`"));
             }
         };
-        (*theirs != ours).then(|| {
+        let same_id = is_untyped(theirs) && theirs["id"] == ours["id"];
+        (*theirs != ours && !same_id).then(|| {
             format!("for table `{name}`, it protects {theirs}, and the metadata protect {ours}")
         })
     };
     tables.iter().filter(|(_, table)| !table.public).find_map(differs)
 }
-/// Check that a budget states its unit. Without a unit, two sessions could charge the losses of
-/// different individuals to one budget. The sum of such losses would not be the loss of any
-/// individual.
+/// Return whether the description of individuals has an id without the type of the id.
+fn is_untyped(individuals: &Json) -> bool {
+    individuals.get("id").is_some() && individuals.get("type").is_none()
+}
+/// Check that a budget states its unit, and the types of ids. Without them, two sessions could
+/// charge the losses of different individuals to one budget. The sum of such losses would not be
+/// the loss of any individual.
 pub(super) fn check_unit(found: &Found) -> Result<()> {
-    if found.terms.unit().is_some() {
-        return Ok(());
-    }
+    let is_untyped = |unit: &Unit| {
+        let tables = unit.metric()["tables"].as_object();
+        tables.is_some_and(|tables| tables.values().any(is_untyped))
+    };
+    let lacks = match found.terms.unit() {
+        None => "no unit",
+        Some(unit) if is_untyped(unit) => "no type of its ids",
+        Some(_) => return Ok(()),
+    };
     let name = &found.name;
     let reason = format!(
-        "budget `{name}` states no unit, so it cannot check that all queries protect the same \
+        "budget `{name}` states {lacks}, so it cannot check that all queries protect the same \
          individuals.\nCreate another budget with `opendp-sql create`. The releases of `{name}` \
          remain charged, so do not give the new budget more than the rest of `{name}`"
     );

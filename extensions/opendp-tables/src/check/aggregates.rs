@@ -196,10 +196,7 @@ fn count(
     #[expect(deprecated, reason = "plans that are not analyzed may hold it")]
     let every =
         matches!(arg, Expr::Literal(ScalarValue::Int64(Some(_)), _) | Expr::Wildcard { .. });
-    let addend = match every {
-        true => Addend::One,
-        false => Addend::Known(picked.column(source.rows(arg)?)),
-    };
+    let addend = if every { Addend::One } else { Addend::Known(picked.column(source.rows(arg)?)) };
     if let (Addend::One, None, Some(rows)) = (&addend, only, picked.public_rows()) {
         return Ok(Output::Public { value: rows as f64 });
     }
@@ -269,9 +266,10 @@ fn bounded(
     let kind = if whole { Type::Integer } else { Type::Float };
     check_bounds(low, high, kind)?;
     let bits = if whole && bits == BITS { WHOLE_BITS } else { bits };
-    let lattice = match centred {
-        true => Lattice::centred(low, high, whole, bits),
-        false => Lattice::of(low, high, whole, bits),
+    let lattice = if centred {
+        Lattice::centred(low, high, whole, bits)
+    } else {
+        Lattice::of(low, high, whole, bits)
     };
     let distance = high - low;
     if centred && !whole && 0.0 < distance && distance < LEAST_STEPS * lattice.step() {

@@ -114,9 +114,9 @@ pub(crate) fn replaced(
         _ => Err(DataFusionError::Internal("a node with several inputs".into())),
     }
 }
-/// Return the expressions of a node. If a sum, a difference or a product of integers is too large
-/// for its type, the returned expressions fail. With the expressions of the node itself, the engine
-/// would return a wrong number.
+/// Return the expressions of a node. If a negative, a sum, a difference or a product of integers
+/// does not fit into its type, the returned expressions fail. With the expressions of the node
+/// itself, the engine would return a wrong number.
 fn without_wrapping(plan: &LogicalPlan, input: &DFSchema) -> Result<Vec<Expr>, DataFusionError> {
     let names = NamePreserver::new(plan);
     let exact = |expr: Expr| {
@@ -125,17 +125,23 @@ fn without_wrapping(plan: &LogicalPlan, input: &DFSchema) -> Result<Vec<Expr>, D
     };
     plan.expressions().into_iter().map(exact).collect()
 }
-/// The type to which integers are cast before they are added, subtracted or multiplied. Every
-/// integer of 64 bits has at most 20 digits.
+/// The type to which integers are cast before they are negated, added, subtracted or multiplied.
+/// Every integer of 64 bits has at most 20 digits.
 const WIDE: DataType = DataType::Decimal128(20, 0);
 fn exact(part: Expr, input: &DFSchema) -> Result<Transformed<Expr>, DataFusionError> {
     use Operator::{Minus, Multiply, Plus};
     let kind = match &part {
-        Expr::BinaryExpr(BinaryExpr { op: Plus | Minus | Multiply, .. }) => part.get_type(input)?,
+        Expr::Negative(_) | Expr::BinaryExpr(BinaryExpr { op: Plus | Minus | Multiply, .. }) => {
+            part.get_type(input)?
+        }
         Expr::WindowFunction(call) if call.fun.name() == "sum" => part.get_type(input)?,
         _ => return Ok(Transformed::no(part)),
     };
     match part {
+        Expr::Negative(inner) if kind.is_integer() => {
+            let wide = Expr::Negative(Box::new(cast(*inner, WIDE)));
+            Ok(Transformed::yes(cast(wide, kind)))
+        }
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if kind.is_integer() => {
             let wide = |side: Box<Expr>| Box::new(cast(*side, WIDE));
             let wide = BinaryExpr::new(wide(left), op, wide(right));

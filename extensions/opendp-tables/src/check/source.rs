@@ -72,6 +72,8 @@ pub(crate) fn relation(plan: &LogicalPlan, tables: &Tables) -> Result<Relation> 
             }
             Ok(source)
         }
+        // Without a limit, a sort changes only the order of the rows.
+        LogicalPlan::Sort(sort) if sort.fetch.is_none() => relation(&sort.input, tables),
         LogicalPlan::Union(union) => {
             let mut branches = Vec::new();
             for input in &union.inputs {
@@ -196,9 +198,10 @@ fn joined(join: &Join, tables: &Tables) -> Result<Relation> {
         let (table, key) = (table_name.to_owned(), key.clone());
         branch.joins.push(Joined { table, key, on, keeps_all });
         let columns = scanned(scan, branch.joins.len(), tables)?;
-        branch.columns = match private_is_left {
-            true => [branch.columns, columns].concat(),
-            false => [columns, branch.columns].concat(),
+        branch.columns = if private_is_left {
+            [branch.columns, columns].concat()
+        } else {
+            [columns, branch.columns].concat()
         };
         branches.push(branch);
     }

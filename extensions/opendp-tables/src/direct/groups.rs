@@ -67,9 +67,10 @@ impl Groups {
             }
         }
         public.reverse();
-        let names = match complete {
-            true => names(keys.iter().filter_map(|key| key.public.as_deref())),
-            false => Vec::new(),
+        let names = if complete {
+            names(keys.iter().filter_map(|key| key.public.as_deref()))
+        } else {
+            Vec::new()
         };
         let found = Mutex::new(Found { names, numbers: HashMap::new() });
         Some(Groups { kinds, public, complete, found })

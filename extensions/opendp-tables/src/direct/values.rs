@@ -292,9 +292,10 @@ fn floats(
     null: i64,
     convert: impl Fn(f64) -> i64,
 ) -> Vec<i64> {
-    match raw {
-        true => each(column, null, |x| if x.is_nan() { null } else { convert(moderate(x)) }),
-        false => each(column, null, convert),
+    if raw {
+        each(column, null, |x| if x.is_nan() { null } else { convert(moderate(x)) })
+    } else {
+        each(column, null, convert)
     }
 }
 /// Move a float to a moderate magnitude, as `unchecked_moderate` does.

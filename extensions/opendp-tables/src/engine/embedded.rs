@@ -20,7 +20,7 @@ use tokio::runtime::{Builder, Handle};
 
 use super::background::Background;
 use super::files::{cannot_open, check_files, located, of_system, partitions, reason};
-use super::header::{DIFFERENT, files, header};
+use super::header::{DIFFERENT, check_parquet, header};
 use super::source::{Source, same_columns};
 use super::typed::read_as;
 use super::{Cells, Engine, failed, parse, undecoded};
@@ -168,8 +168,8 @@ impl DataFusion {
                 self.wait(read).map_err(closed)?
             }
             Source::Parquet(path) => {
-                let read = async { files(&self.context, &located(path)?, ".parquet").await };
-                self.wait(read).map_err(closed)?.map(|_| Vec::new())
+                let check = async { check_parquet(&self.context, &located(path)?).await };
+                self.wait(check).map_err(closed)?.map(|_| Vec::new())
             }
             Source::Batches(batches) if !same_columns(batches) => Err(DIFFERENT.into()),
             Source::Batches(_) | Source::Provider(_) => Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! The headers of CSV files.
+//! The headers of CSV files, and the names of the columns of Parquet files.
 //!
 //! If a file cannot be opened, nothing is charged. So whether a file can be opened must not depend
 //! on a private record. For this reason, only the first record of each file is decoded. This record
@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::datasource::listing::ListingTableUrl;
+use datafusion::datasource::physical_plan::parquet::metadata::DFParquetMetadata;
 use datafusion::error::DataFusionError;
 use datafusion::object_store::path::Path;
 use datafusion::object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
@@ -23,7 +24,7 @@ const MOST_BYTES: usize = 1 << 20;
 /// The reason why files have no common header.
 pub(super) const DIFFERENT: &str = "its files or batches have different headers; write all with \
                                     the same columns in the same order";
-const TWICE: &str = "its header has two columns of the same name; give each column another name";
+const TWICE: &str = "a header has two columns of the same name; give each column another name";
 const NOT_TEXT: &str = "its header is not UTF-8; write the file again as UTF-8, and do not \
                         compress it";
 const LONG: &str = "its header has more than 1 MiB; write the names of the columns in the first \
@@ -34,7 +35,7 @@ const LONG: &str = "its header has more than 1 MiB; write the names of the colum
 ///
 /// # Errors
 /// The errors of the object store.
-pub(super) async fn files(
+async fn files(
     context: &SessionContext,
     url: &ListingTableUrl,
     ending: &str,
@@ -70,8 +71,37 @@ pub(super) async fn header(
         }
     }
     let names = common.unwrap_or_default();
+    Ok(if are_different(names.iter()) { Ok(names) } else { Err(TWICE.into()) })
+}
+/// Check the names of the columns of the Parquet files at a place. If there are no files, or two
+/// columns of a file have the same name, return the reason for an error. Without this check, the
+/// engine would read one of these columns.
+///
+/// # Errors
+/// The errors of the object store, and an error when a file is not Parquet.
+pub(super) async fn check_parquet(
+    context: &SessionContext,
+    url: &ListingTableUrl,
+) -> Result<Result<(), String>, DataFusionError> {
+    let files = match files(context, url, ".parquet").await? {
+        Ok(files) => files,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let environment = context.runtime_env();
+    let store = environment.object_store(url)?;
+    for file in files.iter().filter(|file| 0 < file.size) {
+        let cache = environment.cache_manager.get_file_metadata_cache();
+        let footer = DFParquetMetadata::new(store.as_ref(), file);
+        let schema = footer.with_file_metadata_cache(Some(cache)).fetch_schema().await?;
+        if !are_different(schema.fields().iter().map(|field| field.name())) {
+            return Ok(Err(TWICE.into()));
+        }
+    }
+    Ok(Ok(()))
+}
+fn are_different<'a>(mut names: impl Iterator<Item = &'a String>) -> bool {
     let mut known = HashSet::new();
-    Ok(if names.iter().all(|name| known.insert(name)) { Ok(names) } else { Err(TWICE.into()) })
+    names.all(|name| known.insert(name))
 }
 /// Read the cells of the first record of a file.
 async fn first_record(

@@ -87,9 +87,10 @@ fn with_text(column: &str, found: &DataType) -> String {
     let Some((first, last)) = numbers_with_text(values) else { return column.to_owned() };
     // A cast of a dictionary to texts casts all values of the dictionary, even values that no row
     // uses. So the dictionary is decoded first.
-    let column = match values == found {
-        true => column.to_owned(),
-        false => format!("arrow_cast({column}, '{}')", values.to_string().replace('\'', "''")),
+    let column = if values == found {
+        column.to_owned()
+    } else {
+        format!("arrow_cast({column}, '{}')", values.to_string().replace('\'', "''"))
     };
     format!("CASE WHEN CAST({column} AS BIGINT) BETWEEN {first} AND {last} THEN {column} END")
 }
@@ -116,7 +117,12 @@ pub(super) fn read_as(column: &str, found: &DataType, kind: Type) -> Result<Stri
         Type::Float => DataType::Float64,
         Type::Text => DataType::Utf8View,
     };
-    if !can_cast_types(found, &target) || kind == Type::Text && is_nested_zone(found) {
+    // `can_cast_types` is true for some intervals, but the engine cannot cast them to integers.
+    let is_interval = matches!(value_type(found), DataType::Interval(_));
+    if !can_cast_types(found, &target)
+        || kind == Type::Text && is_nested_zone(found)
+        || kind == Type::Integer && is_interval
+    {
         return Err(format!(
             "its column `{column}` has the type {found}, which cannot be read as {}; write the \
              column with another type, or declare another type",

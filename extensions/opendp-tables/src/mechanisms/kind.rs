@@ -133,7 +133,7 @@ fn joint(checked: &Checked, mechanism: Option<&str>, budget: &Loss) -> Result<Me
         noise.loss = converted(&noise.loss, &Exact::ZERO)?;
     }
     for choice in &mut all.choices {
-        choice.loss = converted(&choice.loss, &Exact::ZERO)?;
+        choice.noise.loss = converted(&choice.noise.loss, &Exact::ZERO)?;
     }
     let mut of_selection = Exact::ZERO;
     if let Some(selection) = &mut all.selection {

@@ -93,7 +93,7 @@ pub(super) fn explain(question: &Question<'_>, mechanisms: &Mechanisms) -> Resul
         let alpha = choice.alpha.0 as f64 / choice.alpha.1 as f64;
         let ranks = choice.noise.accuracy(ALPHA).map(|error| error / choice.alpha.1 as f64);
         let rest = explained(format!("quantile {alpha}"), &choice.noise, 1.0);
-        releases.push(Explained { accuracy: ranks, loss: choice.loss.to_json(), ..rest });
+        releases.push(Explained { accuracy: ranks, ..rest });
     }
     let statements = plan.statements(question.session.engine.dialect());
     let Statements { sums, buckets } = statements;
@@ -148,9 +148,10 @@ fn sum_name(question: &Question<'_>, sum: usize) -> String {
         _ => None,
     };
     let found: Vec<String> = names.iter().zip(&question.checked.outputs).filter_map(part).collect();
-    match found.is_empty() {
-        true => "count that decides which keys are released".into(),
-        false => found.join(", "),
+    if found.is_empty() {
+        "count that decides which keys are released".into()
+    } else {
+        found.join(", ")
     }
 }
 impl std::fmt::Display for Explanation {

@@ -39,9 +39,10 @@ impl Question<'_> {
             let columns = columns(&self.checked, mechanisms, &noisy)?;
             printable(self.post_processed(&noisy, &columns)?).map(|_| ())
         };
-        let tried = match private || !mechanisms.choices.is_empty() {
-            true => self.arranged(mechanisms),
-            false => attempt(2, 1).or_else(|_| attempt(1_000_003, 7)),
+        let tried = if private || !mechanisms.choices.is_empty() {
+            self.arranged(mechanisms)
+        } else {
+            attempt(2, 1).or_else(|_| attempt(1_000_003, 7))
         };
         tried.map_err(|error| {
             let reason = format!(

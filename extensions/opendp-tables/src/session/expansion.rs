@@ -44,10 +44,7 @@ impl Expansion {
     fn add(&mut self, size: usize) -> ControlFlow<()> {
         let Some(level) = self.0.last_mut() else { return ControlFlow::Continue(()) };
         level.size = level.size.saturating_add(size);
-        match level.size <= MOST_LEVELS {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
-        }
+        if level.size <= MOST_LEVELS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 }
 impl Visitor for Expansion {

@@ -129,9 +129,12 @@ impl Limits {
             format!("({x} * {x} % {prime}) * ({x} * {x} % {prime}) % {prime} * {x} % {prime}")
         };
         let key = key_at;
-        let both = |column: &dyn Fn(&str, &str, usize) -> String| match self.grouped {
-            true => format!("{}, {}", column("", "lot", 2), column("group_", "group_lot", 4)),
-            false => column("", "lot", 2),
+        let both = |column: &dyn Fn(&str, &str, usize) -> String| {
+            if self.grouped {
+                format!("{}, {}", column("", "lot", 2), column("group_", "group_lot", 4))
+            } else {
+                column("", "lot", 2)
+            }
         };
         let of_id = |more: String| format!("SELECT {}, {more}", self.with(&[], &[]));
         let stages = [
@@ -172,9 +175,10 @@ impl Limits {
             let id = "CAST(id AS VARCHAR)";
             format!("{SEED} || '|' || {id} || '|' || CAST({place} AS VARCHAR) || '{end}')")
         };
-        let groups = match self.grouped {
-            true => format!(", {} AS group_lot", lot("group_place", "|group")),
-            false => String::new(),
+        let groups = if self.grouped {
+            format!(", {} AS group_lot", lot("group_place", "|group"))
+        } else {
+            String::new()
         };
         let (columns, rows) = (self.with(&[], &[]), lot("place", "|row"));
         let _ =

@@ -91,10 +91,8 @@ fn clamped(value: &str, low: f64, high: f64) -> String {
 /// A sum or a difference is never negative zero, because its operands are not negative zero.
 fn arithmetic(operator: Operator, x: &Row, y: &Row, dialect: Dialect) -> String {
     let safe = is_safe(operator, x, y);
-    let operand = |row: &Row| match safe {
-        true => print(row, dialect),
-        false => moderate(&print(row, dialect)),
-    };
+    let operand =
+        |row: &Row| if safe { print(row, dialect) } else { moderate(&print(row, dialect)) };
     let (x, y) = (operand(x), operand(y));
     match operator {
         Operator::Add => format!("({x} + {y})"),
@@ -223,9 +221,12 @@ pub(crate) fn on_lattice(
         (bound(low), bound(high), inside)
     };
     let centre = point(centre);
-    let from = |place: String| match square {
-        false => format!("({place} - {centre})"),
-        true => format!("({place} - {centre}) * ({place} - {centre})"),
+    let from = |place: String| {
+        if square {
+            format!("({place} - {centre}) * ({place} - {centre})")
+        } else {
+            format!("({place} - {centre})")
+        }
     };
     format!(
         "CASE WHEN {name} IS NULL THEN 0 WHEN {name} <= {least} THEN {} WHEN {name} >= {largest} \

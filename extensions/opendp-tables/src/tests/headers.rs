@@ -107,3 +107,28 @@ fn a_header_that_is_the_first_line_of_records_is_checked_in_all_files() {
     let error = open(&["age,note\n", "", "", "note,age\n"]).unwrap_err();
     assert!(error.contains("different headers"), "{error}");
 }
+/// Of two columns of the same name, the engine would read one without an error.
+#[test]
+fn a_parquet_file_with_two_columns_of_the_same_name_is_refused() {
+    use datafusion::arrow::datatypes::{DataType, Field, Schema};
+    use datafusion::parquet::arrow::ArrowWriter;
+    let folder = tempfile::tempdir().unwrap();
+    let open = |second: &str| {
+        let field = |name: &str| Field::new(name, DataType::Int64, true);
+        let schema = Arc::new(Schema::new(vec![field("age"), field(second)]));
+        let ages = Arc::new(Int64Array::from(vec![1, 2])) as ArrayRef;
+        let batch = RecordBatch::try_new(schema.clone(), vec![ages.clone(), ages]).unwrap();
+        let path = folder.path().join("people.parquet");
+        let file = std::fs::File::create(&path).unwrap();
+        let mut writer = ArrowWriter::try_new(file, schema, None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let table = Table::private(PrivacyUnit::rows(1));
+        let table = table.with("age", Column::new(Type::Integer).bounds(0.0, 9.0));
+        let source = Source::Parquet(path.to_string_lossy().into_owned());
+        let session = Session::new(metadata(table), vec![("people".into(), source)]);
+        session.map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert!(open("age").unwrap_err().contains("two columns of the same name"));
+    assert_eq!(open("Age"), Ok(()));
+}

@@ -133,6 +133,69 @@ fn a_budget_without_a_unit_admits_no_new_release() {
     assert!(error.to_string().contains("states no unit"), "{error}");
     assert_eq!(session.remaining().unwrap().show(false), "epsilon 1");
 }
+/// The texts `1` and `01` are two individuals, but the integer 1 is one individual.
+#[test]
+fn a_budget_states_the_type_of_its_ids() {
+    use opendp_ledger::{Ledger, Loss, Terms, Unit};
+    let folder = tempfile::tempdir().unwrap();
+    let open = |name: &str, id: &str, kind: Type| {
+        let table = described(PrivacyUnit::id(id, 2)).with("pid", Column::new(kind));
+        let mut metadata = metadata(table);
+        metadata.budget.epsilon = Some(1.0);
+        metadata.budget.ledger = Some(folder.path().join(name).to_string_lossy().into_owned());
+        metadata.budget.name = Some("survey".into());
+        created(&metadata);
+        Session::new(metadata, vec![("people".into(), Source::Batches(vec![people()]))])
+    };
+    let ask = |session: &Session| {
+        let question = session.query("SELECT COUNT(*) FROM people").unwrap();
+        question.spending(Budget::epsilon(0.25).unwrap()).release().map(|_| ())
+    };
+    ask(&open("new", "pid", Type::Integer).unwrap()).unwrap();
+    let error = open("new", "pid", Type::Text).unwrap_err().to_string();
+    assert!(error.contains("for another unit: for table `people`, it protects"), "{error}");
+    assert!(error.contains(r#""type":"integer"}"#) && error.contains(r#""type":"text"}"#));
+    // A budget without the type of its ids returns its earlier releases, and admits no new ones.
+    let ledger = Ledger::open(folder.path().join("old")).unwrap();
+    let unit = Unit::new(serde_json::json!({"tables": {"people": {"id": "pid"}}}), 1).unwrap();
+    let terms = Terms::new().with_unit(unit);
+    ledger.create_with("survey", &Loss::epsilon("1").unwrap(), &terms).unwrap();
+    let session = open("old", "pid", Type::Integer).unwrap();
+    let error = ask(&session).unwrap_err().to_string();
+    assert!(error.contains("states no type of its ids"), "{error}");
+    assert_eq!(session.remaining().unwrap().show(false), "epsilon 1");
+    let error = open("old", "town", Type::Integer).unwrap_err().to_string();
+    assert!(error.contains("for another unit: for table `people`"), "{error}");
+}
+/// The warnings come before the charge, so the person who asks can still stop.
+#[test]
+fn warnings_come_before_the_charge_of_a_new_release() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = session(PrivacyUnit::rows(1));
+    let durable = durable(folder.path(), 100.0).unwrap();
+    for session in [&memory, &durable] {
+        let whole = session.remaining().unwrap();
+        let told = |epsilon: f64, id: &str| {
+            let question = session.query("SELECT COUNT(*) FROM people").unwrap();
+            let question = question.spending(Budget::epsilon(epsilon).unwrap()).id(id);
+            let mut told = None;
+            let warn = |cautions: &[String]| {
+                told = Some((cautions.to_vec(), session.remaining().unwrap()));
+            };
+            question.release_with(warn).unwrap();
+            told
+        };
+        let (cautions, left) = told(20.0, "large").unwrap();
+        assert!(cautions[0].contains("epsilon is 20, which is above 10"), "{cautions:?}");
+        assert_eq!(left, whole);
+        assert!(session.remaining().unwrap() != whole);
+        assert_eq!(told(1.0, "small").unwrap().0, Vec::<String>::new());
+    }
+    // The ledger returns an earlier release, and nothing is charged.
+    let question = durable.query("SELECT COUNT(*) FROM people").unwrap();
+    let question = question.spending(Budget::epsilon(20.0).unwrap()).id("large");
+    question.release_with(|_| panic!("a warning about an earlier release")).unwrap();
+}
 #[test]
 fn a_budget_for_rows_can_be_charged_by_other_programs() {
     use opendp_ledger::Ledger;

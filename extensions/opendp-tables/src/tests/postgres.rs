@@ -29,9 +29,10 @@ impl Psql {
             .map_err(|error| failed(error.to_string()))?;
         client.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
         let output = client.wait_with_output().unwrap();
-        match output.status.success() {
-            true => Ok(String::from_utf8(output.stdout).unwrap()),
-            false => Err(failed(String::from_utf8_lossy(&output.stderr).into_owned())),
+        if output.status.success() {
+            Ok(String::from_utf8(output.stdout).unwrap())
+        } else {
+            Err(failed(String::from_utf8_lossy(&output.stderr).into_owned()))
         }
     }
 }

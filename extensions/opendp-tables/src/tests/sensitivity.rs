@@ -224,7 +224,7 @@ pub(crate) fn exceeded(claimed: &Plan, left: &Exact, right: &Exact) -> Option<St
     }
     let limits = Contribution::of(claimed);
     for (left, right) in left.buckets.iter().zip(&right.buckets) {
-        let mut changed = 0;
+        let (mut changed, mut total) = (0, 0);
         let groups: std::collections::BTreeSet<&Group> = left.keys().chain(right.keys()).collect();
         for group in groups {
             let count = |counts: &BTreeMap<Group, Vec<u64>>, place: usize| {
@@ -232,13 +232,13 @@ pub(crate) fn exceeded(claimed: &Plan, left: &Exact, right: &Exact) -> Option<St
             };
             let places = left.get(group).or(right.get(group)).unwrap().len();
             let rows: u64 = (0..places).map(|k| count(left, k).abs_diff(count(right, k))).sum();
-            changed += u64::from(rows > 0);
+            (changed, total) = (changed + u64::from(rows > 0), total + rows);
             if rows > limits.per_group {
                 return Some(format!("buckets: {rows} rows in a group, claimed {limits:?}"));
             }
         }
-        if changed > limits.groups {
-            return Some(format!("buckets: {changed} groups, claimed {limits:?}"));
+        if changed > limits.groups || total > limits.rows {
+            return Some(format!("buckets: {changed} groups, {total} rows, claimed {limits:?}"));
         }
     }
     None

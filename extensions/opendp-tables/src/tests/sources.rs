@@ -131,7 +131,7 @@ fn data_frames_are_refused_as_sql_is() {
         people.clone().join(zones.clone(), Inner, &["town"], &["name"], Some(col("employed"))),
         zones.clone().join(people.clone(), JoinType::RightSemi, &["name"], &["town"], None),
         people.clone().limit(0, Some(3)),
-        people.clone().sort(vec![col("age").sort(true, true)]),
+        people.clone().sort(vec![col("age").sort(true, true)]).unwrap().limit(0, Some(3)),
         people.clone().distinct(),
         people.clone().intersect(people.clone()),
         people.clone().except(people.clone()),
@@ -142,4 +142,17 @@ fn data_frames_are_refused_as_sql_is() {
     for (place, frame) in frames.into_iter().enumerate() {
         assert_eq!(admitted(frame.unwrap()), Err("NotImplemented"), "frame {place}");
     }
+}
+/// Without a limit, a sort changes only the order of rows, in SQL and in data frames.
+#[test]
+fn a_sort_without_a_limit_changes_nothing() {
+    let session = session();
+    let all = session.query("SELECT COUNT(*) FROM people WHERE age > 1").unwrap().digest();
+    let sql = "SELECT COUNT(*) FROM (SELECT * FROM people ORDER BY town) AS a WHERE age > 1";
+    assert_eq!(session.query(sql).unwrap().digest(), all);
+    let frame = session.table("people").unwrap().sort(vec![col("town").sort(true, true)]).unwrap();
+    let frame = frame.filter(col("age").gt(lit(1_i64))).unwrap();
+    let frame = frame.sort(vec![col("pid").sort(false, false)]).unwrap();
+    let frame = frame.aggregate(vec![], vec![count(lit(1_i64))]).unwrap();
+    assert_eq!(session.ask(frame).unwrap().digest(), all);
 }

@@ -174,6 +174,28 @@ fn dates_are_read_as_numbers() {
         }
     }
 }
+/// Arrow says that it can cast these intervals to integers, but the engine cannot.
+#[test]
+fn intervals_are_not_read_as_integers() {
+    use datafusion::arrow::array::{IntervalDayTimeArray, IntervalYearMonthArray};
+    use datafusion::arrow::datatypes::IntervalDayTime;
+    let days = vec![IntervalDayTime::MIN, IntervalDayTime::MAX];
+    let columns: [ArrayRef; 2] = [
+        Arc::new(IntervalYearMonthArray::from(vec![i32::MIN, i32::MAX])),
+        Arc::new(IntervalDayTimeArray::from(days)),
+    ];
+    for column in columns {
+        let open = |kind: Type| {
+            let source = Source::Batches(vec![batch(&column)]);
+            Session::new(metadata(table(kind)), vec![("people".into(), source)])
+        };
+        let error = open(Type::Integer).unwrap_err().to_string();
+        assert!(error.contains("cannot be read as integer"), "{error}");
+        // The control: both intervals have texts.
+        let answer = ask(&open(Type::Text).unwrap(), "SELECT COUNT(time) FROM people");
+        assert_eq!(numbers(&answer.table), [[2.0]]);
+    }
+}
 #[test]
 fn a_list_whose_times_could_have_no_local_time_is_refused() {
     let list = |values: ArrayRef| -> ArrayRef {
