@@ -197,6 +197,31 @@ mod tests {
         };
         losses.into_iter().map(part).sum()
     }
+    /// The numbers are the least floats above values with 60 digits.
+    #[test]
+    fn profiles_of_floats_are_rounded_up() {
+        let laplace = |distance| profile_of_laplace(distance, 1.0).unwrap();
+        for (distance, least) in
+            [(1.0, 0.39346934028736663), (2.0, 0.6321205588285578), (3.0, 0.7768698398515702)]
+        {
+            assert!(least <= laplace(distance).delta(0.0).unwrap(), "{distance}");
+        }
+        for (delta, least) in
+            [(0.0625, 0.8709229577248577), (0.125, 0.7329372147509549), (0.25, 0.4246358550964382)]
+        {
+            assert!(least <= laplace(1.0).epsilon(delta).unwrap(), "{delta}");
+        }
+        let third = profile_of_laplace(1.0, 3.0).unwrap();
+        assert_eq!(third.epsilon(0.0), Ok(0.33333333333333337));
+        for (scale, least) in [
+            (1.0, 0.38292492254802624),
+            (1.5, 0.2611173196364728),
+            (3.0, 0.13236766522180732),
+            (7.0, 0.056943329032957034),
+        ] {
+            assert!(least <= profile_of_gaussian(1.0, scale).unwrap().delta(0.0).unwrap());
+        }
+    }
     #[test]
     fn laplace_noise_on_one_number_protects_less_than_on_a_vector() {
         let scale = 1.7;

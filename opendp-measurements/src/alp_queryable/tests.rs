@@ -192,3 +192,16 @@ fn a_table_that_no_memory_holds_is_an_error_and_not_the_end_of_the_process() {
     let error = plan.table(&hashes, &[], &mut Seeded::<64>::new(1)).unwrap_err();
     assert!(error.to_string().contains("total_limit: not enough memory"), "{error}");
 }
+#[test]
+fn a_distance_that_is_no_float_is_rounded_up() {
+    let exact = loss((1_i64 << 53) + 1, 1.0).unwrap();
+    assert_eq!(exact.to_f64_down(), 9_007_199_254_740_994.0);
+}
+#[test]
+fn every_word_of_a_table_is_flipped() {
+    let plan = Plan::new(1.0, 1, 1, UBig::from(1000_u32), UBig::ONE).unwrap();
+    let hashes = plan.hashes().unwrap();
+    let table = plan.table(&hashes, &[], &mut Seeded::<64>::new(1)).unwrap();
+    // A third of the bits are flipped, so a word without any flip is very unlikely.
+    assert!(table.len() == 16 && table.iter().all(|word| *word != 0));
+}

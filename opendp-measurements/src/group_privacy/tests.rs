@@ -308,3 +308,13 @@ fn spaces_without_paths_are_refused() {
     let discrete = Measurement::new(space, MaxDivergence, silent(), map);
     assert_eq!(make_group_privacy(discrete, 9).unwrap().map(&9).unwrap(), 1.0);
 }
+#[test]
+fn the_loss_of_a_group_is_rounded_up() {
+    for loss in [0.1, 0.7, 1e-9] {
+        for steps in [3, 7, 11] {
+            let exact = Exact::from_f64(loss).unwrap();
+            let exact = exact.times(&Exact::from_f64(f64::from(steps)).unwrap());
+            assert_eq!(grown(MaxDivergence, loss, steps), exact.to_f64_up());
+        }
+    }
+}

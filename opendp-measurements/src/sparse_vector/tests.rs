@@ -201,6 +201,7 @@ fn states_its_map() {
     assert_eq!(make(1, 6.0, 12.0, true).map(&1).unwrap(), 0.75);
     assert_eq!(make(4, 6.0, 12.0, false).map(&2).unwrap(), 2.5);
     assert_eq!(make(1, 6.0, 12.0, false).map(&3).unwrap_err().kind(), "FailedMap");
+    assert_eq!(make(1, 6.0, 12.0, false).exact_map(&3).unwrap_err().kind(), "FailedMap");
     assert_eq!(make(1, 0.0, 12.0, false).map(&2).unwrap(), f64::INFINITY);
     assert_eq!(
         make(1, 30.0, 15.0, false).exact_map(&2).unwrap(),

@@ -343,3 +343,12 @@ fn integers_of_any_distance_and_scale_have_a_profile() {
         }
     }
 }
+#[test]
+fn floats_at_a_distance_below_one_lose_something() {
+    let told = make_gaussian_in::<_, _, opendp_core::SmoothedMaxDivergence>(
+        atoms::<f64, f64>(),
+        scale(1.0),
+        None,
+    );
+    assert!(0.19 < told.unwrap().map(&0.5).unwrap().delta(0.0).unwrap());
+}
