@@ -112,7 +112,7 @@ fn matched_folders(text: &str, ending: &str) -> Vec<String> {
     let Ok(folder) = url.get_url().to_file_path() else { return Vec::new() };
     let matched = entries(&folder)
         .filter(|path| path.is_dir() && is_matched(&url, path, ending, MOST_FOLDERS));
-    matched.map(|path| format!("{}/", name_of(&path))).collect()
+    matched.map(|path| folder_shown(&name_of(&path))).collect()
 }
 /// Return whether a pattern matches a file or a folder. A folder such as `column=value` matches if
 /// the pattern matches something in this folder. `levels` limits the levels of such folders.
@@ -132,6 +132,14 @@ fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
 /// Return the last name of a path.
 fn name_of(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+/// Return the name of a folder for an error. The value of a folder `column=value` is a cell of the
+/// table, and errors show no cells. So the value is left out.
+fn folder_shown(name: &str) -> String {
+    match name.split_once('=') {
+        Some((column, _)) => format!("{column}=.../"),
+        None => format!("{name}/"),
+    }
 }
 /// Return the reason why a source cannot be opened, for a source without a matching file.
 pub(super) fn no_file(ending: &str) -> String {
@@ -257,14 +265,15 @@ impl Folder {
             let column = column.filter(|_| path.is_dir() && 0 < levels);
             let is_file = path.is_file() && name.ends_with(self.ending);
             match (name.starts_with(['_', '.']), column) {
-                (true, column) if is_file || column.is_some() => self.hidden.push(name),
-                (true, _) => {}
+                (true, Some(_)) => self.hidden.push(folder_shown(&name)),
+                (true, None) if is_file => self.hidden.push(name),
+                (true, None) => {}
                 (false, Some(column)) => {
                     let columns = [columns, &[column]].concat();
                     self.walk(&path, &columns, levels - 1);
                 }
                 (false, None) if is_file => self.files.push((name, columns.to_vec())),
-                (false, None) if path.is_dir() => self.others.push(format!("{name}/")),
+                (false, None) if path.is_dir() => self.others.push(folder_shown(&name)),
                 (false, None) => self.others.push(name),
             }
         }
