@@ -55,7 +55,7 @@ pub fn accuracy_to_laplacian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
 /// `P[|Z| >= m] = 2 q^m / (1 + q)`. The accuracy is the real number `a` with
 /// `2 q^a / (1 + q) = alpha`. If `a` is not an integer, `P[|Z| >= a]` is `2 q^m / (1 + q)` at the
 /// next larger integer `m`. This probability is smaller than `alpha`. At scale 0, the accuracy is
-/// 0, which is its limit for small scales.
+/// 0, which is the limit of the formula for small scales.
 ///
 /// # Errors
 /// `InvalidDistance` when the scale is negative or not finite, or `alpha` is not in `(0, 1]`;

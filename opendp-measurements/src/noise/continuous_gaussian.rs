@@ -123,7 +123,7 @@ mod tests {
             let above = if place == 0 { 1.0 } else { tail(low) };
             let expected = f64::from(draws) * (above - beyond);
             let off = (f64::from(count) - expected).abs() / expected.max(1.0).sqrt();
-            // For all places together, this fails by chance with a probability below 1e-15.
+            // The assertions for all places together fail by chance with a probability below 1e-15.
             assert!(off < 9.0, "{place}: {count}, expected {expected}");
         }
     }
