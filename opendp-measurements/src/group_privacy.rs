@@ -19,9 +19,9 @@ pub use path::PathMetric;
 ///
 /// The maps of most measurements accept any distance, and are tighter than the bound of this
 /// constructor. Use this constructor if the map of a measurement accepts only small distances. Take
-/// for example a user-defined measurement, or a measurement on a secret sample. The loss of such a
-/// measurement can be known only for data that differ by one or a few records. Another example is a
-/// measurement whose profile holds only for neighbouring data.
+/// for example a user-defined measurement, or a measurement on a secret sample. Sometimes, the loss
+/// of such a measurement is known only for data that differ by one or a few records. Another
+/// example is a measurement whose profile holds only for neighbouring data.
 ///
 /// # Arguments
 /// * `measurement` - the measurement

@@ -7,7 +7,7 @@ use opendp_core::{
     PrivacyProfile, Result, SmoothedMaxDivergence,
 };
 
-/// A measure whose losses have an epsilon at each delta.
+/// A measure whose losses give an upper bound on epsilon at a given delta.
 ///
 /// An implementation claims that every mechanism with the given loss is (epsilon,
 /// delta)-differentially private for the epsilon that [`epsilon`](ProfileMeasure::epsilon) returns.
