@@ -30,8 +30,8 @@ pub use path::PathMetric;
 ///
 /// # Precondition
 /// `size` is at least 1. The metric joins members of the domain by [paths](PathMetric). Such a
-/// metric is the discrete distance, or it counts records. If the metric counts records, the domain
-/// [contains all data sets of its records](Domain::recombines).
+/// metric either is the discrete distance or counts records. If the metric counts records, the
+/// domain [contains all data sets of its records](Domain::recombines).
 ///
 /// # Postcondition
 /// The release and the measure do not change.

@@ -51,8 +51,8 @@ fn reach(kind: Kind, scale: f64, log: f64) -> f64 {
 }
 
 impl Placed {
-    /// Return whether this noise is integer noise, and `R + 1` is used as a bound on it. Here `R`
-    /// is noise of the same scale on real numbers.
+    /// Return whether this noise is integer noise, and `R + 1` is used as a bound on this noise.
+    /// Here `R` is noise of the same scale on real numbers.
     pub(super) fn is_bounded_by_reals(&self) -> bool {
         self.kind.is_discrete() && COARSE < self.scale
     }
@@ -156,7 +156,7 @@ impl Placed {
             let weight = |k: i64| exp(-(k as f64 * ratio) * (k as f64 * ratio) / 2.0);
             let weights: Vec<f64> = (0..=last).map(weight).collect();
             let total = weights[0] + 2.0 * sum(&weights[1..]);
-            // The noise `Z` is beyond the grid if it is at least `m = last + 1`. Use
+            // The noise `Z` is beyond the grid if `Z` is at least `m = last + 1`. Use
             // `P[Z >= m] <= P[scale N >= m - 1]` for a standard normal `N`.
             (weights.iter().map(|w| w / total).collect(), tail(last as f64 * ratio))
         };

@@ -186,9 +186,9 @@ pub fn accuracy_to_discrete_gaussian_scale(accuracy: f64, alpha: f64) -> Result<
 /// Search for the largest scale up to `upper` for which a check succeeds. Return 0 if no such scale
 /// is found.
 ///
-/// A scale above 0 is returned only if its check succeeded. For some checks, a failure at one scale
-/// implies a failure at all larger scales. For such a check, the result is the largest scale for
-/// which the check succeeds.
+/// A scale above 0 is returned only if the check succeeded at this scale. For some checks, a
+/// failure at one scale implies a failure at all larger scales. For such a check, the result is the
+/// largest scale for which the check succeeds.
 fn largest(upper: f64, fits: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     if 0.0 < upper && fits(upper)? {
         return Ok(upper);

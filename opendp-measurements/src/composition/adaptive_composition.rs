@@ -33,8 +33,8 @@ use crate::composition::privacy_filter::{of_session, within};
 /// answers. The session answers question `i` if the loss `map(d_in)` of this question is at most
 /// `d_mids[i]`. A question with a larger loss is refused with `BudgetExceeded`. After the last
 /// question, every further question is also refused. A refused question changes nothing. If an
-/// answer fails, the question still counts: its entry in `d_mids` is not available to another
-/// question.
+/// answer fails, the question still counts: the entry of this question in `d_mids` is not available
+/// to another question.
 ///
 /// An answer can be a conversation (an interactive release). Conversations can be interleaved if
 /// [the measure](Measure::interaction) allows it. Otherwise, each question ends all conversations
