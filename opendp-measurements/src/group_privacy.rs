@@ -72,7 +72,7 @@ pub use path::PathMetric;
 ///
 /// *Profiles.* The same argument holds with a different epsilon for each step. The epsilon of a
 /// step can also be negative. For a step with the epsilon `-h`, where `h > 0`, apply the profile at
-/// `h` to the complement of `S`. This gives `P_0(S) <= e^-h P_1(S) + 1 - e^-h (1 - delta(h))`.
+/// `h` to the complement of `S`. The result is `P_0(S) <= e^-h P_1(S) + 1 - e^-h (1 - delta(h))`.
 /// Every choice of epsilons with a sum of at most epsilon gives a bound. The search for a good
 /// choice of epsilons affects only how tight the bound is. (The smallest of these bounds comes from
 /// the trade-off curve `f` of a step: the function `1 - f` is applied `k` times. See Dong, Roth, Su
