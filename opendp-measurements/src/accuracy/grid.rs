@@ -129,8 +129,8 @@ impl Placed {
         let beyond = if laplace { exp(-end) / 2.0 } else { tail(end) } * WIDEN + LOST;
         let mut masses: Vec<f64> = half.iter().rev().copied().collect();
         masses[0] += beyond;
-        // If numbers are rounded up, for each m >= 0, the mass between m and m + 1 is moved to m
-        // + 1. The mass between -m - 1 and -m is then moved to -m.
+        // Let `m >= 0`. If numbers are rounded up, the mass between `m` and `m + 1` is moved to
+        // `m + 1`. The mass between `-m - 1` and `-m` is then moved to `-m`.
         let mut first = 1 - count as i64;
         if rounding == Rounding::Nearest {
             let centre = if laplace { -exp_m1(-ratio / 2.0) } else { mass(0.0, ratio) };

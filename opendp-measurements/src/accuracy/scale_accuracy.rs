@@ -97,8 +97,9 @@ pub fn discrete_laplacian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f6
 /// ```
 pub fn accuracy_to_discrete_laplacian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
     // At every scale, the accuracy of discrete Laplace noise is at least the accuracy of continuous
-    // Laplace noise, `-scale ln(alpha)`, because `1 + q <= 2` for `q = exp(-1 / scale)`. So the
-    // scale of continuous noise with the given accuracy is an upper bound on the result.
+    // Laplace noise, which is `-scale ln(alpha)`. The reason is that `1 + q <= 2` for
+    // `q = exp(-1 / scale)`. So the scale of continuous noise with the given accuracy is an upper
+    // bound on the result.
     let upper = accuracy_to_laplacian_scale(accuracy, alpha)?;
     largest(upper, |scale| Ok(discrete_laplacian_scale_to_accuracy(scale, alpha)? <= accuracy))
 }

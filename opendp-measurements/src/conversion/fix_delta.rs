@@ -60,8 +60,9 @@ impl ProfileMeasure for Approximate<SmoothedMaxDivergence> {
 /// exactly the probability `d` (with extra randomness, if an outcome must be divided). Let `P'` and
 /// `Q'` be the distributions `P` and `Q` conditioned on the complements of these events. Let
 /// `delta' = delta - d`, rounded down. Let `epsilon` be the epsilon of the profile at `delta'`. For
-/// every event `S`, `P(S) <= (1 - d) P'(S) + d <= (1 - d)(e^epsilon Q'(S) + delta') + d`
-/// `<= e^epsilon Q(S) + delta' + d`, and `delta' + d <= delta`.
+/// every event `S`, `P(S) <= (1 - d) P'(S) + d`. The right side is at most
+/// `(1 - d)(e^epsilon Q'(S) + delta') + d`. This number is at most `e^epsilon Q(S) + delta' + d`,
+/// and `delta' + d <= delta`.
 ///
 /// # Errors
 /// * `MakeMeasurement` when `delta` is not from 0 to 1
