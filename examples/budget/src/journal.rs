@@ -78,9 +78,9 @@ impl Kept {
             let id = format!("question {number}");
             match release(&id) {
                 Ok(release) if !release.repeated() => return Ok(()),
-                // Another process has already charged a question with this number. If the loss of
-                // that question was equal, the ledger repeats its release. Otherwise, the ledger
-                // returns an error. In both cases, try the next number.
+                // Another process has already charged a question with this number. If the losses of
+                // the two questions are equal, the ledger repeats the earlier release. Otherwise,
+                // the ledger returns an error. In both cases, try the next number.
                 Ok(_) => {}
                 Err(_) if self.0.entry(BUDGET, &id)?.is_some() => {}
                 Err(error) => return Err(error),

@@ -6,7 +6,7 @@ use opendp_core::{
 };
 use serde_json::Value as Json;
 
-/// Gaussian differential privacy: the loss is mu.
+/// Gaussian differential privacy (mu-GDP): the loss is the number mu.
 ///
 /// Take two tasks. The first task is to distinguish two neighbours by a release. The second task is
 /// to distinguish two normal distributions, with variance 1 and means 0 and mu, by one draw. A
@@ -70,7 +70,7 @@ impl Measure for GaussianTradeoff {
 }
 named!(GaussianTradeoff as "acme::GaussianTradeoff");
 
-/// Measure loss as Gaussian differential privacy: mu.
+/// Measure the loss by the number mu of Gaussian differential privacy.
 pub fn gaussian_tradeoff() -> Result<TheMeasure<GaussianTradeoff>> {
     Ok(TheMeasure(GaussianTradeoff))
 }

@@ -40,8 +40,8 @@ struct Pools {
     two: ThreadPool,
 }
 impl Pools {
-    /// Compare a fold on two threads with the same fold on one thread, if there are at least ten
-    /// million rows.
+    /// If there are at least ten million rows, compare a fold on two threads with the same fold on
+    /// one thread.
     fn scale<T: Send>(
         &self,
         table: &mut Table,

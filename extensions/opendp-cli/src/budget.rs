@@ -291,7 +291,8 @@ fn date(milliseconds: i64) -> String {
     )
 }
 
-/// Return the number of people that a budget states. Return `None` if the budget does not exist.
+/// Return the number of people that a budget states. Return `None` if the budget does not exist or
+/// states no such number.
 pub(crate) fn people(place: &Place) -> Option<u64> {
     Ledger::open_to_read(&place.file).ok()?.account(&place.name).ok()?.terms.size()
 }

@@ -182,8 +182,8 @@ enum What<'a> {
 }
 
 /// Open a file of data. The extension of its name states the kind of the file. The data are JSON,
-/// the rows of one column, or, for a domain of frames, the rows of the columns that the domain
-/// names.
+/// or the rows of one column. For a domain of frames, the data are the rows of the columns that the
+/// domain names.
 pub(crate) fn open(source: &Source<'_>, domain: &AnyDomain, progress: bool) -> Result<Data> {
     if source.is_stdin() {
         return table(source.csv(io::stdin())?, what(source.column, domain)?).map(Data::Rows);

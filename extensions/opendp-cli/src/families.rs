@@ -31,8 +31,8 @@ const MANY: usize = 4;
 /// Some signatures have a type parameter for a whole domain, such as
 /// `VectorDomain<AtomDomain<i32>>`, and also contain the element type, here `i32`. Signatures with
 /// different element types then have different shapes, so there can be many groups. In this case,
-/// add a type parameter `T` for the element type, if no signature has a type parameter `T` and if
-/// this gives fewer groups.
+/// if no signature has a type parameter `T`, try a type parameter `T` for the element type. Keep
+/// this type parameter only if it gives fewer groups.
 pub(crate) fn of(signatures: &[Json]) -> Vec<Family> {
     let families =
         grouped(signatures.iter().map(|signature| (types(signature), signature)).collect(), None);
@@ -48,8 +48,8 @@ pub(crate) fn of(signatures: &[Json]) -> Vec<Family> {
     let fewer = grouped(signatures.iter().map(with_element).collect(), Some(ELEMENT));
     if fewer.len() < families.len() { fewer } else { families }
 }
-/// Find the first type that has arguments, and return its innermost argument, if this is a single
-/// type.
+/// Find the first type that has arguments. If its innermost argument is a single type, return this
+/// argument.
 fn element(signature: &Json) -> Option<&str> {
     let (_, type_name) =
         types(signature).into_iter().find(|(_, type_name)| type_name.contains('<'))?;
