@@ -77,7 +77,8 @@ pub struct Loss {
     choice_rho: Option<Exact>,
     /// The losses of several releases that are charged together.
     members: Vec<Loss>,
-    /// The new filters of the budget, if the releases were planned for a whole unspent budget.
+    /// The new filters of the budget, if the releases were planned for a whole unspent budget. A
+    /// filter is a rule that admits or refuses the next release.
     opening: Option<Box<Opening>>,
 }
 impl Loss {
@@ -222,7 +223,7 @@ impl Loss {
     }
     /// Make a loss from floats that a map computed. Each part gets the exact value of its float.
     /// The float is an upper bound on the loss. The decimal number that is printed for the float
-    /// can be smaller than the float, so it is not used.
+    /// can be smaller than the float, so this number is not used.
     fn computed(notion: Notion, parts: &[f64]) -> Result<Self> {
         let parts = parts.iter().map(|part| Exact::from_f64(*part)).collect::<Result<_>>()?;
         Loss::exact(notion, parts)

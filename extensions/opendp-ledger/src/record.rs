@@ -1,4 +1,4 @@
-//! The contents of the two tables, and the seals that detect damage.
+//! The rows of the two tables of a ledger, budgets and entries, and the seals that detect damage.
 
 use opendp_core::{Error, Result};
 use opendp_measurements::accounting::AdaptiveAccount;
@@ -32,7 +32,8 @@ pub struct Account {
     /// The terms of the budget: the unit that the budget protects, and the data of the budget, if
     /// they are stated.
     pub terms: Terms,
-    /// The filters, if the budget composes tightly. All releases are charged to the filters.
+    /// The filters, if the budget composes tightly. A filter is a rule that admits or refuses the
+    /// next release. All releases are charged to the filters.
     pub(crate) filters: Option<AdaptiveAccount>,
     /// The seal of the last entry of the budget.
     pub(crate) head: String,
@@ -205,7 +206,7 @@ pub struct Entry {
     pub pipeline: String,
     /// The distance of neighbouring inputs, as JSON.
     pub d_in: String,
-    /// The data that were read, as JSON, as the caller stated them in
+    /// A description of the data that were read, as JSON. The caller stated this description in
     /// [`Request::source`](crate::Request::source). The text is empty if the caller did not state
     /// the data.
     pub source: String,

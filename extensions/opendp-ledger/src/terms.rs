@@ -82,7 +82,7 @@ impl Unit {
     ///
     /// A unit of the symmetric distance does not admit a change-one distance. Data sets at
     /// symmetric distance 2 can have different numbers of rows. A loss at a change-one distance
-    /// then does not bound their divergence.
+    /// then does not bound the divergence of their output distributions.
     pub(crate) fn is_of(&self, metric: &Json, d_in: &str) -> bool {
         let same = || {
             let distance = self.in_metric(metric)?.to_string();
@@ -90,8 +90,8 @@ impl Unit {
         };
         same() == Some(true)
     }
-    /// Return the distance in `metric` that a release must protect for this unit. A unit of the
-    /// change-one distance `k` is the symmetric distance `2 k`. Return `None` if there is no such
+    /// Return the distance in `metric` that a release must protect for this unit. For a unit of the
+    /// change-one distance `k`, the symmetric distance is `2 k`. Return `None` if there is no such
     /// distance.
     pub fn in_metric(&self, metric: &Json) -> Option<u64> {
         let replaced = self.metric == "change_one_distance" && metric == "symmetric_distance";

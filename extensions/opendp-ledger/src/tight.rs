@@ -7,7 +7,7 @@ use opendp_measurements::accounting::{AdaptiveAccount, AdaptiveLoss};
 use crate::loss::Opening;
 use crate::{Loss, Notion};
 
-/// Compute the filters of a budget.
+/// Compute the filters of a budget. A filter is a rule that admits or refuses the next release.
 ///
 /// # Errors
 /// `Argument` when the budget is not an epsilon and a delta, or when its delta is 0. Further errors

@@ -17,7 +17,8 @@ fn desk(unit: Json) -> Desk {
     desk.file("study.json", study.to_string());
     desk
 }
-/// Return the lines of a report before the lines that mark a repeat and state the charge.
+/// Return the first lines of a report: all lines before the lines that mark a repeat or state the
+/// charge.
 fn answers_of(text: &str) -> String {
     let charge = |line: &&str| line.starts_with("budget ") || line.starts_with("repeated: ");
     text.lines().take_while(|line| !charge(line)).collect::<Vec<_>>().join("\n")
