@@ -1,4 +1,4 @@
-//! Contests: the times of several contestants for the same work, and the targets for their ratios.
+//! Contests: the times of several contestants for the same work, with targets for these times.
 
 use std::{hint::black_box, time::Instant};
 

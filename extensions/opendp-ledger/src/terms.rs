@@ -198,8 +198,8 @@ impl Terms {
     /// There are four cases in which the number is not protected. First, the terms state no unit.
     /// Second, the metric of the unit is the change-one or the Hamming distance. Third, this metric
     /// is a distance between numbers or between vectors. Under such a metric, data of different
-    /// lengths are never neighbours. All other distances are assumed to count added and removed
-    /// rows. Fourth, the terms state the number of people, and each person has one contribution.
+    /// lengths are never neighbours. All other metrics are assumed to count added and removed rows.
+    /// Fourth, the terms state the number of people, and each person has one contribution.
     pub fn protects_size(&self) -> bool {
         let Some(unit) = &self.unit else { return false };
         let stated = self.size.is_some() && unit.contributions.unwrap_or(1) == 1;

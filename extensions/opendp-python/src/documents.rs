@@ -178,7 +178,7 @@ fn recipe(part: &Bound<'_, PyAny>) -> PyResult<Recipe> {
     }
     Ok(Recipe::Unknown)
 }
-/// Check that a document builds an object that is the same as `made` in the meaning of `same`.
+/// Build the object of a document, and check with `same` that this object is the same as `made`.
 /// Return the text of the document.
 fn checked(document: Json, made: &Constructed) -> Result<String> {
     let text = document.to_string();

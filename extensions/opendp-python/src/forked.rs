@@ -18,9 +18,9 @@ static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
 
 /// The process that opened an interactive mechanism.
 ///
-/// A fork copies the mechanism together with its remaining budget. If both processes could ask
-/// questions, the total loss could be twice the budget. So only the process that opened the
-/// mechanism may ask questions.
+/// A fork copies the mechanism together with its remaining budget. If the parent and the child
+/// could both ask questions, the total loss could be twice the budget. So only the process that
+/// opened the mechanism may ask questions.
 #[derive(Clone)]
 pub(crate) struct Opened {
     process: u32,

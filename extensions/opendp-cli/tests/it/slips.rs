@@ -239,7 +239,7 @@ fn a_charged_study_names_no_table_outside_of_its_folder() {
         let error = desk.fails(&[&["ask", "other.json"], &to[..]].concat(), 1);
         assert!(error.contains("outside of its folder") && error.contains("--data"), "{error}");
     }
-    // The controls: without a budget, and with --data.
+    // The controls: without a budget or with --data, the study is answered.
     desk.says(&["ask", "other.json"]);
     desk.says(&[&["ask", "other.json", "--data", "people.csv"], &to[..]].concat());
 }

@@ -100,7 +100,7 @@ fn a_pipeline_with_a_size_is_refused_by_a_budget_that_protects_the_number_of_row
     };
     let message = desk.fails(&run("sized.json", "a"), 1);
     assert!(message.contains("protects this number"), "{message}");
-    // The control: the same pipeline without a size.
+    // The control: the same pipeline without a size is admitted.
     desk.says(&run("any.json", "a"));
 }
 /// The sum of losses for different units is not a bound on the loss for one unit. So a study needs

@@ -1,4 +1,5 @@
-//! Filters for the releases of a plan that takes an unspent budget.
+//! Filters for the releases of a plan that takes an unspent budget. A plan is a list of releases
+//! whose losses are known before the first release.
 
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};

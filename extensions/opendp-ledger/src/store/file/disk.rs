@@ -18,8 +18,8 @@ const PAUSE: Duration = Duration::from_micros(500);
 const SOON: u32 = 200;
 const SHORT_PAUSE: Duration = Duration::from_micros(50);
 
-/// An open file. A forked process opens the file again. Otherwise both processes would share one
-/// lock and one cursor.
+/// An open file. A forked process opens the file again. Otherwise the forked process and its parent
+/// would share one lock and one cursor.
 pub(super) struct Disk {
     path: PathBuf,
     file: File,
