@@ -45,8 +45,9 @@ impl Kept {
         Ok(entries.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
     /// Charge the losses of one or several releases. One entry of the ledger contains all these
-    /// losses. If the releases belong to a plan with an id, the id of the entry contains the id of
-    /// the plan. The ledger charges each id once, so it charges such a plan once.
+    /// losses. A plan asks several questions together. If the releases belong to a plan with an id,
+    /// the id of the entry contains the id of the plan. The ledger charges each id once, so it
+    /// charges a plan with an id once.
     fn charge(&self, entries: &[Entry]) -> Result<()> {
         let loss = Loss::together(entries.iter().map(loss_of).collect::<Result<_>>()?)?;
         let Account { total, releases, .. } = self.0.account(BUDGET)?;

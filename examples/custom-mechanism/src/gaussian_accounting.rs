@@ -1,4 +1,4 @@
-//! A loss in another measure. This file defines a combinator.
+//! A loss in another measure. This file defines a combinator: a constructor that takes a mechanism.
 
 use opendp_core::arith::Directed;
 use opendp_core::erased::{AnyDistance, AnyMeasurement};

@@ -2,7 +2,7 @@
 //!
 //! No crate of the framework is changed. This crate adds:
 //!
-//! - a carrier, [`Graph`], declared with `carrier!`;
+//! - a carrier (the type of the members of a domain), [`Graph`], declared with `carrier!`;
 //! - a domain with a descriptor, [`GraphDomain`];
 //! - a metric on this domain, [`EdgeDistance`]. Tests can compute its distances;
 //! - a privacy measure with its own rule of composition, [`GaussianTradeoff`];

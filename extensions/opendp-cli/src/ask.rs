@@ -1,4 +1,5 @@
-//! Answers to all questions of a study, from a table in a file.
+//! Answers to all questions of a study, from a table in a file. A study is a document with a budget
+//! and with questions about a table.
 
 mod notes;
 mod table;
@@ -253,8 +254,8 @@ impl Asking<'_> {
         if past.is_none() {
             units::check(&account, self.study.unit())?;
         }
-        // If `planned` finds a charge, a budget that composes tightly is charged for each release
-        // separately.
+        // If `planned` finds a charge, a budget that composes tightly (`--tight`) is charged for
+        // each release separately.
         let planned = match account.filters() {
             Some(_) if past.is_none() => self.planned(),
             _ => None,

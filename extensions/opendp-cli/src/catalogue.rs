@@ -1,4 +1,5 @@
-//! Lists and descriptions of the registered constructors, for readers and for programs.
+//! Lists and descriptions of the registered constructors, for readers and for programs. A signature
+//! is a constructor with one choice of types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,7 +54,7 @@ fn list_with(
     Json::Array(all)
 }
 /// List constructors. Describe each constructor as [`describe`] does. The list contains everything
-/// that bindings and pages need.
+/// that bindings to other languages and the pages of the reference need.
 pub(crate) fn list(registry: &Registry, selection: &Selection<'_>) -> Json {
     let mut list = list_with(registry, selection, |_| Json::Null);
     for constructor in list.as_array_mut().into_iter().flatten() {

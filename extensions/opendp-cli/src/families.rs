@@ -1,5 +1,5 @@
-//! Groups of signatures that differ only in their types. A group is shown as one signature with
-//! lists of types.
+//! Groups of signatures that differ only in their types. A signature is a constructor with one
+//! choice of types. A group is shown as one signature with lists of types.
 
 use opendp_core::TypeName;
 use serde_json::Value as Json;
@@ -81,7 +81,8 @@ fn grouped(mut all: Vec<(Vec<(&str, &str)>, &Json)>, element: Option<&str>) -> V
 fn types(signature: &Json) -> Vec<(&str, &str)> {
     let types = signature["types"].as_object().into_iter().flatten();
     let types = types.filter_map(|(name, type_name)| Some((name.as_str(), type_name.as_str()?)));
-    // Leave out the erased types of a combinator, because they carry no information.
+    // Leave out the erased types of a combinator, such as `AnyMeasure`, because these types carry
+    // no information.
     types.filter(|(_, type_name)| !type_name.starts_with("Any")).collect()
 }
 /// Return the name, the type and the default of each parameter of a signature.

@@ -272,7 +272,7 @@ impl Ledger {
         Ok(self.account(budget)?.remaining())
     }
     /// Return the entry with this id. Return `None` if the budget has no such entry. Read only this
-    /// entry of the history, and check its seal.
+    /// entry of the history, and check its seal, which is a hash of the entry.
     ///
     /// # Errors
     /// The errors of [`account`](Ledger::account).

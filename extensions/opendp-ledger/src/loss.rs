@@ -301,7 +301,8 @@ impl Loss {
         }
     }
     /// Check that the loss can be read again after it is written. The usual parser does not accept
-    /// a very long number. This function also checks the numbers in the filters of a plan.
+    /// a very long number. This function also checks the numbers in the filters of planned
+    /// releases.
     ///
     /// # Errors
     /// `InvalidDistance` when a number is too long.

@@ -1,4 +1,5 @@
-//! The rows of the two tables of a ledger, budgets and entries, and the seals that detect damage.
+//! The rows of the two tables of a ledger, budgets and entries, and the seals that detect damage. A
+//! seal is a hash of the content of a row.
 
 use opendp_core::{Error, Result};
 use opendp_measurements::accounting::AdaptiveAccount;
@@ -8,7 +9,8 @@ use sha2::{Digest, Sha256};
 use crate::{Loss, Notion, Terms, request, tight};
 
 /// The text that states when [`Account::loss`] is a valid bound. The JSON of an account contains
-/// this text if the budget composes tightly.
+/// this text if the budget composes tightly
+/// ([`Ledger::create_tight`](crate::Ledger::create_tight)).
 const SPENT_HOLDS: &str =
     "if the releases were fixed in advance; otherwise only the whole budget is a bound";
 

@@ -1,4 +1,5 @@
-//! Budgets of an epsilon and a delta that compose tightly.
+//! Budgets of an epsilon and a delta that compose tightly. Such a budget limits a proved bound on
+//! the total loss. This bound can be less than the sum of the losses.
 
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};

@@ -9,8 +9,9 @@ use super::{Loss, Notion};
 use crate::ledger::check_text;
 use crate::tight;
 
-/// The filters that a budget with tight composition gets for releases that were planned together. A
-/// filter is a rule that admits or refuses the next release.
+/// The filters of a budget for releases that were planned together. The budget composes tightly
+/// ([`Ledger::create_tight`](crate::Ledger::create_tight)). A filter is a rule that admits or
+/// refuses the next release.
 ///
 /// The filters are stored with the losses. So a program of another version uses the same filters,
 /// and does not compute new filters.

@@ -262,7 +262,7 @@ fn no_kill_loses_a_spend_or_charges_twice() {
 fn the_storm_finds_a_ledger_that_releases_first() {
     // Without kills, the broken ledger shows no fault.
     assert_eq!(storm(0, true).0, Vec::<String>::new());
-    // A kill shows the fault only if it comes between the report and the charge. So repeat the
-    // storm until a kill shows the fault.
+    // A kill shows the fault only if it comes between the report and the charge. So call `storm`
+    // again until a kill shows the fault.
     assert!((0..50).any(|_| !storm(20, true).0.is_empty()));
 }

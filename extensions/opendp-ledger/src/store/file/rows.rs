@@ -1,4 +1,5 @@
-//! Presents the lines of a ledger as two tables, budgets and entries.
+//! Presents the lines of a ledger as two tables, budgets and entries. Each line has a seal, which
+//! is a hash of the line and of the previous seal. The mark counts the durable lines.
 
 use std::{collections::BTreeMap, path::Path};
 
