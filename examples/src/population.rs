@@ -42,8 +42,8 @@ fn age(draw: &mut Draw) -> i64 {
     start + i64::from(draw.below(width))
 }
 /// Levels of education, from no schooling to a doctorate. An entry has three numbers: the level,
-/// the number of people with this level among a thousand people, and their typical income in
-/// mid-career. The income is in thousands of dollars.
+/// the number of people with this level among a thousand people, and the typical income of these
+/// people in mid-career. The income is in thousands of dollars.
 const LEVELS: [(i32, u32, i32); 16] = [
     (1, 33, 9),
     (2, 14, 10),
@@ -87,8 +87,9 @@ fn married(age: i64) -> u32 {
         _ => 480,
     }
 }
-/// Draw a year's income in dollars. The income is zero for some people. For most people, it is at
-/// most 2.3 times a typical value. For a few people, it is far above the typical value.
+/// Draw a year's income in dollars. The income is zero for some people. For most people, the income
+/// is at most 2.3 times a typical value. For a few people, the income is far above the typical
+/// value.
 fn income(age: i64, sex: i32, typical: i32, draw: &mut Draw) -> f64 {
     let none = match age {
         ..=24 => 280,

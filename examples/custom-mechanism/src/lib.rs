@@ -9,7 +9,7 @@
 //! - a transformation to a space of the core crate, [`make_edge_count`]. So mechanisms of the
 //!   framework can add noise to its output;
 //! - a mechanism, [`make_randomized_graph`], and the type of its parameter, [`FlipProbability`];
-//! - a function of its releases, [`make_debiased_edge_count`];
+//! - a function of the releases of this mechanism, [`make_debiased_edge_count`];
 //! - two combinators, [`make_repeat`] and [`make_gaussian_accounting`];
 //! - a constructor of the framework, registered for one more type (see `more_types.rs`).
 //!

@@ -89,8 +89,8 @@ pub(crate) fn describe(registry: &Registry, name: &str) -> Result<Json> {
 }
 
 /// Return one signature from each module that registers signatures of this name. All signatures of
-/// one module have the same documentation, so one of them is enough. This saves time, because a
-/// source file is searched each time documentation is read.
+/// one module have the same documentation, so one of them is enough. Reading only one of them saves
+/// time, because a source file is searched each time documentation is read.
 fn functions(signatures: &[std::sync::Arc<Entry>]) -> Vec<&Entry> {
     let mut one_each: Vec<&Entry> = Vec::new();
     for entry in signatures {
@@ -226,8 +226,8 @@ fn arguments(signatures: &[std::sync::Arc<Entry>], documented: Option<&String>) 
 }
 
 /// List constructors for readers, with the number of signatures of each constructor. Older names
-/// have the field `recommended` with the value `false`. They are listed only if `every` is `true`.
-/// Otherwise, only the number of older names is printed.
+/// have the field `recommended` with the value `false`. Older names are listed only if `every` is
+/// `true`. Otherwise, only the number of older names is printed.
 pub(crate) fn list_text(registry: &Registry, selection: &Selection<'_>, every: bool) -> String {
     let list = list_with(registry, selection, |signatures| signatures.len().into());
     let list = list.as_array().map(Vec::as_slice).unwrap_or_default();

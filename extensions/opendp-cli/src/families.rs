@@ -60,8 +60,8 @@ fn element(signature: &Json) -> Option<&str> {
 /// replaces the type of elements in the lists of types.
 fn grouped(mut all: Vec<(Vec<(&str, &str)>, &Json)>, element: Option<&str>) -> Vec<Family> {
     // The first signature of a group determines which type parameter stands for each type in the
-    // parameters. This is unambiguous if the types of the signature all differ from each other. So
-    // the signatures with the largest number of distinct types come first.
+    // parameters. This choice is unambiguous if the types of the signature all differ from each
+    // other. So the signatures with the largest number of distinct types come first.
     let different = |types: &[(&str, &str)]| {
         let mut names: Vec<&str> = types.iter().map(|(_, type_name)| *type_name).collect();
         names.sort_unstable();

@@ -58,8 +58,8 @@ pub(crate) struct Arguments {
     /// whose loss has no bound at a small distance is refused
     #[arg(long, allow_hyphen_values = true, value_parser = crate::parse_json)]
     pub(crate) d_in: Option<Json>,
-    /// Charge the release to a budget before it is printed; needs --id, and --d-in if the budget
-    /// states no unit
+    /// Charge the release to a budget before the release is printed; needs --id, and --d-in if the
+    /// budget states no unit
     #[arg(long, value_name = "FILE:NAME", requires = "id")]
     pub(crate) budget: Option<budget::Place>,
     /// The id of the release: the same id gives the same release, and is charged once. An id

@@ -183,7 +183,8 @@ impl Loss {
     /// The losses must be known before the first release. A budget that composes tightly charges
     /// each loss to the budget's filters, and admits all losses or none. Any other budget charges
     /// this loss. So this loss must also bound the loss of all releases together. If a member
-    /// [reserves](Loss::reserving) or [shares](Loss::sharing) a budget, its filters are dropped.
+    /// [reserves](Loss::reserving) or [shares](Loss::sharing) a budget, the filters of this member
+    /// are dropped.
     ///
     /// # Errors
     /// `MeasureMismatch` when this loss or the loss of a member is a rho. `InvalidDistance` when

@@ -106,8 +106,8 @@ fn output(document: &Json) -> TypeName {
         .map_or_else(|_| unknown(), |entry| entry.output().clone())
 }
 
-/// Write an object as a document. Before the document is returned, an object is built from it once,
-/// to check that the document can be read again.
+/// Write an object as a document. Before the document is returned, an object is built from the
+/// document once. This checks that the document can be read again.
 #[pyfunction]
 pub(crate) fn write(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<String> {
     macro_rules! descriptions {

@@ -141,7 +141,8 @@ impl Disk {
         let synced = self.file()?.sync_data();
         synced.map_err(|error| fault(&self.path, &error))
     }
-    /// Remove the file, if the path still leads to it. If it cannot be removed, it stays.
+    /// If the path still leads to the file, remove the file. If the file cannot be removed, it
+    /// stays.
     pub(super) fn remove(&mut self) {
         if self.check_name().is_ok() {
             let _ = std::fs::remove_file(&self.path);
