@@ -42,9 +42,9 @@ impl Measure for GaussianTradeoff {
     ///
     /// Let `Phi` be the distribution function of a standard normal variable. A mu-GDP mechanism is
     /// (epsilon, delta)-DP for `delta = Phi(-t) - exp(epsilon) Phi(-t - mu)` (Corollary 1 of the
-    /// paper). This delta is at most `Phi(-t)`. Let `x = exp(-t^2 / 2)`. Two independent standard
-    /// normal variables are in the square `[-t, t]^2` with probability `(1 - 2 Phi(-t))^2`, and in
-    /// the disk of radius `t` inside this square with probability `1 - x`. So
+    /// paper). This delta is at most `Phi(-t)`. Let `x = exp(-t^2 / 2)`. Take two independent
+    /// standard normal variables. The probability of the square `[-t, t]^2` is `(1 - 2 Phi(-t))^2`.
+    /// The probability of the disk of radius `t` inside this square is `1 - x`. So
     /// `2 Phi(-t) <= 1 - sqrt(1 - x) <= x`.
     fn profile(&self, loss: &f64) -> Result<PrivacyProfile> {
         let mu = *loss;

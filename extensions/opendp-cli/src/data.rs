@@ -280,10 +280,9 @@ fn json(path: &Path, file: File) -> Result<Result<Json>> {
 /// empty cell.
 ///
 /// # Errors
-/// [`outside`] when the value is not a member of the domain. For a domain with rows of atoms, this
-/// happens only if the value is not an array, or if the number of rows differs from the number that
-/// the domain states. [`outside`] is the same error for all data. `Argument` when the data do not
-/// have the column.
+/// [`outside`] when the value is not a member of the domain. For a domain with rows of atoms, there
+/// are only two such cases: the value is not an array, or the domain states another number of rows.
+/// [`outside`] is the same error for all data. `Argument` when the data do not have the column.
 pub(crate) fn member(json: Json, column: Option<&str>, domain: &AnyDomain) -> Result<AnyValue> {
     let json = match column {
         None => json,

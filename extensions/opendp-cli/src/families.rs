@@ -22,8 +22,8 @@ pub(crate) struct Family {
 /// The name of a new type parameter for the type of elements. It is used only if the signatures do
 /// not have a type parameter of this name.
 const ELEMENT: &str = "T";
-/// If there are more groups than this number, and a type parameter for the type of elements gives
-/// fewer groups, the signatures get this type parameter.
+/// If there are more groups than this number, try a new type parameter for the type of elements.
+/// The signatures get this type parameter if it gives fewer groups.
 const MANY: usize = 4;
 
 /// Group signatures by their shapes. Each signature has the form in which `list` writes it.
@@ -161,8 +161,8 @@ impl Family {
         lines
     }
 }
-/// Write one of the types of a signature. If `element` is the name of a type parameter and the
-/// written type has arguments, this name replaces the type of elements inside the written type.
+/// Write one of the types of a signature. If `element` is the name of a type parameter, and the
+/// written type has arguments, write this name in place of the type of elements.
 fn shown(type_name: &str, types: &[(&str, &str)], element: Option<&str>) -> String {
     let element: Vec<_> = types.iter().copied().filter(|(name, _)| element == Some(name)).collect();
     match type_name.parse::<TypeName>() {

@@ -33,7 +33,7 @@ use crate::errors::detached;
 use crate::values::outside;
 
 /// The number of rows that are converted at once. Rows of 8 bytes then take about a fifth of the
-/// first-level cache of a core, so they are still in the cache when they are read again. Nine
+/// first-level cache of a core. So the rows are still in the cache when they are read again. Nine
 /// numbers of rows from 384 to 2,048 were measured, and this number took the least time.
 const ROWS: usize = 768;
 /// The rows of a column are divided into parts, and a thread takes one part at a time. This

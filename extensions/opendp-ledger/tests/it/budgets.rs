@@ -57,7 +57,7 @@ fn a_budget_with_a_delta_of_one_is_refused() {
     for error in [ledger.create("b", &total).unwrap_err(), tight.unwrap_err()] {
         assert!(error.to_string().contains("a delta of 1"), "{error}");
     }
-    // The control: a smaller delta, and an epsilon of 1.
+    // The control: a budget with a smaller delta, and a budget with an epsilon of 1, are created.
     ledger.create("b", &Loss::epsilon_delta("1", "0.99").unwrap()).unwrap();
     ledger.create("c", &Loss::epsilon("1").unwrap()).unwrap();
 }
