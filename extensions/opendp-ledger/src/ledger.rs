@@ -57,10 +57,10 @@ impl Ledger {
     }
     /// Open a ledger in a file for reading. The file can be read-only.
     ///
-    /// If a process was killed or lost power during its last commit, the charges of this commit are
-    /// possibly not durable. Such charges are left out until the ledger is opened for writing. So
-    /// the reported amount spent can be too small by the charges of the last commit. The next
-    /// writer first counts these charges, so the budget is still not exceeded.
+    /// If a process was killed or the power failed during the last commit, the charges of this
+    /// commit are possibly not durable. Such charges are left out until the ledger is opened for
+    /// writing. So the reported amount spent can be too small by the charges of the last commit.
+    /// The next writer first counts these charges, so the budget is still not exceeded.
     ///
     /// # Errors
     /// The errors of [`open_existing`](Ledger::open_existing), except that a read-only file is not
