@@ -276,7 +276,7 @@ impl<MO: Accounted> Context<MO> {
     /// The largest probability with which an error exceeds the accuracy in a report.
     pub const ALPHA: f64 = 0.05;
 
-    /// Open a budget for questions about a table.
+    /// Make a context: questions about `table` are paid from `budget`.
     ///
     /// # Errors
     /// `Argument` when the split is [by kinds](Split::by_kinds) and the budget is not an epsilon

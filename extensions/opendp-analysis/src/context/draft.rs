@@ -89,7 +89,8 @@ pub(crate) struct Dials {
     /// The delta at which the epsilon of Gaussian or Gumbel noise is stated. `None` for the noise
     /// that [`Accounted::Base`] has: Laplace or exponential noise, or any noise under a rho.
     pub(crate) delta: Option<f64>,
-    /// Whether Gaussian noise on integers is discrete. Otherwise it is continuous and rounded.
+    /// Whether Gaussian noise on integers is discrete. Otherwise, the noise is continuous, and the
+    /// noisy integers are rounded.
     pub(crate) discrete: bool,
 }
 impl Dials {

@@ -175,8 +175,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     pub fn variance(self, column: &str, bounds: (f64, f64)) -> Self {
         self.ask(What::Variance(column.to_owned(), bounds))
     }
-    /// Choose the candidates nearest to quantiles of a column of numbers in each group. The
-    /// quantiles are in increasing order. The candidates must not be taken from the data.
+    /// Choose candidates near the quantiles of a column of numbers in each group. The quantiles are
+    /// in increasing order. The candidates must not be taken from the data.
     #[must_use]
     pub fn quantiles(self, column: &str, alphas: &[f64], candidates: Vec<f64>) -> Self {
         self.ask(What::Quantiles(column.to_owned(), alphas.to_vec(), candidates))
@@ -239,8 +239,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// Use the groups that [`find`](Groups::find) found. The answer also has noisy counts of these
     /// groups. Counts, means and variances are computed from these noisy counts. For each key, the
     /// probability that the key is found and that its interval misses the true number is at most
-    /// the stated probability. Among the found keys alone, intervals can miss more often, because a
-    /// key is found more often if its noise is large.
+    /// the argument `alpha` of [`rows`](GroupAnswer::rows). Among the found keys alone, intervals
+    /// can miss more often, because a key is found more often if its noise is large.
     ///
     /// # Errors
     /// `FailedCast` when a key of the answer is not a list of values, and `NotImplemented` when the

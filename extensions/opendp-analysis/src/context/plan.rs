@@ -40,7 +40,7 @@ pub enum Goal {
     /// errors of these questions become about half as large, or smaller. Under a budget of an
     /// epsilon, a factor of 8 instead of 16 is enough.
     Weight(f64),
-    /// The largest wanted error. The error exceeds this number with probability at most
+    /// The largest allowed error. The error exceeds this number with probability at most
     /// [`Context::ALPHA`]. The error is in the unit of the answer, or in ranks for a quantile. For
     /// several numbers, the goal applies to each number.
     Within(f64),
@@ -170,7 +170,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         }
     }
     /// Begin a plan for the releases of one question. The division of the budget stays open for
-    /// questions after the plan. `wanted` is the amount that the query states, if it states one.
+    /// questions after the plan. `wanted` is the amount that the query states, or `None` if the
+    /// query states no amount.
     pub(super) fn of_one_question(context: &'c Context<MO>, wanted: Option<Vec<Exact>>) -> Self {
         Plan { wanted, shares: true, ..Plan::new(context) }
     }

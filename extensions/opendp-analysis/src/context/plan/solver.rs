@@ -1,10 +1,11 @@
 //! The search for the scales of several questions together.
 //!
-//! The room of a plan has two limits. The first limit is for the sum of pure losses. The second
-//! limit is for the sum of the `mu^2` of Gaussian noise. The `mu` of Gaussian noise is the largest
-//! change of the released numbers in the L2 norm, divided by the scale of the noise. A release is
-//! `mu`-GDP (Gaussian differentially private) if two neighbours are at least as hard to distinguish
-//! by this release as by a number with Gaussian noise of this `mu`.
+//! The room of a plan is the largest loss that the plan may spend. The room has two limits. The
+//! first limit is for the sum of pure losses. The second limit is for the sum of the `mu^2` of
+//! Gaussian noise. The `mu` of Gaussian noise is the largest change of the released numbers in the
+//! L2 norm, divided by the scale of the noise. A release is `mu`-GDP (Gaussian differentially
+//! private) if two neighbours are at least as hard to distinguish by this release as by a number
+//! with Gaussian noise of this `mu`.
 //!
 //! All numbers here are approximate. The account checks the exact losses when it admits releases.
 
@@ -40,7 +41,7 @@ pub(super) struct Way {
 pub(super) struct Item {
     pub(super) pure: Option<Way>,
     pub(super) gaussian: Option<Way>,
-    /// Whether the question is a choice among candidates. Then `gaussian` is Gumbel noise.
+    /// Whether the question is a choice among candidates. If `true`, `gaussian` is Gumbel noise.
     pub(super) choice: bool,
     /// The weight of the question. The weight is 0 if an accuracy is wanted.
     pub(super) weight: f64,
