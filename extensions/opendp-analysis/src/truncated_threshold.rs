@@ -34,7 +34,8 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// measurement releases more keys than
 /// [`make_laplace_threshold`](opendp_measurements::make_laplace_threshold) does, for two reasons.
 /// First, noise is truncated, so delta is smaller than without truncation. Second, the threshold
-/// can be a fraction. So for each wanted delta, there is a threshold that uses the whole delta.
+/// need not be a whole number. So for each wanted delta, there is a threshold that uses the whole
+/// delta.
 ///
 /// # Arguments
 /// * `input` - maps from keys to integer counts. A distance has three parts: the number of changed
