@@ -72,7 +72,7 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// `(infinity, 1)`.
 ///
 /// # Proof
-/// The parts of a release about different keys are independent. Take two members at distance at
+/// In a release, the parts about different keys are independent. Take two members at distance at
 /// most `d_in`. Let `P_i` and `Q_i` be the laws of the part of key `i` on these members. Let `d_i`
 /// be the magnitude of the change of its count, where an absent key has the count 0. Claim:
 /// `P_i = G_i + H_i` for two non-negative measures `G_i` and `H_i`, where

@@ -1,4 +1,4 @@
-//! Means and variances, and the number of rows by which they divide.
+//! Means and variances, and their divisors: numbers of rows.
 
 use opendp_analysis::context::{Centre, Noisy};
 use opendp_core::{Codec, Error, Result};

@@ -58,8 +58,8 @@ pub(crate) enum Reserve {
     /// epsilon that is reserved for the sum of pure losses. The second number is the part of delta
     /// that is reserved for the sum of deltas. The rest of the budget is for Gaussian noise.
     Filter([Exact; 2]),
-    /// The whole budget, divided into shares. The share of each release is a pair, and the pairs
-    /// are in the order of the releases.
+    /// The whole budget, divided into shares. The share of each release is a pair of distributions,
+    /// and the pairs are in the order of the releases.
     Shares(Vec<SharePair>),
 }
 /// The largest cost that a query may have.
@@ -79,8 +79,8 @@ pub(crate) struct Room {
     pub(crate) mu_squared: Exact,
     /// The largest `rho` of choices by Gumbel noise.
     pub(crate) rho: Exact,
-    /// The pair of the share, if the share was fixed in advance. In this case, a cost fits the
-    /// share only if this pair dominates the pair of the cost.
+    /// The pair of distributions of the share, if the share was fixed in advance. In this case, a
+    /// cost fits the share only if this pair dominates the pair of the cost.
     pub(crate) share: Option<SharePair>,
 }
 impl Room {

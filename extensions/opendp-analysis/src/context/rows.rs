@@ -189,7 +189,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         self.histogram_of(|chain| chain.total(count))
     }
     /// Count the rows of each category, as [`histogram`](Rows::histogram) does. The last count is
-    /// of the rows without a category.
+    /// the number of rows without a category.
     pub fn histogram_and_others(self, categories: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
     where
         T: Key,
@@ -268,9 +268,9 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// # Proof
     /// In `Origin::Resized`, the map is evaluated at half the input distance. Let `k` rows of the
     /// table be replaced. Before `resize`, at most `k` rows are removed and at most `k` are added.
-    /// By the proof of `make_resize`, the resized rows are then at distance at most `2 k`. This is
-    /// the value of the map of `make_resize` at `k`. So the output changes by at most the value of
-    /// the whole map at `k`, as [`halved`] requires.
+    /// By the proof of `make_resize`, the resized rows are then at distance at most `2 k`. The
+    /// number `2 k` is the value of the map of `make_resize` at `k`. So the output changes by at
+    /// most the value of the whole map at `k`, as [`halved`] requires.
     fn total<DO: Domain, M: Metric>(
         &self,
         next: impl FnOnce(&Chain<T>) -> Result<OfRows<T, DO, M>>,

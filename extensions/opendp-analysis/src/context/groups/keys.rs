@@ -15,8 +15,8 @@ const MOST_GROUPS: usize = 1 << 20;
 /// The keys of groups: the combinations of values that have a group, in the order of the answers.
 #[derive(Clone, Debug)]
 pub(super) enum Keys {
-    /// All combinations of one listed value of each column. A column without listed values is
-    /// `None`.
+    /// All combinations that have one listed value for each column. A column without listed values
+    /// is `None`.
     Product(Vec<Option<Vec<Json>>>),
     /// A list of combinations of values.
     Listed(Vec<Vec<Json>>),

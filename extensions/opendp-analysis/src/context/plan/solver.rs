@@ -18,8 +18,7 @@ const MU_OF_PURE: f64 = 1.253_314_137_315_500_3;
 /// Each room is divided by this factor before it is used, so that the losses still fit after they
 /// are rounded up.
 const ROOM: f64 = 1.0 + 1e-8;
-/// The search tries many values for the part of epsilon that pure losses get: one more than this
-/// number.
+/// The search tries `TRIALS + 1` values for the part of epsilon that pure losses get.
 const TRIALS: u32 = 512;
 /// The number of intervals into which epsilon is divided. The ends of the intervals are called
 /// nodes. The room for Gaussian noise is computed at the nodes, and interpolated between them.

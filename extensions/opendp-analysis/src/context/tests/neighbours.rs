@@ -49,7 +49,7 @@ fn table_of(rows: &[Row]) -> Table {
         .and_then(|table| table.with("city", rows.iter().map(|row| row.2.to_owned()).collect()))
         .unwrap()
 }
-/// Draw two neighbouring tables of a unit.
+/// Draw two tables that are neighbours under a privacy unit.
 fn neighbours(unit: &PrivacyUnit, dice: &mut Dice) -> (Vec<Row>, Vec<Row>) {
     let mut rows: Vec<Row> = (0..MOST_ROWS - 3).map(|_| row(dice)).collect();
     let first = rows.clone();

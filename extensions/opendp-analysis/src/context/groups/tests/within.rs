@@ -55,8 +55,8 @@ fn means_of_counted_groups_are_within_their_goal() {
     }
     // Each of the three means misses its goal with probability at most 0.05. So all three are
     // within the goal with probability at least 0.85, which gives 127.5 of 150 trials. By the
-    // binomial distribution, fewer than 94 trials are within the goal with a probability of at most
-    // 5e-12.
+    // binomial distribution, the probability that fewer than 94 trials are within the goal is at
+    // most 5e-12.
     assert!(94 <= pure && 94 <= tight, "{pure} {tight}");
 }
 #[test]
@@ -99,7 +99,8 @@ fn a_mean_without_groups_is_within_its_goal() {
         within += i32::from((mean - truth).abs() <= 0.8);
     }
     // At least 95 % of 150 trials, about 142, are expected to be within the goal. By the binomial
-    // distribution, fewer than 119 trials are within the goal with a probability of at most 3e-12.
+    // distribution, the probability that fewer than 119 trials are within the goal is at most
+    // 3e-12.
     assert!(119 <= within, "{within}");
 }
 #[test]

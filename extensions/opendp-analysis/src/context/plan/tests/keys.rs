@@ -21,7 +21,7 @@ fn room_at(pure: f64, delta: f64) -> f64 {
     low
 }
 /// Find the least threshold for truncated Laplace noise if the counts of two keys each change by
-/// two. If the threshold is a fraction, delta is interpolated between the two nearest whole
+/// two. If the threshold is not a whole number, delta is interpolated between the two nearest whole
 /// thresholds.
 fn least_threshold(scale: f64, delta: f64) -> f64 {
     let q = (-1.0 / scale).exp();
