@@ -79,10 +79,10 @@ impl QuestionFields {
     pub(super) fn check_useful(&self, rows: Option<usize>) -> Result<()> {
         self.check_not_empty().and_then(|()| self.check_rows(rows))
     }
-    /// Check the number of rows that a mean or a variance states. It must be at least 1 for a mean,
-    /// and at least 2 for a variance. It must be at most the public number of rows of the table,
-    /// because a larger number adds rows that belong to no person. If the number of rows is
-    /// private, the stated number must be at most `MOST_ROWS`.
+    /// Check the number of rows that a mean or a variance states. This number must be at least 1
+    /// for a mean, and at least 2 for a variance. It must also be at most the public number of rows
+    /// of the table, because a larger number adds rows that belong to no person. If the number of
+    /// rows is private, the stated number must be at most `MOST_ROWS`.
     fn check_rows(&self, rows: Option<usize>) -> Result<()> {
         let (stated, least) = match self.wanted() {
             Ok(Wanted::Mean(fields)) => (fields.rows, 1),
@@ -157,7 +157,7 @@ where
         let rows = self.query(asked, &[&mean.column])?;
         let count = MO::add_noise(rows.count(), asked.noise)?;
         answer.scales.push(count.scale());
-        // The error of the mean depends on the released count, so it is not known before the
+        // The error of the mean depends on the released count, so the error is not known before the
         // release.
         answer.error = None;
         if let (Some(sum), Some(count)) = (sum, self.spend(count)?) {

@@ -34,7 +34,7 @@ use releases::Numbers;
 /// The statistics of one question share releases. For a mean, a variance, a sum and a count
 /// together, only one release of counts is made. If the question needs a release of counts, each
 /// sum is released as a sum of signed distances from the middle of the bounds. One row changes such
-/// a sum by at most about half of the width of the bounds, so the noise of this sum usually has a
+/// a sum by at most about half of the width of the bounds. So the noise of this sum usually has a
 /// smaller scale than the noise of a sum of the numbers themselves.
 ///
 /// A row is in at most one group. So if a person has one row, the cost of a release about all

@@ -82,9 +82,9 @@ impl Moments {
     /// probability `alpha` for each group.
     ///
     /// Let a group have `n >= 1` rows, and let `N >= 1` be its released count. Let `s` be the sum
-    /// of the distances of its values from the centre. The magnitude of each distance is at most
-    /// `reach`, so `|s| <= reach n`. The sum is released with noise `z`. Then the error of the mean
-    /// is `|(s + z) / N - s / n| <= (|z| + reach |n - N|) / N`. Except with probability
+    /// of the distances of the group's values from the centre. The magnitude of each distance is at
+    /// most `reach`, so `|s| <= reach n`. The sum is released with noise `z`. Then the error of the
+    /// mean is `|(s + z) / N - s / n| <= (|z| + reach |n - N|) / N`. Except with probability
     /// `alpha / 2`, `|n - N|` is at most the accuracy `c` of the count. So the error is at most
     /// `error` if `|z|` is at most `error N - reach c`. It is enough that this bound on `|z|` holds
     /// except with probability `alpha / 2`.

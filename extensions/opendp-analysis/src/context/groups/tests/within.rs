@@ -39,7 +39,7 @@ where
 fn means_of_counted_groups_are_within_their_goal() {
     let times = 150;
     let (mut pure, mut tight) = (0, 0);
-    // With exact counts, the plan spends about 0.34. What it spends is nearly proportional to 1
+    // With exact counts, the plan spends about 0.34. This amount is nearly proportional to 1
     // divided by the count of the smallest group, which has 200 rows. The noise of a count has the
     // scale 2.5. So all 450 counts have noise of at most 68, except with a probability of 1e-9.
     // Then the plan spends from 0.25 to 0.52. The counts cost 0.4 of the budget of 1, so the plan
