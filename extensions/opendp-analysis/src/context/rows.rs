@@ -107,9 +107,10 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     pub fn resize_with(self, size: usize, filler: T) -> Self {
         self.resized().step(|_, chain| chain.step(|rows| make_resize(rows, size, filler)))
     }
-    /// Update the origin of the rows before `resize`. If the origin is `OneForOne` and the number
-    /// of rows is private, the origin becomes `Resized`. If this number is known, the map of
-    /// `make_resize` already uses the number, so the origin becomes `Private`.
+    /// Update the origin of the rows for a call of `resize`. Suppose that the origin is
+    /// `OneForOne`. If the number of rows before the call is private, the origin becomes `Resized`.
+    /// If this number is known, the map of `make_resize` already uses the number, so the origin
+    /// becomes `Private`.
     fn resized(mut self) -> Self {
         if self.origin == Origin::OneForOne {
             self.origin = if self.is_sized() { Origin::Private } else { Origin::Resized };

@@ -21,7 +21,7 @@ use super::*;
 const MOST_ROWS: usize = 6;
 /// A budget for noise of any scale.
 const LARGE: f64 = 1e300;
-/// The loss of a release about groups. At this loss, the noise is tiny.
+/// The largest loss of a question about groups. At this loss, the noise is tiny.
 const OF_GROUPS: f64 = 1e18;
 
 /// Random choices from a fixed seed.
