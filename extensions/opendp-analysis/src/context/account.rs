@@ -264,8 +264,8 @@ impl<MO: Accounted> Account<MO> {
 /// Return several ways to divide an amount of epsilon and delta between pure losses and Gaussian
 /// noise. Each way also has a delta for releases that hide keys below a threshold. Each way is for
 /// one filter of the account. The losses of a way do not exceed the largest losses that its filter
-/// can still admit. The first release decides which filters admit later releases, so a plan tries
-/// every filter.
+/// can still admit. The filters that the account keeps in use depend on the first release, so a
+/// plan tries every filter.
 fn amounts(
     account: &AdaptiveAccount,
     (epsilon, delta): (Exact, Exact),
@@ -275,9 +275,9 @@ fn amounts(
     let largest = account.room(&share, Kind::Gaussian)?.mu_squared.to_f64_down();
     let (filters, epsilon) = (account.filters(), epsilon.to_f64_down());
     let joined = joined_delta(0.0, largest.sqrt(), epsilon)?;
-    // Before the first release, it is not known which filter will admit later releases. So compute
-    // the delta for thresholds for each filter: it is the fraction `delta / all` of the filter's
-    // delta. Here `all` is the delta of the budget.
+    // Before the first release, it is not known which filters the account will keep in use. So
+    // compute the delta for thresholds for each filter: this delta is the fraction `delta / all` of
+    // the filter's delta. Here `all` is the delta of the budget.
     let all = account.budget().1;
     let part = |room: &accounting::Room| match account.has_begun() || all.is_zero() {
         true => own.clone().min(room.delta.clone()),
