@@ -1,4 +1,4 @@
-//! Means and variances, and their divisors: numbers of rows.
+//! Means and variances, and the numbers of rows that they use.
 
 use opendp_analysis::context::{Centre, Noisy};
 use opendp_core::{Codec, Error, Result};
@@ -13,7 +13,7 @@ use super::questions::Asker;
 /// is private. All stated rows are kept in memory, with 8 bytes for each.
 const MOST_ROWS: usize = 100_000_000;
 
-/// The number of rows by which a statistic divides.
+/// The number of rows that a mean or a variance uses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Divisor {
     /// The statistic is about all rows of the table, and their number is public.
@@ -42,10 +42,10 @@ impl ColumnFields {
     }
 }
 impl QuestionFields {
-    /// Return the number of rows by which a mean or a variance divides. `rows` is the number of
-    /// rows of the table, if this number is public. The statistic is about all rows of the table if
-    /// the question has no condition and its column drops no rows. If the table has no rows, its
-    /// number of rows counts as private.
+    /// Return the number of rows that a mean or a variance uses. `rows` is the number of rows of
+    /// the table, if this number is public. The statistic is about all rows of the table if the
+    /// question has no condition and its column drops no rows. If the table has no rows, its number
+    /// of rows counts as private.
     pub(super) fn divisor(
         &self,
         fields: &NumberFields,

@@ -107,8 +107,8 @@ pub struct Plan<'c, MO: Accounted> {
     number: PlanNumber,
     id: Option<String>,
     wanted: Option<Vec<Exact>>,
-    /// Whether to leave the division of the budget open for questions after the plan, as
-    /// [`Plan::of_one_question`] does.
+    /// Whether questions after the plan may use another division of the budget, as after a plan of
+    /// [`Plan::of_one_question`].
     shares: bool,
     units: Option<Units>,
     drafts: Vec<Box<dyn Drafted<MO> + 'c>>,
@@ -169,9 +169,9 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
             items: Vec::new(),
         }
     }
-    /// Begin a plan for the releases of one question. The division of the budget stays open for
-    /// questions after the plan. `wanted` is the amount that the query states, or `None` if the
-    /// query states no amount.
+    /// Begin a plan for the releases of one question. If the plan may spend only a part of the
+    /// remaining budget, questions after the plan may use another division of the budget. `wanted`
+    /// is the amount that the query states, or `None` if the query states no amount.
     pub(super) fn of_one_question(context: &'c Context<MO>, wanted: Option<Vec<Exact>>) -> Self {
         Plan { wanted, shares: true, ..Plan::new(context) }
     }

@@ -288,10 +288,10 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     ///
     /// # Proof
     /// Let `k` rows of the table be replaced. Let `c` be the rows of the statistic that do not
-    /// change. Both lists of rows are `c` and at most `k` more rows. Suppose that adding rows never
-    /// decreases the statistic `f`, and let `m` be the value of its map at `k`. Then both values of
-    /// `f` are from `f(c)` to `f(c) + m`, so they differ by at most `m`. If adding rows never
-    /// increases `f`, both values are from `f(c) - m` to `f(c)`.
+    /// change. Each of the two lists of rows consists of `c` and at most `k` more rows. Suppose
+    /// that adding rows never decreases the statistic `f`, and let `m` be the value of its map at
+    /// `k`. Then both values of `f` are from `f(c)` to `f(c) + m`, so they differ by at most `m`.
+    /// If adding rows never increases `f`, both values are from `f(c) - m` to `f(c)`.
     fn replaced<DO: Domain, M: Metric>(&self, total: TableTotal<DO, M>) -> TableTotal<DO, M> {
         let fits = self.origin == Origin::OneForOne && !self.is_sized();
         if fits { halved(total) } else { total }

@@ -48,7 +48,8 @@ impl Moments {
         };
         let middle = lower + (upper - lower) / 2.0;
         // The centre is a multiple of `1 / units`. The fraction `1 / units` is at most 2^-20 of the
-        // width of the bounds. If the width is too small for this, the fraction is 2^-40.
+        // width of the bounds. If the width is so small that this fraction would be below 2^-40,
+        // the fraction is 2^-40.
         let (mut unit, mut units) = (1_i64, 1.0);
         while units * (upper - lower) < 2.0_f64.powi(20) && unit < 1 << 40 {
             (unit, units) = (unit * 2, units * 2.0);
