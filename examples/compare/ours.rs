@@ -1,4 +1,4 @@
-//! Errors of `Context`, as JSON for `compare.py` in this folder.
+//! Errors of the answers of `Context`, as JSON for `compare.py` in this folder.
 //!
 //! `cargo run --release -p opendp-examples --example compare -- people.csv 200`
 //!

@@ -124,7 +124,8 @@ impl Analyst {
         let question = sum.then(|sum| make_laplace(sum, noise, None))?;
         self.ask(title, &question, |dollars| dollars)
     }
-    /// Return the scale of the noise that costs `1 / parts` of the budget. The scale is rounded up.
+    /// Return the scale of the noise for a question that costs `1 / parts` of the budget. The scale
+    /// is rounded up.
     fn noise(&self, parts: f64, sensitivity: f64) -> Result<Scale> {
         Scale::new(sensitivity.inf_mul(parts)?.inf_div(self.epsilon)?)
     }

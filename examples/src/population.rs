@@ -8,8 +8,8 @@ use crate::table::People;
 ///
 /// The same number of people and the same seed give the same people on every platform and in every
 /// version. The random words come from ChaCha20. The computation uses only integers and the float
-/// operations that IEEE 754 rounds exactly. This generator is only for data. It must not generate
-/// noise.
+/// operations whose results IEEE 754 defines exactly. This generator is only for data. It must not
+/// generate noise.
 pub fn generate(people: usize, seed: u64) -> People {
     let mut draw = Draw(ChaCha20Rng::seed_from_u64(seed));
     let mut all = People::default();
@@ -42,8 +42,8 @@ fn age(draw: &mut Draw) -> i64 {
     start + i64::from(draw.below(width))
 }
 /// Levels of education, from no schooling to a doctorate. An entry has three numbers: the level,
-/// the number of people with this level among a thousand people, and their typical income in
-/// mid-career. The income is in thousands of dollars.
+/// the number of people with this level among a thousand people, and the typical income of these
+/// people in mid-career. The income is in thousands of dollars.
 const LEVELS: [(i32, u32, i32); 16] = [
     (1, 33, 9),
     (2, 14, 10),
@@ -63,8 +63,8 @@ const LEVELS: [(i32, u32, i32); 16] = [
     (16, 13, 76),
 ];
 /// Draw a level of education and its typical income. High levels are less frequent among old
-/// people. They are also less frequent among young people, because many young people have not
-/// finished their education.
+/// people. High levels are also less frequent among young people, because many young people have
+/// not finished their education.
 fn education(age: i64, draw: &mut Draw) -> (i32, i32) {
     let weights = LEVELS.map(|(level, weight, typical)| {
         let weight = match age {
@@ -87,8 +87,9 @@ fn married(age: i64) -> u32 {
         _ => 480,
     }
 }
-/// Draw a year's income in dollars. The income is zero for some people, at most 2.3 times a typical
-/// value for most people, and far above this value for a few.
+/// Draw a year's income in dollars. The income is zero for some people. For most people, the income
+/// is at most 2.3 times a typical value. For a few people, the income is far above the typical
+/// value.
 fn income(age: i64, sex: i32, typical: i32, draw: &mut Draw) -> f64 {
     let none = match age {
         ..=24 => 280,
@@ -112,9 +113,9 @@ fn income(age: i64, sex: i32, typical: i32, draw: &mut Draw) -> f64 {
     ((middle * ratio / 10.0).round() * 10.0).min(1_000_000.0)
 }
 
-/// Draw the ratio of an income to the typical income. The ratio is uniform within each tenth of the
-/// people, except for the last tenth. The last tenth has a Pareto tail with exponent 2. Such a tail
-/// has a finite mean, but no finite variance.
+/// Draw the ratio of an income to the typical income. First choose one of ten intervals, with equal
+/// probabilities. In each of the first nine intervals, the ratio is uniform. The last interval has
+/// a Pareto tail with exponent 2. Such a tail has a finite mean, but no finite variance.
 fn ratio(draw: &mut Draw) -> f64 {
     let tenths = [
         (0.02, 0.25),

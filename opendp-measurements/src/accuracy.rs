@@ -21,23 +21,24 @@
 //!
 //! # How the bounds are computed, and why they hold
 //! Let `alpha` be the requested probability that the bound fails. All noises are symmetric. So each
-//! weighted sum `S` of noises is symmetric, and `P[|S| > t] = 2 P[S > t]` for every `t >= 0`. Noise
-//! that is cut off at bounds is replaced by its positive part. Let `E` be the true error of a sum
-//! with noise that is cut off, and let `S` be the sum with the positive parts. Then only the
+//! weighted sum `S` of noises is symmetric, and `P[|S| > t] = 2 P[S > t]` for every `t >= 0`. A
+//! release can be cut off at bounds: if the release is beyond a bound, the bound replaces it. For
+//! such a release, the computation uses the positive part of the noise. Let `E` be the true error
+//! of a sum of such releases, and let `S` be the sum with the positive parts. Then only the
 //! inequality `P[|E| > t] <= 2 P[S > t]` holds. By default, every noise is rounded *up* to a grid,
 //! so the sum on the grid is at least the exact sum. But if there are many noises that are not cut
 //! off, each of these noises is rounded to the nearest grid point. Then Hoeffding's bound limits
 //! the sum of the rounding errors, except with probability `alpha / 10000`. If all noises are
-//! integers, some grid contains all values, because all weights are rational. If this grid is
-//! coarse enough, this grid is used, and rounding is not needed. If no noise is discrete or cut
-//! off, all Gaussian noises are merged into one noise. The distributions on the grid are tilted:
-//! the mass at each value `x` is multiplied by `e^(t x)`, for a chosen number `t`. Then the
-//! transforms of the [accounting](crate::accounting) convolve the tilted distributions. A transform
-//! computes the masses in an interval of values, which is called the window. The transform, the
-//! window and the masses have errors. Each error is bounded from above, and the bounds are added.
-//! Heuristics choose the grid, the tilt and the window. These choices affect how tight the bound
-//! is. The bound holds for every choice. The result is at most the union bound, which is the
-//! weighted sum of the quantiles of the `n` noises at `alpha / n`.
+//! integers, some grid contains all values of the weighted sum, because all weights are rational.
+//! If this grid is coarse enough, this grid is used, and rounding is not needed. If no noise is
+//! discrete or cut off, all Gaussian noises are merged into one noise. The distributions on the
+//! grid are tilted: the mass at each value `x` is multiplied by `e^(t x)`, for a chosen number `t`.
+//! Then the transforms of the [accounting](crate::accounting) convolve the tilted distributions. A
+//! transform computes the masses in an interval of values, which is called the window. The
+//! transform, the window and the masses have errors. Each error is bounded from above, and the
+//! bounds are added. Heuristics choose the grid, the tilt and the window. These choices affect how
+//! tight the bound is. The bound holds for every choice. The result is at most the union bound,
+//! which is the weighted sum of the quantiles of the `n` noises at `alpha / n`.
 
 pub(crate) mod confidence_interval;
 pub(crate) mod ends;

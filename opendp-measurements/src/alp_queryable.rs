@@ -39,8 +39,9 @@ use crate::sparse_vector::rounded;
 ///   to multiples of this unit
 ///
 /// # Precondition
-/// `scale` is finite and above 0, and the unit `alpha / scale` is finite. The other numbers are
-/// above 0. The table has at most 2^32 bits. A key sets at most 2^20 bits.
+/// `scale` is finite and above 0, and the unit `alpha / scale` is finite. `total_limit`,
+/// `value_limit`, `size_factor` and `alpha` are above 0. The table has at most 2^32 bits. A key
+/// sets at most 2^20 bits.
 ///
 /// # Postcondition
 /// The release is a queryable. The answer for a key is the estimate of the value of this key. The

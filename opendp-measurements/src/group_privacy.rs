@@ -19,9 +19,9 @@ pub use path::PathMetric;
 ///
 /// The maps of most measurements accept any distance, and are tighter than the bound of this
 /// constructor. Use this constructor if the map of a measurement accepts only small distances. Take
-/// for example a user-defined measurement, or a measurement on a secret sample. The loss of such a
-/// measurement can be known only for data that differ by one or a few records. Another example is a
-/// measurement whose profile holds only for neighbouring data.
+/// for example a user-defined measurement, or a measurement on a secret sample. Sometimes, the loss
+/// of such a measurement is known only for data that differ by one or a few records. Another
+/// example is a measurement whose profile holds only for neighbouring data.
 ///
 /// # Arguments
 /// * `measurement` - the measurement
@@ -30,8 +30,8 @@ pub use path::PathMetric;
 ///
 /// # Precondition
 /// `size` is at least 1. The metric joins members of the domain by [paths](PathMetric). Such a
-/// metric is the discrete distance, or it counts records. If the metric counts records, the domain
-/// [contains all data sets of its records](Domain::recombines).
+/// metric either is the discrete distance or counts records. If the metric counts records, the
+/// domain [contains all data sets of its records](Domain::recombines).
 ///
 /// # Postcondition
 /// The release and the measure do not change.
@@ -72,7 +72,7 @@ pub use path::PathMetric;
 ///
 /// *Profiles.* The same argument holds with a different epsilon for each step. The epsilon of a
 /// step can also be negative. For a step with the epsilon `-h`, where `h > 0`, apply the profile at
-/// `h` to the complement of `S`. This gives `P_0(S) <= e^-h P_1(S) + 1 - e^-h (1 - delta(h))`.
+/// `h` to the complement of `S`. The result is `P_0(S) <= e^-h P_1(S) + 1 - e^-h (1 - delta(h))`.
 /// Every choice of epsilons with a sum of at most epsilon gives a bound. The search for a good
 /// choice of epsilons affects only how tight the bound is. (The smallest of these bounds comes from
 /// the trade-off curve `f` of a step: the function `1 - f` is applied `k` times. See Dong, Roth, Su

@@ -1,5 +1,6 @@
-//! Constructors with older names. Each of them calls the constructor in the column `target`. The
-//! column `fixed` lists the arguments that have a fixed value in this call:
+//! Constructors with older names. Each of these constructors calls the constructor in the column
+//! `target` of the following table. The column `fixed` lists the arguments that have a fixed value
+//! in this call:
 //!
 //! | older name | target | fixed |
 //! |---|---|---|

@@ -258,10 +258,11 @@ where
         Ok(released?)
     })
 }
-/// The noise of a mechanism. For integers, the noise contains a table, if there is a table for the
-/// scale. The first release prepares the noise before the first draw. So even the first release
-/// draws from the table. The time of nearly all draws from a table does not depend on the noise. A
-/// program that only evaluates maps does not spend time on the preparation of a table.
+/// The noise of a mechanism. For integers, the noise contains an
+/// [`IntegerTable`](crate::samplers::IntegerTable), if there is a table for the scale. The first
+/// release prepares the noise before the first draw. So even the first release draws from the
+/// table. The time of nearly all draws from a table does not depend on the drawn number. A program
+/// that only evaluates maps does not spend time on the preparation of a table.
 pub(crate) struct Prepared<Noise> {
     scale: f64,
     k: i32,

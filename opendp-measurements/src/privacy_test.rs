@@ -28,8 +28,8 @@ fn probabilities(x: i8, s: f64) -> Vec<f64> {
             match r {
                 // The least and the largest `i8` are the ends of the type. The probability of a
                 // release at an end is the probability of a whole tail of the noise. Suppose that
-                // the number itself is at this end. Then the release differs from the end if and
-                // only if the noise moves the number by at least 1 away from the end. So the
+                // the number `x` itself is at this end. Then the release differs from the end if
+                // and only if the noise moves the number by at least 1 away from the end. So the
                 // probability of a release at this end is 1 minus the probability of the tail that
                 // begins at the noise 1.
                 i8::MIN | i8::MAX if distance == 0.0 => 1.0 - tail(1.0, s),

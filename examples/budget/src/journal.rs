@@ -45,8 +45,9 @@ impl Kept {
         Ok(entries.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
     /// Charge the losses of one or several releases. One entry of the ledger contains all these
-    /// losses. If the releases belong to a plan with an id, the id of the entry contains the id of
-    /// the plan. The ledger charges each id once, so it charges such a plan once.
+    /// losses. A plan asks several questions together. If the releases belong to a plan with an id,
+    /// the id of the entry contains the id of the plan. The ledger charges each id once, so it
+    /// charges a plan with an id once.
     fn charge(&self, entries: &[Entry]) -> Result<()> {
         let loss = Loss::together(entries.iter().map(loss_of).collect::<Result<_>>()?)?;
         let Account { total, releases, .. } = self.0.account(BUDGET)?;
@@ -78,9 +79,9 @@ impl Kept {
             let id = format!("question {number}");
             match release(&id) {
                 Ok(release) if !release.repeated() => return Ok(()),
-                // Another process has already charged a question with this number. If the loss of
-                // that question was equal, the ledger repeats its release. Otherwise, the ledger
-                // returns an error. In both cases, try the next number.
+                // Another process has already charged a question with this number. If the losses of
+                // the two questions are equal, the ledger repeats the earlier release. Otherwise,
+                // the ledger returns an error. In both cases, try the next number.
                 Ok(_) => {}
                 Err(_) if self.0.entry(BUDGET, &id)?.is_some() => {}
                 Err(error) => return Err(error),

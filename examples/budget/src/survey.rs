@@ -21,7 +21,7 @@ const ALPHA: f64 = Context::<Loss>::ALPHA;
 /// Open a budget for ten questions. One person is one row of the survey.
 ///
 /// # Errors
-/// `Argument` when epsilon is not positive, or delta is not a probability.
+/// `Argument` when epsilon is not positive and finite, or when delta is not at least 0 and below 1.
 pub(crate) fn open(table: Table, epsilon: f64, delta: f64) -> Result<Context<Loss>> {
     let budget = Budget::epsilon_delta(epsilon, delta)?;
     Context::new(table, PrivacyUnit::person(1)?, budget, Split::evenly(QUESTIONS)?)
@@ -129,8 +129,8 @@ pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
         question: "sectors".into(),
         answer: format!("{} of them; {shown}", found.len()) + &within(sectors.accuracy, ""),
     });
-    // The last question asks in which of the released sectors the most women work. If the threshold
-    // has hidden all sectors, use all sectors of the public classification.
+    // The last question asks in which of the released sectors the most women work. If no sector was
+    // released, use all sectors of the public classification.
     if candidates.is_empty() {
         candidates = ('A'..='U').map(String::from).collect();
     }

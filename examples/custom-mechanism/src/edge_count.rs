@@ -22,9 +22,9 @@ use crate::{EdgeDistance, Graph, GraphDomain};
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// If one edge is added or removed, the number of edges changes by one. The nodes of a member have
-/// numbers below `nodes`, no edge is a loop, and no edge is repeated. So the number of edges is at
-/// most the number of pairs of nodes.
+/// If one edge is added or removed, the number of edges changes by one. Let `nodes` be the number
+/// of nodes of the input domain. The nodes of a member have numbers below `nodes`, no edge is a
+/// loop, and no edge is repeated. So the number of edges is at most the number of pairs of nodes.
 ///
 /// # Errors
 /// None.

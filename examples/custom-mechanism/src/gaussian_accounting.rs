@@ -1,4 +1,4 @@
-//! A loss in another measure. This file defines a combinator.
+//! A loss in another measure. This file defines a combinator: a constructor that takes a mechanism.
 
 use opendp_core::arith::Directed;
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
@@ -42,9 +42,9 @@ const ROOT_OF_HALF_PI: f64 = 1.253_314_137_315_500_4;
 /// `e <= g(t)`. Now `g(0) = 0` and `g'(t) = phi(t) / (Phi(t) Phi(-t))`. For two independent
 /// standard normal variables, the probability of the square `[-t, t]^2` is at least the probability
 /// of the disk of radius `t` inside it: `(2 Phi(t) - 1)^2 >= 1 - exp(-t^2 / 2)`. So
-/// `4 Phi(t) Phi(-t) = 1 - (2 Phi(t) - 1)^2 <= exp(-t^2 / 2)`, and
-/// `g'(t) >= 4 phi(0) = 4 / sqrt(2 pi)`. It follows that
-/// `g(mu / 2) >= mu * 2 / sqrt(2 pi) = mu / sqrt(pi / 2)`. The right side equals `e` for
+/// `4 Phi(t) Phi(-t) = 1 - (2 Phi(t) - 1)^2 <= exp(-t^2 / 2)`. Because
+/// `phi(t) = phi(0) exp(-t^2 / 2)`, this gives `g'(t) >= 4 phi(0) = 4 / sqrt(2 pi)`. It follows
+/// that `g(mu / 2) >= mu * 2 / sqrt(2 pi) = mu / sqrt(pi / 2)`. The right side equals `e` for
 /// `mu = sqrt(pi / 2) e`. A larger `mu` is a weaker guarantee, so the map may round up.
 ///
 /// # Errors

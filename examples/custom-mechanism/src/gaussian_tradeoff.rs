@@ -6,7 +6,7 @@ use opendp_core::{
 };
 use serde_json::Value as Json;
 
-/// Gaussian differential privacy: the loss is mu.
+/// Gaussian differential privacy (mu-GDP): the loss is the number mu.
 ///
 /// Take two tasks. The first task is to distinguish two neighbours by a release. The second task is
 /// to distinguish two normal distributions, with variance 1 and means 0 and mu, by one draw. A
@@ -42,9 +42,9 @@ impl Measure for GaussianTradeoff {
     ///
     /// Let `Phi` be the distribution function of a standard normal variable. A mu-GDP mechanism is
     /// (epsilon, delta)-DP for `delta = Phi(-t) - exp(epsilon) Phi(-t - mu)` (Corollary 1 of the
-    /// paper). This delta is at most `Phi(-t)`. Let `x = exp(-t^2 / 2)`. Two independent standard
-    /// normal variables are in the square `[-t, t]^2` with probability `(1 - 2 Phi(-t))^2`, and in
-    /// the disk of radius `t` inside this square with probability `1 - x`. So
+    /// paper). This delta is at most `Phi(-t)`. Let `x = exp(-t^2 / 2)`. Take two independent
+    /// standard normal variables. The probability of the square `[-t, t]^2` is `(1 - 2 Phi(-t))^2`.
+    /// The probability of the disk of radius `t` inside this square is `1 - x`. So
     /// `2 Phi(-t) <= 1 - sqrt(1 - x) <= x`.
     fn profile(&self, loss: &f64) -> Result<PrivacyProfile> {
         let mu = *loss;
@@ -70,7 +70,7 @@ impl Measure for GaussianTradeoff {
 }
 named!(GaussianTradeoff as "acme::GaussianTradeoff");
 
-/// Measure loss as Gaussian differential privacy: mu.
+/// Measure the loss by the number mu of Gaussian differential privacy.
 pub fn gaussian_tradeoff() -> Result<TheMeasure<GaussianTradeoff>> {
     Ok(TheMeasure(GaussianTradeoff))
 }

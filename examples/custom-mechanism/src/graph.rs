@@ -1,4 +1,4 @@
-//! Graphs. This file defines a carrier.
+//! Graphs. This file defines a carrier, which is the type of the members of a domain.
 
 use opendp_core::{Codec, Result, carrier, named};
 use serde_json::Value as Json;

@@ -5,8 +5,8 @@ use opendp_core::laws::{Draw, Sample};
 
 use crate::{Graph, GraphDomain};
 
-/// The number of nodes for which all graphs are listed. Four nodes have 6 pairs, so there are 64
-/// graphs.
+/// The number of nodes of the smaller graphs. All graphs on the last four nodes are listed. Four
+/// nodes have 6 pairs, so there are 64 graphs.
 const FEW_NODES: u32 = 4;
 /// The number of nodes of the larger graphs, which are drawn at random.
 const MORE_NODES: u32 = 12;

@@ -2,14 +2,14 @@
 //!
 //! No crate of the framework is changed. This crate adds:
 //!
-//! - a carrier, [`Graph`], declared with `carrier!`;
+//! - a carrier (the type of the members of a domain), [`Graph`], declared with `carrier!`;
 //! - a domain with a descriptor, [`GraphDomain`];
 //! - a metric on this domain, [`EdgeDistance`]. Tests can compute its distances;
 //! - a privacy measure with its own rule of composition, [`GaussianTradeoff`];
 //! - a transformation to a space of the core crate, [`make_edge_count`]. So mechanisms of the
 //!   framework can add noise to its output;
 //! - a mechanism, [`make_randomized_graph`], and the type of its parameter, [`FlipProbability`];
-//! - a function of its releases, [`make_debiased_edge_count`];
+//! - a function of the releases of this mechanism, [`make_debiased_edge_count`];
 //! - two combinators, [`make_repeat`] and [`make_gaussian_accounting`];
 //! - a constructor of the framework, registered for one more type (see `more_types.rs`).
 //!

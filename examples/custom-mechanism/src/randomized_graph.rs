@@ -14,8 +14,8 @@ use crate::{EdgeDistance, FlipProbability, Graph, GraphDomain};
 ///   missing edge or removes an edge
 ///
 /// # Precondition
-/// `flip` is above 0 and at most one half. At one half the release is independent of the data. The
-/// nodes are public.
+/// `flip` is above 0 and at most one half. If `flip` is one half, the release is independent of the
+/// data. The nodes are public.
 ///
 /// # Postcondition
 /// The release is a graph on the same nodes. For any two members at distance at most `d_in`, the

@@ -1,4 +1,5 @@
-//! The same mechanism several times. This file defines a combinator.
+//! The same mechanism several times. This file defines a combinator: a constructor that takes a
+//! mechanism.
 
 use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{

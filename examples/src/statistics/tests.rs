@@ -116,8 +116,9 @@ fn accuracies_are_kept_nearly_always() {
         mean_misses += u32::from(error(&age, truth));
     }
     // An interval of the count misses the true value with a probability of 0.047. An interval of
-    // the mean misses it less often. So the probability of 95 or more misses in 800 intervals is
-    // below 10^-13, and the probability that no interval of the count misses is below 10^-16.
+    // the mean misses the true mean less often. So the probability of 95 or more misses in 800
+    // intervals is below 10^-13. The probability that no interval of the count misses is below
+    // 10^-16.
     assert!(count_misses < 95 && mean_misses < 95, "{count_misses}, {mean_misses}");
     assert!(0 < count_misses, "a bound that is never missed is not a tight one");
 }

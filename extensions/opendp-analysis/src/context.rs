@@ -94,9 +94,10 @@
 //! # The best noise
 //!
 //! Under an epsilon and a delta, [`best`](Statistic::best) chooses between Laplace and Gaussian
-//! noise. If there are many questions, they get Gaussian noise, because the losses of Gaussian
-//! noise compose tightly. A hundred counts get noise of scale 42.5. If epsilon and delta were
-//! divided into a hundred even parts instead, the scale would be 412.
+//! noise. Many questions get Gaussian noise: for the same error, the composed loss of many releases
+//! is smaller with Gaussian noise than with Laplace noise. A hundred counts get noise of scale
+//! 42.5. If epsilon and delta were divided into a hundred even parts instead, the scale would be
+//! 412.
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -276,7 +277,7 @@ impl<MO: Accounted> Context<MO> {
     /// The largest probability with which an error exceeds the accuracy in a report.
     pub const ALPHA: f64 = 0.05;
 
-    /// Open a budget for questions about a table.
+    /// Make a context: questions about `table` are paid from `budget`.
     ///
     /// # Errors
     /// `Argument` when the split is [by kinds](Split::by_kinds) and the budget is not an epsilon

@@ -51,8 +51,8 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// other candidate on this side. The represented rows of each candidate are divided into `t` equal
 /// steps, so a candidate has `t + 1` points. A step can contain a fraction of a row. The position
 /// of a point is the number of rows below the point. It is 0 for the first point, and the number of
-/// all rows for the last point. Here `t` is 16, or less if there are more than 1024 candidates, but
-/// at least 2.
+/// all rows for the last point. Here `t` is 16 for up to 1024 candidates. For more candidates, `t`
+/// is smaller, but at least 2.
 ///
 /// *Choices.* Let two points `A` and `B` have the levels `l` and `h`. To choose the quantiles
 /// between the two points, take the middle one of these quantiles. Let `a` be the level of this
@@ -84,10 +84,10 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// does not depend on other rows. The term does not decrease from one point to the next point. Take
 /// a choice between `A` and `B`. Let `w` be the term of a row at `B` minus its term at `A`. Let `v`
 /// be its term at a point minus its term at `A`. Then `0 <= v <= w`. The row adds `v - r w` to the
-/// signed distance of the point from the target. So it changes each score by at most
-/// `w max(r, 1 - r)`. The range of the changes of all scores is at most `2 w max(r, 1 - r)`. A
-/// score above the largest `u64` is replaced by this number. The replacement does not increase a
-/// change.
+/// signed distance of the point from the target `(1 - r) p_A + r p_B`. So the row changes each
+/// score by at most `w max(r, 1 - r)`. The range of the changes of all scores is at most
+/// `2 w max(r, 1 - r)`. A score above the largest `u64` is replaced by this number. The replacement
+/// does not increase a change.
 ///
 /// *One choice.* Let `W` be the sum of `w` over the rows that only one of the two members holds.
 /// The ranges for the single rows add up. So the range of the changes by all these rows is at most
@@ -97,10 +97,10 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 ///
 /// *One level.* The first choice is level 1. The next two choices are level 2, and so on. Take the
 /// points that were chosen on all earlier levels, and the first and the last point. Given these
-/// points, the choices on one level are independent. Each choice is between two neighbours among
-/// these points, and no two choices have the same two neighbours. So for each row, the sum of its
-/// `w` over the choices of a level is at most 1. So the sum of the `W` of these choices is at most
-/// `d`. Under the max-divergence, the sum of the losses is at most `d / scale`. The sum of the
+/// points, the choices on one level are independent. Each choice is between two adjacent ones of
+/// these points, and no two choices are between the same two points. So for each row, the sum of
+/// its `w` over the choices of a level is at most 1. So the sum of the `W` of these choices is at
+/// most `d`. Under the max-divergence, the sum of the losses is at most `d / scale`. The sum of the
 /// squares of the `W` is at most `d^2`. So under zero-concentrated divergence, the sum of the
 /// losses is at most `(d / scale)^2 / 8`.
 ///

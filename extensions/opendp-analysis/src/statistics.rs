@@ -158,7 +158,8 @@ pub fn variance<'a, T: Atom>(
     let (low, high) = answer.interval(ALPHA)?;
     finished(&context, answer.value.max(0.0), Some((low.max(0.0), high.max(0.0))))
 }
-/// Choose the candidate nearest in rank to a quantile of the rows. No interval is known.
+/// Choose a candidate near a quantile of the rows, by noisy distances in rank. No interval is
+/// known.
 ///
 /// # Errors
 /// `Argument` when epsilon is not positive and finite, or when rows are not numbers.
@@ -176,7 +177,8 @@ pub fn quantile<'a, T: Atom>(
     let chosen = rows.quantile(alpha, candidates).choose()?.release()?;
     finished(&context, chosen.value, None)
 }
-/// Choose the candidate nearest in rank to the median of the rows. No interval is known.
+/// Choose a candidate near the median of the rows, by noisy distances in rank. No interval is
+/// known.
 ///
 /// # Errors
 /// The errors of [`quantile`].

@@ -34,7 +34,8 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// measurement releases more keys than
 /// [`make_laplace_threshold`](opendp_measurements::make_laplace_threshold) does, for two reasons.
 /// First, noise is truncated, so delta is smaller than without truncation. Second, the threshold
-/// can be a fraction. So for each wanted delta, there is a threshold that uses the whole delta.
+/// need not be a whole number. So for each wanted delta, there is a threshold that uses the whole
+/// delta.
 ///
 /// # Arguments
 /// * `input` - maps from keys to integer counts. A distance has three parts: the number of changed
@@ -71,10 +72,10 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// `(infinity, 1)`.
 ///
 /// # Proof
-/// The parts of a release about different keys are independent. Take two members at distance at
+/// In a release, the parts about different keys are independent. Take two members at distance at
 /// most `d_in`. Let `P_i` and `Q_i` be the laws of the part of key `i` on these members. Let `d_i`
-/// be the magnitude of the change of its count, where an absent key has the count 0. Claim:
-/// `P_i = G_i + H_i` for two non-negative measures `G_i` and `H_i`, where
+/// be the magnitude of the change of the count of key `i`, where an absent key has the count 0.
+/// Claim: `P_i = G_i + H_i` for two non-negative measures `G_i` and `H_i`, where
 /// `G_i <= exp(d_i / scale) Q_i` and `H_i` has a mass of at most `p`. `H_i` is 0 if the count does
 /// not change.
 ///
@@ -263,7 +264,7 @@ impl Truncated {
         };
         // Let `q` be `exp(-1 / scale)`. The closure `above` returns `q^power`, rounded up. A
         // `power` of at most 2^53 is exactly a float. The only larger `power` is 2^53 + 1. The
-        // conversion rounds it down to 2^53, which increases `q^power`.
+        // conversion rounds this number down to 2^53, which increases `q^power`.
         let exponent = |power: i64| (power as f64).neg_inf_div(self.scale).map(|ratio| -ratio);
         let above = |power: i64| exponent(power)?.inf_exp();
         let least = -(1.0.inf_div(self.scale)?);

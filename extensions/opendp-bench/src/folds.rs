@@ -17,9 +17,9 @@ use crate::timing::{Table, Target};
 
 /// Run all folds. `rows` is the number of rows of the sum that is compared with a plain loop.
 ///
-/// A contestant is one implementation in a comparison. It runs on a pool with one thread, so its
-/// work does not move between threads. If the name of a contestant states two threads, it runs on a
-/// pool with two threads.
+/// A contestant is one implementation in a comparison. A contestant runs on a thread pool with one
+/// thread, so its work does not move between threads. If the name of a contestant states two
+/// threads, the contestant runs on a thread pool with two threads.
 pub fn folds(table: &mut Table, rows: usize) -> Result<()> {
     pool(1)?.install(|| {
         clamp_and_sum(table, rows)?;
@@ -40,8 +40,8 @@ struct Pools {
     two: ThreadPool,
 }
 impl Pools {
-    /// Compare a fold on two threads with the same fold on one thread, if there are at least ten
-    /// million rows.
+    /// If there are at least ten million rows, compare a fold on two threads with the same fold on
+    /// one thread.
     fn scale<T: Send>(
         &self,
         table: &mut Table,
@@ -118,7 +118,8 @@ fn integers(rows: usize) -> Vec<i64> {
 }
 
 /// Measure a fold that clamps and sums floats in memory. Compare the typed fold on one thread with
-/// a plain loop, with the typed fold on two threads, and with the erased fold.
+/// a plain loop, with the typed fold on two threads, and with the erased fold. The types of the
+/// erased fold are known only at run time.
 fn clamp_and_sum(table: &mut Table, rows: usize) -> Result<()> {
     let work = format!("clamp and sum, {rows} f64, against a loop");
     if !table.wants(&work) {

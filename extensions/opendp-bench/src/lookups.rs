@@ -1,4 +1,5 @@
-//! Benchmarks of the registry: find the signature for a request.
+//! Benchmarks of the registry: find the signature for a request. A signature is a constructor with
+//! one choice of types.
 
 use opendp_core::{Args, AtomDomain, Result, Space, SymmetricDistance, VectorDomain};
 use opendp_registry::Registry;

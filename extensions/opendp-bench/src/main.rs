@@ -1,11 +1,11 @@
 //! Benchmarks that compare this project with its peers in one process.
 //!
-//! In each of several runs, all contestants do the same work, one after another. A slow contestant
-//! can get fewer items than the other contestants. Each line of the table has the median time of
-//! one contestant, in nanoseconds for each item. The line also has the target, and a ratio: the
-//! median time in this line, divided by the median time in the first line of the same work. The
-//! peers are the crate `opendp`, in its fastest form, and `rand_distr` with the cipher of this
-//! project.
+//! The contestants are the implementations of this project and of its peers. In each of several
+//! runs, all contestants do the same work, one after another. A slow contestant can get fewer items
+//! than the other contestants. Each line of the table has the median time of one contestant, in
+//! nanoseconds for each item. The line also has the target, and a ratio: the median time in this
+//! line, divided by the median time in the first line of the same work. The peers are the crate
+//! `opendp`, in its fastest form, and `rand_distr` with the cipher of this project.
 #![forbid(unsafe_code)]
 
 mod folds;

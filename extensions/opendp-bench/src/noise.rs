@@ -7,8 +7,9 @@ use crate::timing::{Table, Target};
 use crate::{incumbent, ordinary};
 
 const ITEMS: usize = 100_000;
-/// The number of floats to which the crate `opendp` adds noise. The other contestants add noise to
-/// `ITEMS` floats. For `ITEMS` floats, the crate `opendp` would take seconds.
+/// The number of floats to which the crate `opendp` adds noise. The other implementations in the
+/// comparison add noise to `ITEMS` floats. For `ITEMS` floats, the crate `opendp` would take
+/// seconds.
 const FEW: usize = 5_000;
 
 /// Measure Laplace and Gaussian noise on integers and floats.

@@ -1,5 +1,6 @@
 //! Benchmarks of one release of a number through the public API, with the typed and with the erased
-//! measurement. Another benchmark evaluates a privacy map.
+//! measurement. The types of the erased measurement are known only at run time. Another benchmark
+//! evaluates a privacy map.
 
 use opendp_core::erased::AnyValue;
 use opendp_core::{

@@ -1,4 +1,4 @@
-//! Contests: the times of several contestants for the same work, and the targets for their ratios.
+//! Contests: the times of several contestants for the same work, with targets for these times.
 
 use std::{hint::black_box, time::Instant};
 
@@ -136,7 +136,7 @@ pub struct Table {
 }
 impl Table {
     /// Begin a table of medians of `runs` runs. The table includes the work whose name contains the
-    /// filter.
+    /// text `filter`.
     pub fn new(runs: usize, filter: String) -> Self {
         Table { runs: runs.max(1), filter, lines: Vec::new() }
     }

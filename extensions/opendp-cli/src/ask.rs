@@ -1,4 +1,5 @@
-//! Answers to all questions of a study, from a table in a file.
+//! Answers to all questions of a study, from a table in a file. A study is a document with a budget
+//! and with questions about a table.
 
 mod notes;
 mod table;
@@ -253,7 +254,8 @@ impl Asking<'_> {
         if past.is_none() {
             units::check(&account, self.study.unit())?;
         }
-        // If `planned` finds a charge, a tight budget is charged for each release separately.
+        // If `planned` finds a charge, a budget that composes tightly (`--tight`) is charged for
+        // each release separately.
         let planned = match account.filters() {
             Some(_) if past.is_none() => self.planned(),
             _ => None,
@@ -308,10 +310,11 @@ impl Planned {
         let first = outcome.entries().first()?;
         Some(Planned { losses, reserved: first.reserved.clone(), shares: first.shares.clone() })
     }
-    /// Return the loss to charge to the ledger. If a study is one plan for its whole budget, the
-    /// filters of the ledger's budget can refuse this plan. Then the loss also states the shares or
-    /// the reserve of the plan, converted to the ledger's budget. The ledger admits such a loss
-    /// only if nothing was charged to its budget before.
+    /// Return the loss to charge to the ledger. A filter of a budget is a rule that admits or
+    /// refuses the next release. If a study is one plan for its whole budget, the filters of the
+    /// ledger's budget can refuse this plan. In this case, the loss also states the shares or the
+    /// reserve of the plan, as parts of the ledger's budget. The ledger admits such a loss only if
+    /// nothing was charged to its budget before.
     fn loss(&self, whole: &Loss, account: &Account) -> Result<Loss> {
         let members = whole.clone().with_members(self.losses.clone())?;
         if account.admits(&members) {

@@ -106,8 +106,8 @@ impl std::str::FromStr for Place {
     }
 }
 
-/// Return the distance that a budget protects: its unit, multiplied by its contributions. Return
-/// `None` if the budget does not exist or states no unit.
+/// Return the distance that a budget protects: its unit, multiplied by the number of contributions
+/// of a person. Return `None` if the budget does not exist or states no unit.
 pub(crate) fn unit(place: &Place) -> Result<Option<Json>> {
     match Ledger::open_to_read(&place.file).and_then(|ledger| ledger.account(&place.name)) {
         Ok(account) => Ok(account.terms.unit().map(|unit| unit.d_in().into())),
@@ -291,7 +291,8 @@ fn date(milliseconds: i64) -> String {
     )
 }
 
-/// Return the number of people that a budget states. Return `None` if the budget does not exist.
+/// Return the number of people that a budget states. Return `None` if the budget does not exist or
+/// states no such number.
 pub(crate) fn people(place: &Place) -> Option<u64> {
     Ledger::open_to_read(&place.file).ok()?.account(&place.name).ok()?.terms.size()
 }

@@ -289,7 +289,7 @@ fn listed(program: &Path) -> Result<Json> {
 /// Count the names that each crate registers. The input is a list of all constructors.
 ///
 /// # Errors
-/// `NotFound` when a crate registers no name. The error lists these crates.
+/// `NotFound` when some crates register no name. The error lists these crates.
 fn contributions(list: &Json, crates: &[Listed]) -> Result<Vec<(String, usize)>> {
     let constructors = list.as_array().map(Vec::as_slice).unwrap_or_default();
     let comes_from = |constructor: &Json, name: &str| {

@@ -1,4 +1,5 @@
-//! Lists and descriptions of the registered constructors, for readers and for programs.
+//! Lists and descriptions of the registered constructors, for readers and for programs. A signature
+//! is a constructor with one choice of types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,7 +54,7 @@ fn list_with(
     Json::Array(all)
 }
 /// List constructors. Describe each constructor as [`describe`] does. The list contains everything
-/// that bindings and pages need.
+/// that bindings to other languages and the pages of the reference need.
 pub(crate) fn list(registry: &Registry, selection: &Selection<'_>) -> Json {
     let mut list = list_with(registry, selection, |_| Json::Null);
     for constructor in list.as_array_mut().into_iter().flatten() {
@@ -88,8 +89,8 @@ pub(crate) fn describe(registry: &Registry, name: &str) -> Result<Json> {
 }
 
 /// Return one signature from each module that registers signatures of this name. All signatures of
-/// one module have the same documentation, so one of them is enough. This saves time, because a
-/// source file is searched each time documentation is read.
+/// one module have the same documentation, so one of them is enough. Reading only one of them saves
+/// time, because a source file is searched each time documentation is read.
 fn functions(signatures: &[std::sync::Arc<Entry>]) -> Vec<&Entry> {
     let mut one_each: Vec<&Entry> = Vec::new();
     for entry in signatures {
@@ -225,8 +226,8 @@ fn arguments(signatures: &[std::sync::Arc<Entry>], documented: Option<&String>) 
 }
 
 /// List constructors for readers, with the number of signatures of each constructor. Older names
-/// have the field `recommended` with the value `false`. They are listed only if `every` is `true`.
-/// Otherwise, only the number of older names is printed.
+/// have the field `recommended` with the value `false`. Older names are listed only if `every` is
+/// `true`. Otherwise, only the number of older names is printed.
 pub(crate) fn list_text(registry: &Registry, selection: &Selection<'_>, every: bool) -> String {
     let list = list_with(registry, selection, |signatures| signatures.len().into());
     let list = list.as_array().map(Vec::as_slice).unwrap_or_default();

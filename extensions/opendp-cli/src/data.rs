@@ -182,8 +182,8 @@ enum What<'a> {
 }
 
 /// Open a file of data. The extension of its name states the kind of the file. The data are JSON,
-/// the rows of one column, or, for a domain of frames, the rows of the columns that the domain
-/// names.
+/// or the rows of one column. For a domain of data frames, the data are the rows of the columns
+/// that the domain names.
 pub(crate) fn open(source: &Source<'_>, domain: &AnyDomain, progress: bool) -> Result<Data> {
     if source.is_stdin() {
         return table(source.csv(io::stdin())?, what(source.column, domain)?).map(Data::Rows);
@@ -275,14 +275,14 @@ fn json(path: &Path, file: File) -> Result<Result<Json>> {
 /// Convert JSON to a member of a domain: the whole value, or one column. A column is a field of an
 /// object, or the same field of all objects in an array.
 ///
-/// Rows of atoms are read from their text, like cells of a table. Every text of a cell gives an
-/// atom of the domain. A missing field of an object is an empty cell.
+/// An atom is a number, a text or a truth value. Rows of atoms are read from their text, like cells
+/// of a table. Every text of a cell gives an atom of the domain. A missing field of an object is an
+/// empty cell.
 ///
 /// # Errors
-/// [`outside`] when the value is not a member of the domain. For a domain with rows of atoms, this
-/// happens only if the value is not an array, or if the number of rows differs from the number that
-/// the domain states. [`outside`] is the same error for all data. `Argument` when the data do not
-/// have the column.
+/// [`outside`] when the value is not a member of the domain. For a domain with rows of atoms, there
+/// are only two such cases: the value is not an array, or the domain states another number of rows.
+/// [`outside`] is the same error for all data. `Argument` when the data do not have the column.
 pub(crate) fn member(json: Json, column: Option<&str>, domain: &AnyDomain) -> Result<AnyValue> {
     let json = match column {
         None => json,

@@ -1,5 +1,5 @@
-//! Groups of signatures that differ only in their types. A group is shown as one signature with
-//! lists of types.
+//! Groups of signatures that differ only in their types. A signature is a constructor with one
+//! choice of types. A group is shown as one signature with lists of types.
 
 use opendp_core::TypeName;
 use serde_json::Value as Json;
@@ -22,8 +22,8 @@ pub(crate) struct Family {
 /// The name of a new type parameter for the type of elements. It is used only if the signatures do
 /// not have a type parameter of this name.
 const ELEMENT: &str = "T";
-/// If there are more groups than this number, and a type parameter for the type of elements gives
-/// fewer groups, the signatures get this type parameter.
+/// If there are more groups than this number, try a new type parameter for the type of elements.
+/// The signatures get this type parameter if it gives fewer groups.
 const MANY: usize = 4;
 
 /// Group signatures by their shapes. Each signature has the form in which `list` writes it.
@@ -31,8 +31,8 @@ const MANY: usize = 4;
 /// Some signatures have a type parameter for a whole domain, such as
 /// `VectorDomain<AtomDomain<i32>>`, and also contain the element type, here `i32`. Signatures with
 /// different element types then have different shapes, so there can be many groups. In this case,
-/// add a type parameter `T` for the element type, if no signature has a type parameter `T` and if
-/// this gives fewer groups.
+/// if no signature has a type parameter `T`, try a type parameter `T` for the element type. Keep
+/// this type parameter only if it gives fewer groups.
 pub(crate) fn of(signatures: &[Json]) -> Vec<Family> {
     let families =
         grouped(signatures.iter().map(|signature| (types(signature), signature)).collect(), None);
@@ -48,8 +48,8 @@ pub(crate) fn of(signatures: &[Json]) -> Vec<Family> {
     let fewer = grouped(signatures.iter().map(with_element).collect(), Some(ELEMENT));
     if fewer.len() < families.len() { fewer } else { families }
 }
-/// Find the first type that has arguments, and return its innermost argument, if this is a single
-/// type.
+/// Find the first type that has arguments. If its innermost argument is a single type, return this
+/// argument.
 fn element(signature: &Json) -> Option<&str> {
     let (_, type_name) =
         types(signature).into_iter().find(|(_, type_name)| type_name.contains('<'))?;
@@ -60,8 +60,8 @@ fn element(signature: &Json) -> Option<&str> {
 /// replaces the type of elements in the lists of types.
 fn grouped(mut all: Vec<(Vec<(&str, &str)>, &Json)>, element: Option<&str>) -> Vec<Family> {
     // The first signature of a group determines which type parameter stands for each type in the
-    // parameters. This is unambiguous if the types of the signature all differ from each other. So
-    // the signatures with the largest number of distinct types come first.
+    // parameters. This choice is unambiguous if the types of the signature all differ from each
+    // other. So the signatures with the largest number of distinct types come first.
     let different = |types: &[(&str, &str)]| {
         let mut names: Vec<&str> = types.iter().map(|(_, type_name)| *type_name).collect();
         names.sort_unstable();
@@ -81,7 +81,8 @@ fn grouped(mut all: Vec<(Vec<(&str, &str)>, &Json)>, element: Option<&str>) -> V
 fn types(signature: &Json) -> Vec<(&str, &str)> {
     let types = signature["types"].as_object().into_iter().flatten();
     let types = types.filter_map(|(name, type_name)| Some((name.as_str(), type_name.as_str()?)));
-    // Leave out the erased types of a combinator, because they carry no information.
+    // Leave out the erased types of a combinator, such as `AnyMeasure`, because these types carry
+    // no information.
     types.filter(|(_, type_name)| !type_name.starts_with("Any")).collect()
 }
 /// Return the name, the type and the default of each parameter of a signature.
@@ -160,8 +161,8 @@ impl Family {
         lines
     }
 }
-/// Write one of the types of a signature. If `element` is the name of a type parameter and the
-/// written type has arguments, this name replaces the type of elements inside the written type.
+/// Write one of the types of a signature. If `element` is the name of a type parameter, and the
+/// written type has arguments, write this name in place of the type of elements.
 fn shown(type_name: &str, types: &[(&str, &str)], element: Option<&str>) -> String {
     let element: Vec<_> = types.iter().copied().filter(|(name, _)| element == Some(name)).collect();
     match type_name.parse::<TypeName>() {

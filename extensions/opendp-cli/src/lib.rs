@@ -157,9 +157,9 @@ enum Command {
     /// Count the kinds of cells in a table: the exact counts are PRIVATE, only for the curator
     ///
     /// The report has a part for each column. A part contains the type (stated or guessed) and a
-    /// suitable domain. For a number type, it also contains the minimum and the maximum. A part
-    /// counts the cells that are missing, unreadable, or out of the range of the type. No noise is
-    /// added. Show the report only to people who may see the data.
+    /// suitable domain. For a number type, the part also contains the minimum and the maximum. A
+    /// part counts the cells that are missing, unreadable, or out of the range of the type. No
+    /// noise is added. Show the report only to people who may see the data.
     Inspect(inspect::Arguments),
     /// Manage budgets in a file that several processes may share
     Budget {

@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 
 use crate::{budget, caution::Caution, command, data, operations, words};
 
-/// The text about the accuracy of a release near an end.
+/// The text about the accuracy of a release that is near an end of its integer type.
 const NEAR_END: &str = "accuracy  not known: a number is near an end of its integer type, so the \
                         true sum may be beyond this end. Use a wider type, such as i64";
 
@@ -38,10 +38,11 @@ pub(crate) struct Arguments {
     ///
     /// Every cell becomes a value of the pipeline's domain, because an error would reveal the cell.
     /// An integer may be written as 47.0. A cell that is empty or unreadable becomes 0, `false` or
-    /// the empty text. Such a cell of floats becomes NaN, or 0 if the domain states `"nan": false`.
-    /// A value out of the domain's bounds becomes the nearest bound. With an `option_domain`, cells
-    /// that are empty, unreadable or out of bounds are missing instead, and the pipeline may drop
-    /// or impute them. The command `inspect` counts the empty and the unreadable cells.
+    /// the empty text. In a column of floats, such a cell becomes NaN, or 0 if the domain states
+    /// `"nan": false`. A value out of the domain's bounds becomes the nearest bound. With an
+    /// `option_domain`, cells that are empty, unreadable or out of bounds are missing instead, and
+    /// the pipeline may drop or impute them. The command `inspect` counts the empty and the
+    /// unreadable cells.
     ///
     /// Each line of a CSV table is one record, also a line that ends inside a quoted cell. So
     /// remove line breaks from the cells before the table is written.
@@ -53,12 +54,12 @@ pub(crate) struct Arguments {
     /// The separator of the cells of a CSV table: one character, or `tab`; defaults to a comma
     #[arg(long, value_parser = data::parse_separator)]
     pub(crate) separator: Option<u8>,
-    /// The distance of neighbouring inputs, as JSON; without it no loss is printed, and a release
-    /// whose loss has no bound at a small distance is refused
+    /// The distance of neighbouring inputs, as JSON; without a distance, no loss is printed, and a
+    /// release without a bound on its loss at a small distance is refused
     #[arg(long, allow_hyphen_values = true, value_parser = crate::parse_json)]
     pub(crate) d_in: Option<Json>,
-    /// Charge the release to a budget before it is printed; needs --id, and --d-in if the budget
-    /// states no unit
+    /// Charge the release to a budget before the release is printed; needs --id, and --d-in if the
+    /// budget states no unit
     #[arg(long, value_name = "FILE:NAME", requires = "id")]
     pub(crate) budget: Option<budget::Place>,
     /// The id of the release: the same id gives the same release, and is charged once. An id

@@ -36,9 +36,9 @@ const USAGE: &[(&str, &[&str])] = &[
 ];
 
 /// Return whether a constructor matches `word`, which can be several words. The constructor matches
-/// if one of its names or its summary contains `word`. It also matches if a name contains a part
-/// that `USAGE` lists for one of the words. If `USAGE` has entries for several of the words, use
-/// the first of these entries.
+/// if one of its names or its summary contains `word`. A constructor also matches if one of its
+/// names contains a part that `USAGE` lists for one of the words. If `USAGE` has entries for
+/// several of the words, use the first of these entries.
 pub(crate) fn matches<'a>(
     word: &str,
     mut names: impl Iterator<Item = &'a str>,

@@ -156,8 +156,8 @@ fn check_order(bounds: &Json) -> Result<(), String> {
         _ => Ok(()),
     }
 }
-/// Read a fact in the form NAME=VALUE. Bounds in the wrong order fit no constructor, so they are an
-/// error.
+/// Read a fact in the form NAME=VALUE. Bounds in the wrong order fit no constructor, so such bounds
+/// are an error.
 fn parse_fact(text: &str) -> Result<(String, Json), String> {
     let (name, value) = parse_setting(text)?;
     if name == "bounds" || name.ends_with(".bounds") {

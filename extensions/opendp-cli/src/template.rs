@@ -1,4 +1,5 @@
-//! Writes a new crate of mechanisms. The crate is a copy of the guide's example with another name.
+//! Writes a new crate of mechanisms. The crate is a copy of the example of the guide for authors of
+//! mechanisms, under another name.
 
 use std::path::{Path, PathBuf};
 

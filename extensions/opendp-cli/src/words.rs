@@ -60,8 +60,8 @@ fn rounded(json: &Json, up: bool) -> Option<String> {
 /// Write an object of exact amounts. The charges to a budget have this form. Round up if `up` is
 /// true, and down otherwise.
 pub(crate) fn amounts(json: &Json, up: bool) -> String {
-    // An array lists the losses of single releases, and an object states the filters of a plan.
-    // Leave out such parts.
+    // An array lists the losses of single releases. An object states filters, which are the rules
+    // by which a budget admits or refuses releases. Leave out arrays and objects.
     let is_amount = |part: &Json| !part.is_array() && !part.is_object();
     let parts = json.as_object().into_iter().flatten().filter(|(_, part)| is_amount(part));
     let said = |(name, part): (&String, &Json)| {

@@ -14,8 +14,8 @@ const LARGE_DELTA: f64 = 1e-3;
 const LARGEST_DELTA: f64 = 1e-2;
 
 /// Return warnings about a loss that gives little or no protection. `loss` is the epsilon or the
-/// rho of the loss, and `name` is its name. `people` is the number of people in the data, if it is
-/// known.
+/// rho of the loss, and `name` is the name of this number. `people` is the number of people in the
+/// data, if it is known.
 ///
 /// ```
 /// # use opendp_ledger::cautions;

@@ -57,10 +57,10 @@ impl Ledger {
     }
     /// Open a ledger in a file for reading. The file can be read-only.
     ///
-    /// If a process was killed or lost power during its last commit, the charges of this commit are
-    /// possibly not durable. Such charges are left out until the ledger is opened for writing. So
-    /// the reported amount spent can be too small by the charges of the last commit. The next
-    /// writer first counts these charges, so the budget is still not exceeded.
+    /// If a process was killed or the power failed during the last commit, the charges of this
+    /// commit are possibly not durable. Such charges are left out until the ledger is opened for
+    /// writing. So the reported amount spent can be too small by the charges of the last commit.
+    /// The next writer first counts these charges, so the budget is still not exceeded.
     ///
     /// # Errors
     /// The errors of [`open_existing`](Ledger::open_existing), except that a read-only file is not
@@ -200,11 +200,12 @@ impl Ledger {
     /// After an error, nothing is released. `NotFound` when there is no such budget.
     /// `BudgetExceeded` when too little is left of the budget. `Argument` when the id belongs to
     /// another request, is empty, has more than 256 characters, or contains a NUL character.
-    /// `Argument` also when the budget protects another distance, or protects the number of rows
-    /// and the release needs this number to be public. `MeasureMismatch` when the loss cannot be
-    /// bounded in the measure of the budget. `InvalidDistance` when the loss has too many digits.
-    /// `FailedFunction` when the ledger cannot be written, or when the clock is more than a second
-    /// behind the last entry. Further errors are the errors of `compute`.
+    /// `Argument` also when the budget protects another distance. `Argument` also when the budget
+    /// protects the number of rows, but the release needs this number to be public.
+    /// `MeasureMismatch` when the loss cannot be bounded in the measure of the budget.
+    /// `InvalidDistance` when the loss has too many digits. `FailedFunction` when the ledger cannot
+    /// be written, or when the clock is more than a second behind the last entry. Further errors
+    /// are the errors of `compute`.
     ///
     /// After a fault of the disk or of the connection, it is unknown whether the charge was made.
     /// To find out, retry with the same id. A retry never charges twice.
@@ -271,7 +272,7 @@ impl Ledger {
         Ok(self.account(budget)?.remaining())
     }
     /// Return the entry with this id. Return `None` if the budget has no such entry. Read only this
-    /// entry of the history, and check its seal.
+    /// entry of the history, and check its seal, which is a hash of the entry.
     ///
     /// # Errors
     /// The errors of [`account`](Ledger::account).

@@ -78,28 +78,29 @@
 //! Each release is a line with a seal. The seal is a hash of two texts: the content of the line,
 //! and the seal of the previous line. Every process that opens the file checks all seals. A mark in
 //! the file counts the lines. The mark is written when the lines are durable. So every changed byte
-//! of the header, of the mark and of a counted line is noticed. A cut in one of these parts is
-//! noticed, too. After such damage, nothing is released. The file has no index that could be
-//! damaged, and it needs no other file.
+//! of the header, of the mark and of a counted line is noticed. If the file is cut within these
+//! parts, the cut is noticed, too. After such damage, nothing is released. The file has no index
+//! that could be damaged, and it needs no other file.
 //!
 //! Three kinds of damage are not noticed. First, a forgery is not noticed, because anyone can
-//! compute a seal. Second, the whole file can be replaced by an older copy while no process has it
-//! open. Third, power can fail after a release and before the mark is on the disk. The mark then
-//! does not count the lines of the last commit. Damage to these lines is not noticed if the damage
-//! happens before the file is opened again. Such damaged lines look like an unfinished write. An
-//! unfinished write is not an error, because the caller never received its release.
+//! compute a seal. Second, the whole file can be replaced by an older copy while no process has the
+//! file open. Third, power can fail after a release and before the mark is on the disk. The mark
+//! then does not count the lines of the last commit. Damage to these lines is not noticed if the
+//! damage happens before the file is opened again. Such damaged lines look like an unfinished
+//! write. An unfinished write is not an error, because no caller received the release of this
+//! write.
 //!
 //! A ledger that is opened only for reading leaves out whole lines that the mark does not count.
 //! These lines are possibly not durable. The next process that opens the ledger for writing makes
-//! them durable, and counts them.
+//! these lines durable, and counts them.
 //!
 //! # Storage
 //! A ledger is one file of lines that any program can read. All locks are locks of the file's
-//! inode. So a file that is mounted at two places is one ledger. This is also true after a crash,
-//! because the ledger has no separate log file. On Unix, a file with more than one hard link is
-//! refused, because a user can mistake a hard link for a copy. To copy a ledger, copy the file. The
-//! file must be on a local disk, because locks of network file systems are not reliable. With the
-//! feature `postgres`, a ledger can be two tables on a server instead (`Ledger::connect`).
+//! inode. So a file that is mounted at two places is one ledger. The file is also one ledger after
+//! a crash, because the ledger has no separate log file. On Unix, a file with more than one hard
+//! link is refused, because a user can mistake a hard link for a copy. To copy a ledger, copy the
+//! file. The file must be on a local disk, because locks of network file systems are not reliable.
+//! With the feature `postgres`, a ledger can be two tables on a server instead (`Ledger::connect`).
 //!
 //! When a ledger is opened, the whole file is read. Reading a hundred thousand releases of 400
 //! bytes took 1.7 seconds in a build with little optimisation, on the machine that is described

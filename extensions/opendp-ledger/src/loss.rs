@@ -77,7 +77,8 @@ pub struct Loss {
     choice_rho: Option<Exact>,
     /// The losses of several releases that are charged together.
     members: Vec<Loss>,
-    /// The new filters of the budget, if the releases were planned for a whole unspent budget.
+    /// The new filters of the budget, if the releases were planned for a whole unspent budget. A
+    /// filter is a rule that admits or refuses the next release.
     opening: Option<Box<Opening>>,
 }
 impl Loss {
@@ -182,11 +183,12 @@ impl Loss {
     /// The losses must be known before the first release. A budget that composes tightly charges
     /// each loss to the budget's filters, and admits all losses or none. Any other budget charges
     /// this loss. So this loss must also bound the loss of all releases together. If a member
-    /// [reserves](Loss::reserving) or [shares](Loss::sharing) a budget, its filters are dropped.
+    /// [reserves](Loss::reserving) or [shares](Loss::sharing) a budget, the filters of this member
+    /// are dropped.
     ///
     /// # Errors
     /// `MeasureMismatch` when this loss or the loss of a member is a rho. `InvalidDistance` when
-    /// this loss is 0, and a member is not 0 or has a `mu^2`.
+    /// this loss is 0, although a member is not 0 or has a `mu^2`.
     pub fn with_members(self, members: Vec<Loss>) -> Result<Self> {
         let whole = self.within(Notion::Approximate)?;
         let mut all = Vec::new();
@@ -222,7 +224,7 @@ impl Loss {
     }
     /// Make a loss from floats that a map computed. Each part gets the exact value of its float.
     /// The float is an upper bound on the loss. The decimal number that is printed for the float
-    /// can be smaller than the float, so it is not used.
+    /// can be smaller than the float, so this number is not used.
     fn computed(notion: Notion, parts: &[f64]) -> Result<Self> {
         let parts = parts.iter().map(|part| Exact::from_f64(*part)).collect::<Result<_>>()?;
         Loss::exact(notion, parts)
@@ -300,7 +302,8 @@ impl Loss {
         }
     }
     /// Check that the loss can be read again after it is written. The usual parser does not accept
-    /// a very long number. This function also checks the numbers in the filters of a plan.
+    /// a very long number. This function also checks the numbers in the filters of planned
+    /// releases.
     ///
     /// # Errors
     /// `InvalidDistance` when a number is too long.

@@ -1,4 +1,5 @@
-//! The contents of the two tables, and the seals that detect damage.
+//! The rows of the two tables of a ledger, budgets and entries, and the seals that detect damage. A
+//! seal is a hash of the content of a row.
 
 use opendp_core::{Error, Result};
 use opendp_measurements::accounting::AdaptiveAccount;
@@ -8,7 +9,8 @@ use sha2::{Digest, Sha256};
 use crate::{Loss, Notion, Terms, request, tight};
 
 /// The text that states when [`Account::loss`] is a valid bound. The JSON of an account contains
-/// this text if the budget composes tightly.
+/// this text if the budget composes tightly
+/// ([`Ledger::create_tight`](crate::Ledger::create_tight)).
 const SPENT_HOLDS: &str =
     "if the releases were fixed in advance; otherwise only the whole budget is a bound";
 
@@ -32,7 +34,8 @@ pub struct Account {
     /// The terms of the budget: the unit that the budget protects, and the data of the budget, if
     /// they are stated.
     pub terms: Terms,
-    /// The filters, if the budget composes tightly. All releases are charged to the filters.
+    /// The filters, if the budget composes tightly. A filter is a rule that admits or refuses the
+    /// next release. All releases are charged to the filters.
     pub(crate) filters: Option<AdaptiveAccount>,
     /// The seal of the last entry of the budget.
     pub(crate) head: String,
@@ -205,7 +208,7 @@ pub struct Entry {
     pub pipeline: String,
     /// The distance of neighbouring inputs, as JSON.
     pub d_in: String,
-    /// The data that were read, as JSON, as the caller stated them in
+    /// A description of the data that were read, as JSON. The caller stated this description in
     /// [`Request::source`](crate::Request::source). The text is empty if the caller did not state
     /// the data.
     pub source: String,

@@ -9,8 +9,8 @@ use opendp_core::Result;
 
 use crate::{Account, Entry};
 
-/// A storage of the two tables. Only one writer works at a time, also if the writers are in
-/// different processes.
+/// A storage of two tables: budgets and entries. Only one writer works at a time, also if the
+/// writers are in different processes.
 pub(crate) trait Store: Send + Sync {
     /// Call `work` with one consistent state of the tables, for reading.
     fn read(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<()>;

@@ -82,7 +82,7 @@ impl Unit {
     ///
     /// A unit of the symmetric distance does not admit a change-one distance. Data sets at
     /// symmetric distance 2 can have different numbers of rows. A loss at a change-one distance
-    /// then does not bound their divergence.
+    /// then does not bound the divergence of their output distributions.
     pub(crate) fn is_of(&self, metric: &Json, d_in: &str) -> bool {
         let same = || {
             let distance = self.in_metric(metric)?.to_string();
@@ -90,8 +90,8 @@ impl Unit {
         };
         same() == Some(true)
     }
-    /// Return the distance in `metric` that a release must protect for this unit. A unit of the
-    /// change-one distance `k` is the symmetric distance `2 k`. Return `None` if there is no such
+    /// Return the distance in `metric` that a release must protect for this unit. For a unit of the
+    /// change-one distance `k`, the symmetric distance is `2 k`. Return `None` if there is no such
     /// distance.
     pub fn in_metric(&self, metric: &Json) -> Option<u64> {
         let replaced = self.metric == "change_one_distance" && metric == "symmetric_distance";
@@ -192,14 +192,14 @@ impl Terms {
         self.size
     }
     /// Return whether the budget protects the number of rows. Such a budget refuses releases that
-    /// need a public number of rows. These releases would reveal the number, because they use it,
-    /// or fail if a stated number is wrong.
+    /// need a public number of rows. These releases would reveal the number, because they use the
+    /// number, or fail if a stated number is wrong.
     ///
     /// There are four cases in which the number is not protected. First, the terms state no unit.
     /// Second, the metric of the unit is the change-one or the Hamming distance. Third, this metric
     /// is a distance between numbers or between vectors. Under such a metric, data of different
-    /// lengths are never neighbours. All other distances are assumed to count added and removed
-    /// rows. Fourth, the terms state the number of people, and each person has one contribution.
+    /// lengths are never neighbours. All other metrics are assumed to count added and removed rows.
+    /// Fourth, the terms state the number of people, and each person has one contribution.
     pub fn protects_size(&self) -> bool {
         let Some(unit) = &self.unit else { return false };
         let stated = self.size.is_some() && unit.contributions.unwrap_or(1) == 1;

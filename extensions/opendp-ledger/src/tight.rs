@@ -1,4 +1,5 @@
-//! Budgets of an epsilon and a delta that compose tightly.
+//! Budgets of an epsilon and a delta that compose tightly. Such a budget limits a proved bound on
+//! the total loss. This bound can be less than the sum of the losses.
 
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
@@ -7,7 +8,7 @@ use opendp_measurements::accounting::{AdaptiveAccount, AdaptiveLoss};
 use crate::loss::Opening;
 use crate::{Loss, Notion};
 
-/// Compute the filters of a budget.
+/// Compute the filters of a budget. A filter is a rule that admits or refuses the next release.
 ///
 /// # Errors
 /// `Argument` when the budget is not an epsilon and a delta, or when its delta is 0. Further errors

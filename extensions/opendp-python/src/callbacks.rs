@@ -53,7 +53,7 @@ impl Callable {
     }
 }
 /// Return an error that names the class of an exception. The text of the exception can contain
-/// data, so it is left out.
+/// data, so the text is left out.
 ///
 /// `KeyboardInterrupt` and `SystemExit` ask the program to stop. The error for each of these
 /// exceptions has a fixed text. [`stopped`] recognizes these two texts.

@@ -33,7 +33,7 @@ use crate::errors::detached;
 use crate::values::outside;
 
 /// The number of rows that are converted at once. Rows of 8 bytes then take about a fifth of the
-/// first-level cache of a core, so they are still in the cache when they are read again. Nine
+/// first-level cache of a core. So the rows are still in the cache when they are read again. Nine
 /// numbers of rows from 384 to 2,048 were measured, and this number took the least time.
 const ROWS: usize = 768;
 /// The rows of a column are divided into parts, and a thread takes one part at a time. This
@@ -43,9 +43,9 @@ const PART_ROWS: usize = 213 * ROWS;
 /// Arrays of at least this many rows are divided among all cores.
 const PARALLEL_ROWS: usize = 1 << 17;
 
-/// Run a function on a column of numbers. The column is an array with one dimension, or several
-/// such arrays. If the column is not a member of the domain, return an error. Return `None` if
-/// `pieces` are not such arrays, or if numbers of their type cannot be converted to rows of the
+/// Run a function on a column of numbers or booleans. The column is an array with one dimension, or
+/// several such arrays. If the column is not a member of the domain, return an error. Return `None`
+/// if `pieces` are not such arrays, or if numbers of their type cannot be converted to rows of the
 /// domain.
 pub(crate) fn run(
     pieces: &[Bound<'_, PyAny>],
@@ -267,9 +267,9 @@ where
     if rows.len() < PARALLEL_ROWS {
         return fold()?.finish();
     }
-    // These threads belong to the pool of this process: see `errors::detached`. If a thread starts
-    // too late to take a part, the other threads process all parts. If `divided` is false, this
-    // thread must process all rows alone: see `with_threads`.
+    // These threads belong to the thread pool of this process: see `errors::detached`. If a thread
+    // starts too late to take a part, the other threads process all parts. If `divided` is false,
+    // this thread must process all rows alone: see `with_threads`.
     with_threads(|divided| {
         if !divided {
             return fold()?.finish();
@@ -287,7 +287,8 @@ where
 /// Converts chunks of rows, and checks them against a domain.
 struct Chunks<'a, T: Atom> {
     domain: &'a AnyDomain,
-    /// The domain of the rows, if the rows can be checked without the erased domain.
+    /// The domain of one row, if `domain` is a vector domain of atoms. Then the rows are checked
+    /// without `domain`.
     row: Option<&'a AtomDomain<T>>,
     /// The domain of the rows of one chunk. It is stored only if the domain of the column has a
     /// known size.

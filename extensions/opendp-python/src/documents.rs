@@ -106,8 +106,8 @@ fn output(document: &Json) -> TypeName {
         .map_or_else(|_| unknown(), |entry| entry.output().clone())
 }
 
-/// Write an object as a document. Before the document is returned, an object is built from it once,
-/// to check that the document can be read again.
+/// Write an object as a document. Before the document is returned, an object is built from the
+/// document once. This checks that the document can be read again.
 #[pyfunction]
 pub(crate) fn write(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<String> {
     macro_rules! descriptions {
@@ -178,7 +178,7 @@ fn recipe(part: &Bound<'_, PyAny>) -> PyResult<Recipe> {
     }
     Ok(Recipe::Unknown)
 }
-/// Check that a document builds an object that is the same as `made` in the meaning of `same`.
+/// Build the object of a document, and check with `same` that this object is the same as `made`.
 /// Return the text of the document.
 fn checked(document: Json, made: &Constructed) -> Result<String> {
     let text = document.to_string();

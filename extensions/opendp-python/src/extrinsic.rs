@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 #[derive(Clone, Default)]
 pub(crate) struct Extrinsic(Option<Arc<Py<PyAny>>>);
 impl Extrinsic {
-    /// Wrap a Python object as an erased value.
+    /// Wrap a Python object as an [`AnyValue`].
     pub(crate) fn value(object: &Bound<'_, PyAny>) -> AnyValue {
         AnyValue::new(Extrinsic(Some(Arc::new(object.clone().unbind()))))
     }

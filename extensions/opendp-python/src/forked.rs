@@ -18,9 +18,9 @@ static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
 
 /// The process that opened an interactive mechanism.
 ///
-/// A fork copies the mechanism together with its remaining budget. If both processes could ask
-/// questions, the total loss could be twice the budget. So only the process that opened the
-/// mechanism may ask questions.
+/// A fork copies the mechanism together with its remaining budget. If the parent and the child
+/// could both ask questions, the total loss could be twice the budget. So only the process that
+/// opened the mechanism may ask questions.
 #[derive(Clone)]
 pub(crate) struct Opened {
     process: u32,
@@ -53,9 +53,9 @@ impl Opened {
     }
     /// Ask a question if this process opened the mechanism.
     ///
-    /// A function of a user can fork while the question is answered. Then both processes have the
-    /// answer, and each process has drawn its own noise. So check the process again after the
-    /// question, even if the question failed. A child process gets no answer.
+    /// A function of a user can fork while the question is answered. Then the parent and the child
+    /// both have the answer, and each of them has drawn its own noise. So check the process again
+    /// after the question, even if the question failed. A child process gets no answer.
     ///
     /// # Errors
     /// `FailedFunction` in a forked child process, unless the question asked this process to stop.
@@ -65,7 +65,7 @@ impl Opened {
         let answer = ask();
         match &answer {
             // The question raised an exception that stops this process, such as `SystemExit`. Such
-            // an exception contains no answer, so a child process also gets it.
+            // an exception contains no answer, so a child process also gets the exception.
             Err(stop) if !stop.is_instance_of::<PyException>(py) => {}
             _ => self.check().or_raise(py)?,
         }

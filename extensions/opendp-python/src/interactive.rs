@@ -110,9 +110,10 @@ impl OdometerQueryable {
         "OdometerQueryable"
     }
 }
-/// Make a measurement that adds 1 to `charged` when a session has charged it. A session charges a
-/// question first, and then runs the function of the question. So the function adds the 1, even if
-/// the answer then fails. The map is the same object as the map of the question.
+/// Make a measurement that adds 1 to `charged` when a session has charged the measurement. A
+/// session charges a question first, and then runs the function of the question. So the function
+/// adds the 1, even if the answer then fails. The map is the same object as the map of the
+/// question.
 fn counted(question: &AnyMeasurement, charged: &Arc<AtomicUsize>) -> AnyMeasurement {
     let (inner, charged) = (question.function().clone(), charged.clone());
     let function = Function::map(move |data: &AnyValue| -> Result<AnyValue> {

@@ -193,8 +193,8 @@ fn is_f32(type_name: Option<&TypeName>) -> bool {
         head => head == "f32",
     })
 }
-/// Convert a frame to a dictionary from names to columns. If the JSON of the frame is an array of
-/// pairs, as for names that are not strings, return a list of pairs of a name and a column.
+/// Convert a frame to a dictionary from names to columns. If the names are not strings, the JSON of
+/// the frame is an array of pairs. In this case, return a list of pairs of a name and a column.
 fn frame<'py>(py: Python<'py>, json: &Json) -> PyResult<Bound<'py, PyAny>> {
     match json {
         Json::Object(columns) => {

@@ -1,4 +1,4 @@
-//! How objects were made, to write them as documents.
+//! Recipes, which state how objects were made. An object is written as a document from its recipe.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) enum Recipe {
     /// A document that was read. It is stored unchanged. It has the format of OpenDP, or it states
     /// an earlier version of the format or of a package.
     Kept(Arc<Json>),
-    /// No constructor made the object. For example, it is a Python function.
+    /// No constructor made the object. For example, the object is a Python function.
     Unknown,
 }
 /// A call of a constructor.

@@ -187,7 +187,7 @@ static CODECS: LazyLock<HashMap<String, Codecs>> = LazyLock::new(|| {
 ///
 /// # Errors
 /// `Argument` when the value cannot be converted to a value of the carrier. The text of this error
-/// depends only on the domain. It is the same for all values that cannot be converted.
+/// depends only on the domain. The text is the same for all values that cannot be converted.
 pub(crate) fn of_domain(value: &Bound<'_, PyAny>, domain: &AnyDomain) -> Result<AnyValue> {
     let carrier = domain.carrier();
     if carrier == AnyValue::type_name() {

@@ -46,7 +46,8 @@
 //!
 //! `missing` is the replacement of a cell that is empty or unreadable. It is a value, or `"drop"`.
 //! With `"drop"`, every question about this column leaves out the row of such a cell. A column of
-//! numbers needs `missing`, and its value must be within the bounds that a statistic uses.
+//! numbers needs `missing`. If `missing` is a number, this number must be within the bounds that a
+//! statistic uses.
 //!
 //! # The questions
 //!

@@ -28,8 +28,9 @@ pub struct Cell {
     /// If the key of a count was found in the data (`counts_by`, or groups with the keys
     /// `"found"`), the probability has another meaning. For each key, one of two events happens
     /// with at least the stated probability: the key is not found, or its interval contains the
-    /// true count. Among the found keys alone, intervals miss more often: a key is found only if
-    /// its noisy count passes the threshold, and noise can raise the count above the threshold.
+    /// true count. Among the found keys alone, intervals miss more often. The reason is that a key
+    /// is found only if its noisy count passes the threshold, and noise can raise the count above
+    /// the threshold.
     pub interval: Option<(f64, f64)>,
 }
 /// The answer to one question. Before the release, the answer has only the properties that are
@@ -48,7 +49,8 @@ pub struct StudyAnswer {
     /// The unit of `error`.
     pub error_in: ErrorIn,
     /// The number of rows that the question states, if the answer depends on this number. The
-    /// number is not compared with the data. If it is wrong, the value and the interval are wrong.
+    /// number is not compared with the data. If the number is wrong, the value and the interval are
+    /// wrong.
     pub rows_stated: Option<usize>,
     /// The values of the answer; empty before the release.
     pub cells: Vec<Cell>,

@@ -13,8 +13,8 @@ where
     i64: Noisy<MO>,
     f64: Noisy<MO>,
 {
-    /// Return the candidates of a question. Check that there are at least two, and that their
-    /// comparisons with the cells are exact.
+    /// Return the candidates of a question. Check that there are at least two candidates, and that
+    /// their comparisons with the cells are exact.
     pub(super) fn candidates(&self, rank: &RankFields) -> Result<Vec<f64>> {
         let candidates = rank.candidates()?;
         if candidates.len() < 2 {

@@ -1,4 +1,4 @@
-//! Means and variances, and the number of rows by which they divide.
+//! Means and variances, and the numbers of rows that they use.
 
 use opendp_analysis::context::{Centre, Noisy};
 use opendp_core::{Codec, Error, Result};
@@ -13,7 +13,7 @@ use super::questions::Asker;
 /// is private. All stated rows are kept in memory, with 8 bytes for each.
 const MOST_ROWS: usize = 100_000_000;
 
-/// The number of rows by which a statistic divides.
+/// The number of rows that a mean or a variance uses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Divisor {
     /// The statistic is about all rows of the table, and their number is public.
@@ -42,10 +42,10 @@ impl ColumnFields {
     }
 }
 impl QuestionFields {
-    /// Return the number of rows by which a mean or a variance divides. `rows` is the number of
-    /// rows of the table, if this number is public. The statistic is about all rows of the table if
-    /// the question has no condition and its column drops no rows. If the table has no rows, its
-    /// number of rows counts as private.
+    /// Return the number of rows that a mean or a variance uses. `rows` is the number of rows of
+    /// the table, if this number is public. The statistic is about all rows of the table if the
+    /// question has no condition and its column drops no rows. If the table has no rows, its number
+    /// of rows counts as private.
     pub(super) fn divisor(
         &self,
         fields: &NumberFields,
@@ -79,10 +79,10 @@ impl QuestionFields {
     pub(super) fn check_useful(&self, rows: Option<usize>) -> Result<()> {
         self.check_not_empty().and_then(|()| self.check_rows(rows))
     }
-    /// Check the number of rows that a mean or a variance states. It must be at least 1 for a mean,
-    /// and at least 2 for a variance. It must be at most the public number of rows of the table,
-    /// because a larger number adds rows that belong to no person. If the number of rows is
-    /// private, the stated number must be at most `MOST_ROWS`.
+    /// Check the number of rows that a mean or a variance states. This number must be at least 1
+    /// for a mean, and at least 2 for a variance. It must also be at most the public number of rows
+    /// of the table, because a larger number adds rows that belong to no person. If the number of
+    /// rows is private, the stated number must be at most `MOST_ROWS`.
     fn check_rows(&self, rows: Option<usize>) -> Result<()> {
         let (stated, least) = match self.wanted() {
             Ok(Wanted::Mean(fields)) => (fields.rows, 1),
@@ -157,7 +157,7 @@ where
         let rows = self.query(asked, &[&mean.column])?;
         let count = MO::add_noise(rows.count(), asked.noise)?;
         answer.scales.push(count.scale());
-        // The error of the mean depends on the released count, so it is not known before the
+        // The error of the mean depends on the released count, so the error is not known before the
         // release.
         answer.error = None;
         if let (Some(sum), Some(count)) = (sum, self.spend(count)?) {

@@ -73,9 +73,9 @@ pub(super) fn load(
         table = match cells {
             Cells::Integer(cells) => {
                 let table = with(table, name, cells, &filler).map_err(located)?;
-                // Every integer of magnitude at most 2^53 is a float. Any other integer is rounded.
-                // The magnitude of the rounded cell is at least 2^53. So a comparison of this cell
-                // with a number of magnitude below 2^53 stays exact.
+                // Every integer of magnitude at most 2^53 is a float. Any other integer can be
+                // rounded. The magnitude of the rounded cell is at least 2^53. So a comparison of
+                // this cell with a number of magnitude below 2^53 stays exact.
                 table.with_derived(&as_float(name), name, |cell: &i64| *cell as f64)?
             }
             Cells::Float(cells) => with(table, name, cells, &filler).map_err(located)?,

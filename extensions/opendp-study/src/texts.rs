@@ -15,7 +15,7 @@ impl Study {
     /// them. The check does not depend on the data.
     ///
     /// A text is allowed if it is the replacement `missing` of its column, because a replaced cell
-    /// is equal to it.
+    /// is equal to this text.
     ///
     /// # Errors
     /// `Argument` when no cell can be equal to a condition, a category or a key.

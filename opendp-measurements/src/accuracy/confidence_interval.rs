@@ -19,8 +19,8 @@ pub trait Released: Carrier {
     /// or one bound for all numbers.
     ///
     /// # Errors
-    /// `NotImplemented` when a bound is not known; `InvalidDistance` when the number of bounds is
-    /// not 1 and differs from the number of released numbers.
+    /// `NotImplemented` when a bound is not known. For a vector, `InvalidDistance` when the number
+    /// of bounds is not 1 and differs from the number of released numbers.
     fn intervals(&self, bounds: &[Option<f64>]) -> Result<Self::Intervals>;
 }
 
@@ -40,8 +40,8 @@ pub trait Released: Carrier {
 /// # Errors
 /// * `InvalidDistance` when `alpha` is not in `(0, 1]`, or is too small to be divided by the number
 ///   of intervals
-/// * `InvalidDistance` when the number of bounds that the measurement states is not 1 and differs
-///   from the number of released numbers
+/// * for a vector, `InvalidDistance` when the number of bounds that the measurement states is not 1
+///   and differs from the number of released numbers
 /// * `NotImplemented` when the accuracy of the measurement is not known
 /// * the errors of the measurement's accuracy function
 ///

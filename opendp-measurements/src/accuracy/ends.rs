@@ -4,19 +4,20 @@ use opendp_core::{Carrier, Domain, Measure, Measurement, Metric, TypeName};
 use serde_json::Value as Json;
 
 /// A release is near an end if a bound on the noise is at least the distance from the release to
-/// the end. This constant is the probability with which the noise exceeds the bound. So if the true
-/// sum is beyond an end, almost no release is far from this end.
+/// the end. The noise exceeds this bound with a probability of at most this constant. So if the
+/// true sum is beyond an end, almost no release is far from this end.
 const ALMOST_NEVER: f64 = 1e-12;
 
 /// Return whether a released integer is so near to an end of its type that the noise can explain
 /// the distance. Sums of integers saturate at the ends of their type, so the true sum may be beyond
-/// this end. Then the error has no bound, so state no interval.
+/// this end. If the result is `true`, the error has no bound, and the caller must not state an
+/// interval.
 ///
 /// `release` is a release of this measurement, as JSON: a number, or a vector of numbers. `kind` is
-/// its type. If the type is not known, compare with the ends of `i32`, `u32`, `i64`, `u64`, `i128`
-/// and `u128`. The lower ends of unsigned types are left out, because a sum of unsigned integers
-/// cannot be below 0.
-/// Floats do not saturate, so the result for floats is `false`.
+/// its type. If the type is not known, the release is compared with the ends of `i32`, `u32`,
+/// `i64`, `u64`, `i128` and `u128`. The lower ends of unsigned types are left out, because a sum of
+/// unsigned integers cannot be below 0. Floats do not saturate, so the result for floats is
+/// `false`.
 ///
 /// # Example
 /// ```
@@ -43,7 +44,8 @@ where
     near(release, &measurement.accuracy(ALMOST_NEVER).unwrap_or_default(), kind)
 }
 
-/// Return whether a released number is within the largest of the errors of an end.
+/// Return whether the distance from a released number to an end of its type is at most the largest
+/// of `errors`.
 fn near(release: &Json, errors: &[Option<f64>], kind: Option<&TypeName>) -> bool {
     let largest = errors.iter().flatten().fold(0.0_f64, |largest, error| largest.max(*error));
     let ends = ends(kind);
@@ -56,7 +58,7 @@ fn near(release: &Json, errors: &[Option<f64>], kind: Option<&TypeName>) -> bool
         number => near(number),
     }
 }
-/// An integer of 128 bits of any type.
+/// The sign and the magnitude of an integer of at most 128 bits.
 #[derive(Clone, Copy)]
 struct Signed {
     negative: bool,
@@ -70,7 +72,7 @@ impl Signed {
         };
         Some(Signed { negative, size: digits.parse().ok()? })
     }
-    /// Return the distance of two integers, or the largest `u128` if the distance is larger.
+    /// Return the distance between two integers, or the largest `u128` if the distance is larger.
     fn distance(self, other: Self) -> u128 {
         if self.negative == other.negative {
             return self.size.abs_diff(other.size);
@@ -78,8 +80,8 @@ impl Signed {
         self.size.saturating_add(other.size)
     }
 }
-/// Return the ends of an integer type, or of the integers in a vector. A sum of unsigned integers
-/// cannot be below 0, so 0 is left out.
+/// Return the ends of an integer type. For a vector, return the ends of the type of its integers. A
+/// sum of unsigned integers cannot be below 0, so 0 is left out.
 fn ends(kind: Option<&TypeName>) -> Vec<Signed> {
     let Some(kind) = kind else {
         let names = ["i32", "u32", "i64", "u64", "i128", "u128"];
@@ -128,10 +130,10 @@ mod tests {
         assert!(!near::<Vec<u8>>(json!([0, 240]), 5.0));
         let wide = |number: u128| near::<u128>(number.to_json(), 5.0);
         assert!(wide(u128::MAX - 5) && !wide(u128::MAX - 6) && !wide(i128::MAX as u128));
-        // Floats do not saturate. Texts are no numbers.
+        // Floats do not saturate. A text is not a number.
         assert!(!near::<f64>(json!(2147483647.0), 10.0));
         assert!(!near::<String>(json!("2147483647"), 10.0));
-        // The type of a kept release is not known.
+        // If the type is not known, the ends of `u32` are compared, but the ends of `u8` are not.
         let kept = |release: Json| super::near(&release, &[Some(1.0)], None);
         assert!(kept(json!(u32::MAX)) && !kept(json!(255)));
     }

@@ -44,7 +44,7 @@ impl Estimate {
         let name = NEXT.fetch_add(1, Ordering::Relaxed);
         Estimate { value, noises: vec![(name, Weight::ONE, noise)], rounding: 0.0 }
     }
-    /// Build an estimate from a public number.
+    /// Build an estimate from a public number, which has no noise.
     pub fn public(value: f64) -> Self {
         Estimate { value, noises: Vec::new(), rounding: 0.0 }
     }

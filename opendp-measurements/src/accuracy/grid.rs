@@ -32,7 +32,8 @@ pub(super) enum Rounding {
     Nearest,
 }
 
-/// One noise `weight * Z`, or its positive part, on a grid.
+/// The product `weight * Z` of a weight and a noise `Z`, or the positive part of this product, on a
+/// grid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Placed {
     pub(super) kind: Kind,
@@ -50,8 +51,8 @@ fn reach(kind: Kind, scale: f64, log: f64) -> f64 {
 }
 
 impl Placed {
-    /// Return whether this noise is integer noise, and `R + 1` is used as a bound on it. Here `R`
-    /// is noise of the same scale on real numbers.
+    /// Return whether this noise is integer noise, and `R + 1` is used as a bound on this noise.
+    /// Here `R` is noise of the same scale on real numbers.
     pub(super) fn is_bounded_by_reals(&self) -> bool {
         self.kind.is_discrete() && COARSE < self.scale
     }
@@ -128,8 +129,8 @@ impl Placed {
         let beyond = if laplace { exp(-end) / 2.0 } else { tail(end) } * WIDEN + LOST;
         let mut masses: Vec<f64> = half.iter().rev().copied().collect();
         masses[0] += beyond;
-        // If numbers are rounded up, the mass between m and m + 1 is moved to m + 1. The mass
-        // between -m - 1 and -m is then moved to -m.
+        // Let `m >= 0`. If numbers are rounded up, the mass between `m` and `m + 1` is moved to
+        // `m + 1`. The mass between `-m - 1` and `-m` is then moved to `-m`.
         let mut first = 1 - count as i64;
         if rounding == Rounding::Nearest {
             let centre = if laplace { -exp_m1(-ratio / 2.0) } else { mass(0.0, ratio) };
@@ -155,7 +156,7 @@ impl Placed {
             let weight = |k: i64| exp(-(k as f64 * ratio) * (k as f64 * ratio) / 2.0);
             let weights: Vec<f64> = (0..=last).map(weight).collect();
             let total = weights[0] + 2.0 * sum(&weights[1..]);
-            // The noise `Z` is beyond the grid if it is at least `m = last + 1`. Use
+            // The noise `Z` is beyond the grid if `Z` is at least `m = last + 1`. Use
             // `P[Z >= m] <= P[scale N >= m - 1]` for a standard normal `N`.
             (weights.iter().map(|w| w / total).collect(), tail(last as f64 * ratio))
         };

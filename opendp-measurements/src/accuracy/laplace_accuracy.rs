@@ -1,4 +1,5 @@
-//! Bounds on the error of Laplace noise. Each bound holds except with probability alpha.
+//! Bounds on the error of releases with Laplace noise. Each bound holds except with probability
+//! alpha.
 
 use opendp_core::Result;
 use opendp_core::arith::{Directed, DirectedFloat};
@@ -29,9 +30,9 @@ pub(crate) fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result
 /// `Overflow` when the bound exceeds all floats.
 pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f64> {
     let noise = negative_ln(alpha)?.inf_mul(scale.value())?;
-    // On the finest lattice, `2^k / 2` is not a float, so it is rounded up to the least positive
-    // float. All floats are on this lattice. So at scale 0, the release equals the true number, and
-    // nothing is added.
+    // On the finest lattice (`k = -1074`), `2^k / 2` is not a float, so this number is rounded up
+    // to the least positive float. All floats are on this lattice. So at scale 0, the release
+    // equals the true number, and nothing is added.
     let half = match power_of_two(k - 1) {
         0.0 if scale.value() == 0.0 => 0.0,
         0.0 => f64::from_bits(1),

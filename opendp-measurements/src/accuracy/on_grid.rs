@@ -20,7 +20,7 @@ pub(super) struct OnGrid {
 }
 impl OnGrid {
     /// Put integer noises with rational weights on a lattice that contains all their values. Return
-    /// `None` if some noise is not discrete, or if a number is too large.
+    /// `None` if some noise is not discrete, or if a scale or another number is too large.
     pub(super) fn lattice(noises: &[Term]) -> Result<Option<Self>> {
         if !noises.iter().all(|term| term.noise.kind.is_discrete()) {
             return Ok(None);
@@ -51,8 +51,9 @@ impl OnGrid {
         let unit = f64::inf_cast(common)?.inf_div(f64::neg_inf_cast(denominator)?)?;
         Ok(placed.map(|placed| OnGrid { placed, unit, exact: true }))
     }
-    /// Put any noises on a grid. The unit of the grid is a power of two. This power is close to the
-    /// largest product of a scale and its weight. Return `None` if a number is out of range.
+    /// Put noises of any kind on a grid. The unit of the grid is a power of two. This power is
+    /// close to the largest product of the scale and the weight of a noise. Return `None` if a
+    /// number is out of range.
     pub(super) fn anywhere(noises: &[Term]) -> Result<Option<Self>> {
         let mut largest = 0.0_f64;
         for term in noises {

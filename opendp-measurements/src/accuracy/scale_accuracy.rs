@@ -55,7 +55,7 @@ pub fn accuracy_to_laplacian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
 /// `P[|Z| >= m] = 2 q^m / (1 + q)`. The accuracy is the real number `a` with
 /// `2 q^a / (1 + q) = alpha`. If `a` is not an integer, `P[|Z| >= a]` is `2 q^m / (1 + q)` at the
 /// next larger integer `m`. This probability is smaller than `alpha`. At scale 0, the accuracy is
-/// 0, which is its limit for small scales.
+/// 0, which is the limit of the formula for small scales.
 ///
 /// # Errors
 /// `InvalidDistance` when the scale is negative or not finite, or `alpha` is not in `(0, 1]`;
@@ -97,8 +97,9 @@ pub fn discrete_laplacian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f6
 /// ```
 pub fn accuracy_to_discrete_laplacian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
     // At every scale, the accuracy of discrete Laplace noise is at least the accuracy of continuous
-    // Laplace noise, `-scale ln(alpha)`, because `1 + q <= 2` for `q = exp(-1 / scale)`. So the
-    // scale of continuous noise with the given accuracy is an upper bound on the result.
+    // Laplace noise, which is `-scale ln(alpha)`. The reason is that `1 + q <= 2` for
+    // `q = exp(-1 / scale)`. So the scale of continuous noise with the given accuracy is an upper
+    // bound on the result.
     let upper = accuracy_to_laplacian_scale(accuracy, alpha)?;
     largest(upper, |scale| Ok(discrete_laplacian_scale_to_accuracy(scale, alpha)? <= accuracy))
 }
@@ -186,9 +187,9 @@ pub fn accuracy_to_discrete_gaussian_scale(accuracy: f64, alpha: f64) -> Result<
 /// Search for the largest scale up to `upper` for which a check succeeds. Return 0 if no such scale
 /// is found.
 ///
-/// A scale above 0 is returned only if its check succeeded. For some checks, a failure at one scale
-/// implies a failure at all larger scales. For such a check, the result is the largest scale for
-/// which the check succeeds.
+/// A scale above 0 is returned only if the check succeeded at this scale. For some checks, a
+/// failure at one scale implies a failure at all larger scales. For such a check, the result is the
+/// largest scale for which the check succeeds.
 fn largest(upper: f64, fits: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     if 0.0 < upper && fits(upper)? {
         return Ok(upper);

@@ -129,7 +129,7 @@ fn answers_are_close_to_the_values() {
         });
         errors.sum::<f64>() / 100.0
     };
-    // The mean error is about 4. It is 15 or more with a probability below 1e-14.
+    // The mean error is about 4. The probability of a mean error of 15 or more is below 1e-14.
     assert!(error(0) < 15.0, "{}", error(0));
     // The control: the error is large if answers are compared with the values of other keys.
     assert!(30.0 < error(25), "{}", error(25));

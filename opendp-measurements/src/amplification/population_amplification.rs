@@ -17,9 +17,9 @@ use crate::amplification::rows::check_rows;
 /// A metric on data sets of a fixed size. A distance bounds the number of replaced records.
 ///
 /// An implementation makes two claims for data sets of equal size. First, data sets at distance `d`
-/// differ by at most `replaced(d)` replaced records. The second claim is about two samples of the
-/// same size, one of each data set. If the samples differ by `j` replaced records, their distance
-/// is at most the distance between data sets that differ by `j` replaced records.
+/// differ by at most `replaced(d)` replaced records. Second, let two data sets at distance `d`
+/// differ by `j` replaced records. Then two samples of the same size, one of each data set, are at
+/// most `d` apart if the samples differ by at most `j` replaced records.
 pub trait PopulationMetric: Metric {
     /// Return an upper bound on the number of replaced records between two data sets of the same
     /// size at the distance `d_in`.
@@ -98,7 +98,7 @@ pub trait AmplifiableMeasure: Measure {
     fn amplified(share: f64, loss: &Self::Distance) -> Result<Self::Distance>;
     /// Return an upper bound on the loss between the two mixtures of
     /// [`amplified`](AmplifiableMeasure::amplified) if `B` or `C` equals `A`. Such mixtures come
-    /// from one removed or added record. Defaults to [`amplified`](AmplifiableMeasure::amplified).
+    /// from one removed or added record. The default is [`amplified`](Self::amplified).
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
@@ -108,7 +108,7 @@ pub trait AmplifiableMeasure: Measure {
     /// For one replaced record, return an upper bound on the loss between the two mixtures of
     /// [`amplified`](AmplifiableMeasure::amplified). The bound holds under two conditions. First,
     /// `B` and `C` are each at most `added` apart from `A`. Second, any two of `A`, `B` and `C` are
-    /// at most `replaced` apart. Defaults to [`amplified`](AmplifiableMeasure::amplified).
+    /// at most `replaced` apart. The default is [`amplified`](Self::amplified).
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
@@ -258,7 +258,7 @@ where
 /// distribution of releases. A measurement with a loss at distance 0 is refused, even if the loss
 /// is only a delta. So a measurement with a fixed delta (see
 /// [`make_fix_delta`](crate::make_fix_delta)) is refused. Instead, a program can amplify the
-/// measurement before its delta is fixed. This measurement states a privacy profile.
+/// measurement whose delta is not fixed yet. This measurement states a privacy profile.
 ///
 /// The caller is responsible for two more conditions, which the code cannot check. First, the data
 /// must be a *simple random sample without replacement* of the population. Second, only the curator

@@ -33,8 +33,8 @@ use crate::composition::privacy_filter::{of_session, within};
 /// answers. The session answers question `i` if the loss `map(d_in)` of this question is at most
 /// `d_mids[i]`. A question with a larger loss is refused with `BudgetExceeded`. After the last
 /// question, every further question is also refused. A refused question changes nothing. If an
-/// answer fails, the question still counts: its entry in `d_mids` is not available to another
-/// question.
+/// answer fails, the question still counts: the entry of this question in `d_mids` is not available
+/// to another question.
 ///
 /// An answer can be a conversation (an interactive release). Conversations can be interleaved if
 /// [the measure](Measure::interaction) allows it. Otherwise, each question ends all conversations
@@ -51,11 +51,11 @@ use crate::composition::privacy_filter::{of_session, within};
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. By induction over the questions, the loss of the transcript before
-/// question `i` is at most the composition of `d_mids[..i]`. Question `i` is a function of the
-/// transcript before it. By the claim of question `i`, its loss is at most `map(d_in) <= d_mids[i]`
-/// for every such transcript. [`compose`](Measure::compose) requires bounds that hold for every
-/// transcript. The bounds `d_mids` are fixed before the first question, so no privacy filter is
-/// needed. For interactive answers, there are two cases. If the measure does not allow interleaved
+/// question `i` is at most the composition of `d_mids[..i]`. Question `i` is a function of this
+/// transcript. By the claim of question `i`, its loss is at most `map(d_in) <= d_mids[i]` for every
+/// such transcript. [`compose`](Measure::compose) requires bounds that hold for every transcript.
+/// The bounds `d_mids` are fixed before the first question, so no privacy filter is needed. For
+/// interactive answers, there are two cases. If the measure does not allow interleaved
 /// conversations, each conversation ends before the next conversation begins. The same induction
 /// then holds for whole conversations. If the measure allows interleaved conversations, the
 /// composition of the losses bounds the loss of these conversations. For pure divergence, see

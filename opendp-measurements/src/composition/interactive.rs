@@ -1,7 +1,7 @@
 //! The types for which interactive combinators are registered.
 
-/// Register a combinator for erased types. The registered function accepts any input space, and any
-/// measure that the combinator supports.
+/// Register a combinator for erased types, such as `AnyDomain`. The registered function accepts any
+/// input space, and any measure that the combinator supports.
 ///
 /// The release is a session of erased types. The questions of this session are erased measurements.
 macro_rules! register_interactive {

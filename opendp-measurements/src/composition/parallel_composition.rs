@@ -56,8 +56,8 @@ pub use parts::Parts;
 ///   search is too long as well, and losses add up, take `d_in` times the largest loss per changed
 ///   row. The largest loss per changed row is the maximum of `map_i(d) / d` over all parts and all
 ///   `d` from 1 to `d_in`. The code rounds `d` up in `map_i(d)`, and down in the divisor. This
-///   raises the bound by a factor of at most `257 / 256`. If neither the search nor this product
-///   can be computed, only the first bound is used.
+///   rounding raises the bound by a factor of at most `257 / 256`. If neither the search nor this
+///   product can be computed, only the first bound is used.
 ///
 /// If the measurements are `k` copies of one measurement, the loss is at most the loss for `d_in`
 /// copies.

@@ -26,8 +26,8 @@ use opendp_core::{
 ///
 /// # Proof
 /// A loss in [`Approximate`] holds outside of exceptional events of probability at most delta. The
-/// loss of the given measurement holds without exceptional events. So it also holds with
-/// exceptional events of probability 0.
+/// loss of the given measurement holds without exceptional events. So this loss also holds outside
+/// of exceptional events of probability 0.
 ///
 /// # Errors
 /// From the map: the errors of the measurement's map.

@@ -47,7 +47,7 @@ fn told<MO: Measure>(
 }
 /// Return whether a bound is at least the exact value, and exceeds the exact value by a relative
 /// error of at most 10^-9. `exact` is rounded to the nearest float, so the bound can also be the
-/// next smaller float.
+/// float just below `exact`.
 fn safe(found: f64, exact: f64) -> bool {
     exact.next_down() <= found && found <= exact * (1.0 + 1e-9) + 1e-300
 }

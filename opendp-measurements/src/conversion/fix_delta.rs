@@ -7,7 +7,7 @@ use opendp_core::{
     PrivacyProfile, Result, SmoothedMaxDivergence,
 };
 
-/// A measure whose losses have an epsilon at each delta.
+/// A measure whose losses give an upper bound on epsilon at a given delta.
 ///
 /// An implementation claims that every mechanism with the given loss is (epsilon,
 /// delta)-differentially private for the epsilon that [`epsilon`](ProfileMeasure::epsilon) returns.
@@ -60,8 +60,9 @@ impl ProfileMeasure for Approximate<SmoothedMaxDivergence> {
 /// exactly the probability `d` (with extra randomness, if an outcome must be divided). Let `P'` and
 /// `Q'` be the distributions `P` and `Q` conditioned on the complements of these events. Let
 /// `delta' = delta - d`, rounded down. Let `epsilon` be the epsilon of the profile at `delta'`. For
-/// every event `S`, `P(S) <= (1 - d) P'(S) + d <= (1 - d)(e^epsilon Q'(S) + delta') + d`
-/// `<= e^epsilon Q(S) + delta' + d`, and `delta' + d <= delta`.
+/// every event `S`, `P(S) <= (1 - d) P'(S) + d`. The right side is at most
+/// `(1 - d)(e^epsilon Q'(S) + delta') + d`. This number is at most `e^epsilon Q(S) + delta' + d`,
+/// and `delta' + d <= delta`.
 ///
 /// # Errors
 /// * `MakeMeasurement` when `delta` is not from 0 to 1

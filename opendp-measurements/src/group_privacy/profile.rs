@@ -95,8 +95,8 @@ struct Table {
     points: Vec<Point>,
     /// One number `q` for each point except the last. Let an event have the probability `q` after a
     /// step. Then each point gives the bound `e^epsilon q + delta` on the probability of the event
-    /// before the step. The number `q` is chosen so that the point and the next point give the same
-    /// bound.
+    /// before the step. The number `q` of a point is chosen so that this point and the next point
+    /// give the same bound.
     falls: Vec<f64>,
 }
 impl Table {

@@ -160,10 +160,10 @@ fn renyi_divergences_at_larger_orders_bound_those_of_groups() {
             }
         }
     }
-    // For Gaussian noise, the bound equals the exact divergence. With more than 1024 steps,
-    // consecutive orders share one value of the curve: its value at the largest of them. So with
-    // 5000 steps, the bound is larger by up to 1 percent. The control: the sum of the divergences
-    // of all steps at the same order is too small.
+    // For Gaussian noise, the bound equals the exact divergence. With more than 1024 steps, the
+    // consecutive orders of a block share one value of the curve: the value at the largest order of
+    // the block. So with 5000 steps, the bound is larger by up to 1 percent. The control: the sum
+    // of the divergences of all steps at the same order is too small.
     let line = RenyiCurve::new(|order| Ok(order / 32.0));
     for steps in [2, 5, 1024, 5000] {
         let bound = grown(RenyiDivergence, line.clone(), steps);

@@ -211,8 +211,8 @@ mod tests {
         ] {
             assert_eq!(kind(d_in, d_out).unwrap_err(), "MakeMeasurement", "{d_in} {d_out:?}");
         }
-        // The epsilon 1e-17 is accepted. The ratio `e^-epsilon` is almost 1, but it is not rounded
-        // to 1.
+        // The epsilon 1e-17 is accepted. The ratio `e^-epsilon` is almost 1, but the code does not
+        // round this ratio to 1.
         assert!(kind(1.0, (1e-17, 0.01)).is_ok() && kind(1.0, (800.0, 1.0)).is_ok());
     }
 }

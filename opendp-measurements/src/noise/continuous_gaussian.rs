@@ -30,10 +30,11 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 ///
 /// # Postcondition
 /// Let `mu = d_in / scale`. Any two members at distance at most `d_in` give releases that are
-/// `mu`-GDP. This property bounds the power of every test that distinguishes the two releases. Each
-/// test has at most the power of the best test of the same level between `N(0, 1)` and `N(mu, 1)`
-/// (Dong, Roth, Su 2022). In particular, for every order `a > 1`, the Renyi divergence of the
-/// releases is at most `a map(d_in)`. Releases of integers saturate at the ends of their type.
+/// `mu`-GDP (Gaussian differential privacy with the parameter `mu`). This property bounds the power
+/// of every test that distinguishes the two releases. Each test has at most the power of the best
+/// test of the same level between `N(0, 1)` and `N(mu, 1)` (Dong, Roth, Su 2022). In particular,
+/// for every order `a > 1`, the Renyi divergence of the releases is at most `a map(d_in)`. Releases
+/// of integers saturate at the ends of their type.
 ///
 /// # Map
 /// `d_out = mu^2 / 2`, rounded up once. The exact value is `(d_in / scale)^2 / 2`. At scale 0, any
@@ -123,7 +124,7 @@ mod tests {
             let above = if place == 0 { 1.0 } else { tail(low) };
             let expected = f64::from(draws) * (above - beyond);
             let off = (f64::from(count) - expected).abs() / expected.max(1.0).sqrt();
-            // For all places together, this fails by chance with a probability below 1e-15.
+            // The assertions for all places together fail by chance with a probability below 1e-15.
             assert!(off < 9.0, "{place}: {count}, expected {expected}");
         }
     }

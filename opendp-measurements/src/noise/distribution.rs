@@ -1,4 +1,4 @@
-//! The distributions of additive noise, and the number types that have noise.
+//! The distributions of additive noise, and the number types to which noise can be added.
 //!
 //! The mechanisms of [`Laplace`], [`Gaussian`] and [`ContinuousGaussian`] noise differ in three
 //! things only: the sampler, the bound on the noise and the privacy loss. [`NoiseDistribution`]
@@ -45,7 +45,7 @@ pub trait NoiseDistribution: sealed::Sealed + 'static {
     fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result<f64>;
 }
 
-/// A distribution that can also be drawn for integers of any size.
+/// A distribution whose noise can also be drawn for integers of any size.
 pub trait BigNoiseDistribution: NoiseDistribution {
     /// Draw the noise that is added to an integer of any size.
     ///
@@ -54,7 +54,7 @@ pub trait BigNoiseDistribution: NoiseDistribution {
     fn big_integer<S: RandomSource>(scale: f64, source: &mut S) -> Result<IBig, NoEntropy>;
 }
 
-/// A number type that has noise of the distribution `N`.
+/// A number type to which noise of the distribution `N` can be added.
 pub trait NoiseNumber<N: NoiseDistribution>: Atom {
     /// The smallest and the largest allowed exponent of the lattice of the releases. For integers,
     /// this constant is `None`.

@@ -74,9 +74,10 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
 ///
 /// # Accuracy
 /// Without bounds, the accuracy is the accuracy of [`make_laplace`]. With bounds, no accuracy is
-/// stated: a number out of the bounds is clamped, so no bound on its error holds for all members.
-/// Let `Z` be the noise, and `a` the least integer with `P[|Z| > a] <= alpha`. The distance between
-/// a release and the *clamped* number is at most `a`, except with probability `alpha`.
+/// stated: a number out of the bounds is clamped, so no bound on the error of its release holds for
+/// all members. Let `Z` be the noise, and `a` the least integer with `P[|Z| > a] <= alpha`. The
+/// distance between a release and the *clamped* number is at most `a`, except with probability
+/// `alpha`.
 ///
 /// # Errors
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when the loss

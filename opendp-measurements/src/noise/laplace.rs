@@ -83,9 +83,9 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 /// With probability at least `1 - alpha`, the error of a release is at most the following bound.
 /// For floats, the bound is `scale ln(1 / alpha) + 2^k / 2`. This bound does not include the error
 /// of the last step, which rounds to a float. For integers, the bound is the least integer `a` with
-/// `P[|Z| > a] <= alpha`, or slightly more because its computation rounds up. The accuracy of a
-/// vector is a list with one bound for each number. If the length of a vector is unknown or very
-/// large, the list contains this bound only once.
+/// `P[|Z| > a] <= alpha`, or slightly more, because the computation of the bound rounds up. The
+/// accuracy of a vector is a list with one bound for each number. If the length of a vector is
+/// unknown or very large, the list contains this bound only once.
 ///
 /// # Errors
 /// * `MakeMeasurement` when `k` is given for integers and is not 0

@@ -25,7 +25,7 @@ impl Scale {
     ///
     /// # Errors
     /// `MakeMeasurement` when the number is negative or NaN; `MakeTransformation` when the number
-    /// is infinite.
+    /// is positive infinity.
     pub fn new(scale: f64) -> Result<Self> {
         if scale == f64::INFINITY {
             return Err(Error::MakeTransformation("scale: must be finite, found inf".into()));

@@ -18,8 +18,8 @@ use serde_json::json;
 use opendp_measurements as _;
 use opendp_transformations as _;
 
-/// A document of a private sum of incomes, in thousands. The scale of the noise is a free
-/// parameter.
+/// A document of a private sum of incomes. The incomes are in thousands of dollars. The scale of
+/// the noise is a free parameter.
 const SUM: &str = r#"{
     "space": {
         "domain": {"vector_domain": {"atom_domain": {"T": "f64", "nan": false}}},

@@ -37,8 +37,8 @@ impl Cost {
             (None, None) => SharePair::Private { epsilon: part(0), delta: part(1) },
         }
     }
-    /// Return whether this cost is within `other`: a charge for `other` is then also enough for
-    /// this cost.
+    /// Return whether this cost is within `other`. If `true`, a charge for `other` is also enough
+    /// for this cost.
     pub(crate) fn is_within(&self, other: &Cost) -> bool {
         let known = |mine: &Option<Exact>, theirs: &Option<Exact>| match (mine, theirs) {
             (Some(mine), Some(theirs)) => mine <= theirs,
@@ -58,8 +58,8 @@ pub(crate) enum Reserve {
     /// epsilon that is reserved for the sum of pure losses. The second number is the part of delta
     /// that is reserved for the sum of deltas. The rest of the budget is for Gaussian noise.
     Filter([Exact; 2]),
-    /// The whole budget, divided into shares. The share of each release is a pair, and the pairs
-    /// are in the order of the releases.
+    /// The whole budget, divided into shares. The share of each release is a pair of distributions,
+    /// and the pairs are in the order of the releases.
     Shares(Vec<SharePair>),
 }
 /// The largest cost that a query may have.
@@ -79,8 +79,8 @@ pub(crate) struct Room {
     pub(crate) mu_squared: Exact,
     /// The largest `rho` of choices by Gumbel noise.
     pub(crate) rho: Exact,
-    /// The pair of the share, if the share was fixed in advance. In this case, a cost fits the
-    /// share only if this pair dominates the pair of the cost.
+    /// The pair of distributions of the share, if the share was fixed in advance. In this case, a
+    /// cost fits the share only if this pair dominates the pair of the cost.
     pub(crate) share: Option<SharePair>,
 }
 impl Room {
@@ -261,10 +261,11 @@ impl<MO: Accounted> Account<MO> {
         }
     }
 }
-/// Return several ways to divide an amount between pure losses and Gaussian noise, each with a
-/// delta for thresholds. Each way is for one filter of the account. The losses of a way do not
-/// exceed the largest losses that its filter can still admit. The filters that remain open depend
-/// on the first release, so a plan tries every filter.
+/// Return several ways to divide an amount of epsilon and delta between pure losses and Gaussian
+/// noise. Each way also has a delta for releases that hide keys below a threshold. Each way is for
+/// one filter of the account. The losses of a way do not exceed the largest losses that its filter
+/// can still admit. The filters that the account keeps in use depend on the first release, so a
+/// plan tries every filter.
 fn amounts(
     account: &AdaptiveAccount,
     (epsilon, delta): (Exact, Exact),
@@ -274,9 +275,9 @@ fn amounts(
     let largest = account.room(&share, Kind::Gaussian)?.mu_squared.to_f64_down();
     let (filters, epsilon) = (account.filters(), epsilon.to_f64_down());
     let joined = joined_delta(0.0, largest.sqrt(), epsilon)?;
-    // Before the first release, it is not known which filter will remain open. So compute the delta
-    // for thresholds for each filter: it is the fraction `delta / all` of the filter's delta. Here
-    // `all` is the delta of the budget.
+    // Before the first release, it is not known which filters the account will keep in use. So
+    // compute the delta for thresholds for each filter: this delta is the fraction `delta / all` of
+    // the filter's delta. Here `all` is the delta of the budget.
     let all = account.budget().1;
     let part = |room: &accounting::Room| match account.has_begun() || all.is_zero() {
         true => own.clone().min(room.delta.clone()),

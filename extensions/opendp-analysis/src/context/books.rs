@@ -12,7 +12,7 @@ use super::plan::Endowed;
 use super::report::{Entry, Journal};
 use super::{Accounted, Context};
 
-/// The account of a context, and its releases.
+/// The books of a context: its account and its releases.
 pub(super) struct Books<MO: Accounted> {
     pub(super) account: Account<MO>,
     pub(super) entries: Vec<Entry>,
@@ -38,8 +38,8 @@ impl<MO: Accounted> Context<MO> {
     /// counts as one query of the split. Nothing is written to the journal.
     ///
     /// # Errors
-    /// `Argument` when the loss of the release has another measure, or is for another unit of
-    /// privacy. `BudgetExceeded` when the loss of the release does not fit the remaining budget.
+    /// `Argument` when the entry has another measure or another privacy unit than this context.
+    /// `BudgetExceeded` when the loss of the release does not fit the remaining budget.
     pub fn carry_over(&self, entry: Entry) -> Result<()> {
         let (expected, found) = (MO::type_name().to_string(), &entry.measure);
         if *found != expected {
@@ -65,7 +65,7 @@ impl<MO: Accounted> Context<MO> {
         self.split.is_fixed()
     }
     /// Return the share of the budget that the next query gets. `wanted` is the amount that the
-    /// query states, if it states one.
+    /// query states, or `None` if the query states no amount.
     pub(crate) fn share(&self, wanted: Option<&[Exact]>) -> Result<Wanted> {
         self.split.share(self.locked()?.entries.len(), wanted)
     }
@@ -81,7 +81,7 @@ impl<MO: Accounted> Context<MO> {
         let reserves = self.journal.as_ref().is_none_or(|journal| journal.reserves());
         Ok(if reserves { endowed } else { endowed.without_reserve() })
     }
-    /// Return a copy of the account, to try charges.
+    /// Return a copy of the account, so that the caller can try charges on the copy.
     pub(crate) fn account(&self) -> Result<Account<MO>> {
         Ok(self.locked()?.account.clone())
     }

@@ -240,8 +240,8 @@ where
         let real = [TypeId::of::<f32>(), TypeId::of::<f64>()].contains(&TypeId::of::<N>());
         match (real, gaussian) {
             (true, true) => Noise::gaussian(scale),
-            // This noise on integers is continuous, and is then rounded. The error that the
-            // measurement states includes the rounding.
+            // This noise on integers is continuous, and the noisy integers are then rounded. The
+            // error that the measurement states includes the rounding.
             (false, true) if MO::TIGHT => Noise::gaussian(scale),
             (true, false) => Noise::laplace(scale),
             (false, true) => Noise::discrete_gaussian(scale),

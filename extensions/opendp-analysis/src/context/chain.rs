@@ -1,5 +1,5 @@
-//! Chains from a column to a statistic of its rows. Other functions of this file make a measurement
-//! of tables from a measurement of a column.
+//! Chains of transformations from a column to a statistic of its rows. Other functions of this file
+//! make a measurement of tables from a measurement of a column.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -91,10 +91,10 @@ pub(super) fn sized<T: Atom>(what: &str, chain: &Chain<T>) -> Result<()> {
 /// metric is [`RangeDistance`].
 ///
 /// # Proof
-/// The range of the changes of all counts is the largest change minus the smallest change. It is at
-/// most the sum of the magnitudes of all changes: if the largest and the smallest change have the
-/// same sign, the range is at most the larger of their two magnitudes. Otherwise the range is the
-/// sum of their two magnitudes.
+/// The range of the changes of all counts is the largest change minus the smallest change. This
+/// range is at most the sum of the magnitudes of all changes. If the largest and the smallest
+/// change have the same sign, the range is at most the larger of their two magnitudes. Otherwise,
+/// the range is the sum of their two magnitudes.
 pub(super) fn as_scores(
     counts: Space<Column<i64>, L1Distance<i64>>,
 ) -> Result<Transformation<Column<i64>, L1Distance<i64>, Column<i64>, RangeDistance<i64>>> {
@@ -197,7 +197,8 @@ pub(super) fn total_of_tables<D: Domain, DO: Domain, M: Metric>(
     let function = Function::map(move |table: &Table| total.invoke(&*read(table)?));
     Transformation::new(space.clone(), output, function, map)
 }
-/// Halve the map of a transformation of tables of a public size, rounded up.
+/// Make a transformation with the map of `total` at half the input distance, rounded up. All input
+/// tables have the same public size.
 ///
 /// # Precondition
 /// If `k` rows of a table are replaced, the output changes by at most the value of the map at
@@ -237,8 +238,8 @@ fn lifted<MO: Accounted>(base: TableMap<MO::Base>) -> Losses<MO> {
     Losses::stated(map)
 }
 /// State the loss of a `mu`-GDP (Gaussian differentially private) release as an epsilon at a delta.
-/// The function `squared` computes `mu^2` from `rho`. For continuous Gaussian noise, `squared` is
-/// [`squared_of_gaussian`].
+/// The function `squared` computes `mu^2` from the zero-concentrated loss `rho` of the release. For
+/// continuous Gaussian noise, `squared` is [`squared_of_gaussian`].
 pub(super) fn of_normal<MO: Accounted, TO: Carrier>(
     release: &OfTable<ZeroConcentratedDivergence, TO>,
     delta: f64,
@@ -259,9 +260,9 @@ fn normal<MO: Accounted>(
     });
     Losses { mu_squared: Some(mu_squared), ..Losses::stated(map) }
 }
-/// State the loss of Gaussian noise as an epsilon at a delta. The noise was made by
-/// [`gaussian_on`], on a number, or by `Counts::gaussian`, on several counts. If the noise is
-/// discrete, its `rho` determines the stated loss.
+/// State the loss of Gaussian noise as an epsilon at a delta. The noise was added to a number by
+/// [`gaussian_on`], or to several counts by `Counts::gaussian`. If the noise is discrete, its `rho`
+/// determines the stated loss.
 pub(super) fn of_gaussian<MO: Accounted, TO: Carrier>(
     release: &OfTable<ZeroConcentratedDivergence, TO>,
     (delta, discrete): (f64, bool),

@@ -15,8 +15,8 @@ use super::draft::{Dials, OfTable};
 /// Several counts that are computed from a table. Noise is not added yet.
 pub(super) struct Counts {
     total: TableTotal<Column<i64>, L1Distance<i64>>,
-    /// Whether as many rows are added as are removed. Then each count changes by at most half of
-    /// the value of the map of `total`, rounded up.
+    /// Whether as many rows are added as are removed. If `true`, each count changes by at most half
+    /// of the value of the map of `total`, rounded up.
     balanced: bool,
 }
 impl Counts {
@@ -33,10 +33,10 @@ impl Counts {
     /// # Proof
     /// If all tables give the same number of rows, then at most `d / 2` rows are added, and at most
     /// `d / 2` rows are removed. If all tables have the same number of rows, then two tables at
-    /// distance `d_in` differ in `d_in / 2` replaced rows, and `d_in / 2 <= d / 2`. To replace a
-    /// row removes at most one of the computed rows, and adds at most one. In both cases, a count
-    /// increases by at most the number of added rows, and decreases by at most the number of
-    /// removed rows. So it changes by at most `d / 2`.
+    /// distance `d_in` differ in `d_in / 2` replaced rows, and `d_in / 2 <= d / 2`. The replacement
+    /// of a row removes at most one of the computed rows, and adds at most one computed row. In
+    /// both cases, a count increases by at most the number of added rows, and decreases by at most
+    /// the number of removed rows. So the count changes by at most `d / 2`.
     ///
     /// The steps of a query keep `d_in <= d`: except for `resize`, each step has the map
     /// `d = d_in`. After `resize`, the first condition holds.
@@ -89,8 +89,8 @@ mod tests {
     fn table(cells: &[i64]) -> Table {
         Table::new().with("x", cells.to_vec()).unwrap()
     }
-    /// Make the counts of 0 and 1 among the cells, where a filter drops all cells of 3. The number
-    /// of rows is public and is 3.
+    /// Make the counts of 0 and 1 among the cells. A filter first drops each cell that is 3. The
+    /// number of rows is public and is 3.
     fn counts() -> Counts {
         let (unit, budget) = (PrivacyUnit::answers_of_person(1), Budget::rho(0.5));
         let split = Split::evenly(1).unwrap();

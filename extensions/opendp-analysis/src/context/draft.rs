@@ -20,7 +20,8 @@ pub(crate) type TableMap<MO> = PrivacyMap<SymmetricDistance, MO>;
 /// A function that makes the measurement of a query from the free parameters of the query.
 pub(crate) type Build<MO, TO> = Box<dyn Fn(Dials) -> Result<Built<MO, TO>> + Send + Sync>;
 /// A function that computes a bound on the error of an answer, from the scale of its noise and from
-/// `alpha`. If a query has this function, its bound replaces the bound that the measurement states.
+/// `alpha`. Here `alpha` is the largest probability that the error exceeds the bound. If a query
+/// has this function, its bound replaces the bound that the measurement states.
 pub(crate) type Bound = Arc<dyn Fn(Scale, f64) -> Result<f64> + Send + Sync>;
 /// A function that computes a loss of a release from an input distance. The loss is the square of a
 /// `mu` in Gaussian differential privacy, or a `rho`.
@@ -89,7 +90,8 @@ pub(crate) struct Dials {
     /// The delta at which the epsilon of Gaussian or Gumbel noise is stated. `None` for the noise
     /// that [`Accounted::Base`] has: Laplace or exponential noise, or any noise under a rho.
     pub(crate) delta: Option<f64>,
-    /// Whether Gaussian noise on integers is discrete. Otherwise it is continuous and rounded.
+    /// Whether Gaussian noise on integers is discrete. Otherwise, the noise is continuous, and the
+    /// noisy integers are rounded.
     pub(crate) discrete: bool,
 }
 impl Dials {

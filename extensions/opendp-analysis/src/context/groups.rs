@@ -34,7 +34,7 @@ use releases::Numbers;
 /// The statistics of one question share releases. For a mean, a variance, a sum and a count
 /// together, only one release of counts is made. If the question needs a release of counts, each
 /// sum is released as a sum of signed distances from the middle of the bounds. One row changes such
-/// a sum by at most about half of the width of the bounds, so the noise of this sum usually has a
+/// a sum by at most about half of the width of the bounds. So the noise of this sum usually has a
 /// smaller scale than the noise of a sum of the numbers themselves.
 ///
 /// A row is in at most one group. So if a person has one row, the cost of a release about all
@@ -175,8 +175,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     pub fn variance(self, column: &str, bounds: (f64, f64)) -> Self {
         self.ask(What::Variance(column.to_owned(), bounds))
     }
-    /// Choose the candidates nearest to quantiles of a column of numbers in each group. The
-    /// quantiles are in increasing order. The candidates must not be taken from the data.
+    /// Choose candidates near the quantiles of a column of numbers in each group. The quantiles are
+    /// in increasing order. The candidates must not be taken from the data.
     #[must_use]
     pub fn quantiles(self, column: &str, alphas: &[f64], candidates: Vec<f64>) -> Self {
         self.ask(What::Quantiles(column.to_owned(), alphas.to_vec(), candidates))
@@ -239,8 +239,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// Use the groups that [`find`](Groups::find) found. The answer also has noisy counts of these
     /// groups. Counts, means and variances are computed from these noisy counts. For each key, the
     /// probability that the key is found and that its interval misses the true number is at most
-    /// the stated probability. Among the found keys alone, intervals can miss more often, because a
-    /// key is found more often if its noise is large.
+    /// the argument `alpha` of [`rows`](GroupAnswer::rows). Among the found keys alone, intervals
+    /// can miss more often, because a key is found more often if its noise is large.
     ///
     /// # Errors
     /// `FailedCast` when a key of the answer is not a list of values, and `NotImplemented` when the

@@ -40,7 +40,7 @@ pub enum Goal {
     /// errors of these questions become about half as large, or smaller. Under a budget of an
     /// epsilon, a factor of 8 instead of 16 is enough.
     Weight(f64),
-    /// The largest wanted error. The error exceeds this number with probability at most
+    /// The largest allowed error. The error exceeds this number with probability at most
     /// [`Context::ALPHA`]. The error is in the unit of the answer, or in ranks for a quantile. For
     /// several numbers, the goal applies to each number.
     Within(f64),
@@ -107,8 +107,8 @@ pub struct Plan<'c, MO: Accounted> {
     number: PlanNumber,
     id: Option<String>,
     wanted: Option<Vec<Exact>>,
-    /// Whether to leave the division of the budget open for questions after the plan, as
-    /// [`Plan::of_one_question`] does.
+    /// Whether questions after the plan may use another division of the budget, as after a plan of
+    /// [`Plan::of_one_question`].
     shares: bool,
     units: Option<Units>,
     drafts: Vec<Box<dyn Drafted<MO> + 'c>>,
@@ -169,8 +169,9 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
             items: Vec::new(),
         }
     }
-    /// Begin a plan for the releases of one question. The division of the budget stays open for
-    /// questions after the plan. `wanted` is the amount that the query states, if it states one.
+    /// Begin a plan for the releases of one question. If the plan may spend only a part of the
+    /// remaining budget, questions after the plan may use another division of the budget. `wanted`
+    /// is the amount that the query states, or `None` if the query states no amount.
     pub(super) fn of_one_question(context: &'c Context<MO>, wanted: Option<Vec<Exact>>) -> Self {
         Plan { wanted, shares: true, ..Plan::new(context) }
     }
@@ -214,7 +215,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         self
     }
     /// Return the budget that is needed for all wanted accuracies. If the budget of the context is
-    /// an epsilon and a delta, return the epsilon that is needed at this delta.
+    /// an epsilon and a delta, return the epsilon that is needed at this delta, together with this
+    /// delta.
     ///
     /// # Errors
     /// `Argument` when a question has a weight instead of a wanted accuracy, or when the plan has

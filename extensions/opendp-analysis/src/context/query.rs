@@ -110,8 +110,8 @@ impl<'c, MO: Accounted> Query<'c, MO> {
     /// # Proof
     /// One row that is added to the table, or removed from it, changes the count by at most one.
     /// Two tables of the same size at symmetric distance `d_in` differ in `d_in / 2` replaced rows.
-    /// To replace a row by another row changes the count by at most one, because the filters keep
-    /// or drop each of the two rows.
+    /// The replacement of a row by another row changes the count by at most one, because the
+    /// filters keep or drop each of the two rows.
     pub fn count(self) -> Statistic<'c, MO, i64> {
         let total = || -> Result<Number<i64>> {
             let rows = VectorDomain::new(AtomDomain::<bool>::default());

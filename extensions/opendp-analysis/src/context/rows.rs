@@ -45,12 +45,13 @@ pub struct Rows<'c, MO: Accounted, T: Atom> {
 /// What is known about the changes of the rows, in addition to the domain of the rows.
 #[derive(Clone, Copy, PartialEq)]
 enum Origin {
-    /// Nothing more.
+    /// Nothing else is known.
     Private,
     /// The table has a public number of rows, and each of its rows gives at most one row. So if `k`
     /// rows of the table are replaced, at most `k` rows are removed and at most `k` are added.
     OneForOne,
-    /// `resize` was applied to rows as in `OneForOne`, whose number was private.
+    /// `resize` was applied to rows that were as in `OneForOne`. The number of these rows was
+    /// private.
     Resized,
 }
 impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
@@ -106,8 +107,10 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     pub fn resize_with(self, size: usize, filler: T) -> Self {
         self.resized().step(|_, chain| chain.step(|rows| make_resize(rows, size, filler)))
     }
-    /// Set the origin of rows before `resize`. If the number of rows is known before `resize`, the
-    /// map of `make_resize` uses it, so nothing more is known.
+    /// Update the origin of the rows for a call of `resize`. Suppose that the origin is
+    /// `OneForOne`. If the number of rows before the call is private, the origin becomes `Resized`.
+    /// If this number is known, the map of `make_resize` already uses the number, so the origin
+    /// becomes `Private`.
     fn resized(mut self) -> Self {
         if self.origin == Origin::OneForOne {
             self.origin = if self.is_sized() { Origin::Private } else { Origin::Resized };
@@ -121,8 +124,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// Count the rows.
     ///
     /// # Map
-    /// As in [`Query::count`], one row of the table that is replaced changes the count by at most
-    /// one, except after [`resize`](Rows::resize).
+    /// As in [`Query::count`], one replaced row of the table changes the count by at most one,
+    /// except after [`resize`](Rows::resize).
     pub fn count(self) -> Statistic<'c, MO, i64> {
         let total = self.total(|chain| chain.total(make_count));
         let total = total.map(|total| self.replaced(total));
@@ -187,7 +190,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         self.histogram_of(|chain| chain.total(count))
     }
     /// Count the rows of each category, as [`histogram`](Rows::histogram) does. The last count is
-    /// of the rows without a category.
+    /// the number of rows without a category.
     pub fn histogram_and_others(self, categories: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
     where
         T: Key,
@@ -264,11 +267,11 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// Make a transformation of tables from the steps of the rows and from one more step, `next`.
     ///
     /// # Proof
-    /// In `Origin::Resized`, the map is halved. Let `k` rows of the table be replaced. Before
-    /// `resize`, at most `k` rows are removed and at most `k` are added. By the proof of
-    /// `make_resize`, the resized rows are then at distance at most `2 k`. This is the value of the
-    /// map of `make_resize` at `k`. So the output changes by at most the value of the whole map at
-    /// `k`, as [`halved`] requires.
+    /// In `Origin::Resized`, the map is evaluated at half the input distance. Let `k` rows of the
+    /// table be replaced. Before `resize`, at most `k` rows are removed and at most `k` are added.
+    /// By the proof of `make_resize`, the resized rows are then at distance at most `2 k`. The
+    /// number `2 k` is the value of the map of `make_resize` at `k`. So the output changes by at
+    /// most the value of the whole map at `k`, as [`halved`] requires.
     fn total<DO: Domain, M: Metric>(
         &self,
         next: impl FnOnce(&Chain<T>) -> Result<OfRows<T, DO, M>>,
@@ -277,18 +280,18 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         let total = total_of_tables(self.query.context.space(), total, self.query.source.reader());
         Ok(if self.origin == Origin::Resized { halved(total) } else { total })
     }
-    /// If the rows are as in `Origin::OneForOne` and their number is private, halve the map of a
-    /// statistic.
+    /// If the rows are as in `Origin::OneForOne` and their number is private, evaluate the map of a
+    /// statistic at half the input distance.
     ///
     /// # Precondition
     /// Adding rows never decreases the statistic, or adding rows never increases it.
     ///
     /// # Proof
     /// Let `k` rows of the table be replaced. Let `c` be the rows of the statistic that do not
-    /// change. Both lists of rows are `c` and at most `k` more rows. Suppose that adding rows never
-    /// decreases the statistic `f`, and let `m` be the value of its map at `k`. Then both values of
-    /// `f` are from `f(c)` to `f(c) + m`, so they differ by at most `m`. If adding rows never
-    /// increases `f`, both values are from `f(c) - m` to `f(c)`.
+    /// change. Each of the two lists of rows consists of `c` and at most `k` more rows. Suppose
+    /// that adding rows never decreases the statistic `f`, and let `m` be the value of its map at
+    /// `k`. Then both values of `f` are from `f(c)` to `f(c) + m`, so they differ by at most `m`.
+    /// If adding rows never increases `f`, both values are from `f(c) - m` to `f(c)`.
     fn replaced<DO: Domain, M: Metric>(&self, total: TableTotal<DO, M>) -> TableTotal<DO, M> {
         let fits = self.origin == Origin::OneForOne && !self.is_sized();
         if fits { halved(total) } else { total }

@@ -33,13 +33,13 @@ pub enum ShareKind {
     /// Gaussian noise. With a weight of `w`, the loss is a `mu` of `w` in Gaussian differential
     /// privacy.
     Gaussian,
-    /// A number of successive choices among candidates. A quantile needs one choice, and three or
-    /// more quantiles in one question need `1 + floor(log2(n))` choices for `n` quantiles. The
-    /// ranges of the two choices for two quantiles can differ, so the share admits two quantiles in
-    /// one question only with a pure loss. Let `k` be the number of choices. With a weight of `w`,
-    /// each choice has a bounded range of `2 w / sqrt(k)`. So each choice has a `rho` of
-    /// `w^2 / (2 k)`, and all choices together have a `rho` of `w^2 / 2`. Gaussian noise with a
-    /// `mu` of `w` has the same `rho`.
+    /// A number of successive choices among candidates. A quantile needs one choice. If one
+    /// question is about `n` quantiles and `n` is at least 3, it needs `1 + floor(log2(n))`
+    /// choices. The ranges of the two choices for two quantiles can differ, so the share admits two
+    /// quantiles in one question only with a pure loss. Let `k` be the number of choices. With a
+    /// weight of `w`, each choice has a bounded range of `2 w / sqrt(k)`. So each choice has a
+    /// `rho` of `w^2 / (2 k)`, and all choices together have a `rho` of `w^2 / 2`. Gaussian noise
+    /// with a `mu` of `w` has the same `rho`.
     Choices(u32),
     /// Counts by keys that are not public. All shares of this kind together get a quarter of delta.
     /// With a weight of `w`, the loss is an epsilon of `w`.
@@ -144,7 +144,7 @@ impl Split {
         }
     }
     /// Find the share of the next query, after `asked` queries. `wanted` is the amount that the
-    /// query states, if it states one.
+    /// query states, or `None` if the query states no amount.
     pub(crate) fn share(&self, asked: usize, wanted: Option<&[Exact]>) -> Result<Wanted> {
         match (&self.0, wanted) {
             (Kind::Weights(weights), None) => {

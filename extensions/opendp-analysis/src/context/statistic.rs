@@ -76,7 +76,8 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     /// Under an epsilon and a delta, the loss is a `mu` in Gaussian differential privacy. The
     /// budget limits the sum of all `mu^2`, and the share of the query is a part of this limit.
     /// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount) states what is proved.
-    /// Under an epsilon and a delta, integers get continuous Gaussian noise, rounded to an integer.
+    /// Under an epsilon and a delta, integers get continuous Gaussian noise, and the noisy integers
+    /// are rounded.
     ///
     /// # Errors
     /// The errors of [`noise`](Statistic::noise); `BudgetExceeded` when the budget has no delta
@@ -112,8 +113,8 @@ impl<'c, MO: Accounted, TO: Carrier> Choice<'c, MO, TO> {
         if MO::TIGHT { better(first, self.0.solve_gaussian()) } else { first }
     }
 }
-/// Return the question with the smaller error. If one of the two is an error, return the other one.
-/// If both are errors, return the first error.
+/// Return the question with the smaller bound on the error of its answer. If one of the two results
+/// is an `Err`, return the other result. If both are an `Err`, return the first one.
 fn better<'c, MO: Accounted, TO: Carrier>(
     first: Result<Question<'c, MO, TO>>,
     second: Result<Question<'c, MO, TO>>,

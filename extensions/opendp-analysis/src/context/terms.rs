@@ -199,7 +199,7 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
     fn room(&self, kind: Kind) -> Result<Room> {
         self.context.room(self.share.as_ref().map_err(Error::clone)?, kind)
     }
-    /// Increase the scale to the next float until the account admits the cost, at most 64 times.
+    /// Increase the scale to the next float, at most 64 times, until the account admits the cost.
     /// The account rounds the loss up, so it can refuse a cost that fits the share.
     fn admitted(&self, mut dials: Dials, losses: &LossesAt<'_, MO>) -> Result<Dials> {
         let mut trials = 0;

@@ -102,7 +102,8 @@ fn the_threshold_is_the_least_that_fits() {
     let question = context.query().column::<String>("city").count_by().laplace().unwrap();
     let (epsilon, delta) = question.loss().unwrap();
     assert!(0.999_999 < epsilon && epsilon <= 1.0);
-    // The threshold can be a fraction. So the least threshold uses the whole delta, up to rounding.
+    // The threshold need not be a whole number. So the least threshold uses the whole delta, up to
+    // rounding.
     assert!(delta <= 1e-6 && 1e-6 < delta * (1.0 + 1e-9), "{delta}");
     let same = context.query().column::<String>("city").count_by();
     let same = same.noise_of_scale(question.scale()).unwrap();
@@ -285,9 +286,9 @@ fn a_public_number_of_rows_needs_no_resizing() {
     let grown = adults_of_decades().histogram_between(decades());
     assert_eq!(grown.gaussian().unwrap().scale(), std::f64::consts::SQRT_2);
     assert_eq!(adults_of_decades().count().gaussian().unwrap().scale(), 1.0);
-    // After `resize`, a replaced row of the table can also change whether another row is kept. So
-    // at most one of the resized rows is replaced. The filter can keep one of the two rows or both,
-    // and the number of rows that it keeps is private.
+    // A replaced row of the table replaces at most one of the resized rows. The filter after
+    // `resize` can keep the old row, the new row or both, so the number of kept rows is private.
+    // For such rows, the map bounds the changes by 2.
     let resized = || adults_of_decades().resize(5).filter(|age| *age < 90);
     assert_eq!(resized().histogram_between(decades()).gaussian().unwrap().scale(), 2.0);
     assert_eq!(resized().count().gaussian().unwrap().scale(), 2.0);

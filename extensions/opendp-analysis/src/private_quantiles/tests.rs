@@ -144,8 +144,8 @@ fn no_pair_of_neighbours_loses_more_than_the_map() {
             }
         }
     }
-    // The control: the largest losses exceed six tenths of their bounds. So this test can detect a
-    // bound that is too small by a factor of 0.6.
+    // The control: the largest losses exceed six tenths of their bounds. So this test fails if a
+    // bound is multiplied by 0.6.
     assert!(0.6 < pure && 0.6 < concentrated, "{pure} {concentrated}");
 }
 #[test]

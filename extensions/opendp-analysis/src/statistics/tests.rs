@@ -67,7 +67,8 @@ fn the_noise_is_that_of_the_loss_and_intervals_cover_the_truth() {
     assert!(0 < missed.iter().sum::<usize>(), "the control: intervals that are not too wide");
     // At epsilon 0.5, a count has noise of scale 2. The magnitude of this noise is at least 2 with
     // probability 46 %. The probability would be 20 % for scale 1, and 68 % for scale 4. At 46 %,
-    // 273 of 600 magnitudes are expected to be at least 2, and seven standard deviations are 85.
+    // about 275 of 600 magnitudes are expected to be at least 2. The ends of the accepted range are
+    // more than six standard deviations away from 275.
     let errors = (0..600).filter(|_| 2.0 <= (count(&rows, 0.5).unwrap().value - 1000.0).abs());
     assert!((188..359).contains(&errors.count()));
 }

@@ -1,4 +1,4 @@
-//! Checks that a budget protects the unit of a study.
+//! Checks that a budget protects the privacy unit of a study.
 
 use opendp_analysis::PrivacyUnit;
 use opendp_core::{Error, Result};

@@ -76,8 +76,8 @@ pub(super) fn wheel_library(crates: &[Listed]) -> String {
 /// Write pyproject.toml.
 ///
 /// This package and the package of the framework are both imported as `opendp_rs`, so only one of
-/// them can be installed. Both packages also have the same name. So if pip installs one of them, it
-/// removes the other. The version contains the name of the command.
+/// them can be installed. Both packages also have the same name. So if pip installs one of them,
+/// pip removes the other. The version contains the name of the command.
 pub(super) fn wheel_project(name: &str) -> String {
     let crates: String = name.chars().map(|c| if c.is_alphanumeric() { c } else { '.' }).collect();
     let local = crates.split('.').filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".");

@@ -83,7 +83,8 @@ fn a_cell_is_read_by_the_rule_of_its_column() {
     // If the domain of the ages contains numbers without bounds, a cell that does not parse is read
     // as 0. If the domain contains texts, which are cast to numbers later, the cast gives 0 for
     // such a cell. If the domain has the bounds 18 and 65, such a cell is read as 18, the bound
-    // that is nearest to 0. Then each age out of these bounds is also read as the nearest bound.
+    // that is nearest to 0. Then each age outside of these bounds is also read as the nearest
+    // bound.
     let ages = |cells: Json, rest: Json| {
         let mut chain = vec![json!({"select_column": {"key": "age", "TOA": "i64"}})];
         chain.extend(rest.as_array().unwrap().clone());

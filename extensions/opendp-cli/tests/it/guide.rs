@@ -53,7 +53,7 @@ fn every_block_is_compiled_or_is_a_part_of_the_file_above_it() {
     let quotes = stray(&page).unwrap_or_else(|broken| panic!("{broken}"));
     assert!(20 <= quotes, "{quotes}");
     // The controls: a page with a changed line, a page that names no file, and a page with a block
-    // in another language.
+    // in another language are wrong.
     let changed = page.replacen("*larger < self.nodes", "*larger <= self.nodes", 1);
     assert!(stray(&changed).unwrap_err().contains("does not contain"));
     let unnamed = page.replacen("graph_domain.rs`:", "graph_domain.rs`.", 1);

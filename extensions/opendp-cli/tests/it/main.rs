@@ -51,8 +51,8 @@ impl Desk {
         std::fs::write(&path, text).unwrap();
         path
     }
-    /// Run the command with `out` as standard output, which cannot be written to. Return the exit
-    /// code and the messages.
+    /// Run the command. Its standard output is `out`, to which nothing can be written. Return the
+    /// exit code and the messages.
     fn unheard(&self, arguments: &[&str], out: impl Into<Stdio>) -> (Option<i32>, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_opendp"));
         let command = command.current_dir(self.0.path()).args(arguments);

@@ -17,8 +17,8 @@ fn a_table_in_place_of_a_document_is_told_and_data_are_not_hinted_at() {
         assert!(message.contains(part), "{part} is not in {message}");
     }
     // If a document contains `True`, the error says that this value is `true` in JSON. If the data
-    // contain `True`, the error does not have this hint, because it would show the content of the
-    // data.
+    // contain `True`, the error does not have this hint, because the hint would show the content of
+    // the data.
     let chain = format!(
         "{{\"space\": {{{FLOATS}}}, \"chain\": [\"count\", {{\"laplace\": {{\"scale\": 1}}}}]}}"
     );

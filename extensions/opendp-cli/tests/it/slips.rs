@@ -239,7 +239,7 @@ fn a_charged_study_names_no_table_outside_of_its_folder() {
         let error = desk.fails(&[&["ask", "other.json"], &to[..]].concat(), 1);
         assert!(error.contains("outside of its folder") && error.contains("--data"), "{error}");
     }
-    // The controls: without a budget, and with --data.
+    // The controls: without a budget or with --data, the study is answered.
     desk.says(&["ask", "other.json"]);
     desk.says(&[&["ask", "other.json", "--data", "people.csv"], &to[..]].concat());
 }
@@ -259,8 +259,8 @@ fn a_sum_beyond_the_ends_of_its_type_states_no_accuracy() {
     };
     // The 95 % bound on the noise is 3. Suppose that this bound decided whether a release is near
     // an end. Then a release would state an accuracy if its noise is at most -4. This happens with
-    // probability 0.0134. So at least one of 180 releases would state an accuracy, with probability
-    // 0.91 (`1 - 0.9866^180`).
+    // probability 0.0134. So with probability 0.91 (`1 - 0.9866^180`), at least one of 180 releases
+    // would state an accuracy.
     for _ in 0..180 {
         let narrow = run("i8");
         assert!(narrow.contains("accuracy  not known"), "{narrow}");

@@ -17,7 +17,8 @@ fn desk(unit: Json) -> Desk {
     desk.file("study.json", study.to_string());
     desk
 }
-/// Return the lines of a report before the lines that mark a repeat and state the charge.
+/// Return the first lines of a report: all lines before the lines that mark a repeat or state the
+/// charge.
 fn answers_of(text: &str) -> String {
     let charge = |line: &&str| line.starts_with("budget ") || line.starts_with("repeated: ");
     text.lines().take_while(|line| !charge(line)).collect::<Vec<_>>().join("\n")
@@ -99,7 +100,7 @@ fn a_pipeline_with_a_size_is_refused_by_a_budget_that_protects_the_number_of_row
     };
     let message = desk.fails(&run("sized.json", "a"), 1);
     assert!(message.contains("protects this number"), "{message}");
-    // The control: the same pipeline without a size.
+    // The control: the same pipeline without a size is admitted.
     desk.says(&run("any.json", "a"));
 }
 /// The sum of losses for different units is not a bound on the loss for one unit. So a study needs

@@ -300,8 +300,8 @@ fn output_that_cannot_be_written_is_an_error_with_a_word() {
     assert!(said.contains("ask again with the same --id"), "{said}");
     assert!(desk.says(&run).contains("repeated "));
 }
-/// A reader such as `head` can stop early. If the command writes a list or a page of help, this is
-/// no error. If the command writes a release, this is an error.
+/// A reader such as `head` can stop early. If the command writes a list or a page of help, such a
+/// stop is no error. If the command writes a release, such a stop is an error.
 #[test]
 fn a_reader_may_leave_a_page_early() {
     let desk = desk();

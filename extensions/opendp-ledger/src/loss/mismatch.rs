@@ -1,4 +1,4 @@
-//! The error for a loss in another measure than its budget.
+//! The error for a loss whose measure is not the measure of the budget.
 
 use opendp_core::Error;
 

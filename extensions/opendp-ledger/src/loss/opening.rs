@@ -1,4 +1,5 @@
-//! Filters for the releases of a plan that takes an unspent budget.
+//! Filters for the releases of a plan that takes an unspent budget. A plan is a list of releases
+//! whose losses are known before the first release.
 
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
@@ -8,7 +9,9 @@ use super::{Loss, Notion};
 use crate::ledger::check_text;
 use crate::tight;
 
-/// The filters that a budget with tight composition gets for releases that were planned together.
+/// The filters of a budget for releases that were planned together. The budget composes tightly
+/// ([`Ledger::create_tight`](crate::Ledger::create_tight)). A filter is a rule that admits or
+/// refuses the next release.
 ///
 /// The filters are stored with the losses. So a program of another version uses the same filters,
 /// and does not compute new filters.

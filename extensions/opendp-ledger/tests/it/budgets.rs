@@ -57,7 +57,7 @@ fn a_budget_with_a_delta_of_one_is_refused() {
     for error in [ledger.create("b", &total).unwrap_err(), tight.unwrap_err()] {
         assert!(error.to_string().contains("a delta of 1"), "{error}");
     }
-    // The control: a smaller delta, and an epsilon of 1.
+    // The control: a budget with a smaller delta, and a budget with an epsilon of 1, are created.
     ledger.create("b", &Loss::epsilon_delta("1", "0.99").unwrap()).unwrap();
     ledger.create("c", &Loss::epsilon("1").unwrap()).unwrap();
 }
@@ -188,7 +188,8 @@ fn a_budget_that_protects_the_number_of_rows_refuses_a_release_with_a_public_num
     let unit = Unit::new(vector.input().metric().to_json(), 1).unwrap();
     ledger.create_with("vector", &epsilon("1"), &Terms::new().with_unit(unit)).unwrap();
     ask("vector", &Request::new("a", &vector, &1).unwrap()).unwrap();
-    // A release that the ledger already has is returned again, because this reveals nothing new.
+    // A release that the ledger already has is returned again, because a second return reveals
+    // nothing new.
     ask("symmetric", &Request::of_loss("old", epsilon("0.1"))).unwrap();
     let old = Request::of_loss("old", epsilon("0.1")).with_public_size();
     assert!(ask("symmetric", &old).unwrap().repeated());

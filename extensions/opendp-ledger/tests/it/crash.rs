@@ -29,7 +29,8 @@ const REST: usize = 300;
 /// The number of ids in a test without kills. The budget has room for all these ids.
 const CALM_IDS: usize = 200;
 /// A process that replaces a killed process begins `AGAIN * PROCESSES` ids before the last id that
-/// the killed process reported. So it requests the last ids of the killed process again.
+/// the killed process reported. So the new process requests the last ids of the killed process
+/// again.
 const AGAIN: usize = 10;
 /// A process ends after this number of refused requests. All its requests after the first refused
 /// request must also be refused.
@@ -262,7 +263,7 @@ fn no_kill_loses_a_spend_or_charges_twice() {
 fn the_storm_finds_a_ledger_that_releases_first() {
     // Without kills, the broken ledger shows no fault.
     assert_eq!(storm(0, true).0, Vec::<String>::new());
-    // A kill shows the fault only if it comes between the report and the charge. So repeat the
-    // storm until a kill shows the fault.
+    // A kill shows the fault only if the kill comes between the report and the charge. So call
+    // `storm` again until a kill shows the fault.
     assert!((0..50).any(|_| !storm(20, true).0.is_empty()));
 }

@@ -212,8 +212,8 @@ fn a_file_that_may_not_grow_releases_nothing() {
     let granted = said.lines().find_map(|line| line.strip_prefix("granted ")).unwrap();
     let granted: usize = granted.split(':').next().unwrap().parse().unwrap();
     assert!(5 < granted && granted < 500, "{said}");
-    // The ledger contains exactly the releases that were returned. When the disk has room again,
-    // the ledger continues.
+    // The ledger contains exactly the releases that were returned. When files can grow again, the
+    // ledger continues.
     let ledger = Ledger::open_existing(&path).unwrap();
     assert_eq!(ledger.history("b").unwrap().len(), 1 + granted);
     let request = Request::of_loss(&format!("r{granted}"), Loss::epsilon("0.0001").unwrap());
@@ -244,7 +244,7 @@ fn a_creation_that_fails_leaves_no_file() {
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
     assert!(said.contains("refused") && said.contains("allows no larger file"), "{said}");
     assert!(!path.exists());
-    // The control: when there is room again, the ledger is created.
+    // The control: without the limit, the ledger is created.
     drop(new(&path));
     assert_eq!(Ledger::open_existing(&path).unwrap().history("b").unwrap().len(), 1);
 }

@@ -178,7 +178,8 @@ fn a_server_keeps_a_tight_budget_that_programs_share_and_never_overspend() {
     assert_eq!(spend(&open(), "one more", &loss).unwrap_err().kind(), "BudgetExceeded");
     assert_eq!(open().account("b").unwrap(), account);
     assert_eq!(open().history("b").unwrap().len(), 20);
-    // Filters that were changed or removed do not match the seal of their row.
+    // The seal of a row is a hash. Filters that were changed or removed do not match the seal of
+    // their row.
     let mut client = postgres::Client::connect(&server.parameters(), postgres::NoTls).unwrap();
     let kept: String = client.query_one("SELECT filters FROM budget", &[]).unwrap().get(0);
     for changed in ["", "{}", &kept.replacen("\"only\":false", "\"only\":true", 1)] {

@@ -136,8 +136,8 @@ fn every_measure_has_its_budget() {
     ledger.release("b", &pair("1", "0.5", "1e-6"), || Ok(0)).unwrap();
     assert_eq!(refused(ledger.release("b", &pair("2", "0.1", "1e-9"), || Ok(0))), "BudgetExceeded");
     assert_eq!(refused(ledger.release("b", &pair("3", "0.6", "0"), || Ok(0))), "BudgetExceeded");
-    // A pure loss costs no delta. So it fits a budget whose delta is exhausted, if there is enough
-    // epsilon left.
+    // A pure loss costs no delta. So if enough epsilon is left, a pure loss fits a budget whose
+    // delta is exhausted.
     ledger.release("b", &Request::new("4", &laplace(4.0), &1).unwrap(), || Ok(0)).unwrap();
     assert_eq!(ledger.remaining("b").unwrap(), Loss::epsilon_delta("0.25", "0").unwrap());
 

@@ -103,7 +103,7 @@ fn many_pure_losses_cost_less_than_their_sum() {
     let admitted =
         (0..1000).take_while(|number| spend(&ledger, &number.to_string(), &small).is_ok()).count();
     // Basic composition admits 50 of these releases, and Gaussian differential privacy admits 88.
-    // The filters of the budget admit more of these releases.
+    // The filters of the budget, which admit or refuse each release, admit more of these releases.
     assert!((112..119).contains(&admitted), "{admitted}");
 }
 #[test]
@@ -187,7 +187,7 @@ fn releases_that_are_charged_together_take_one_entry_and_all_or_none() {
     let forty = Loss::together(vec![share.clone(); 40]).unwrap();
     spend(&ledger, "first plan", &forty).unwrap();
     spend(&ledger, "second plan", &forty).unwrap();
-    // A third plan of 40 releases does not fit, and it charges nothing.
+    // A third plan of 40 releases does not fit, and nothing is charged.
     assert_eq!(spend(&ledger, "third plan", &forty).unwrap_err().kind(), "BudgetExceeded");
     let twenty = Loss::together(vec![share.clone(); 20]).unwrap();
     let ledger = Ledger::open(&path).unwrap();

@@ -16,8 +16,8 @@ pub(super) enum Column<'py> {
     Arrays(Vec<Bound<'py, PyAny>>),
 }
 impl<'py> Column<'py> {
-    /// Find the arrays of a value. Return `Other` if there are none, or if the domain does not
-    /// contain vectors.
+    /// Find the arrays of a value. Return `Other` if the value has no arrays, or if the domain does
+    /// not contain vectors.
     pub(super) fn of(arg: &Bound<'py, PyAny>, domain: &AnyDomain) -> PyResult<Column<'py>> {
         let plain = arg.is_instance_of::<PyFloat>()
             || arg.is_instance_of::<PyInt>()

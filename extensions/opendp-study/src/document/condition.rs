@@ -48,7 +48,7 @@ impl Condition {
         Ok((lower, upper))
     }
     /// Return the integers from `at_least` to below `below` that a cell of 64 bits can hold. These
-    /// integers are exact, also if they are too large for the precision of a float. The range is
+    /// integers are exact, even if they are too large for the precision of a float. The range is
     /// empty if no cell satisfies the condition.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-/// One of the two units, with the number of rows or of answers of a person.
+/// One of the two units. The number is the largest number of rows that one person contributes.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "Json")]
 pub(crate) enum UnitFields {

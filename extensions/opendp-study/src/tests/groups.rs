@@ -152,8 +152,8 @@ fn a_rehearsal_of_groups_spends_what_the_answers_then_cost() {
         }
         assert_eq!(plan.to_json()["spent"], outcome.to_json()["spent"]);
         // The first question has four releases, and each release gets a quarter of the weight of
-        // the question. The second question is a count. It has one release, which gets its whole
-        // weight.
+        // the question. The second question is a count. It has one release, which gets the whole
+        // weight of the question.
         assert_eq!(study.steps().unwrap()[..], [0.25, 0.25, 0.25, 0.25, 1.0][..]);
     }
 }

@@ -104,7 +104,7 @@ fn a_public_number_of_rows_is_the_divisor_of_a_mean_of_all_rows() {
         let scales = scales(1000, json!(0), question);
         assert!(scales.len() == 1 && (10.0..10.001).contains(&scales[0]), "{scales:?}");
     }
-    // If rows can be left out, their number is private.
+    // If rows can be left out, the number of the remaining rows is private.
     assert_eq!(scales(1000, json!("drop"), mean.clone()).len(), 2);
     assert_eq!(scales(1000, json!(0), filtered).len(), 2);
     // If the context does not state the number of rows, this number comes from the table. A

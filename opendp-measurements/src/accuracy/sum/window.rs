@@ -1,7 +1,9 @@
 //! The quantile of a sum by convolution: the grid, the tilt and the window of the transform.
 //!
 //! This file chooses the grid, the tilt and the window by heuristics. The choices affect how tight
-//! a bound is. The bound holds for every choice, because [`Convolution`] bounds its own errors.
+//! a bound is. The bound holds for every choice, because [`Convolution`] bounds its own errors. The
+//! tilt is a number `t`: the mass at each value `x` is multiplied by `e^(t x)` before the
+//! transform. The window is the interval of values for which the transform computes masses.
 
 use opendp_core::Result;
 use opendp_core::arith::Directed;

@@ -37,8 +37,8 @@ impl Fold<Vec<i32>, i32> for Total {
         Ok(total as i32)
     }
 }
-/// Add noise of scale 1 to the sum of the rows. One unit of distance changes the sum by at most
-/// `by`.
+/// Make a measurement that adds noise of scale 1 to the sum of the rows. One unit of distance
+/// changes the sum by at most `by`.
 fn noisy<M, MO>(domain: Bits, metric: M, by: i32) -> Measurement<Bits, M, MO, i32>
 where
     M: MetricOn<Bits> + Metric<Distance = u32>,
@@ -324,8 +324,8 @@ fn each_row_is_in_a_poisson_sample_as_often_as_the_rate_says_and_apart_from_othe
         pairs += i32::from(has(&63) && has(&64));
         sample.iter().for_each(|row| seen[*row as usize] += 1);
     }
-    // Each frequency must be within eight standard deviations of its expected value. One of the 131
-    // frequencies is outside with a probability below 1e-12.
+    // Each frequency must be within eight standard deviations of its expected value. The
+    // probability that at least one of the 131 frequencies is farther away is below 1e-12.
     let off = |count: i32, p: f64| {
         let n = f64::from(draws);
         (f64::from(count) - n * p).abs() / (n * p * (1.0 - p)).sqrt()
@@ -333,7 +333,8 @@ fn each_row_is_in_a_poisson_sample_as_often_as_the_rate_says_and_apart_from_othe
     assert!(seen.iter().all(|count| off(*count, 0.3) < 8.0), "{seen:?}");
     assert!(off(pairs, 0.09) < 8.0);
     // The control: at the rate 0.36, the expected frequency of a row is 17 standard deviations
-    // larger. So the observed frequency is not within eight standard deviations of this value.
+    // larger than at the rate 0.3. So the observed frequency is not within eight standard
+    // deviations of this larger value.
     assert!(off(seen[0], 0.36) > 8.0, "a wrong rate is noticed");
 }
 
@@ -358,7 +359,7 @@ fn a_sample_streams_where_the_measurement_does_and_an_empty_one_is_one_as_well()
     let sampled = make_poisson_subsampling(whole, 0.5, None).unwrap();
     let chunks = (0..100).map(|_| Ok(vec![1; 1000]));
     let sum = sampled.invoke_chunks(chunks).unwrap();
-    // The limits are nine standard deviations away.
+    // The limits are nine standard deviations away from the expected sum, 50,000.
     assert!((48_500..51_500).contains(&sum), "{sum}");
     let told = make_poisson_subsampling(told(bits(), SymmetricDistance), 1e-300, None).unwrap();
     assert_eq!(told.invoke(&vec![1, 2, 3]), Ok(vec![]));

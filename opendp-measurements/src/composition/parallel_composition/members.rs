@@ -1,5 +1,5 @@
 //! The argument type for the members of a parallel composition. The types of the members are
-//! checked, and the members stay erased.
+//! checked, and the members stay type-erased.
 
 use std::marker::PhantomData;
 

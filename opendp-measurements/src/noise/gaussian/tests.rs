@@ -188,8 +188,9 @@ fn releases_have_the_spread_that_the_map_assumes() {
     let released: Vec<f64> = released.into_iter().map(f64::from).collect();
     for released in [released, floats.invoke(&vec![7.0; draws]).unwrap()] {
         let (mean, variance) = spread(&released);
-        // The limits are eight standard deviations, so each is exceeded with a probability of about
-        // 1e-15. If the noise had half the scale, the variance would be far outside of its limit.
+        // The limits are eight standard deviations, so each limit is exceeded with a probability of
+        // about 1e-15. If the noise had half the scale, the variance would be far outside of its
+        // limit.
         assert!((mean - 7.0).abs() < 8.0 * 3.0 / (draws as f64).sqrt(), "{mean}");
         assert!((variance - 9.0).abs() < 8.0 * 9.0 * (2.0 / draws as f64).sqrt(), "{variance}");
     }

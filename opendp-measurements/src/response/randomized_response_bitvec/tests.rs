@@ -60,7 +60,7 @@ fn no_ratio_of_exact_probabilities_exceeds_the_map_and_one_reaches_it() {
 fn all_tapes_together_give_each_release_its_exact_probability() {
     // A word of two bits contains one binary digit for each of two coins. The three bits of the
     // data need three coins, so there are two rounds. Each round draws at most `places` words, so
-    // no tape ends too early.
+    // no tape (a sequence of random words) ends too early.
     for (f, places) in [(1.0, 1), (0.5, 2)] {
         let coins = BernoulliLanes::new(f, 1);
         let words = 2 * places;
@@ -97,8 +97,8 @@ fn every_bit_is_flipped_as_often_as_claimed_also_the_last() {
             }
         }
         // The tolerance 490 is eight standard deviations of a count, for flips of probability 1/4.
-        // The probability that one of the 337 counts is outside of it is below 1e-12. If flips had
-        // probability 0.29, the mean count would be larger by 800.
+        // The probability that one of the 337 counts is farther from its mean is below 1e-12. If
+        // flips had probability 0.29, the mean count would be larger by 800.
         let fits = |p: f64| flips.iter().all(|n| (f64::from(*n) - 2e4 * p).abs() < 490.0);
         assert!(fits(0.25), "{len}: {flips:?}");
         assert!(!fits(0.29));

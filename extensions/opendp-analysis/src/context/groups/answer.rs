@@ -48,7 +48,8 @@ impl Moments {
         };
         let middle = lower + (upper - lower) / 2.0;
         // The centre is a multiple of `1 / units`. The fraction `1 / units` is at most 2^-20 of the
-        // width of the bounds. If the width is too small for this, the fraction is 2^-40.
+        // width of the bounds. If the width is so small that this fraction would be below 2^-40,
+        // the fraction is 2^-40.
         let (mut unit, mut units) = (1_i64, 1.0);
         while units * (upper - lower) < 2.0_f64.powi(20) && unit < 1 << 40 {
             (unit, units) = (unit * 2, units * 2.0);
@@ -82,9 +83,9 @@ impl Moments {
     /// probability `alpha` for each group.
     ///
     /// Let a group have `n >= 1` rows, and let `N >= 1` be its released count. Let `s` be the sum
-    /// of the distances of its values from the centre. The magnitude of each distance is at most
-    /// `reach`, so `|s| <= reach n`. The sum is released with noise `z`. Then the error of the mean
-    /// is `|(s + z) / N - s / n| <= (|z| + reach |n - N|) / N`. Except with probability
+    /// of the distances of the group's values from the centre. The magnitude of each distance is at
+    /// most `reach`, so `|s| <= reach n`. The sum is released with noise `z`. Then the error of the
+    /// mean is `|(s + z) / N - s / n| <= (|z| + reach |n - N|) / N`. Except with probability
     /// `alpha / 2`, `|n - N|` is at most the accuracy `c` of the count. So the error is at most
     /// `error` if `|z|` is at most `error N - reach c`. It is enough that this bound on `|z|` holds
     /// except with probability `alpha / 2`.

@@ -102,8 +102,8 @@ impl Needs {
 /// returns its answer.
 #[derive(Debug)]
 pub struct AskedGroups {
-    /// The columns that define the groups, the keys, and whether there is a group of all other
-    /// rows.
+    /// Three facts: the columns that define the groups, the keys of the groups, and whether there
+    /// is a group of all other rows.
     groups: (Vec<String>, Vec<Vec<Json>>, bool),
     asked: Vec<What>,
     counts: Option<Counts>,

@@ -15,8 +15,8 @@ const MOST_GROUPS: usize = 1 << 20;
 /// The keys of groups: the combinations of values that have a group, in the order of the answers.
 #[derive(Clone, Debug)]
 pub(super) enum Keys {
-    /// All combinations of one listed value of each column. A column without listed values is
-    /// `None`.
+    /// All combinations that have one listed value for each column. A column without listed values
+    /// is `None`.
     Product(Vec<Option<Vec<Json>>>),
     /// A list of combinations of values.
     Listed(Vec<Vec<Json>>),
@@ -32,8 +32,8 @@ pub(super) enum Keys {
 pub(super) struct Grouping {
     columns: Vec<(String, Places)>,
     /// The place of each group in the list of groups. A key of this map has one number for each
-    /// column: the place of the group's value in the list of all values that the groups have in
-    /// this column.
+    /// column. The number is the place of the group's value in the list of all values that the
+    /// groups have in this column.
     groups: Arc<HashMap<Vec<usize>, usize>>,
     /// The place of the group of all other records, if there is such a group.
     others: Option<usize>,

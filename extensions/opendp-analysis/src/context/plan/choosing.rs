@@ -72,7 +72,7 @@ impl<MO: Accounted> Plan<'_, MO> {
         }
         Ok(None)
     }
-    /// Return whether the account admits all releases, in their order.
+    /// Return whether the account admits all releases, in the order of the questions.
     fn admits(&self, best: &Best, settings: &[Setting]) -> Result<bool> {
         let mut account = self.context.account()?;
         for (draft, setting) in self.drafts.iter().zip(settings) {

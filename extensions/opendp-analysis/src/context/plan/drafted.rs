@@ -56,12 +56,12 @@ impl Units {
         let (laplace, gaussian) = (laplace.quantile(alpha)?, gaussian.quantile(alpha)?);
         Ok(Units { alpha, laplace, gaussian })
     }
-    /// Return the bound on the error of continuous noise of this kind at scale 1, without rounding.
-    /// If an accuracy is wanted, also return the largest scale with this accuracy. If `rounded` is
-    /// `true`, the noisy number is rounded to an integer, which adds at most 0.5 to the error.
-    /// Noise on floats is a multiple of a step, and the step is at most 2^-40 of the scale. Because
-    /// of this step, the largest scale is divided by a number slightly above 1. For discrete
-    /// Laplace noise, [`discrete_laplace`] finds the scale.
+    /// Return the bound on the error of continuous noise of the kind `noise` at scale 1, without
+    /// rounding. If an accuracy is wanted, also return the largest scale with this accuracy. If
+    /// `rounded` is `true`, the noisy number is rounded to an integer, which adds at most 0.5 to
+    /// the error. Noise on floats is a multiple of a step, and the step is at most 2^-40 of the
+    /// scale. Because of this step, the largest scale is divided by a number slightly above 1. For
+    /// discrete Laplace noise, [`discrete_laplace`] finds the scale.
     fn of(&self, noise: Noise, rounded: bool, wanted: Option<f64>) -> Result<(f64, Option<f64>)> {
         let unit_scale = Scale::new(1.0)?;
         let lattice = 1.0 + 1e-11;

@@ -1,10 +1,11 @@
 //! The search for the scales of several questions together.
 //!
-//! The room of a plan has two limits. The first limit is for the sum of pure losses. The second
-//! limit is for the sum of the `mu^2` of Gaussian noise. The `mu` of Gaussian noise is the largest
-//! change of the released numbers in the L2 norm, divided by the scale of the noise. A release is
-//! `mu`-GDP (Gaussian differentially private) if two neighbours are at least as hard to distinguish
-//! by this release as by a number with Gaussian noise of this `mu`.
+//! The room of a plan is the largest loss that the plan may spend. The room has two limits. The
+//! first limit is for the sum of pure losses. The second limit is for the sum of the `mu^2` of
+//! Gaussian noise. The `mu` of Gaussian noise is the largest change of the released numbers in the
+//! L2 norm, divided by the scale of the noise. A release is `mu`-GDP (Gaussian differentially
+//! private) if two neighbours are at least as hard to distinguish by this release as by a number
+//! with Gaussian noise of this `mu`.
 //!
 //! All numbers here are approximate. The account checks the exact losses when it admits releases.
 
@@ -17,8 +18,7 @@ const MU_OF_PURE: f64 = 1.253_314_137_315_500_3;
 /// Each room is divided by this factor before it is used, so that the losses still fit after they
 /// are rounded up.
 const ROOM: f64 = 1.0 + 1e-8;
-/// The search tries many values for the part of epsilon that pure losses get: one more than this
-/// number.
+/// The search tries `TRIALS + 1` values for the part of epsilon that pure losses get.
 const TRIALS: u32 = 512;
 /// The number of intervals into which epsilon is divided. The ends of the intervals are called
 /// nodes. The room for Gaussian noise is computed at the nodes, and interpolated between them.
@@ -40,7 +40,7 @@ pub(super) struct Way {
 pub(super) struct Item {
     pub(super) pure: Option<Way>,
     pub(super) gaussian: Option<Way>,
-    /// Whether the question is a choice among candidates. Then `gaussian` is Gumbel noise.
+    /// Whether the question is a choice among candidates. If `true`, `gaussian` is Gumbel noise.
     pub(super) choice: bool,
     /// The weight of the question. The weight is 0 if an accuracy is wanted.
     pub(super) weight: f64,

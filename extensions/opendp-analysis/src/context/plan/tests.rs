@@ -102,8 +102,8 @@ fn weighted_sums_under_a_rho_are_as_good_as_an_independent_optimum() {
         (0..4).map(|i| WEIGHTS[i] * scale(i).powi(2)).sum()
     };
     let found = value(&|i| solved.scale(asked[i]).unwrap());
-    // A person has two rows. Each row is at most the bound `b`, so a sum changes by at most `2 b`.
-    // For noise of scale `sigma`, `rho` is `(2 b / sigma)^2 / 2`.
+    // A person has two rows. The number in each row is at most the bound `b`, so a sum changes by
+    // at most `2 b`. For noise of scale `sigma`, `rho` is `(2 b / sigma)^2 / 2`.
     let (best, _) = minimise(4, |shares| value(&|i| 2.0 * BOUNDS[i] / (0.6 * shares[i]).sqrt()));
     assert!(found < best * 1.01 && best < found * 1.001, "{found} {best}");
     solved.release().unwrap();

@@ -71,7 +71,7 @@ impl<MO: Accounted> Plan<'_, MO> {
     }
     /// Divide the noise scales of `settings` by one factor, and return the result and its shares.
     /// Return `None` if the result does not have smaller errors than `now`, or if its shares do not
-    /// fit the budget. Also return `None` if [`divided`](Self::divided) does.
+    /// fit the budget. Also return `None` if [`divided`](Self::divided) returns `None`.
     fn better(
         &self,
         now: &[Setting],

@@ -58,7 +58,7 @@ impl Centre {
         Ok((mean, interval.unwrap_or(self.0.column_bounds)))
     }
     /// Find a goal for [`sum_around`](Rows::sum_around) in a [`Plan`](crate::context::Plan), after
-    /// the count was released. If there is at least one row, then with this goal the
+    /// the count was released. Suppose that there is at least one row. With this goal, the
     /// [mean](Centre::mean) is within `error` of the true mean, except with probability
     /// [`Context::ALPHA`]. This bound accounts for the error of the count, too.
     ///

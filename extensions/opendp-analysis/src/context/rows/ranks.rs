@@ -19,8 +19,8 @@ use super::Rows;
 use crate::make_private_quantile;
 
 impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
-    /// Choose the candidate nearest in rank to a quantile. `alpha` is 0.5 for the median. The
-    /// candidates are public.
+    /// Choose a candidate near a quantile, by noisy distances in rank. `alpha` is 0.5 for the
+    /// median. The candidates are public.
     pub fn quantile(self, alpha: f64, candidates: Vec<T>) -> Choice<'c, MO, T>
     where
         T: Number,
@@ -31,7 +31,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         let gumbel = one_of(alpha, candidates.clone());
         self.ranks(&what, (bound, 1), one_of(alpha, candidates), gumbel)
     }
-    /// Choose the candidates nearest to several quantiles, in increasing order, in one release.
+    /// Choose candidates near several quantiles, in increasing order, in one release.
     ///
     /// If there are three or more quantiles,
     /// [`make_private_quantiles`](crate::make_private_quantiles) chooses them. It chooses the
@@ -41,9 +41,10 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// is the scale for a median. The accuracy bounds the distance in ranks between a quantile and
     /// the rows that its candidate represents. A candidate represents the rows that are equal to
     /// it. On each side, it also represents half of the rows up to the next candidate, or all rows
-    /// if there is no other candidate on this side. The accuracy does not include one part of this
-    /// distance. On each level, this part is at most 1/32 of the number of rows that one candidate
-    /// represents. If there are more than 1024 candidates, this part is at most 1/4 of this number.
+    /// if there is no other candidate on this side. The accuracy does not include one part of the
+    /// distance to the quantile. On each level, this part is at most 1/32 of the number of rows
+    /// that one candidate represents. If there are more than 1024 candidates, this part is at most
+    /// 1/4 of this number.
     pub fn quantiles(self, alphas: &[f64], candidates: Vec<T>) -> Choice<'c, MO, Vec<T>>
     where
         T: Number,
@@ -97,7 +98,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         }
         Ok(chain.clone())
     }
-    /// Choose the candidate nearest in rank to the median. The candidates are public.
+    /// Choose a candidate near the median, by noisy distances in rank. The candidates are public.
     pub fn median(self, candidates: Vec<T>) -> Choice<'c, MO, T>
     where
         T: Number,

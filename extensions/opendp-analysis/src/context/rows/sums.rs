@@ -33,9 +33,9 @@ pub trait Summed: Atom {
         false
     }
 }
-/// Return whether no number within the bounds is below 0, or none is above 0. Then adding rows
-/// never decreases their sum, or never increases it. The reason is that `make_sum` rounds no row to
-/// a number of the other sign, and its last rounding is monotone.
+/// Return whether all numbers within the bounds are at least 0, or all are at most 0. If `true`,
+/// adding rows never decreases their sum, or adding rows never increases their sum. The reason is
+/// that `make_sum` rounds no row to a number of the other sign, and its last rounding is monotone.
 fn has_one_sign<T: Atom + Number>(bounds: &Bounds<T>) -> bool {
     T::zero() <= bounds.lower() || bounds.upper() <= T::zero()
 }

@@ -25,7 +25,8 @@ fn accuracy_is_kept_as_often_as_promised() {
     let wide = |_: &i32| {
         let age = question.measurement().invoke(context.table()).unwrap();
         // There are ten rows for each year of age. So the distance in ranks between an age and the
-        // median is ten times the distance between the age and 50, with an error below ten ranks.
+        // median is ten times the distance between the age and 50, up to a difference below ten
+        // ranks.
         ranks + 10.0 < ((age - 50).abs() * 10) as f64
     };
     assert!((0..1000).filter(wide).count() < 170);

@@ -2,11 +2,12 @@
 //!
 //! A release adds noise of a scale `s` to each of several numbers. Let `v` be the vector of the
 //! differences between the exact numbers of two tables. The loss between these tables is
-//! `sum |v_i| / s` for Laplace noise, and `sum v_i^2 / (2 s^2)` for Gaussian noise. It must be at
-//! most the stated loss. The exact numbers come from releases with tiny noise, so this check does
-//! not use the stability maps. For a person with one row, the largest quotient of the two losses
-//! must also be near 1, so the check fails if the stated loss is smaller. Groups under a rho are
-//! the only exception: if the number of rows is public, this quotient is about 0.7.
+//! `sum |v_i| / s` for Laplace noise, and `sum v_i^2 / (2 s^2)` for Gaussian noise. This loss must
+//! be at most the stated loss. The exact numbers come from releases with tiny noise, so this check
+//! does not use the stability maps. For a person with one row, the largest quotient of the two
+//! losses must also be near 1. So a stated loss that is slightly too small makes the check fail.
+//! Groups under a rho are the only exception: if the number of rows is public, this quotient is
+//! about 0.7.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,7 @@ use super::*;
 const MOST_ROWS: usize = 6;
 /// A budget for noise of any scale.
 const LARGE: f64 = 1e300;
-/// The loss of a release about groups. At this loss, the noise is tiny.
+/// The largest loss of a question about groups. At this loss, the noise is tiny.
 const OF_GROUPS: f64 = 1e18;
 
 /// Random choices from a fixed seed.
@@ -48,7 +49,7 @@ fn table_of(rows: &[Row]) -> Table {
         .and_then(|table| table.with("city", rows.iter().map(|row| row.2.to_owned()).collect()))
         .unwrap()
 }
-/// Draw two neighbouring tables of a unit.
+/// Draw two tables that are neighbours under a privacy unit.
 fn neighbours(unit: &PrivacyUnit, dice: &mut Dice) -> (Vec<Row>, Vec<Row>) {
     let mut rows: Vec<Row> = (0..MOST_ROWS - 3).map(|_| row(dice)).collect();
     let first = rows.clone();
@@ -67,7 +68,7 @@ fn neighbours(unit: &PrivacyUnit, dice: &mut Dice) -> (Vec<Row>, Vec<Row>) {
 trait Checked: Accounted<Distance = f64> {
     /// Return a budget of an amount.
     fn budget(amount: f64) -> Budget<Self>;
-    /// Return the loss for a change of the numbers, in multiples of the scale.
+    /// Return the loss for a change of the numbers. The change is stated in multiples of the scale.
     fn loss(change: &[f64]) -> f64;
 }
 impl Checked for MaxDivergence {
@@ -87,8 +88,8 @@ impl Checked for ZeroConcentratedDivergence {
     }
 }
 
-/// Return the quotient of the loss between two tables and the stated loss. `width` is the size of
-/// the numbers.
+/// Return the quotient of the loss between two tables and the stated loss. `width` is about the
+/// magnitude of the numbers, and is used as the scale of their noise.
 fn quotient<'c, MO: Checked, TO: Carrier>(
     statistic: impl Fn() -> Statistic<'c, MO, TO>,
     width: f64,

@@ -18,8 +18,8 @@ const PAUSE: Duration = Duration::from_micros(500);
 const SOON: u32 = 200;
 const SHORT_PAUSE: Duration = Duration::from_micros(50);
 
-/// An open file. A forked process opens the file again. Otherwise both processes would share one
-/// lock and one cursor.
+/// An open file. A forked process opens the file again. Otherwise the forked process and its parent
+/// would share one lock and one cursor.
 pub(super) struct Disk {
     path: PathBuf,
     file: File,
@@ -141,7 +141,8 @@ impl Disk {
         let synced = self.file()?.sync_data();
         synced.map_err(|error| fault(&self.path, &error))
     }
-    /// Remove the file, if the path still leads to it. If it cannot be removed, it stays.
+    /// If the path still leads to the file, remove the file. If the file cannot be removed, it
+    /// stays.
     pub(super) fn remove(&mut self) {
         if self.check_name().is_ok() {
             let _ = std::fs::remove_file(&self.path);

@@ -1,4 +1,5 @@
-//! Presents the lines of a ledger as two tables, budgets and entries.
+//! Presents the lines of a ledger as two tables, budgets and entries. Each line has a seal, which
+//! is a hash of the line and of the previous seal. The mark counts the durable lines.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -94,9 +95,9 @@ impl View {
         Ok(taken)
     }
     /// Apply the lines after the mark, and repair the file. The writer of these lines was killed,
-    /// or lost power, before the mark was on the disk. All complete lines are applied. A partial
-    /// line is not applied, because its release was never returned. This process holds the write
-    /// lock.
+    /// or the power failed, before the mark was on the disk. All complete lines are applied. A
+    /// partial line is not applied, because its release was never returned. This process holds the
+    /// write lock.
     pub(super) fn recover(&mut self, header: Header, disk: &mut Disk) -> Result<()> {
         let (from, length) = (self.state.mark.end, disk.length()?);
         if length < from {

@@ -1,4 +1,5 @@
-//! The budgets that result from the lines of a ledger, in memory.
+//! The budgets that result from the lines of a ledger, in memory. `layout` describes the lines,
+//! their seals and the mark.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -212,8 +212,8 @@ fn a_sealed_line_that_cannot_be_understood_is_not_left_out() {
     assert!(error.contains("line 3 cannot be read"), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), bytes, "nothing is cut off");
 }
-/// Make a ledger with one release. The mark does not count this release, as after a crash before
-/// the new mark was written.
+/// Make a ledger with one release. The mark does not count this release. A crash before the new
+/// mark is written leaves such a ledger.
 fn unmarked() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("l");

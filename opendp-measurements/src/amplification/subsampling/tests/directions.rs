@@ -3,8 +3,9 @@
 use super::*;
 use crate::make_approximate;
 
-/// Return `[4]` for empty data, and empty data otherwise. One added row adds or removes a row of
-/// the output. So the map is the identity, and the direction is exchanged.
+/// Make a transformation that returns `[4]` for empty data, and empty data for other data. One
+/// added row changes the output by at most one row, so the map is the identity. The neighbours `[]`
+/// and `[4]` give the outputs `[4]` and `[]`, so the direction is exchanged.
 fn exchanged() -> Transformation<Bits, SymmetricDistance, Bits, SymmetricDistance> {
     let space = Space::new(bits(), SymmetricDistance).unwrap();
     let function = Function::map(|rows: &Vec<i32>| match rows.is_empty() {

@@ -39,10 +39,11 @@ where
 fn means_of_counted_groups_are_within_their_goal() {
     let times = 150;
     let (mut pure, mut tight) = (0, 0);
-    // With exact counts, the plan spends about 0.34. What it spends is nearly proportional to 1
+    // With exact counts, the plan spends about 0.34. This amount is nearly proportional to 1
     // divided by the count of the smallest group, which has 200 rows. The noise of a count has the
     // scale 2.5. So all 450 counts have noise of at most 68, except with a probability of 1e-9.
-    // Then the plan spends from 0.25 to 0.52, so the rest of 0.6 is from 0.08 to 0.35.
+    // Then the plan spends from 0.25 to 0.52. The counts cost 0.4 of the budget of 1, so the plan
+    // leaves from 0.08 to 0.35 of the other 0.6.
     for _ in 0..times {
         let context = open(Budget::epsilon(1.0), 1);
         pure += i32::from(error(&context, Budget::epsilon(0.4).unwrap(), 3.5) <= 1.0);
@@ -54,8 +55,8 @@ fn means_of_counted_groups_are_within_their_goal() {
     }
     // Each of the three means misses its goal with probability at most 0.05. So all three are
     // within the goal with probability at least 0.85, which gives 127.5 of 150 trials. By the
-    // binomial distribution, fewer than 94 trials are within the goal with a probability of at most
-    // 5e-12.
+    // binomial distribution, the probability that fewer than 94 trials are within the goal is at
+    // most 5e-12.
     assert!(94 <= pure && 94 <= tight, "{pure} {tight}");
 }
 #[test]
@@ -98,7 +99,8 @@ fn a_mean_without_groups_is_within_its_goal() {
         within += i32::from((mean - truth).abs() <= 0.8);
     }
     // At least 95 % of 150 trials, about 142, are expected to be within the goal. By the binomial
-    // distribution, fewer than 119 trials are within the goal with a probability of at most 3e-12.
+    // distribution, the probability that fewer than 119 trials are within the goal is at most
+    // 3e-12.
     assert!(119 <= within, "{within}");
 }
 #[test]

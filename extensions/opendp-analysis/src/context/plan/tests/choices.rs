@@ -12,8 +12,8 @@ fn for_person() -> Context<Tight> {
     let budget = Budget::epsilon_delta(1.0, 1e-6).unwrap();
     Context::new(table(), unit, budget, Split::as_you_go()).unwrap()
 }
-/// Make a plan of `medians` medians and `counts` counts, all with the same weight, and release it.
-/// Return the scales, and whether the medians have Gumbel noise.
+/// Make a plan of `medians` medians and `counts` counts, all with the same weight, and release the
+/// plan. Return the scales, and whether the medians have Gumbel noise.
 fn planned(context: &Context<Tight>, medians: usize, counts: usize) -> (Vec<f64>, bool) {
     let mut plan = context.plan();
     for _ in 0..medians {

@@ -18,8 +18,8 @@ fn deviation(scale: f64) -> f64 {
     let all: f64 = (-reach..=reach).map(weight).sum();
     ((-reach..=reach).map(|z| weight(z) * f64::from(z).powi(2)).sum::<f64>() / all).sqrt()
 }
-/// Make a plan of `counts` counts with equal weights, and release it. Return the noise scale of
-/// each count.
+/// Make a plan of `counts` counts with equal weights, and release the plan. Return the noise scale
+/// of each count.
 fn planned(context: &Context<Tight>, counts: usize) -> f64 {
     let mut plan = context.plan();
     for _ in 0..counts {

@@ -21,7 +21,7 @@ fn room_at(pure: f64, delta: f64) -> f64 {
     low
 }
 /// Find the least threshold for truncated Laplace noise if the counts of two keys each change by
-/// two. If the threshold is a fraction, delta is interpolated between the two nearest whole
+/// two. If the threshold is not a whole number, delta is interpolated between the two nearest whole
 /// thresholds.
 fn least_threshold(scale: f64, delta: f64) -> f64 {
     let q = (-1.0 / scale).exp();
@@ -39,8 +39,9 @@ fn least_threshold(scale: f64, delta: f64) -> f64 {
 fn cities(context: &Context<Loss>) -> Statistic<'_, Loss, HashMap<String, i64>> {
     context.query().column::<String>("city").count_by()
 }
-/// Compute the weighted sum of squared errors of a plan. `weight` is the weight of the question for
-/// keys. The threshold of this question counts as an error, too. All counts have the weight 1.
+/// Compute the weighted sum of squared errors of a plan. `weight` is the weight of the question
+/// that finds keys. The threshold of this question counts as an error, too. All counts have the
+/// weight 1.
 fn value(
     solved: &super::super::Solved<'_, Loss>,
     counts: &[Asked<i64>],
