@@ -73,8 +73,8 @@ impl BernoulliLanes {
     /// Flip the coins as [`flip`](Self::flip) does, but draw one word for each binary place of the
     /// probability. So the number of words depends on the probability alone.
     ///
-    /// There is no branch on a word. The language does not guarantee any duration, so the compiler
-    /// and the processor can change the timing.
+    /// No branch depends on a drawn word. But Rust guarantees nothing about durations: the compiler
+    /// and the processor can still make the duration depend on the words.
     ///
     /// # Errors
     ///

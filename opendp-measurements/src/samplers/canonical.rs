@@ -27,10 +27,10 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 /// `j = max(0, ceil(ln A / epsilon))`, `A = b + (1 - delta) b (1 - b) / (delta (1 + b))`,
 /// `theta = (1 - delta - delta (b^-j - 1) (1 + b) / (1 - b)) / (1 - b + 2 delta b)`.
 ///
-/// `ln A / epsilon` is not an integer `n >= 0`. Otherwise `A = b^-n`, so `b` would be the root of a
-/// polynomial with rational coefficients. The constant coefficient of the polynomial would be
-/// delta, which is not 0. But `b` is transcendental (Lindemann 1882). So a finite precision is
-/// enough to decide `j`.
+/// No integer `n >= 0` equals `ln A / epsilon`. Otherwise, `A` would be `b^-n`, and `b` would be
+/// the root of a polynomial with rational coefficients. The constant coefficient of the polynomial
+/// would be delta, which is not 0. But `b` is transcendental (Lindemann 1882). So a finite
+/// precision is enough to decide `j`.
 ///
 /// # Sampling
 ///
@@ -51,7 +51,7 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 /// The place in the step is a uniform real `W`. In the steps `k` and `-k`, digits of `W` are drawn
 /// until they decide whether `W < theta`. With each new digit, bounds of `theta` are computed with
 /// more precision than before. Then more digits are drawn until they decide to which float the sum
-/// rounds. No probability is rounded, and `e^epsilon` is not rounded.
+/// of [`CanonicalNoise::add`] rounds. No probability is rounded, and `e^epsilon` is not rounded.
 #[derive(Clone, Debug)]
 pub struct CanonicalNoise {
     epsilon: Positive,

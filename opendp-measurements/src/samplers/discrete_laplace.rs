@@ -190,8 +190,8 @@ pub(super) fn big_parts<S: RandomSource>(
 /// cast from `f64` to `i64` gives the floor, and a cast from `i64` to `f64` is exact.
 const FAST_LIMIT: f64 = (1_u64 << 53) as f64;
 
-/// Find `floor(scale E)` in integers, where `E` is the given lazy number. Draw digits of `E` until
-/// they decide the floor.
+/// Find `floor(scale E)` in integers, where `E` is the given number. Draw more digits of the
+/// uniform variable behind `E` (see [`LazyReal`]) until they decide the floor.
 ///
 /// If the result has more bits than the limit, return only a lower bound on the result. This bound
 /// also has more bits than the limit.

@@ -22,7 +22,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 #[derive(Clone, Debug)]
 pub struct Geometric {
     rate: Rate,
-    /// A lower and an upper bound of the rate `x`.
+    /// A lower and an upper bound of the rate `x`. For the rates 0 and infinity, both numbers are 0
+    /// and are not used.
     near: (f64, f64),
 }
 

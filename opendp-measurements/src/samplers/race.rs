@@ -117,8 +117,8 @@ impl<I, B: PartialOrd> Enclosed<I, B> {
     }
 }
 
-/// Sort items by their upper bounds, with the highest first. Then replace each lower bound by the
-/// smallest lower bound of this item and of all items before this item.
+/// Sort items by their upper bounds, with the highest first. Then replace the lower bound of each
+/// item by the smallest lower bound among this item and all earlier items.
 ///
 /// Suppose that an item does not overlap the next item. Then this item and all earlier items are
 /// above all later items.
