@@ -7,8 +7,8 @@
 //! the probability is positive but below all positive floats, the bound is at least the least
 //! subnormal float. By symmetry, the bound also holds for `P[Z <= -t]`. `P[|Z| >= t]` is at most
 //! twice the bound. The functions for discrete noise first round `t` up to an integer, and use this
-//! integer in place of `t`. In all four functions, the bound is 1 if `t` is below 0. For discrete
-//! noise, the rounded `t` counts. If the scale is 0, the noise is always 0. Then the bound is 1 for
+//! integer in place of `t`. In all four functions, the bound is 1 if `t` (for discrete noise, the
+//! rounded `t`) is below 0. If the scale is 0, the noise is always 0. Then the bound is 1 for
 //! `t <= 0`, and 0 for `t > 0`.
 
 use dashu_int::ops::UnsignedAbs;

@@ -96,9 +96,9 @@ impl CandidateMeasure for AnyMeasure {
 /// the number of rounds or the running time reveals.
 ///
 /// # Map
-/// If the loss of `measurement` is `epsilon`, the loss of the selection is `2 epsilon`. If the
-/// loss of `measurement` is `(epsilon, delta)`, let `g` be `stop_probability`. Then the loss of the
-/// selection is `(2 epsilon, min(1, delta (1 + exp(epsilon) (1 - g)) / g))`, rounded up.
+/// If the loss of `measurement` is `epsilon`, the loss of the selection is `2 epsilon`. Now let the
+/// loss of `measurement` be `(epsilon, delta)`, and let `g` be `stop_probability`. Then the loss of
+/// the selection is `(2 epsilon, min(1, delta (1 + exp(epsilon) (1 - g)) / g))`, rounded up.
 ///
 /// # Proof
 /// Let `x`, `y` be neighbours. A round passes if its score reaches the threshold. Let `p` be the

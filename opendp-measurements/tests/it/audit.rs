@@ -30,7 +30,7 @@ use opendp_measurements::{
 const DRAWS: usize = 1_000_000;
 /// The number of releases for the audit of a control, which is a mechanism with half of the noise
 /// or with another fault. With this number, the expected [`excess`] of each control is above 19. So
-/// a control is not refuted with a probability below 1e-20.
+/// the probability that the audit does not refute a control is below 1e-20.
 const FEW: usize = 200_000;
 /// The largest value of [`excess`] that the audit accepts, in standard deviations. [`excess`]
 /// returns the larger of two values, one for each order of the two data sets. Each of the two

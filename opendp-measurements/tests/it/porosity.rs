@@ -10,7 +10,8 @@ use opendp_measurements::{Scale, make_gaussian, make_laplace};
 /// The number of releases that the test draws for each data value.
 const DRAWS: usize = 40_000;
 /// The largest accepted difference, in standard deviations. A test makes about 2000 comparisons. If
-/// no release reveals the data, one of them exceeds this limit with a probability below 1e-14.
+/// no release reveals the data, the probability that any of these comparisons exceeds the limit is
+/// below 1e-14.
 const LIMIT: f64 = 9.0;
 
 /// Return the exponent of the last set bit of a float, or `None` for 0.
