@@ -154,7 +154,7 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// `integral_m^inf w + w(m) / 2 - w'(m) / 12 + R`. Let `B_3` be the third Bernoulli polynomial on
 /// `[0, 1]`, with `max |B_3| = sqrt(3) / 36`. Then
 /// `|R| <= (max |B_3| / 6) * integral_m^inf |w'''|`. With `x = m / s`, `-w'(m) = x w(m) / s`. The
-/// integral of `|w'''|` over `z >= m` is the variation over `z >= m` of
+/// integral of `|w'''|` over `z >= m` is the total variation over `z >= m` of
 /// `w''(z) = ((z / s)^2 - 1) w(z) / s^2`. The function `w''` increases from `-1 / s^2` at 0 to its
 /// maximum `2 exp(-3/2) / s^2` at `sqrt(3) s`, and then decreases to 0. So the variation over all
 /// `z >= 0` is `(1 + 4 exp(-3/2)) / s^2`. For `m >= sqrt(3) s`, the variation over all `z >= m` is

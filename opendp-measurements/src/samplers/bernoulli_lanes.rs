@@ -22,8 +22,8 @@ pub struct BernoulliLanes {
 }
 
 impl BernoulliLanes {
-    /// Make a sampler in which each coin shows true with probability `p = f 2^-halvings`. A coin
-    /// always shows true if `p` is at least 1, and never if `p` is at most 0 or NaN.
+    /// Make a sampler in which each coin shows true with probability `p = f 2^-halvings`. If `p` is
+    /// at least 1, every coin shows true. If `p` is at most 0 or NaN, no coin shows true.
     ///
     /// `p` is exact even if no float equals `p`. For example, `p` can be half of the least positive
     /// float.

@@ -87,8 +87,8 @@ struct End {
     delta: Positive,
     /// The outermost step, `k`.
     step: UBig,
-    /// If true, a uniform step is proposed. If false, the difference of two geometric numbers is
-    /// proposed.
+    /// If true, the proposed step is uniform from `-k` to `k`. If false, the proposed step is the
+    /// difference of two geometric numbers.
     flat: bool,
 }
 
@@ -118,8 +118,9 @@ impl CanonicalNoise {
     /// Draw `N`, and return the float nearest to `x + d N`. A sum beyond the finite floats is
     /// clamped to `±f64::MAX`.
     ///
-    /// `x` and `d` must be finite. Digits of the noise are drawn until all real numbers that begin
-    /// with these digits give the same float. So the result is a function of the exact sum.
+    /// `x` and `d` must be finite. Digits of the noise are drawn until all values of `N` that begin
+    /// with these digits give the same float. So the result is a function of the exact sum
+    /// `x + d N`.
     ///
     /// # Errors
     ///

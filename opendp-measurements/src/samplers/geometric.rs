@@ -17,8 +17,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// floor is the result. Otherwise integers with more digits of `E` and `x` decide the floor. No
 /// probability is ever rounded.
 ///
-/// Cost: about 20 ns and one word, for every `x`. A draw takes a few microseconds with a
-/// probability of about `2^-48 / x`.
+/// Cost: about 20 ns and one word, for every `x`. With a probability of about `2^-48 / x`, a draw
+/// takes a few microseconds.
 #[derive(Clone, Debug)]
 pub struct Geometric {
     rate: Rate,
@@ -54,8 +54,8 @@ impl Geometric {
             _ => Self::new(Rate::Zero),
         }
     }
-    /// Make the distribution for trials that succeed with probability exactly `p`. A trial always
-    /// succeeds if `p` is at least 1, and never if `p` is at most 0 or NaN.
+    /// Make the distribution for trials that succeed with probability exactly `p`. If `p` is at
+    /// least 1, trials always succeed. If `p` is at most 0 or NaN, trials never succeed.
     pub fn from_probability(p: f64) -> Self {
         match dyadic::dyadic(p) {
             _ if 1.0 <= p => Self::new(Rate::Infinite),

@@ -163,8 +163,8 @@ impl Sum<'_> {
     ///
     /// Let `start` be a lattice point (a multiple of `2^k`) nearest to `x`, and
     /// `rest = (x - start) / 2^k`. The rounded sum is `start + m 2^k`, where `m` is the floor of
-    /// `1/2 + rest ± (scale / 2^k) E`. If `m` has at most 53 bits, every `x` takes the same
-    /// instructions. So the time hardly depends on `x`.
+    /// `1/2 + rest ± (scale / 2^k) E`. If `|m| <= 2^53`, the same instructions run for every `x`.
+    /// So the time hardly depends on `x`.
     ///
     /// # Bound
     ///

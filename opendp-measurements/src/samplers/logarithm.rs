@@ -25,8 +25,8 @@
 ///   the bound is 0. Otherwise, the bound is `y (1 - 12v)`.
 ///
 /// Near `U = 1`, the computation uses the exact integer `2^64 - u`. So `hi` has full relative
-/// precision there. For `U >= 1/2`, and apart from the factors `1 ± 12v`, `lo` is smaller than `hi`
-/// by at most `2 / 2^bits`. This difference is twice the width of the interval of `U`.
+/// precision there. For `U >= 1/2` and without the factors `1 ± 12v`, the difference `hi - lo`
+/// would be at most `2 / 2^bits`. This bound is twice the width of the interval of `U`.
 ///
 /// Cost: about 6 ns for each call, if many calls are independent. The latency of one call is 25 ns.
 /// For at least 32 bits, the code has no branch except for digit 0.

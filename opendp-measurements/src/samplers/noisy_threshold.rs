@@ -20,8 +20,8 @@ use std::cmp::Ordering;
 /// rounding errors prove the result. So all comparisons have the same results as with real numbers.
 /// If `s` or `r` is not 0, ties have probability 0. If both scales are 0, `x` is compared with `t`.
 ///
-/// The numbers must be finite. A scale of 0 means no noise, and draws nothing. A negative scale
-/// counts as its magnitude. A scale that is infinite or NaN counts as `f64::MAX`.
+/// The numbers must be finite. At scale 0, there is no noise, and nothing is drawn. A negative
+/// scale counts as its magnitude. A scale that is infinite or NaN counts as `f64::MAX`.
 ///
 /// Cost: about 20 ns and one word for a comparison. With a small probability, a comparison takes
 /// some microseconds. This probability is about `2^-50 a / b`, where `a` is the magnitude of the

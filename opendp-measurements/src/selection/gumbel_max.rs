@@ -62,9 +62,9 @@ pub trait ScoreMetric: Metric {
 /// # Precondition
 /// The domain excludes NaN, because the metric requires a domain without NaN. `temperature` is
 /// finite and positive. The domain can have vectors of any length. Vectors of different lengths are
-/// infinitely far apart, so a finite `d_in` implies that the number of candidates is public.
-/// Infinity counts as the largest finite number, and minus infinity counts as the lowest finite
-/// number.
+/// infinitely far apart. So members at a finite distance have the same number of candidates, and
+/// this number counts as public. Infinity counts as the largest finite number, and minus infinity
+/// counts as the lowest finite number.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most

@@ -92,8 +92,9 @@ impl CandidateMeasure for AnyMeasure {
 ///
 /// # Postcondition
 /// Each round runs the measurement again. The release is the first pair whose score is at least the
-/// threshold, or nothing. A NaN score never reaches the threshold. The map does *not* bound what
-/// the number of rounds or the running time reveals.
+/// threshold. If the function gives up before such a pair, the release is empty. A NaN score never
+/// reaches the threshold. The map does *not* bound what the number of rounds or the running time
+/// reveals.
 ///
 /// # Map
 /// If the loss of `measurement` is `epsilon`, the loss of the selection is `2 epsilon`. Now let the

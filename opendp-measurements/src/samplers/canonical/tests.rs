@@ -205,7 +205,7 @@ fn extreme_parameters_have_noise_too() {
 #[test]
 fn a_sum_is_rounded_once_to_the_nearest_float() {
     // The first two words give step 0. The third word is the first digit of the place. With the
-    // digit 1 << 63, the place is from 1/2 to 1/2 + 2^-64, so N is next to 0.
+    // digit 1 << 63, the place is from 1/2 to 1/2 + 2^-64, so N is from 0 to 2^-64.
     let noise = CanonicalNoise::new(40.0, 0.0).unwrap();
     let near = u64::MAX - 1;
     for (digit, expected) in [(1 << 63, 1.0), (0, 0.5), (3 << 62, 1.25)] {
