@@ -113,7 +113,8 @@ pub(crate) fn loss_of_choices<M: ScoreMetric, MO: SelectionMeasure>(
         MO::exact_loss,
     ))
 }
-/// Build the function of a privacy map. `loss` is the loss function of a measure.
+/// Build the function that computes losses for a privacy map. `loss` is the loss function of a
+/// measure.
 fn loss_by<M: ScoreMetric>(
     metric: M,
     scale: Scale,
@@ -122,7 +123,8 @@ fn loss_by<M: ScoreMetric>(
 ) -> impl Fn(&M::Distance) -> Result<f64> {
     move |d_in| loss(metric.loss(d_in, scale)?, k)
 }
-/// Build the exact function of a privacy map. `loss` is the exact loss function of a measure.
+/// Build the function that computes exact losses for a privacy map. `loss` is the exact loss
+/// function of a measure.
 fn exact_loss_by<M: ScoreMetric>(
     metric: M,
     scale: Scale,

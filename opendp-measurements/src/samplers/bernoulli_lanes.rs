@@ -12,8 +12,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// [`bernoulli`](super::bernoulli) does. The first binary digit that differs decides `U_i < p`. If
 /// `p` has no digits left, `U_i < p` is false. The `j`th drawn word contains the `j`th digit of
 /// every `U_i`, in bit `i`. The bits of a word are independent and uniform, so the `U_i` are
-/// independent and uniform. Each coin shows true with exactly the probability `p`, also if `p` is a
-/// subnormal float or the float next to 1.
+/// independent and uniform. Each coin shows true with exactly the probability `p`, even if `p` is a
+/// subnormal float or the largest float below 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BernoulliLanes {
     /// The mantissa of the probability `p = mantissa 2^-places`.
