@@ -120,8 +120,8 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
     let (below, above, k) = fixed::exp_scaled(&-(&x * &x), 2 * FRACTION + 1, BITS);
     if x < IBig::from(4) << FRACTION {
         // `exp_scaled` returns exp(-x^2 / 2) in units of 2^(k - BITS). So both terms of the
-        // difference below are in units of 2^(k - 2 BITS - FRACTION). exp(-x^2 / 2) is at most 1,
-        // so k is not positive, and 1/2 is a whole number of units.
+        // difference below are in units of 2^(k - 2 BITS - FRACTION). The number exp(-x^2 / 2) is
+        // at most 1. So k is not positive, and 1/2 is a whole number of units.
         let exponent = k - (2 * BITS + FRACTION) as i64;
         let half = IBig::ONE << usize::try_from(-exponent - 1).unwrap_or(0);
         return Ok(to_f64_up(&(half - odd_series(&x) * below * IBig::from(DENSITY)), exponent));

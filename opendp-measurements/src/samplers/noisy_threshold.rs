@@ -170,7 +170,7 @@ struct Laplace {
 }
 
 impl Laplace {
-    /// Draw a sign and a first digit, unless the scale is 0.
+    /// Draw a sign and a first digit. If the scale is 0, draw nothing and return `None`.
     fn draw<S: RandomSource>(scale: f64, source: &mut S) -> Result<Option<Self>, NoEntropy> {
         let scale = match scale.abs() {
             0.0 => return Ok(None),

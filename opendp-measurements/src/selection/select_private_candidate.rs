@@ -84,11 +84,11 @@ impl CandidateMeasure for AnyMeasure {
 /// same data, also count the loss of this computation.
 ///
 /// With a `stop_probability` of 0, the function never gives up. So if no score of `measurement` on
-/// the data can reach the threshold, the function never returns. Under max-divergence, a function
-/// that never returns reveals nothing if the loss is finite: for two neighbours, the function
-/// returns either for both of them or for neither of them. Under approximate max-divergence, a
-/// function that never returns can reveal something about the data. So with a `stop_probability` of
-/// 0, the map returns an error if delta is above 0.
+/// the data can reach the threshold, the function never returns. Under max-divergence with a finite
+/// loss, a function that never returns reveals nothing: the function returns for both of two
+/// neighbours, or for neither of them. Under approximate max-divergence, a function that never
+/// returns can reveal something about the data. So with a `stop_probability` of 0, the map returns
+/// an error if delta is above 0.
 ///
 /// # Postcondition
 /// Each round runs the measurement again. The release is the first pair whose score is at least the
