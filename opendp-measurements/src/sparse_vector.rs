@@ -68,12 +68,12 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// # Proof
 /// The mechanism is the first algorithm of Lyu, Su, Li 2017, with the noise of [`NoisyThreshold`].
 /// This proof follows the proof in that article. Let `x`, `y` be `d_in`-close. Fix the analyst and
-/// a sequence of answers. Each query and each refusal is a function of the earlier answers. So the
-/// queries `q_1, ..., q_n` are fixed, too. Let `A` be the set of all `i` for which `q_i` has the
-/// answer `true`. `A` has at most `limit` members. Let `t` be the threshold without noise. The
-/// noise on the threshold has scale `s` and density `p`. The noise on query `q_i` has scale `r` and
-/// is called `K_i`. All noise is independent. For noise `z` on the threshold, the real numbers
-/// `q_i(x) + K_i` and `t + z` are compared. So the answers have the probability
+/// a sequence of answers. Each query, and each refusal of a query, is a function of the earlier
+/// answers. So the queries `q_1, ..., q_n` are fixed, too. Let `A` be the set of all `i` for which
+/// `q_i` has the answer `true`. `A` has at most `limit` members. Let `t` be the threshold without
+/// noise. The noise on the threshold has scale `s` and density `p`. The noise on query `q_i` has
+/// scale `r` and is called `K_i`. All noise is independent. For noise `z` on the threshold, the
+/// real numbers `q_i(x) + K_i` and `t + z` are compared. So the answers have the probability
 ///
 /// `P(x) = integral p(z) prod_(i not in A) P[K_i < t + z - q_i(x)]`
 /// `prod_(i in A) P[K_i >= t + z - q_i(x)] dz`.

@@ -51,8 +51,8 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 ///
 /// The place in the step is a uniform real `W`. In the steps `k` and `-k`, digits of `W` are drawn
 /// until they decide whether `W < theta`. With each new digit, bounds of `theta` are computed with
-/// more precision than before. Then more digits are drawn until they decide to which float the sum
-/// of [`CanonicalNoise::add`] rounds. No probability is rounded, and `e^epsilon` is not rounded.
+/// a higher precision. Then more digits are drawn until they decide to which float the sum of
+/// [`CanonicalNoise::add`] rounds. No probability is rounded, and `e^epsilon` is not rounded.
 #[derive(Clone, Debug)]
 pub struct CanonicalNoise {
     epsilon: Positive,

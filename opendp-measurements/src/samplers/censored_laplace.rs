@@ -10,7 +10,7 @@ use std::hint::black_box;
 /// this interval.
 ///
 /// The noise is `z` with probability exactly proportional to `exp(-|z| / scale)`. The instructions
-/// and the count of words do not depend on the number or on the noise (see *Time*).
+/// and the number of drawn words do not depend on the number or on the noise (see *Time*).
 ///
 /// # Exactness
 ///

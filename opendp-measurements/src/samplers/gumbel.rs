@@ -93,8 +93,8 @@ pub fn gumbel_top_k<T: Score, S: RandomSource>(
 struct Gumbel;
 
 impl Noise for Gumbel {
-    /// Return `2^bits - 1 - rarity`. With `U` as in [`Noise`], this digit gives
-    /// `E = -ln U >= 1 - U >= rarity / 2^bits`.
+    /// Return `2^bits - 1 - rarity` (see [`Noise::digit`]). With `U` as in [`Noise`], this digit
+    /// gives `E = -ln U >= 1 - U >= rarity / 2^bits`.
     #[inline]
     fn digit(rarity: u64, bits: u32) -> u64 {
         u64::MAX >> (64 - bits) ^ rarity

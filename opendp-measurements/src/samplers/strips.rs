@@ -27,9 +27,9 @@ use std::sync::LazyLock;
 /// height above `f` in the first strip of the tail gives heights above `f` in all strips of the
 /// tail.
 ///
-/// Some points are rounded before they are tested. So each height is an upper bound on `f` in its
-/// strip, and also outside of the strip, up to a distance of `reach / 32`. Here `reach` is an
-/// argument of `Strips::new`.
+/// Some points are rounded before `f` is evaluated at these points. So each height is an upper
+/// bound on `f` in its strip, and also outside of the strip, up to a distance of `reach / 32`. Here
+/// `reach` is an argument of `Strips::new`.
 #[derive(Debug)]
 pub(super) struct Strips {
     shape: Shape,

@@ -13,8 +13,9 @@ use crate::samplers::Geometric;
 /// A type of releases that have a score. Such a release is a pair of a score and a value of any
 /// type.
 ///
-/// An erased release has a score if the erased value is such a pair, or a list that begins with the
-/// score. The release of a composition can be such a list.
+/// An erased release is an [`AnyValue`], whose type is known only at run time. An erased release
+/// has a score if the erased value is such a pair, or a list that begins with the score. The
+/// release of a composition can be such a list.
 pub trait Candidate: Carrier {
     /// Return the score of the release.
     ///

@@ -102,8 +102,8 @@ impl<'a, F: Field> Heats<'a, F> {
         }
     }
 
-    /// Add a candidate whose first digit has the given rarity. If the noise of the candidate cannot
-    /// raise its score to the bar, drop the candidate.
+    /// Add a candidate whose first digit has the given rarity (see [`Noise::digit`]). If the noise
+    /// of the candidate cannot raise its score to the bar, drop the candidate.
     fn enter<N: Noise, S: RandomSource>(&mut self, index: usize, rarity: u64) {
         let cap = neg_ln_cap(rarity, S::BITS);
         if cap < self.height {
