@@ -96,10 +96,10 @@ fn neg_ln_point(u: u64, zeros: u32) -> f64 {
 ///
 /// # Proof
 ///
-/// Let `result` be the exact logarithm. Write its argument as `m 2^k`, with `m = 1 + d / unit`
-/// between `sqrt(1/2)` and `sqrt(2)`. If the significand is below `2^63 sqrt(2)`, `unit` is `2^63`,
-/// and otherwise `2^64`. `d` is an exact integer of magnitude at most `2^63`. With
-/// `s = (m - 1) / (m + 1) = d / (2 unit + d)`,
+/// Let `result` be the exact logarithm. Write the argument of this logarithm as `m 2^k`, with
+/// `m = 1 + d / unit` between `sqrt(1/2)` and `sqrt(2)`. If the significand is below
+/// `2^63 sqrt(2)`, `unit` is `2^63`, and otherwise `2^64`. `d` is an exact integer of magnitude at
+/// most `2^63`. With `s = (m - 1) / (m + 1) = d / (2 unit + d)`,
 ///
 /// `ln m = 2 atanh(s) = 2 s (1 + z (1/3 + z/5 + z^2/7 + ...))`, `z = s^2`
 ///

@@ -91,8 +91,9 @@ fn the_density_sums_to_one_and_its_hockey_stick_is_delta() {
 }
 #[test]
 fn the_distribution_is_the_recursion_of_its_definition() {
-    // Compute the quantile of canonical noise at `u`, by Awan, Vadhan 2023, Definition 3.7. The
-    // function `f` is the trade-off function of (epsilon, delta)-differential privacy.
+    // Compute the quantile of canonical noise at `u` by the recursion of Awan, Vadhan 2023,
+    // Definition 3.7. The function `f` is the trade-off function of (epsilon, delta)-differential
+    // privacy.
     fn quantile(u: f64, epsilon: f64, delta: f64) -> f64 {
         let f = |a: f64| {
             let (first, second) =

@@ -5,7 +5,7 @@
 //! draws changes. Tests of releases do not use seeds, so this rate applies to each run of such a
 //! test. The exact false-alarm rate of the tests of releases is at most 2e-12.
 
-/// Compare counts with expected counts, with Pearson's chi-square statistic.
+/// Compare counts with expected counts by Pearson's chi-square statistic.
 ///
 /// A bin with an expected count below 50 is merged with neighbouring bins. The expected count of
 /// the merged bin is then at least 50. Return the statistic divided by its critical value at the
