@@ -4,8 +4,8 @@
 //! includes `Z = t`. For the continuous distributions and a scale above 0, `P[Z > t]` equals
 //! `P[Z >= t]`. For the discrete distributions, `Z` is an integer, and
 //! `P[Z > t] = P[Z >= floor(t) + 1]`. A bound is a float that is never below the probability. If
-//! the probability is positive but below all positive floats, the bound is at least the least
-//! subnormal float. By symmetry, the bound also holds for `P[Z <= -t]`. `P[|Z| >= t]` is at most
+//! the probability is positive but below all positive floats, the bound is at least the smallest
+//! positive float. By symmetry, the bound also holds for `P[Z <= -t]`. `P[|Z| >= t]` is at most
 //! twice the bound. The functions for discrete noise first round `t` up to an integer, and use this
 //! integer in place of `t`. In all four functions, the bound is 1 if `t` (for discrete noise, the
 //! rounded `t`) is below 0. If the scale is 0, the noise is always 0. Then the bound is 1 for

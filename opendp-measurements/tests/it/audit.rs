@@ -342,8 +342,8 @@ fn keys_that_reach_a_threshold() {
     let honest: Measurement<_, _, Approximate<ZeroConcentratedDivergence>, _> =
         make(2.0, 6).unwrap();
     let (_, delta) = honest.map(&(1, 1, 1)).unwrap();
-    // If a key is in only one of the two maps, no epsilon covers the release of this key. Only
-    // delta covers this release.
+    // If a key is in only one of the two maps, no epsilon bounds the loss of a release of this key.
+    // Only delta bounds the probability of this release.
     let released = |y: &HashMap<i32, i32>| i64::from(!y.is_empty());
     assert!(excess(&honest, (&x, &y), (0.0, delta), DRAWS, &released) < SIGMAS);
     let low: Measurement<_, _, Approximate<ZeroConcentratedDivergence>, _> = make(2.0, 5).unwrap();
