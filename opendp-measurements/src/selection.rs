@@ -32,8 +32,8 @@ pub use temperature::Temperature;
 /// Check the direction of a selection. Return an error if a caller selects the highest score, but
 /// the space states that the lowest score is the best. In this case, the selection would choose the
 /// worst candidate. Otherwise return the input space of the selection. If the highest score is
-/// selected, the returned space states this. A chain then refuses an earlier step whose lowest
-/// score is the best.
+/// selected, the returned space states that the highest score is selected. A chain then refuses an
+/// earlier step whose output space states that the lowest score is the best.
 ///
 /// `argument` is the name of the constructor argument that selects the direction. `right` is the
 /// value of this argument that selects the lowest score.
@@ -51,8 +51,8 @@ pub(crate) fn check_best<D, M>(
         Optimize::Max if input.lowest_is_best() => Err(no_best(argument, right)),
         Optimize::Max => Ok(input.with_highest_best()),
         // The caller can pass the input space of another step. If that step selects the highest
-        // score, its input space states this. The new step selects the lowest score, so replace
-        // this statement.
+        // score, its input space states that the highest score is selected. The new step selects
+        // the lowest score, so replace this statement.
         Optimize::Min if input.selects_highest() => Ok(input.with_lowest_best()),
         Optimize::Min => Ok(input),
     }
@@ -113,7 +113,8 @@ pub(crate) fn loss_of_choices<M: ScoreMetric, MO: SelectionMeasure>(
         MO::exact_loss,
     ))
 }
-/// Build the function of a privacy map. `loss` is the loss function of a measure.
+/// Build the function that computes losses for a privacy map. `loss` is the loss function of a
+/// measure.
 fn loss_by<M: ScoreMetric>(
     metric: M,
     scale: Scale,
@@ -122,7 +123,8 @@ fn loss_by<M: ScoreMetric>(
 ) -> impl Fn(&M::Distance) -> Result<f64> {
     move |d_in| loss(metric.loss(d_in, scale)?, k)
 }
-/// Build the exact function of a privacy map. `loss` is the exact loss function of a measure.
+/// Build the function that computes exact losses for a privacy map. `loss` is the exact loss
+/// function of a measure.
 fn exact_loss_by<M: ScoreMetric>(
     metric: M,
     scale: Scale,

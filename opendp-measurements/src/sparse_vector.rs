@@ -67,13 +67,14 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 ///
 /// # Proof
 /// The mechanism is the first algorithm of Lyu, Su, Li 2017, with the noise of [`NoisyThreshold`].
-/// This proof follows the proof in that article. Let `x`, `y` be `d_in`-close. Fix the analyst and
-/// a sequence of answers. Each query and each refusal is a function of the earlier answers. So the
-/// queries `q_1, ..., q_n` are fixed, too. Let `A` be the set of all `i` for which `q_i` has the
-/// answer `true`. `A` has at most `limit` members. Let `t` be the threshold without noise. The
-/// noise on the threshold has scale `s` and density `p`. The noise on query `q_i` has scale `r` and
-/// is called `K_i`. All noise is independent. For noise `z` on the threshold, the real numbers
-/// `q_i(x) + K_i` and `t + z` are compared. So the answers have the probability
+/// This proof follows the proof in that article. Let `x`, `y` be data sets at distance at most
+/// `d_in`. Fix the analyst and a sequence of answers. Each query, and each refusal of a query, is a
+/// function of the earlier answers. So the queries `q_1, ..., q_n` are fixed, too. Let `A` be the
+/// set of all `i` for which `q_i` has the answer `true`. `A` has at most `limit` members. Let `t`
+/// be the threshold without noise. The noise on the threshold has scale `s` and density `p`. The
+/// noise on query `q_i` has scale `r` and is called `K_i`. All noise is independent. For noise `z`
+/// on the threshold, the real numbers `q_i(x) + K_i` and `t + z` are compared. So the answers have
+/// the probability
 ///
 /// `P(x) = integral p(z) prod_(i not in A) P[K_i < t + z - q_i(x)]`
 /// `prod_(i in A) P[K_i >= t + z - q_i(x)] dz`.
@@ -86,7 +87,7 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// `i` in `A`, `t + z + w - q_i(y)` exceeds `t + z - q_i(x)` by at most `2 w`. Laplace noise `K` of
 /// scale `r` satisfies `P[K >= a] <= exp(b / r) P[K >= a + b]` for every real `a` and `b >= 0`. So
 /// the factor of `x` is at most `exp(2 w / r)` times the factor of `y`. The integral is over all
-/// real `z`. If `z` runs over all real numbers, `z + w` also does. So
+/// real `z`. If `z` runs over all real numbers, `z + w` also runs over all real numbers. So
 /// `P(x) <= exp(w / s + limit 2 w / r) P(y)`.
 ///
 /// *Monotonic.* If all `q_i(x) <= q_i(y)`, then `t + z + w - q_i(y)` exceeds `t + z - q_i(x)` by at

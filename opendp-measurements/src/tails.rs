@@ -4,11 +4,11 @@
 //! includes `Z = t`. For the continuous distributions and a scale above 0, `P[Z > t]` equals
 //! `P[Z >= t]`. For the discrete distributions, `Z` is an integer, and
 //! `P[Z > t] = P[Z >= floor(t) + 1]`. A bound is a float that is never below the probability. If
-//! the probability is positive but below all positive floats, the bound is at least the least
-//! subnormal float. By symmetry, the bound also holds for `P[Z <= -t]`. `P[|Z| >= t]` is at most
+//! the probability is positive but below all positive floats, the bound is at least the smallest
+//! positive float. By symmetry, the bound also holds for `P[Z <= -t]`. `P[|Z| >= t]` is at most
 //! twice the bound. The functions for discrete noise first round `t` up to an integer, and use this
-//! integer in place of `t`. In all four functions, the bound is 1 if `t` is below 0. For discrete
-//! noise, the rounded `t` counts. If the scale is 0, the noise is always 0. Then the bound is 1 for
+//! integer in place of `t`. In all four functions, the bound is 1 if `t` (for discrete noise, the
+//! rounded `t`) is below 0. If the scale is 0, the noise is always 0. Then the bound is 1 for
 //! `t <= 0`, and 0 for `t > 0`.
 
 use dashu_int::ops::UnsignedAbs;
@@ -120,8 +120,8 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
     let (below, above, k) = fixed::exp_scaled(&-(&x * &x), 2 * FRACTION + 1, BITS);
     if x < IBig::from(4) << FRACTION {
         // `exp_scaled` returns exp(-x^2 / 2) in units of 2^(k - BITS). So both terms of the
-        // difference below are in units of 2^(k - 2 BITS - FRACTION). exp(-x^2 / 2) is at most 1,
-        // so k is not positive, and 1/2 is a whole number of units.
+        // difference below are in units of 2^(k - 2 BITS - FRACTION). The number exp(-x^2 / 2) is
+        // at most 1. So k is not positive, and 1/2 is a whole number of units.
         let exponent = k - (2 * BITS + FRACTION) as i64;
         let half = IBig::ONE << usize::try_from(-exponent - 1).unwrap_or(0);
         return Ok(to_f64_up(&(half - odd_series(&x) * below * IBig::from(DENSITY)), exponent));
@@ -154,7 +154,7 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// `integral_m^inf w + w(m) / 2 - w'(m) / 12 + R`. Let `B_3` be the third Bernoulli polynomial on
 /// `[0, 1]`, with `max |B_3| = sqrt(3) / 36`. Then
 /// `|R| <= (max |B_3| / 6) * integral_m^inf |w'''|`. With `x = m / s`, `-w'(m) = x w(m) / s`. The
-/// integral of `|w'''|` over `z >= m` is the variation over `z >= m` of
+/// integral of `|w'''|` over `z >= m` is the total variation over `z >= m` of
 /// `w''(z) = ((z / s)^2 - 1) w(z) / s^2`. The function `w''` increases from `-1 / s^2` at 0 to its
 /// maximum `2 exp(-3/2) / s^2` at `sqrt(3) s`, and then decreases to 0. So the variation over all
 /// `z >= 0` is `(1 + 4 exp(-3/2)) / s^2`. For `m >= sqrt(3) s`, the variation over all `z >= m` is

@@ -12,8 +12,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// [`bernoulli`](super::bernoulli) does. The first binary digit that differs decides `U_i < p`. If
 /// `p` has no digits left, `U_i < p` is false. The `j`th drawn word contains the `j`th digit of
 /// every `U_i`, in bit `i`. The bits of a word are independent and uniform, so the `U_i` are
-/// independent and uniform. Each coin shows true with exactly the probability `p`, also if `p` is a
-/// subnormal float or the float next to 1.
+/// independent and uniform. Each coin shows true with exactly the probability `p`, even if `p` is a
+/// subnormal float or the largest float below 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BernoulliLanes {
     /// The mantissa of the probability `p = mantissa 2^-places`.
@@ -22,8 +22,8 @@ pub struct BernoulliLanes {
 }
 
 impl BernoulliLanes {
-    /// Make a sampler in which each coin shows true with probability `p = f 2^-halvings`. A coin
-    /// always shows true if `p` is at least 1, and never if `p` is at most 0 or NaN.
+    /// Make a sampler in which each coin shows true with probability `p = f 2^-halvings`. If `p` is
+    /// at least 1, every coin shows true. If `p` is at most 0 or NaN, no coin shows true.
     ///
     /// `p` is exact even if no float equals `p`. For example, `p` can be half of the least positive
     /// float.
@@ -73,8 +73,8 @@ impl BernoulliLanes {
     /// Flip the coins as [`flip`](Self::flip) does, but draw one word for each binary place of the
     /// probability. So the number of words depends on the probability alone.
     ///
-    /// There is no branch on a word. The language does not guarantee any duration, so the compiler
-    /// and the processor can change the timing.
+    /// No branch depends on a drawn word. But Rust guarantees nothing about durations: the compiler
+    /// and the processor can still make the duration depend on the words.
     ///
     /// # Errors
     ///

@@ -20,17 +20,18 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 /// `D b^m`, where `m = floor(|y| + 1/2)` is the integer nearest to `|y|`. Elsewhere, the density is
 /// 0. `k` and `theta` follow from one condition: on each side, the outermost interval of length 1
 /// has probability `delta`. If delta is 0, the noise is unbounded. Let `c_j` be the probability
-/// that `N < -1/2 - j`. Then `c_0 = c`, and `c_(j+1) = b (c_j - delta)` while `c_j > delta`. Let
-/// `j` be the first index with `c_j <= delta`. Then `k = j + 1` and `theta = c_j / (D b^k)`. The
-/// solution of these equations is
+/// that `N < -1/2 - j`. Then `c_0 = (1 - D) / 2 = c`. For `-t < y < -1/2`, the density at `y` is
+/// `b` times the density at `y + 1`. So `c_(j+1) = b (c_j - delta)` while `c_j > delta`. Let `j` be
+/// the first index with `c_j <= delta`. Then `k = j + 1` and `theta = c_j / (D b^k)`. The solution
+/// of these equations is
 ///
 /// `j = max(0, ceil(ln A / epsilon))`, `A = b + (1 - delta) b (1 - b) / (delta (1 + b))`,
 /// `theta = (1 - delta - delta (b^-j - 1) (1 + b) / (1 - b)) / (1 - b + 2 delta b)`.
 ///
-/// `ln A / epsilon` is not an integer `n >= 0`. Otherwise `A = b^-n`, so `b` would be the root of a
-/// polynomial with rational coefficients. The constant coefficient of the polynomial would be
-/// delta, which is not 0. But `b` is transcendental (Lindemann 1882). So a finite precision is
-/// enough to decide `j`.
+/// No integer `n >= 0` equals `ln A / epsilon`. Otherwise, `A` would be `b^-n`, and `b` would be
+/// the root of a polynomial with rational coefficients. The constant coefficient of the polynomial
+/// would be delta, which is not 0. But `b` is transcendental (Lindemann 1882). So a finite
+/// precision is enough to decide `j`.
 ///
 /// # Sampling
 ///
@@ -50,8 +51,8 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 ///
 /// The place in the step is a uniform real `W`. In the steps `k` and `-k`, digits of `W` are drawn
 /// until they decide whether `W < theta`. With each new digit, bounds of `theta` are computed with
-/// more precision than before. Then more digits are drawn until they decide to which float the sum
-/// rounds. No probability is rounded, and `e^epsilon` is not rounded.
+/// a higher precision. Then more digits are drawn until they decide to which float the sum of
+/// [`CanonicalNoise::add`] rounds. No probability is rounded, and `e^epsilon` is not rounded.
 #[derive(Clone, Debug)]
 pub struct CanonicalNoise {
     epsilon: Positive,
@@ -87,8 +88,8 @@ struct End {
     delta: Positive,
     /// The outermost step, `k`.
     step: UBig,
-    /// If true, a uniform step is proposed. If false, the difference of two geometric numbers is
-    /// proposed.
+    /// If true, the proposed step is uniform from `-k` to `k`. If false, the proposed step is the
+    /// difference of two geometric numbers.
     flat: bool,
 }
 
@@ -118,8 +119,9 @@ impl CanonicalNoise {
     /// Draw `N`, and return the float nearest to `x + d N`. A sum beyond the finite floats is
     /// clamped to `±f64::MAX`.
     ///
-    /// `x` and `d` must be finite. Digits of the noise are drawn until all real numbers that begin
-    /// with these digits give the same float. So the result is a function of the exact sum.
+    /// `x` and `d` must be finite. Digits of the noise are drawn until all values of `N` that begin
+    /// with these digits give the same float. So the result is a function of the exact sum
+    /// `x + d N`.
     ///
     /// # Errors
     ///

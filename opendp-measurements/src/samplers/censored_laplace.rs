@@ -10,7 +10,7 @@ use std::hint::black_box;
 /// this interval.
 ///
 /// The noise is `z` with probability exactly proportional to `exp(-|z| / scale)`. The instructions
-/// and the count of words do not depend on the number or on the noise (see *Time*).
+/// and the number of drawn words do not depend on the number or on the noise (see *Time*).
 ///
 /// # Exactness
 ///
@@ -19,16 +19,16 @@ use std::hint::black_box;
 /// `2q / (1 + q) 1/2 (1 - q) q^(|z| - 1) = (1 - q) / (1 + q) q^|z|` for every `z` except 0.
 ///
 /// The binary digits of `G` are independent (Marsaglia 1971, "Random variables with independent
-/// binary digits"). Write `G = L + 2^n H`, where `L` has the digits `b_0 .. b_(n-1)`. Because
+/// binary digits"). Let `w` be the width, and `n` the least integer with `2^n >= w`. Write
+/// `G = L + 2^n H`, where `L` has the digits `b_0 .. b_(n-1)`. Because
 /// `(1 - q) (1 + q) (1 + q^2) .. (1 + q^(2^(n-1))) = 1 - q^(2^n)`,
 ///
 /// `P[L = l, H = h] = (1 - q) q^l q^(2^n h)`, which is
 /// `(prod_j q^(2^j b_j) / (1 + q^(2^j))) (1 - q^(2^n)) q^(2^n h)`, with `j` from 0 to `n - 1`.
 ///
 /// So digit `j` is 1 with probability `q^(2^j) / (1 + q^(2^j))`. `H` is positive with probability
-/// `q^(2^n)`. All digits and `H` are independent. `n` is the least integer with `2^n >= w`, where
-/// `w` is the width. If `H` is positive, the magnitude exceeds `w`. For each sign, all magnitudes
-/// above `w` move the sum to the same end of the interval. If `H` is 0, the magnitude is `1 + L`.
+/// `q^(2^n)`. All digits and `H` are independent. If `H` is 0, the magnitude is `1 + L`. Otherwise,
+/// the magnitude exceeds `w`, and the sign alone decides the clamped sum.
 ///
 /// The probabilities are irrational, because `e^t` is irrational for every rational `t` except 0
 /// (Lambert 1761). Each coin compares a uniform variable with the probability of the coin. One word
@@ -38,18 +38,18 @@ use std::hint::black_box;
 ///
 /// # Time
 ///
-/// Each addition runs the same instructions on `n + 3` drawn words. Comparisons become masks whose
-/// bits are all equal, and masks select values. So no branch and no memory address depends on the
-/// number or on the noise. There is one exception: the word of a coin can equal the first 64 bits
-/// of the coin's probability. This event has probability `2^-64` for each of the `n + 2` coins. The
-/// coin then takes microseconds to draw more words. The event depends only on the words, and not on
-/// the number. So an observer sees a constant time, except with probability at most
-/// `(n + 2) 2^-64 < 2^-56`. Compare the joint distribution of the sum and the time with the
+/// Each addition runs the same instructions on `n + 3` drawn words. Each comparison gives a mask
+/// whose bits are all equal, and this mask selects a value. So no branch and no memory address
+/// depends on the number or on the noise. There is one exception: the word of a coin can equal the
+/// first 64 bits of the coin's probability. This event has probability `2^-64` for each of the
+/// `n + 2` coins. The coin then takes microseconds to draw more words. The event depends only on
+/// the words, and not on the number. So an observer sees a constant time, except with probability
+/// at most `(n + 2) 2^-64 < 2^-56`. Compare the joint distribution of the sum and the time with the
 /// distribution of the sum and a constant. The total variation distance between the two
 /// distributions is at most `(n + 2) 2^-64`. If the sum alone is epsilon-differentially private,
-/// the time adds at most `1 + e^epsilon` times this distance to delta. The source of random words
-/// refills its buffer after a fixed number of words, for all data. The language guarantees no
-/// duration, and no effect of `black_box` on the optimiser.
+/// the sum and the time together are (epsilon, delta)-differentially private, with a delta of at
+/// most `1 + e^epsilon` times this distance. The source of random words refills its buffer after a
+/// fixed number of words. Rust guarantees neither a duration nor an effect of `black_box`.
 ///
 /// Cost: a word and a few operations for each coin. At width 10^4, an addition draws 17 words.
 #[derive(Clone, Debug)]
@@ -63,9 +63,9 @@ pub struct CensoredLaplace {
 impl CensoredLaplace {
     /// Make a sampler for a scale and a width. Return `None` if the scale or the width is 0.
     ///
-    /// `None` means that no number of the interval is changed, and that nothing is drawn. A
-    /// negative scale counts as its magnitude. An infinite scale or NaN counts as the largest
-    /// float, so such a mistake adds too much noise.
+    /// In these two cases, the release is the clamped number itself, and the caller needs no
+    /// sampler. A negative scale counts as its magnitude. An infinite scale or NaN counts as the
+    /// largest float, so such a mistake adds too much noise.
     pub fn new(scale: f64, width: u128) -> Option<Self> {
         let scale = scale.abs().min(f64::MAX);
         if scale == 0.0 {

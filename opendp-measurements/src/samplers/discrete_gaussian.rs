@@ -17,15 +17,15 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// see the proof of [`add_noise`](super::add_noise).
 ///
 /// For `1 <= sigma < 2^50`, the sampler uses `Strips`, an envelope of `e^(-x^2 / 2)` that is
-/// constant on intervals (the strips). A point `x` is drawn from the envelope, uniform in its
-/// strip. Let `r = floor(sigma x + 1/2)`. The point is accepted if a uniform `V` from 0 to 1 is
-/// below the quotient of `e^(-r^2 / (2 sigma^2))` and the envelope at `x`. So the density of
-/// accepted points is proportional to `e^(-r^2 / (2 sigma^2))`. All points with the same `r` form
-/// an interval. All intervals with `r > 0` have the same length. The interval with `r = 0` has half
-/// of this length. A random sign halves the probability of each `r > 0`, so every integer has the
-/// stated probability. The distance between `r / sigma` and `x` is at most `1 / (2 sigma)`. The
-/// envelope at `x` is at least `e^(-y^2 / 2)` for every `y >= 0` within this distance of `x`. So
-/// the quotient is at most 1.
+/// constant on intervals (the strips). A strip is drawn with a probability proportional to its
+/// area, and a point `x` is drawn uniformly in this strip. Let `r = floor(sigma x + 1/2)`. The
+/// point is accepted if a uniform `V` from 0 to 1 is below the quotient of `e^(-r^2 / (2 sigma^2))`
+/// and the envelope at `x`. So the density of accepted points is proportional to
+/// `e^(-r^2 / (2 sigma^2))`. All points with the same `r` form an interval. All intervals with
+/// `r > 0` have the same length. The interval with `r = 0` has half of this length. A random sign
+/// halves the probability of each `r > 0`, so every integer has the stated probability. The
+/// distance between `r / sigma` and `x` is at most `1 / (2 sigma)`. The envelope at `x` is at least
+/// `e^(-y^2 / 2)` for every `y >= 0` within this distance of `x`. So the quotient is at most 1.
 ///
 /// For `sigma < 1` and for `sigma >= 2^50`, a candidate `y` is drawn from the discrete Laplace
 /// distribution of scale `t`. The candidate is accepted with probability
@@ -43,12 +43,12 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// `sigma` is the rational number that the float represents. The probabilities are exact for every
 /// `sigma` from `5e-324` to `f64::MAX`. Candidates have exactly the discrete Laplace distribution
-/// of scale `t`. A standard exponential variable `E` has `P[E > h] = e^-h` for every `h >= 0`. So a
-/// candidate is accepted if `E` exceeds the rational number `(|y| - sigma^2 / t)^2 / (2 sigma^2)`.
-/// This rational number is called the exponent. If float bounds of `E` and of the exponent do not
-/// overlap, the floats decide. Otherwise more digits of `E` are drawn until exact integers decide.
-/// In the sampler with strips, if floats do not decide, more digits of `x` and of `V` are drawn
-/// until exact integers decide.
+/// of scale `t`. Let `E = -ln U` for a uniform variable `U`. Then `E` is a standard exponential
+/// variable, and `P[E > h] = e^-h` for every `h >= 0`. So a candidate is accepted if `E` exceeds
+/// the rational number `(|y| - sigma^2 / t)^2 / (2 sigma^2)`. This rational number is called the
+/// exponent. If float bounds of `E` and of the exponent do not overlap, the floats decide.
+/// Otherwise more digits of `U` are drawn until exact integers decide. In the sampler with strips,
+/// if floats do not decide, more digits of `x` and of `V` are drawn until exact integers decide.
 ///
 /// Sigma 0 gives 0 and draws nothing. A negative sigma counts as its magnitude. Infinity or NaN
 /// counts as some number above `f64::MAX`, so such a mistake adds too much noise.
@@ -272,7 +272,8 @@ fn exponent_bounds(sigma: f64, y: f64) -> (f64, f64) {
 const SLACK: f64 = 8.0 * f64::EPSILON;
 
 /// Decide in integers whether to accept a candidate magnitude: whether the exponential variable `E`
-/// exceeds the exponent of [`exponent_ratio`]. Draw digits of `E` until they decide.
+/// exceeds the exponent of [`exponent_ratio`]. Draw more digits of `U`, where `E = -ln U`, until
+/// these digits decide.
 ///
 /// This function terminates with probability 1, because the enclosure of `E` shrinks to a point,
 /// and `E` equals the exponent with probability 0.

@@ -14,10 +14,10 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// This saturation does not change a sum that is clamped to an integer type of at most 128 bits:
 /// see the proof of [`add_noise`](super::add_noise).
 ///
-/// Let `E` be a standard exponential variable and `q = e^(-1 / scale)`. Then
-/// `P[floor(scale E) >= m] = P[E >= m / scale] = q^m`, so the magnitude `floor(scale E)` is
-/// geometric (Ghosh, Roughgarden, Sundararajan 2012, "Universally utility-maximizing privacy
-/// mechanisms").
+/// Let `E = -ln U` for a uniform variable `U`. Then `E` is a standard exponential variable. Let
+/// `q = e^(-1 / scale)`. Then `P[floor(scale E) >= m] = P[E >= m / scale] = q^m`, so the magnitude
+/// `floor(scale E)` is geometric (Ghosh, Roughgarden, Sundararajan 2012, "Universally
+/// utility-maximizing privacy mechanisms").
 ///
 /// * Scales of at least 16: a fair sign is drawn, and a zero with a negative sign is rejected. Then
 ///   `P[k]` is proportional to `q^|k| / 2` for every integer `k` (Canonne, Kamath, Steinke 2020,
@@ -32,7 +32,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// The scale is the rational number that the float represents. The probabilities are exact for
 /// every scale from `5e-324` to `f64::MAX`. If a lower and an upper float bound of `scale E` have
-/// the same floor, this floor is the result. Otherwise more digits of `E` are drawn until exact
+/// the same floor, this floor is the result. Otherwise more digits of `U` are drawn until exact
 /// integers decide the floor.
 ///
 /// Scale 0 gives 0 and draws nothing. A negative scale counts as its magnitude. Infinity or NaN
@@ -94,7 +94,8 @@ fn difference<S: RandomSource>(scale: f64, source: &mut S) -> Result<(bool, u128
 /// Draw a fair sign, and the first digit of a uniform variable. Also return the number of bits of
 /// this digit.
 ///
-/// One word contains the sign and the digit. With the short words of tests, two words are drawn.
+/// One word contains the sign and the digit. If a word of the source has fewer than 64 bits (only
+/// in tests), two words are drawn.
 #[inline]
 pub(super) fn signed_digit<S: RandomSource>(source: &mut S) -> Result<(bool, u64, u32), NoEntropy> {
     let word = source.word()?;
@@ -190,8 +191,8 @@ pub(super) fn big_parts<S: RandomSource>(
 /// cast from `f64` to `i64` gives the floor, and a cast from `i64` to `f64` is exact.
 const FAST_LIMIT: f64 = (1_u64 << 53) as f64;
 
-/// Find `floor(scale E)` in integers, where `E` is the given lazy number. Draw digits of `E` until
-/// they decide the floor.
+/// Find `floor(scale E)` in integers, where `E` is the given number. Draw more digits of the
+/// uniform variable behind `E` (see [`LazyReal`]) until they decide the floor.
 ///
 /// If the result has more bits than the limit, return only a lower bound on the result. This bound
 /// also has more bits than the limit.

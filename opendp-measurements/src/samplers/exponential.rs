@@ -88,16 +88,17 @@ impl LazyExponential {
     }
 }
 
-/// A positive real number. Its digits are drawn only when a decision needs them.
+/// A positive real number that is a function of a uniform variable `U`. The digits of `U` are drawn
+/// only when a decision needs them.
 pub(super) trait LazyReal {
-    /// Count the bits of the number drawn so far.
+    /// Count the bits of `U` drawn so far.
     fn bits(&self) -> usize;
-    /// Draw one more digit of the number.
+    /// Draw one more digit of `U`.
     fn refine<S: RandomSource>(&mut self, source: &mut S) -> Result<(), NoEntropy>;
     /// Return a lower and an upper bound on the number, in units of `2^-precision`. An upper bound
     /// of `None` means infinity.
     fn enclose(&self, precision: usize) -> (UBig, Option<UBig>);
-    /// Draw digits until at least `bits` bits of the number are drawn.
+    /// Draw digits until at least `bits` bits of `U` are drawn.
     fn refine_to<S: RandomSource>(&mut self, bits: usize, source: &mut S) -> Result<(), NoEntropy> {
         while self.bits() < bits {
             self.refine(source)?;

@@ -8,7 +8,7 @@ use super::{
 };
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// Exact noise of one scale. Each sum of a float and the noise is rounded to one lattice. All
+/// Exact noise of one scale. Each sum of a float and the noise is rounded to the same lattice. All
 /// numbers that do not depend on the float are computed once. So this type is faster than
 /// [`laplace`](super::laplace) and [`gaussian`](super::gaussian) for many floats. This type draws
 /// the same words and gives the same sums as these functions.

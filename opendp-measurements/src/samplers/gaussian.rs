@@ -7,7 +7,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// Let `N` be a real variable of the standard normal distribution. The result is the float nearest
 /// to `m 2^k`, with `m = floor(x / 2^k + 1/2 + (sigma / 2^k) N)`. So `m 2^k` is the lattice point
-/// nearest to the real number `x + sigma N`, ties upward.
+/// nearest to the real number `x + sigma N`. A tie is rounded up.
 ///
 /// `|N|` has a density proportional to `e^(-t^2 / 2)` at `t >= 0`. `|N|` is drawn by rejection. The
 /// envelope is a function that is at least this density at every `t`. On each of several intervals
@@ -20,12 +20,12 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// The point and `V` are real numbers. The digits of the point and of `V` are drawn until they
 /// decide whether the point is accepted. Then more digits of the point are drawn until they decide
-/// the rounding. This method is due to Karney 2016 ("Sampling exactly from the normal
-/// distribution", arXiv:1303.6257). So every decision is a function of the real numbers, and the
-/// result has exactly the distribution that the formula for `m` gives. In this formula, `x` and
-/// `sigma` are the rational numbers that the floats represent. The sum is rounded once, after the
-/// addition. So, for every lattice, the release is a function of `x + sigma N`, which the ideal
-/// Gaussian mechanism releases.
+/// the rounding. This method is from Karney 2016 ("Sampling exactly from the normal distribution",
+/// arXiv:1303.6257). So every decision is a function of the real numbers, and the result has
+/// exactly the distribution that the formula for `m` gives. In this formula, `x` and `sigma` are
+/// the rational numbers that the floats represent. The sum is rounded once, after the addition. So,
+/// for every lattice, the release is a function of `x + sigma N`, which the ideal Gaussian
+/// mechanism releases.
 ///
 /// A sum beyond the finite floats is clamped to `±f64::MAX`. A result of zero is always `+0`. `k`
 /// is clamped to `[-1074, 1023]`. The value `x` must be finite. Sigma 0 adds nothing and draws

@@ -10,19 +10,21 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// # Exactness
 ///
-/// Let a trial fail with probability `e^-x`. The number `x` is called the rate. Let `E` be a
-/// standard exponential variable. Then `P[floor(E / x) >= m] = P[E >= m x] = e^(-m x)`. `e^(-m x)`
-/// is the probability that the first `m` trials fail (Devroye 1986, "Non-Uniform Random Variate
-/// Generation", X.2). If a lower and an upper float bound of `E / x` have the same floor, this
-/// floor is the result. Otherwise integers with more digits of `E` and `x` decide the floor. No
-/// probability is ever rounded.
+/// Let a trial fail with probability `e^-x`. The number `x` is called the rate. Let `E = -ln U` for
+/// a uniform variable `U`. Then `E` is a standard exponential variable, and
+/// `P[floor(E / x) >= m] = P[E >= m x] = e^(-m x)`. `e^(-m x)` is the probability that the first
+/// `m` trials fail (Devroye 1986, "Non-Uniform Random Variate Generation", X.2). If a lower and an
+/// upper float bound of `E / x` have the same floor, this floor is the result. Otherwise more
+/// digits of `U` are drawn, and integers with more digits of `x` decide the floor. No probability
+/// is ever rounded.
 ///
-/// Cost: about 20 ns and one word, for every `x`. A draw takes a few microseconds with a
-/// probability of about `2^-48 / x`.
+/// Cost: about 20 ns and one word, for every `x`. With a probability of about `2^-48 / x`, a draw
+/// takes a few microseconds.
 #[derive(Clone, Debug)]
 pub struct Geometric {
     rate: Rate,
-    /// A lower and an upper bound of the rate `x`.
+    /// A lower and an upper bound of the rate `x`. For the rates 0 and infinity, both numbers are 0
+    /// and are not used.
     near: (f64, f64),
 }
 
@@ -53,8 +55,8 @@ impl Geometric {
             _ => Self::new(Rate::Zero),
         }
     }
-    /// Make the distribution for trials that succeed with probability exactly `p`. A trial always
-    /// succeeds if `p` is at least 1, and never if `p` is at most 0 or NaN.
+    /// Make the distribution for trials that succeed with probability exactly `p`. If `p` is at
+    /// least 1, trials always succeed. If `p` is at most 0 or NaN, trials never succeed.
     pub fn from_probability(p: f64) -> Self {
         match dyadic::dyadic(p) {
             _ if 1.0 <= p => Self::new(Rate::Infinite),
@@ -138,7 +140,7 @@ impl Geometric {
     }
 
     /// Find `floor(E / x)` from floats, for an exponential variable `E` and the rate `x`. If floats
-    /// do not decide, return the drawn digits of `E`.
+    /// do not decide, return `E` with the drawn digit.
     #[inline]
     fn fast<S: RandomSource>(
         &self,
@@ -162,8 +164,8 @@ impl Geometric {
         Ok(Err(LazyExponential::from_first(digit, S::BITS)))
     }
 
-    /// Find `floor(E / x)` in integers, for the exponential variable `E` and the rate `x`. Draw
-    /// digits of `E` until they decide the floor.
+    /// Find `floor(E / x)` in integers, for the exponential variable `E = -ln U` and the rate `x`.
+    /// Draw digits of `U` until they decide the floor.
     ///
     /// If the result has more bits than the limit, return only a lower bound on the result. This
     /// bound also has more bits than the limit.
@@ -178,7 +180,7 @@ impl Geometric {
         let zeros = self.rate.leading_zeros();
         loop {
             // Enclose the rate. The number of significant bits of the bounds is a little larger
-            // than the number of drawn bits of E.
+            // than the number of drawn bits of U, where E = -ln U.
             let precision = e.bits() + zeros + 16;
             let (rate_lo, rate_hi) = self.rate.enclose(precision);
             let (lo, hi) = e.enclose(precision);

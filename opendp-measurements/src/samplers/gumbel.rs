@@ -33,13 +33,13 @@ pub enum Optimize {
 ///
 /// # Exactness
 ///
-/// Exact comparisons of the noisy scores decide the choice. So the probabilities are exactly
-/// softmax, for scores of all magnitudes. Let `G = -ln E` be the noise of one score. Here
+/// Exact comparisons of the noisy scores decide the choice. So the choice has exactly the softmax
+/// probabilities, for scores of all magnitudes. Let `G = -ln E` be the noise of one score. Here
 /// `E = -ln U` for a uniform variable `U` on (0, 1). Let `z` be the number of zero bits at the
 /// start of the binary expansion of `1 - U`. Because `E >= 1 - U >= 2^-(z + 1)`, the noise
-/// satisfies `G <= -ln(1 - U) <= (z + 1) ln 2`. For a small `z`, this bound is small and excludes
-/// most of the candidates. The candidates with a large `z` are found without a draw for each
-/// candidate.
+/// satisfies `G <= -ln(1 - U) <= (z + 1) ln 2`. For a small `z`, this bound is small, so most of
+/// the candidates with a small `z` cannot be chosen. The candidates with a large `z` are found
+/// without a draw for each candidate.
 ///
 /// Scores must be finite, and the temperature must be finite and above 0. Other values do not cause
 /// an error. A temperature of 0 counts as `5e-324`, a negative temperature counts as its magnitude,
@@ -93,8 +93,8 @@ pub fn gumbel_top_k<T: Score, S: RandomSource>(
 struct Gumbel;
 
 impl Noise for Gumbel {
-    /// Return `2^bits - 1 - rarity`. With `U` as in [`Noise`], this digit gives
-    /// `E = -ln U >= 1 - U >= rarity / 2^bits`.
+    /// Return `2^bits - 1 - rarity` (see [`Noise::digit`]). With `U` as in [`Noise`], this digit
+    /// gives `E = -ln U >= 1 - U >= rarity / 2^bits`.
     #[inline]
     fn digit(rarity: u64, bits: u32) -> u64 {
         u64::MAX >> (64 - bits) ^ rarity

@@ -32,10 +32,10 @@ use weights::{SHORTFALL, Weights, high_product};
 /// * *Rest.* Each `j` from 1 to `K` has two of the `s` units. Each of these two units is accepted
 ///   with probability `(2 A w_j - p_j) / 2`, and otherwise rejected.
 /// * *Tail.* All magnitudes above `K` together have `t` of the `s` units. These magnitudes are
-///   divided into blocks of `2^b` magnitudes, with the numbers 0, 1, and so on. Block `i` is chosen
-///   with probability `2^-(i + 1)`. Then each `j` of this block is chosen with probability `2^-b`.
-///   Then `j` is accepted with probability `2 A w_j / (t 2^-(i + 1 + b))`. This probability is at
-///   most 1 for two reasons. First, `w_(j + 2^b) <= w_j / 2` for every `j > K`. Indeed,
+///   divided into blocks of `2^b` magnitudes. The blocks are numbered 0, 1, and so on. Block `i` is
+///   chosen with probability `2^-(i + 1)`. Then each `j` of this block is chosen with probability
+///   `2^-b`. Then `j` is accepted with probability `2 A w_j / (t 2^-(i + 1 + b))`. This probability
+///   is at most 1 for two reasons. First, `w_(j + 2^b) <= w_j / 2` for every `j > K`. Indeed,
 ///   `x_(j + 2^b) - x_j` is at least `0.7 > ln 2` at `j = K + 1` and does not decrease as `j`
 ///   increases. So `w_j <= 2^-i w_(K + 1)` in block `i`. Second, `2^(b + 2) A w_(K + 1) <= t`. So
 ///   `2 A w_j <= 2^(1 - i) A w_(K + 1) <= t 2^-(i + 1 + b)`.

@@ -7,7 +7,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// Let `L` be a real Laplace variable with the density `e^(-|t|) / 2` at `t`. The result is the
 /// float nearest to `m 2^k`, with `m = floor(x / 2^k + 1/2 + (scale / 2^k) L)`. So `m 2^k` is the
-/// lattice point nearest to the real number `x + scale L`, ties upward.
+/// lattice point nearest to the real number `x + scale L`. A tie is rounded up.
 ///
 /// `|L|` is a standard exponential variable. `|L|` is drawn by rejection from an envelope of `e^-t`
 /// that is constant on intervals (the strips). The digits of `|L|` are drawn only when a decision

@@ -3,7 +3,8 @@
 use super::dyadic::{Dyadic, power_of_two, shift_floor};
 use dashu_int::{IBig, Sign, UBig, ops::BitTest};
 
-/// Round a finite float to the nearest point of the lattice `2^k Z`, ties upward.
+/// Round a finite float to the nearest point of the lattice `2^k Z`. If two points are equally
+/// near, round up.
 ///
 /// The result is the float nearest to `m 2^k`, with `m = floor(x / 2^k + 1/2)`, clamped to the
 /// finite range. `k` is clamped to `[-1074, 1023]`. With `k = -1074`, every float is a lattice
@@ -29,7 +30,8 @@ pub(super) fn clamp_exponent(k: i32) -> i32 {
     k.clamp(-1074, 1023)
 }
 
-/// Return the float nearest to `m 2^k`, ties to even, clamped to the finite range.
+/// Return the float nearest to `m 2^k`, clamped to the finite range. If two floats are equally
+/// near, return the float with the even mantissa.
 ///
 /// Rounding happens only when `m` is converted to a float of 53 bits. This float is an integer of
 /// at most 53 significant bits, and `k >= -1074`. So the product of this float and `2^k` is exact,
@@ -39,7 +41,8 @@ pub(super) fn lattice_point(m: i64, k: i32) -> f64 {
     (m as f64 * power_of_two(k)).clamp(-f64::MAX, f64::MAX)
 }
 
-/// Return the float nearest to `m 2^k`, ties to even, clamped to the finite range.
+/// Return the float nearest to `m 2^k`, clamped to the finite range. If two floats are equally
+/// near, return the float with the even mantissa.
 ///
 /// If `m` has more than 62 bits, `m` is first cut to its upper 62 bits. The last of these bits is
 /// set if any lower bit was set (a sticky bit). So the rounding to 53 bits gives the same result as

@@ -8,8 +8,8 @@ use super::{
 };
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// Draw the lattice point nearest to `x ± scale X`, ties upward. The density of `X` is proportional
-/// to the function `f` of [`Strips`].
+/// Draw the lattice point nearest to `x ± scale X`. A tie is rounded up. The density of `X` is
+/// proportional to the function `f` of [`Strips`].
 ///
 /// First, draw the sign, the point `X` of the strips, and the uniform variable `V` of the
 /// rejection. Then accept or reject `X`. In most cases, one comparison of integers decides whether

@@ -92,8 +92,8 @@ pub(super) struct Lattice {
 /// The constants of [`Sum::fast_fixed`].
 #[derive(Clone, Copy, Debug)]
 struct Fixed {
-    /// The number of low bits that [`Sum::fast_fixed`] drops from the product of its argument `n`
-    /// and the mantissa of the scale.
+    /// The number of low bits that [`Sum::fast_fixed`] drops from a product. The factors of this
+    /// product are `n`, the argument of [`Sum::fast_fixed`], and the mantissa of the scale.
     shift: u32,
     /// The width of the enclosure of `(scale / 2^k) E` in [`Sum::fast_fixed`], in units of `2^-56`.
     width: i64,
@@ -163,8 +163,8 @@ impl Sum<'_> {
     ///
     /// Let `start` be a lattice point (a multiple of `2^k`) nearest to `x`, and
     /// `rest = (x - start) / 2^k`. The rounded sum is `start + m 2^k`, where `m` is the floor of
-    /// `1/2 + rest ± (scale / 2^k) E`. If `m` has at most 53 bits, every `x` takes the same
-    /// instructions. So the time hardly depends on `x`.
+    /// `1/2 + rest ± (scale / 2^k) E`. If `|m| <= 2^53`, the same instructions run for every `x`.
+    /// So the time hardly depends on `x`.
     ///
     /// # Bound
     ///
@@ -173,9 +173,9 @@ impl Sum<'_> {
     /// rounded down to `noise`. For `n + 1`, the product is larger by the mantissa. `width` exceeds
     /// this increase plus the rounding error. So `(scale / 2^k) E` is between `noise` and
     /// `noise + width`. `rest` is rounded to a multiple of `2^-51`, which is 32 units. So the error
-    /// of `rest` is at most 16 units. Apart from the integer part of the noise, all possible values
-    /// of `1/2 + rest ± (scale / 2^k) E` are between `low` and `high`. The integer part of the
-    /// noise is below `2^61`, so `|m|` is below `2^62`.
+    /// of `rest` is at most 16 units. If the integer part of the noise is left out, all possible
+    /// values of `1/2 + rest ± (scale / 2^k) E` are between `low` and `high`. The integer part of
+    /// the noise is below `2^61`, so `|m|` is below `2^62`.
     #[inline]
     pub(super) fn fast_fixed<P: Landing>(&self, n: u64) -> Option<P> {
         let fixed = self.lattice.fixed.as_ref()?;

@@ -25,8 +25,8 @@
 ///   the bound is 0. Otherwise, the bound is `y (1 - 12v)`.
 ///
 /// Near `U = 1`, the computation uses the exact integer `2^64 - u`. So `hi` has full relative
-/// precision there. For `U >= 1/2`, and apart from the factors `1 ± 12v`, `lo` is smaller than `hi`
-/// by at most `2 / 2^bits`. This difference is twice the width of the interval of `U`.
+/// precision there. For `U >= 1/2` and without the factors `1 ± 12v`, the difference `hi - lo`
+/// would be at most `2 / 2^bits`. This bound is twice the width of the interval of `U`.
 ///
 /// Cost: about 6 ns for each call, if many calls are independent. The latency of one call is 25 ns.
 /// For at least 32 bits, the code has no branch except for digit 0.
@@ -96,10 +96,10 @@ fn neg_ln_point(u: u64, zeros: u32) -> f64 {
 ///
 /// # Proof
 ///
-/// Let `result` be the exact logarithm. Write its argument as `m 2^k`, with `m = 1 + d / unit`
-/// between `sqrt(1/2)` and `sqrt(2)`. If the significand is below `2^63 sqrt(2)`, `unit` is `2^63`,
-/// and otherwise `2^64`. `d` is an exact integer of magnitude at most `2^63`. With
-/// `s = (m - 1) / (m + 1) = d / (2 unit + d)`,
+/// Let `result` be the exact logarithm. Write the argument of this logarithm as `m 2^k`, with
+/// `m = 1 + d / unit` between `sqrt(1/2)` and `sqrt(2)`. If the significand is below
+/// `2^63 sqrt(2)`, `unit` is `2^63`, and otherwise `2^64`. `d` is an exact integer of magnitude at
+/// most `2^63`. With `s = (m - 1) / (m + 1) = d / (2 unit + d)`,
 ///
 /// `ln m = 2 atanh(s) = 2 s (1 + z (1/3 + z/5 + z^2/7 + ...))`, `z = s^2`
 ///
@@ -113,12 +113,12 @@ fn neg_ln_point(u: u64, zeros: u32) -> f64 {
 /// 2. *Truncation.* The terms after the nine terms from `z/3` to `z^9/19` are omitted. Their sum is
 ///    at most `z^10 / 21 / (1 - z) < 2^-55`, relative to the leading 1. `2^-55` is `0.25 v`.
 /// 3. *Evaluation.* All terms of the polynomial are positive. So the relative error of the
-///    polynomial is at most `1.01 v` times the number of roundings on the longest path. There are
-///    12 roundings, including the roundings of `z`, of its powers and of the coefficients. The
-///    polynomial is then multiplied by `z` and `s` (2 more roundings). The product is at most the
-///    fraction `z * 0.344 < 0.0102` of `ln m`, so its error adds `0.15 v`. The last addition adds
-///    `v`. Together with the errors of items 1 and 2, the relative error of `ln m` is less than
-///    `4.8 v`.
+///    polynomial is at most `1.01 v` times the number of roundings on the longest path from `z` or
+///    a coefficient to the polynomial. There are 12 roundings, including the roundings of `z`, of
+///    its powers and of the coefficients. The polynomial is then multiplied by `z` and `s` (2 more
+///    roundings). The product is at most the fraction `z * 0.344 < 0.0102` of `ln m`, so its error
+///    adds `0.15 v`. The last addition adds `v`. Together with the errors of items 1 and 2, the
+///    relative error of `ln m` is less than `4.8 v`.
 /// 4. *Recombination.* For `k = 0` the products with `k` and both additions are exact. Otherwise,
 ///    `result = k ln 2 + ln m` and `|ln m| <= ln(2) / 2 <= |result|`, so the error of `ln m` is at
 ///    most `4.8 v |result|`. `k LN2_HI` is exact. Each of the two additions has a relative error of

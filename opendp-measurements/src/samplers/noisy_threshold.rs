@@ -15,13 +15,14 @@ use std::cmp::Ordering;
 /// The threshold is `t + s L` for a real Laplace variable `L` with the density `e^(-|z|) / 2` at
 /// `z`. `L` is the same in all comparisons. Each noisy number is `x + r K`. Each `K` is a separate
 /// variable of the same density. `t`, `s`, `x` and `r` are the exact values of the given numbers
-/// and scales. Digits of `K` and `L` are drawn until they decide whether `x + r K` is at least
-/// `t + s L`. The digits of `L` are kept. Floats decide a comparison only if bounds on their
-/// rounding errors prove the result. So all comparisons have the same results as with real numbers.
-/// If `s` or `r` is not 0, ties have probability 0. If both scales are 0, `x` is compared with `t`.
+/// and scales. The magnitudes of `K` and `L` are functions of uniform variables. Digits of these
+/// uniform variables are drawn until they decide whether `x + r K` is at least `t + s L`. The
+/// digits for `L` are kept. Floats decide a comparison only if bounds on their rounding errors
+/// prove the result. So all comparisons have the same results as with real numbers. If `s` or `r`
+/// is not 0, ties have probability 0. If both scales are 0, `x` is compared with `t`.
 ///
-/// The numbers must be finite. A scale of 0 means no noise, and draws nothing. A negative scale
-/// counts as its magnitude. A scale that is infinite or NaN counts as `f64::MAX`.
+/// The numbers must be finite. At scale 0, there is no noise, and nothing is drawn. A negative
+/// scale counts as its magnitude. A scale that is infinite or NaN counts as `f64::MAX`.
 ///
 /// Cost: about 20 ns and one word for a comparison. With a small probability, a comparison takes
 /// some microseconds. This probability is about `2^-50 a / b`, where `a` is the magnitude of the
@@ -106,8 +107,8 @@ fn reaches<S: RandomSource>(
     }
 }
 
-/// Decide the comparison of [`reaches`] in integers. Draw digits of the two noise variables until
-/// these digits decide the comparison.
+/// Decide the comparison of [`reaches`] in integers. Draw more digits for the two noise variables
+/// until these digits decide the comparison.
 #[cold]
 #[inline(never)]
 fn decide<S: RandomSource>(
@@ -162,13 +163,14 @@ fn sign(plus: [Bound; 2], minus: [Bound; 2]) -> Option<Ordering> {
 struct Laplace {
     scale: f64,
     negative: bool,
-    /// The first digit of `E`, and the number of bits of this digit.
+    /// The first digit of the uniform variable `U` with `E = -ln U`, and the number of bits of this
+    /// digit.
     first: (u64, u32),
     e: LazyExponential,
 }
 
 impl Laplace {
-    /// Draw a sign and a first digit, unless the scale is 0.
+    /// Draw a sign and a first digit. If the scale is 0, draw nothing and return `None`.
     fn draw<S: RandomSource>(scale: f64, source: &mut S) -> Result<Option<Self>, NoEntropy> {
         let scale = match scale.abs() {
             0.0 => return Ok(None),

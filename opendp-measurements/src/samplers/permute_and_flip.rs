@@ -78,7 +78,8 @@ pub fn exponential_top_k<T: Score, S: RandomSource>(
 struct Exponential;
 
 impl Noise for Exponential {
-    /// Return the rarity itself. With `U` as in [`Noise`], `E = -ln U <= -ln(rarity / 2^bits)`.
+    /// Return the rarity itself (see [`Noise::digit`]). With `U` as in [`Noise`],
+    /// `E = -ln U <= -ln(rarity / 2^bits)`.
     #[inline]
     fn digit(rarity: u64, _: u32) -> u64 {
         rarity

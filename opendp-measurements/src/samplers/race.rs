@@ -38,14 +38,15 @@ pub(super) trait Noise {
 /// noise has a density.
 ///
 /// 1. The best score is subtracted from all scores. The subtraction changes no comparison. The bar
-///    is the `k`-th largest lower bound of a noisy score so far. A first digit that gives rare,
-///    large noise is called a hit. To find the next candidate with a hit, the program draws a
-///    number: how many candidates without a hit come before that candidate (see `Hits`). The noise
-///    of all candidates without a hit then has a known upper bound. Most of the candidates without
-///    a hit are dropped without a draw, by at most one comparison of scores. For each candidate
-///    that is not dropped in this way, a rough upper bound on its noisy score is tried first. If
-///    the rough bound does not decide, the noise is enclosed in floats. Each float operation is
-///    correctly rounded, so the floats next to its result enclose the exact result.
+///    is the `k`-th largest lower bound of a noisy score so far. The first digit of a candidate is
+///    its first uniform word of random bits. A first digit that gives rare, large noise is called a
+///    hit. To find the next candidate with a hit, the program draws a number: how many candidates
+///    without a hit come before that candidate (see `Hits`). The noise of all candidates without a
+///    hit then has a known upper bound. Most of the candidates without a hit are dropped without a
+///    draw, by at most one comparison of scores. For each candidate that is not dropped in this
+///    way, a rough upper bound on its noisy score is tried first. If the rough bound does not
+///    decide, the noise is enclosed in floats. Each float operation is correctly rounded, so the
+///    floats next to its result enclose the exact result.
 /// 2. The remaining candidates are ranked by their enclosures. If the enclosures of some candidates
 ///    overlap, and one of these candidates could be among the `k` largest, more digits are drawn
 ///    for these candidates. Big integers enclose the noisy scores more and more narrowly, until
@@ -117,8 +118,8 @@ impl<I, B: PartialOrd> Enclosed<I, B> {
     }
 }
 
-/// Sort items by their upper bounds, with the highest first. Then replace each lower bound by the
-/// smallest lower bound of this item and of all items before this item.
+/// Sort items by their upper bounds, with the highest first. Then replace the lower bound of each
+/// item by the smallest lower bound among this item and all earlier items.
 ///
 /// Suppose that an item does not overlap the next item. Then this item and all earlier items are
 /// above all later items.

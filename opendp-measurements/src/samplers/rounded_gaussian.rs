@@ -3,8 +3,8 @@
 use super::{lattice_strips::on_lattice, lattice_sum::Lattice, strips::HALF_NORMAL};
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// Draw the integer nearest to `sigma N`, ties upward. `N` is a real variable of the standard
-/// normal distribution.
+/// Draw the integer nearest to `sigma N`. A tie is rounded up. `N` is a real variable of the
+/// standard normal distribution.
 ///
 /// Return whether the integer is negative, and the magnitude of the integer. The magnitude
 /// saturates at `u128::MAX`. This saturation does not change a sum that is clamped to an integer

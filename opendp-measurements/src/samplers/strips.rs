@@ -27,16 +27,16 @@ use std::sync::LazyLock;
 /// height above `f` in the first strip of the tail gives heights above `f` in all strips of the
 /// tail.
 ///
-/// Some points are rounded before they are tested. So each height is an upper bound on `f` in its
-/// strip, and also outside of the strip, up to a distance of `reach / 32`. Here `reach` is an
-/// argument of `Strips::new`.
+/// Some points are rounded before `f` is evaluated at these points. So each height is an upper
+/// bound on `f` in its strip, and also outside of the strip, up to a distance of `reach / 32`. Here
+/// `reach` is an argument of `Strips::new`.
 #[derive(Debug)]
 pub(super) struct Strips {
     shape: Shape,
     columns: [Column; 256],
     entries: [Entry; 256],
-    /// The unit of the heights, as a multiple of `2^-64`. So each height is `weight_j unit 2^-64`.
-    /// `unit` is a multiple of `2^14` and is below `2^40`.
+    /// The unit of the heights in the description above, times `2^64`. This number is a multiple of
+    /// `2^14` and is below `2^40`.
     unit: u64,
 }
 
@@ -107,8 +107,9 @@ impl Strips {
         // times as wide as a strip outside of the tail. So the weight of the tail has the
         // factor 64.
         highest.push(64 * density(TAIL - reach).1);
-        // Each of the 256 weights is rounded up to an integer, which adds less than 1. So the sum
-        // of the weights before this rounding must be at most 2^32 - 512.
+        // Each of the 256 weights is rounded up to an integer, which adds less than 1. So it is
+        // enough if the sum of the weights before this rounding is at most 2^32 - 256. The code
+        // uses the smaller limit 2^32 - 512.
         let room = (1_u128 << 32) - 512;
         let unit = highest.iter().sum::<u128>().div_ceil(room).next_multiple_of(1 << 14);
         let mut weights: Vec<u64> = highest.iter().map(|f| f.div_ceil(unit) as u64).collect();

@@ -3,7 +3,8 @@
 use dashu_int::UBig;
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// A uniform real number on (0, 1). Only the digits drawn so far are known.
+/// A uniform real number on (0, 1). A digit is one word of the random source, or a part of one
+/// word. So a digit can have up to 64 bits. Only the digits drawn so far are known.
 ///
 /// Let `n` be the integer that the `b` drawn bits represent. Given these bits, the real number is
 /// uniform on `[n, n + 1] / 2^b`. Independent uniform digits are exactly the expansion of a uniform

@@ -62,19 +62,19 @@ pub trait ScoreMetric: Metric {
 /// # Precondition
 /// The domain excludes NaN, because the metric requires a domain without NaN. `temperature` is
 /// finite and positive. The domain can have vectors of any length. Vectors of different lengths are
-/// infinitely far apart, so a finite `d_in` implies that the number of candidates is public.
-/// Infinity counts as the largest finite number, and minus infinity counts as the lowest finite
-/// number.
+/// infinitely far apart. So members at a finite distance have the same number of candidates, and
+/// this number counts as public. Infinity counts as the largest finite number, and minus infinity
+/// counts as the lowest finite number.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
 /// `map(d_in)`.
 ///
 /// # Map
-/// `d_out = range / temperature`, rounded up once. The range 0 gives 0. Under the range distance,
-/// the range of the changes is `d_in`. Under the L-infinity distance, the range is also `d_in` if
-/// all scores change in one direction (`monotonic`). Otherwise the range is `d_in + d_in`, rounded
-/// up.
+/// The loss is `range / temperature`, rounded up once. Here `range` bounds the difference between
+/// the changes of any two scores. A `range` of 0 gives the loss 0. Under the range distance,
+/// `range` is `d_in`. Under the L-infinity distance, `range` is also `d_in` if all scores change in
+/// one direction (`monotonic`). Otherwise `range` is `d_in + d_in`, rounded up.
 ///
 /// # Proof
 /// *The probabilities.* Let `t` be the temperature. Let `u` be the vector of scores for "max", and
@@ -95,8 +95,9 @@ pub trait ScoreMetric: Metric {
 /// `P_u[i] / P_v[i] = exp((u_i - v_i) / t) sum_k exp(v_k / t) / sum_k exp(u_k / t)`
 /// `<= exp(((u_i - v_i) + h) / t) = exp(max_j ((u_i - v_i) - (u_j - v_j)) / t)`.
 ///
-/// The exponent is at most the range of the changes divided by `t`. A bound for every index is a
-/// bound for every event (McSherry, Talwar 2007; for this metric, Medina, Gillenwater 2020).
+/// The exponent is at most the range of the changes divided by `t`. This range is the largest minus
+/// the smallest of the numbers `u_j - v_j`. A bound for every index is a bound for every event
+/// (McSherry, Talwar 2007; for this metric, Medina, Gillenwater 2020).
 ///
 /// *The range.* Under the range distance, the range is at most `d_in` by definition. Under the
 /// L-infinity distance, every score changes by at most `d_in`, so two changes differ by at most

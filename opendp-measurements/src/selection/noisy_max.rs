@@ -42,8 +42,8 @@ use crate::{Scale, SelectionMeasure};
 /// zero-concentrated divergence, the loss is `r^2 / 8`, with each operation rounded up. `range` is
 /// `d_in` under the range distance and under a `monotonic` L-infinity distance. Otherwise `range`
 /// is `d_in + d_in`, rounded up. A range of 0 has the loss 0. At scale 0, any other range has
-/// infinite loss. A budget is charged with the result of the same formulas in exact numbers. For
-/// this result, `range` can be rounded up, but no later operation is rounded.
+/// infinite loss. A budget is charged with an exact loss, which the same formulas give in exact
+/// numbers. In the exact loss, `range` can be rounded up, but no later operation is rounded.
 ///
 /// # Proof
 /// Let `s` be the scale. Let `u` and `v` be the scores of neighbours. If `negate` is true, `u` and
@@ -73,9 +73,9 @@ use crate::{Scale, SelectionMeasure};
 /// Renyi divergence of order `a` is `K(a) / (a - 1) <= a r^2 / 8`. By symmetry this bound holds in
 /// both directions, so the loss is `r^2 / 8` (Cesar, Rogers 2021; for the range, Durfee, Rogers
 /// 2019). Permute-and-flip with the loss `r` under the max-divergence does not satisfy this bound.
-/// The reason is that its numbers `L_i` can lie in an interval of length up to `2 r`. A test finds
-/// a loss of permute-and-flip that exceeds `r^2 / 8`. So the noise is different for the two
-/// measures.
+/// The reason is that the numbers `L_i` of permute-and-flip can differ by up to `2 r`. A test finds
+/// a Renyi divergence of permute-and-flip that exceeds this bound. So the noise is different for
+/// the two measures.
 ///
 /// *Scale 0.* At distance 0, all scores change by the same number. So the last of the best scores
 /// has the same index for both neighbours, and the releases are equal.

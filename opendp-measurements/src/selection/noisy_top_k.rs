@@ -201,8 +201,8 @@ mod tests {
         assert_eq!(error.kind(), "MakeMeasurement");
         assert!(error.to_string().contains("k: expected at most the number of scores, 2, found 3"));
     }
-    /// Compare the frequencies of released pairs of indices with their probabilities under a
-    /// measure.
+    /// Compare the frequencies of released pairs of indices with the probabilities of these pairs
+    /// under a privacy measure.
     fn check_pairs<MO: SelectionMeasure>(measure: MO, likely: impl Fn(&[f64]) -> Law) {
         let (scores, draws) = (vec![0.0, 1.0, -0.5, 2.0], 100_000);
         let choice = top(measure, (None, false), 2, 2.0, true).unwrap();

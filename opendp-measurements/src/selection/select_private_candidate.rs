@@ -13,8 +13,9 @@ use crate::samplers::Geometric;
 /// A type of releases that have a score. Such a release is a pair of a score and a value of any
 /// type.
 ///
-/// An erased release has a score if the erased value is such a pair, or a list that begins with the
-/// score. The release of a composition can be such a list.
+/// An erased release is an [`AnyValue`], whose type is known only at run time. An erased release
+/// has a score if the erased value is such a pair, or a list that begins with the score. The
+/// release of a composition can be such a list.
 pub trait Candidate: Carrier {
     /// Return the score of the release.
     ///
@@ -84,21 +85,22 @@ impl CandidateMeasure for AnyMeasure {
 /// same data, also count the loss of this computation.
 ///
 /// With a `stop_probability` of 0, the function never gives up. So if no score of `measurement` on
-/// the data can reach the threshold, the function never returns. Under max-divergence, a function
-/// that never returns reveals nothing if the loss is finite: for two neighbours, the function
-/// returns either for both of them or for neither of them. Under approximate max-divergence, a
-/// function that never returns can reveal something about the data. So with a `stop_probability` of
-/// 0, the map returns an error if delta is above 0.
+/// the data can reach the threshold, the function never returns. Under max-divergence with a finite
+/// loss, a function that never returns reveals nothing: the function returns for both of two
+/// neighbours, or for neither of them. Under approximate max-divergence, a function that never
+/// returns can reveal something about the data. So with a `stop_probability` of 0, the map returns
+/// an error if delta is above 0.
 ///
 /// # Postcondition
 /// Each round runs the measurement again. The release is the first pair whose score is at least the
-/// threshold, or nothing. A NaN score never reaches the threshold. The map does *not* bound what
-/// the number of rounds or the running time reveals.
+/// threshold. If the function gives up before such a pair, the release is empty. A NaN score never
+/// reaches the threshold. The map does *not* bound what the number of rounds or the running time
+/// reveals.
 ///
 /// # Map
-/// If the loss of `measurement` is `epsilon`, the loss of the selection is `2 epsilon`. If the
-/// loss of `measurement` is `(epsilon, delta)`, let `g` be `stop_probability`. Then the loss of the
-/// selection is `(2 epsilon, min(1, delta (1 + exp(epsilon) (1 - g)) / g))`, rounded up.
+/// If the loss of `measurement` is `epsilon`, the loss of the selection is `2 epsilon`. Now let the
+/// loss of `measurement` be `(epsilon, delta)`, and let `g` be `stop_probability`. Then the loss of
+/// the selection is `(2 epsilon, min(1, delta (1 + exp(epsilon) (1 - g)) / g))`, rounded up.
 ///
 /// # Proof
 /// Let `x`, `y` be neighbours. A round passes if its score reaches the threshold. Let `p` be the

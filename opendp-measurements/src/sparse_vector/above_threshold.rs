@@ -39,12 +39,12 @@ use crate::sparse_vector::{Cost, Threshold, rounded};
 /// vector does not matter.
 ///
 /// # Proof
-/// Let `x`, `y` be `d_in`-close vectors. Both vectors have the same length, because `d_in` is
-/// finite. The two numbers at each index differ by at most `d_in`. If the metric is monotonic, all
-/// differences have the same sign. So the numbers in `x` and in `y` are the values of queries of
-/// sensitivity `d_in` on two data sets. The release is the sequence of the answers to these
-/// queries. The proof of [`make_sparse_vector`](crate::make_sparse_vector) bounds the loss of this
-/// sequence by the map.
+/// Let `x`, `y` be vectors at distance at most `d_in`. Both vectors have the same length, because
+/// `d_in` is finite. The two numbers at each index differ by at most `d_in`. If the metric is
+/// monotonic, all differences have the same sign. So the numbers in `x` and in `y` are the values
+/// of queries of sensitivity `d_in` on two data sets. The release is the sequence of the answers to
+/// these queries. The proof of [`make_sparse_vector`](crate::make_sparse_vector) bounds the loss of
+/// this sequence by the map.
 ///
 /// # Errors
 /// * `MakeMeasurement` when `threshold` is NaN or `limit` is 0

@@ -16,9 +16,9 @@ fn below(a: f64, scale: f64) -> f64 {
         _ => 1.0 - (-a / scale).exp() / 2.0,
     }
 }
-/// Compute the mean of a function of the noise on the threshold. This noise has scale `s`. The
-/// exact probability of each cell is multiplied by the value of the function in the middle of the
-/// cell.
+/// Compute the mean of a function of the noise on the threshold. This noise has scale `s`. The mean
+/// is computed as a sum over cells. Each term is the exact probability of the cell times the value
+/// of the function in the middle of the cell.
 fn integral(s: f64, weight: impl Fn(f64) -> f64) -> f64 {
     let reach = (40.0 * s * FINE).ceil() as i64;
     let point = |j: i64| {

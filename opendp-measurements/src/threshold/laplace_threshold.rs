@@ -72,12 +72,13 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// rounded to the nearest lattice point, and then to the nearest float. If this float is at least
 /// `T`, the lattice point is above the largest float that is below `T`. If `2^k` is at least the
 /// distance from `T` to the next smaller float, let `T'` be the least lattice point that is at
-/// least `T`. Otherwise, let `T'` be this smaller float. In the first case, no lattice point is
-/// strictly between this smaller float and `T`. So in both cases, the lattice point is at least
-/// `T'`. The exact sum is at most `2^k / 2` below the lattice point. So `Z >= T' - linf - 2^k / 2`.
-/// For a negative threshold, the same proof holds with all signs changed, because the noise is
-/// symmetric. The noise of different keys is independent, so `P[E] >= (1 - p)^l0 >= 1 - delta`. The
-/// same bound holds for `y` and the corresponding event `F`.
+/// least `T`. Otherwise, let `T'` be this smaller float. In the first case, all lattice points are
+/// multiples of this distance, so no lattice point is strictly between this smaller float and `T`.
+/// So in both cases, the lattice point is at least `T'`. The exact sum is at most `2^k / 2` below
+/// the lattice point. So `Z >= T' - linf - 2^k / 2`. For a negative threshold, the same proof holds
+/// with all signs changed, because the noise is symmetric. The noise of different keys is
+/// independent, so `P[E] >= (1 - p)^l0 >= 1 - delta`. The same bound holds for `y` and the
+/// corresponding event `F`.
 ///
 /// *The loss.* Given `E`, the release from `x` contains exactly those common keys whose noisy
 /// numbers reach the threshold. `E` depends only on the noise of those keys of `x` that are not
@@ -88,9 +89,9 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// most this sum divided by the scale. The removal of keys is post-processing.
 ///
 /// *Together.* Combine each of the two events with an independent coin, so that the probability of
-/// each event becomes exactly `1 - delta`. Let `P_x` and `P_y` be the laws of the releases on `x`
-/// and `y`. Then for every set `S` of releases, `P_x[S] <= delta + (1 - delta) P_x[S | E]`. By the
-/// bound on the loss, this sum is at most
+/// each event becomes exactly `1 - delta`. Let `P_x` and `P_y` be the distributions of the releases
+/// on `x` and `y`. Then for every set `S` of releases, `P_x[S] <= delta + (1 - delta) P_x[S | E]`.
+/// By the bound on the loss, this sum is at most
 /// `delta + exp(epsilon) (1 - delta) P_y[S | F] <= delta + exp(epsilon) P_y[S]`. For this kind of
 /// approximation, see Bun, Steinke 2016, Section 8. For the mechanism, see Korolova, Kenthapadi,
 /// Mishra, Ntoulas 2009, and Wilson et al. 2020.

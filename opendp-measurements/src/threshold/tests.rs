@@ -268,7 +268,8 @@ fn joint_deltas_are_as_small_as_they_are() {
         );
         assert!(joint <= f64::from(count) * delta);
     }
-    // Three failures of probability delta: 3 delta - 3 delta^2 + delta^3.
+    // At least one of three independent events of probability delta happens with probability
+    // `3 delta - 3 delta^2 + delta^3`.
     let number = |x: f64| opendp_core::arith::Exact::from_f64(x).unwrap();
     for delta in [0.1, 0.3, 0.7, 1e-3, 1e-9, 1.1e-17, 1.3e-20] {
         let (p, square) = (number(delta), number(delta).times(&number(delta)));
@@ -284,7 +285,9 @@ fn a_gap_is_rounded_down() {
     let gap = <i64 as ThresholdNumber>::gap((1 << 60) + 1, 0_i64, None);
     assert_eq!(gap, Ok(Some((1_u64 << 60) as f64)));
     let change = (1_i64 << 53) + 1;
-    // The change is rounded up, so the difference is `3 * 2^53 - 6`, and then a multiple of 4.
+    // The change is rounded up to `2^53 + 2`, and half a lattice step is 4. The difference is
+    // `2^55 - 4 - (2^53 + 2) = 3 * 2^53 - 6`. This difference is rounded down to a float, which is
+    // a multiple of 4.
     let gap = <f64 as ThresholdNumber>::gap((1_u64 << 55) as f64, change, Some(3));
     assert_eq!(gap, Ok(Some((3 * (1_u64 << 53) - 8) as f64)));
     let number = |x: f64| opendp_core::arith::Exact::from_f64(x).unwrap();

@@ -30,7 +30,7 @@ use opendp_measurements::{
 const DRAWS: usize = 1_000_000;
 /// The number of releases for the audit of a control, which is a mechanism with half of the noise
 /// or with another fault. With this number, the expected [`excess`] of each control is above 19. So
-/// a control is not refuted with a probability below 1e-20.
+/// the probability that the audit does not refute a control is below 1e-20.
 const FEW: usize = 200_000;
 /// The largest value of [`excess`] that the audit accepts, in standard deviations. [`excess`]
 /// returns the larger of two values, one for each order of the two data sets. Each of the two
@@ -342,8 +342,8 @@ fn keys_that_reach_a_threshold() {
     let honest: Measurement<_, _, Approximate<ZeroConcentratedDivergence>, _> =
         make(2.0, 6).unwrap();
     let (_, delta) = honest.map(&(1, 1, 1)).unwrap();
-    // If a key is in only one of the two maps, no epsilon covers the release of this key. Only
-    // delta covers this release.
+    // If a key is in only one of the two maps, no epsilon bounds the loss of a release of this key.
+    // Only delta bounds the probability of this release.
     let released = |y: &HashMap<i32, i32>| i64::from(!y.is_empty());
     assert!(excess(&honest, (&x, &y), (0.0, delta), DRAWS, &released) < SIGMAS);
     let low: Measurement<_, _, Approximate<ZeroConcentratedDivergence>, _> = make(2.0, 5).unwrap();

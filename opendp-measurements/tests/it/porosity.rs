@@ -10,7 +10,8 @@ use opendp_measurements::{Scale, make_gaussian, make_laplace};
 /// The number of releases that the test draws for each data value.
 const DRAWS: usize = 40_000;
 /// The largest accepted difference, in standard deviations. A test makes about 2000 comparisons. If
-/// no release reveals the data, one of them exceeds this limit with a probability below 1e-14.
+/// no release reveals the data, the probability that any of these comparisons exceeds the limit is
+/// below 1e-14.
 const LIMIT: f64 = 9.0;
 
 /// Return the exponent of the last set bit of a float, or `None` for 0.
@@ -25,12 +26,13 @@ fn last_bit(y: f64) -> Option<i32> {
 }
 /// For each data value, draw releases. For each release, find the exponent of the last set bit.
 /// Compare the distribution of these exponents for the first data value with the distribution for
-/// each other data value. Releases are ignored if their magnitude is below `window / 2`, or is at
-/// least `window`. Return the largest difference, measured in standard deviations.
+/// each other data value. A release is counted if its magnitude is at least `window / 2` and below
+/// `window`. Other releases are ignored. Return the largest difference, measured in standard
+/// deviations.
 ///
 /// The magnitude of a release can depend on the data. But `window` is a power of two, so all floats
 /// with a magnitude of at least `window / 2` and below `window` have the same spacing. So the last
-/// bits of the releases that are not ignored do not reveal the magnitude.
+/// bits of the counted releases do not reveal the magnitude.
 ///
 /// For each likely exponent `g` of the last set bit, two frequencies are compared. The first is the
 /// frequency of the exponent `g`. The second is the frequency of smaller exponents, which is the

@@ -1,5 +1,5 @@
 //! Tests that call constructors by name. The tests check the signatures, and compare the results
-//! with the typed functions.
+//! with the results of the typed functions.
 
 mod combinators;
 mod mechanisms;

@@ -91,8 +91,9 @@ fn the_density_sums_to_one_and_its_hockey_stick_is_delta() {
 }
 #[test]
 fn the_distribution_is_the_recursion_of_its_definition() {
-    // Compute the quantile of canonical noise at `u`, by Awan, Vadhan 2023, Definition 3.7. The
-    // function `f` is the trade-off function of (epsilon, delta)-differential privacy.
+    // Compute the quantile of canonical noise at `u` by the recursion of Awan, Vadhan 2023,
+    // Definition 3.7. The function `f` is the trade-off function of (epsilon, delta)-differential
+    // privacy.
     fn quantile(u: f64, epsilon: f64, delta: f64) -> f64 {
         let f = |a: f64| {
             let (first, second) =
@@ -205,7 +206,7 @@ fn extreme_parameters_have_noise_too() {
 #[test]
 fn a_sum_is_rounded_once_to_the_nearest_float() {
     // The first two words give step 0. The third word is the first digit of the place. With the
-    // digit 1 << 63, the place is from 1/2 to 1/2 + 2^-64, so N is next to 0.
+    // digit 1 << 63, the place is from 1/2 to 1/2 + 2^-64, so N is from 0 to 2^-64.
     let noise = CanonicalNoise::new(40.0, 0.0).unwrap();
     let near = u64::MAX - 1;
     for (digit, expected) in [(1 << 63, 1.0), (0, 0.5), (3 << 62, 1.25)] {

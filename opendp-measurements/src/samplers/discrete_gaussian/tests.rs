@@ -143,8 +143,8 @@ fn the_fixed_and_the_exact_rounding_agree_on_the_same_digits() {
 
 #[test]
 fn a_candidate_at_the_centre_is_always_accepted() {
-    // The uniform variable U is just below 1, so E = -ln U is just above 0. At the centre, the
-    // exponent is 0, so every E accepts the candidate.
+    // The uniform variable U is just below 1, so E = -ln U is just above 0. At the centre, y equals
+    // sigma, and the exponent is 0. So every E accepts the candidate.
     for sigma in [1.0, 7.0, 1e6] {
         let y = sigma as u128;
         let accepted =

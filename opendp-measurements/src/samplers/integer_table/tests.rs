@@ -215,9 +215,9 @@ fn units_of_nothing_are_rejected_without_a_further_word() {
 fn a_rejected_trial_is_followed_by_another_with_a_sign_of_its_own() {
     let table = IntegerTable::laplace(10.0).unwrap();
     let open = |negative| open_word(&table, negative);
-    // Unit 8 is the first of the two rest units of the magnitude 5. The words after 8 are the
-    // digits of the uniform number V of `accept`. V near 0 accepts this unit, and V just below 1
-    // rejects this unit.
+    // Unit 8 is the first of the two units of the kind *Rest* that the magnitude 5 has. The words
+    // after 8 are the digits of the uniform number V of `accept`. V near 0 accepts this unit, and V
+    // just below 1 rejects this unit.
     let (accepted, refused) = ([8, 0], [8, u64::MAX]);
     for negative in [false, true] {
         let draw = |words: &[&[u64]]| table.draw(&mut Tape::<64>::new(words.concat())).unwrap();

@@ -5,7 +5,7 @@ use std::hint::select_unpredictable;
 /// Urns of the alias method. The first 63 bits of a random word select one of `2^bits` entries.
 /// Each entry is selected with probability exactly `weight / 2^63`.
 ///
-/// The alias method is due to Walker (1977), "An efficient method for generating discrete random
+/// The alias method is from Walker (1977), "An efficient method for generating discrete random
 /// variables with general distributions". The urns are filled by the method of Vose (1991), in
 /// integers. Each of `2^bits` urns contains `2^(63 - bits)` units. The first units of an urn belong
 /// to the entry that has the same number as the urn. The other units belong to one other entry. The

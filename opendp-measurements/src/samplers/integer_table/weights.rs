@@ -75,10 +75,11 @@ impl Weights {
     /// bounds are consecutive integers.
     ///
     /// [`enclose`](Self::enclose) calls this function with `precision = bits + 8`. The two bounds
-    /// then differ by `2^-8` in units of `2^-bits`. The exponents `-x_j` are at most 0, where the
-    /// exponential function has a slope of at most 1. So this difference changes the bounds of
-    /// `enclose` by at most `2^-8`. For an exact exponent, each bound of `enclose` would differ
-    /// from the exact value `2^bits w_j` by at most 2.
+    /// then differ by one unit of `2^-(bits + 8)`, which is `2^-8` units of `2^-bits`. The
+    /// exponents `-x_j` are at most 0, where the exponential function has a slope of at most 1. So
+    /// this difference changes the bounds of `enclose` by at most `2^-8`, in units of `2^-bits`.
+    /// For an exact exponent, each bound of `enclose` would differ from the exact value
+    /// `2^bits w_j` by at most 2.
     fn exponent(&self, j: u64, precision: usize) -> (IBig, IBig) {
         let lower = IBig::from(((&self.numerator * self.f(j)) << precision) / &self.denominator);
         let upper = &lower + IBig::ONE;

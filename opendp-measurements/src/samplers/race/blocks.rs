@@ -4,8 +4,8 @@ use crate::samplers::{Optimize, score::Score};
 use dashu_int::{IBig, UBig};
 use std::ops::Range;
 
-/// The scores of the candidates. The first draws read many scores, so the code of the first draws
-/// is compiled for each score type. The other code is compiled once.
+/// The scores of the candidates. The first draws of noise (see `Heats`) read many scores, so the
+/// code of the first draws is compiled for each score type. The other code is compiled once.
 pub(super) trait Field {
     /// Return the number of scores.
     fn count(&self) -> usize;

@@ -102,8 +102,8 @@ impl<'a, F: Field> Heats<'a, F> {
         }
     }
 
-    /// Add a candidate whose first digit has the given rarity. If the noise of the candidate cannot
-    /// raise its score to the bar, drop the candidate.
+    /// Add a candidate whose first digit has the given rarity (see [`Noise::digit`]). If the noise
+    /// of the candidate cannot raise its score to the bar, drop the candidate.
     fn enter<N: Noise, S: RandomSource>(&mut self, index: usize, rarity: u64) {
         let cap = neg_ln_cap(rarity, S::BITS);
         if cap < self.height {
@@ -259,7 +259,7 @@ mod tests {
     }
 
     /// Check that candidates that the gate excludes cannot reach the bar without a hit. Let `d` be
-    /// the distance of the gate to the best score. The check is that the largest noise without a
+    /// the distance of the gate to the best score. For this, check that the largest noise without a
     /// hit, minus `d / scale`, is less than the height of the bar.
     fn is_shut(gate: impl Score, best: impl Score, scale: f64, height: f64) -> bool {
         let unit = 1200;

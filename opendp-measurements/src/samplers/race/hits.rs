@@ -8,10 +8,10 @@ use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Independent trials. Each trial is a hit with probability `p = 2^-b`.
 ///
-/// A digit whose first `b` bits are 0 is a hit. [`hit`](Hits::hit) draws a digit that is a hit, and
-/// [`miss`](Hits::miss) draws a digit that is not a hit. To draw a list of digits, first draw the
-/// positions of the hits. Then draw only the digits that the caller needs. The result has the
-/// distribution of independent uniform digits.
+/// A digit is a uniform word of random bits. A digit whose first `b` bits are 0 is a hit.
+/// [`hit`](Hits::hit) draws a digit that is a hit, and [`miss`](Hits::miss) draws a digit that is
+/// not a hit. To draw a list of digits, first draw the positions of the hits. Then draw only the
+/// digits that the caller needs. The result has the distribution of independent uniform digits.
 pub(super) struct Hits {
     /// A lower and an upper bound on `1 / -ln(1 - p)`, where `p` is the probability of a hit.
     pace: (f64, f64),
@@ -35,8 +35,8 @@ impl Hits {
     /// Let `p` be the probability of a hit, and `G` the number of misses before the next hit. So
     /// `P[G >= m] = (1 - p)^m`. Let `E` be a standard exponential variable and `l = -ln(1 - p)`.
     /// `P[E >= m l]` is also `(1 - p)^m`. So the integer part of `E / l` has the distribution of
-    /// `G` and is used as `G`. A float enclosure nearly always decides `G`. Otherwise an exact
-    /// enclosure decides `G`, with as many digits of `E` as needed.
+    /// `G` and is used as `G`. A float enclosure nearly always decides `G`. Otherwise, more digits
+    /// are drawn until an exact enclosure of `E / l` decides `G`.
     #[inline]
     pub(super) fn misses<S: RandomSource>(
         &self,

@@ -1,11 +1,11 @@
 //! The goodness-of-fit test of counts, which the tests of distributions use.
 //!
 //! The tests of the samplers use seeded sources, so a sampler test that passes once always passes.
-//! For these tests, the false-alarm rate of 1e-12 applies only when a seed or the order of draws
-//! changes. Tests of releases do not use seeds, so this rate applies to each of their runs. The
-//! exact rate of these tests is at most 2e-12.
+//! For the sampler tests, the false-alarm rate of 1e-12 applies only when a seed or the order of
+//! draws changes. Tests of releases do not use seeds, so this rate applies to each run of such a
+//! test. The exact false-alarm rate of the tests of releases is at most 2e-12.
 
-/// Compare counts with expected counts, with Pearson's chi-square statistic.
+/// Compare counts with expected counts by Pearson's chi-square statistic.
 ///
 /// A bin with an expected count below 50 is merged with neighbouring bins. The expected count of
 /// the merged bin is then at least 50. Return the statistic divided by its critical value at the
@@ -43,8 +43,8 @@ fn critical(freedom: f64) -> f64 {
 #[test]
 fn critical_values_match_the_tables() {
     // The reference values use the closed form of the tail for even degrees of freedom, and `erfc`
-    // for one degree. The approximate quantile is too large, so the chi-square test accepts too
-    // often. The error of the approximation is largest for one degree.
+    // for one degree of freedom. The approximate quantile is too large, so the chi-square test
+    // accepts too often. The error of the approximation is largest for one degree of freedom.
     for (freedom, quantile, excess) in [
         (1.0, 50.8441, 0.36),
         (4.0, 62.1997, 0.14),

@@ -139,7 +139,7 @@ fn noise_at_a_large_sigma_has_its_distribution() {
     assert!(bucket_fit(&draws, 1e12) < 1.0);
     assert!(bucket_fit(&draws, 1.03e12) > 1.0, "a wrong sigma must be noticed");
     // At a sigma of 1e12 * 2^60, all draws are computed in integers. The test divides the draws by
-    // 2^60, so that they have the buckets of sigma 1e12.
+    // 2^60, so that the buckets for sigma 1e12 fit the quotients.
     let draws: Vec<i128> =
         (0..20_000).map(|_| draw(1e12 * 2f64.powi(60), &mut source) >> 60).collect();
     assert!(bucket_fit(&draws, 1e12) < 1.0);

@@ -16,8 +16,8 @@ fn pmf(k: i128, scale: f64) -> f64 {
     (1.0 - q) / (1.0 + q) * (-(k.abs() as f64) / scale).exp()
 }
 
-/// Compare the counts of draws with the probabilities of noise of a given scale. The comparison
-/// covers all values of magnitude up to 40 times the scale.
+/// Compare the counts of draws with the probabilities of noise of a given scale. Each value whose
+/// magnitude is at most 40 times the scale has its own count.
 pub(super) fn fit(draws: &[i128], scale: f64) -> f64 {
     let reach = (40.0 * scale) as i128 + 2;
     let mut observed = vec![0; 2 * reach as usize + 1];
@@ -97,7 +97,7 @@ fn rounded_continuous_noise_would_be_noticed() {
 }
 
 /// For a large scale, compare draws with their distribution in 200 buckets. The edges of the
-/// buckets are quantiles of the continuous Laplace distribution.
+/// buckets are quantiles of the continuous Laplace distribution of scale 1e12.
 ///
 /// Let `q = e^(-1 / scale)`. A draw `K` is an integer with `P[|K| >= m] = 2 q^m / (1 + q)` for
 /// `m >= 1`. At a scale of about 1e12, the factor `2 / (1 + q)` is nearly 1, so the test omits this

@@ -14,7 +14,7 @@ fn draws<S: RandomSource>(x: f64, sigma: f64, k: i32, count: usize, source: &mut
 /// Compute the distribution function of the standard normal distribution.
 ///
 /// `phi(z) = 1/2 + density(z) (z + z^3 / 3 + z^5 / 15 + ...)` (Abramowitz and Stegun 1964,
-/// 26.2.11).
+/// 26.2.11). Here `density` is the density of this distribution.
 pub(super) fn phi(z: f64) -> f64 {
     if z.abs() > 8.0 {
         return if z > 0.0 { 1.0 } else { 0.0 };

@@ -6,7 +6,7 @@ use super::chi_square::chi_square;
 /// the integral of the density over the cell of the point. `standard` is the distribution function
 /// of `N`.
 ///
-/// The cell of `m 2^k` is from `(m - 1/2) 2^k` to `(m + 1/2) 2^k`, for every x. If the spacing of
+/// For every `x`, the cell of `m 2^k` is from `(m - 1/2) 2^k` to `(m + 1/2) 2^k`. If the spacing of
 /// the lattice is below `scale / 8`, several lattice points share a bucket.
 pub(super) fn fit(
     draws: &[f64],

@@ -152,7 +152,8 @@ fn ordered_winners_have_the_probabilities_of_one_race() {
         assert!(fit(&exponential, &fresh) > 1.0, "fresh noise is another law");
     }
 }
-/// Choose the `k` best candidates by Gumbel noise, but with a mistake: never draw a second digit.
+/// Choose the `k` best candidates by Gumbel noise, but with a mistake: this function never draws a
+/// second digit.
 fn hasty<S: RandomSource>(
     scores: &[f64],
     k: usize,

@@ -81,8 +81,9 @@ fn chooses_with_softmax_probabilities_in_both_directions() {
             let expected = weights.iter().map(|weight| f64::from(draws) * weight / total);
             counts.iter().zip(expected).map(|(n, e)| (n - e) * (n - e) / e).sum::<f64>()
         };
-        // If the probabilities are correct, the statistic has about the chi-square distribution
-        // with four degrees of freedom. Then the statistic exceeds 65 with probability 3e-13.
+        // If the probabilities are correct, the distribution of the statistic is approximately the
+        // chi-square distribution with four degrees of freedom. Then the statistic exceeds 65 with
+        // probability 3e-13.
         assert!(chi_square(2.0) < 65.0, "{optimize:?}: {counts:?}");
         assert!(chi_square(2.2) > 65.0, "another temperature goes unnoticed: {counts:?}");
     }

@@ -101,8 +101,8 @@ fn gives_up_after_as_many_rounds_as_it_says() {
         let deviations = |expected: f64| {
             (mean - expected).abs() * g * f64::from(draws).sqrt() / (1.0 - g).sqrt()
         };
-        // This fails by chance with a probability below 1e-14. The control is at least 69 standard
-        // deviations away.
+        // The first assertion fails by chance with a probability below 1e-14. The control is at
+        // least 69 standard deviations away.
         assert!(deviations(1.0 / g) < 8.0, "{g}: {mean}");
         assert!(8.0 < deviations(1.0 / (1.0 - inverted(g))), "{g}: {mean}");
     }

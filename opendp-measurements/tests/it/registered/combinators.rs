@@ -1,6 +1,6 @@
 //! Tests that call combinators by their registered names. Only parallel composition is registered
 //! for typed domains and metrics. All other combinators are registered for an erased domain and an
-//! erased metric.
+//! erased metric. The types of erased objects are known only at run time.
 
 use opendp_core::arith::Exact;
 use opendp_core::erased::{AnyDistance, AnyFunction, AnyMeasurement, AnyTransformation, AnyValue};
