@@ -236,8 +236,9 @@ where
         return Ok(());
     }
     Err(Error::MakeMeasurement(
-        "measurement: expected a map that is 0 at distance 0; this release may depend on the order \
-         of the records, which sampling does not hide. Instead of a fixed delta, state a profile"
+        "measurement: expected a map that is 0 at distance 0. Either this release may depend on the \
+         order of the records, which sampling does not hide, or its map states a fixed delta. \
+         Instead of a fixed delta, state a privacy profile"
             .into(),
     ))
 }
