@@ -14,9 +14,10 @@ use crate::metadata::Table;
 ///
 /// The type of the ids is a part of the description. For example, the cells `1` and `01` are two
 /// ids of type text, and one id of type integer. Suppose that some queries of a budget protect
-/// texts and other queries protect integers. Then the sum of their losses bounds the loss of
-/// neither: an integer can have several texts, and an added text changes the rows of an integer
-/// that other texts already have.
+/// texts and other queries protect integers. Then the sum of all losses bounds neither the loss of
+/// a text nor the loss of an integer. One integer can be written as several texts. If one of these
+/// texts is added, the rows of the integer change, even if the integer already has rows from other
+/// texts.
 fn individuals(table: &Table) -> Json {
     let unit = table.unit.clone().unwrap_or_default();
     match (unit.id, table.rows) {

@@ -239,9 +239,10 @@ fn loss_between(plan: &Plan, noises: &Mechanisms, left: &Exact, right: &Exact) -
     }
     loss
 }
-/// Try random queries. `noise` finds the noise of a query, by a function that finds the true noise
-/// of any query. The three runs on all rows, the rows of an individual and the other rows use the
-/// `seeds`. Return the reason if a check fails.
+/// Try random queries. The function `noise` returns the noise that the checks assume for a query.
+/// Its second argument is a function that finds the true noise of a query. Each query runs three
+/// times: on all rows, on the rows of an individual, and on the other rows. Each run uses one of
+/// the `seeds`. Return the reason if a check fails.
 fn tried(
     count: usize,
     number: u64,
@@ -300,7 +301,7 @@ fn tried(
     None
 }
 const SEEDS: [&str; 3] = ["0123456789abcdef"; 3];
-/// The default number of queries, and the number that decides them.
+/// The default number of random queries, and the seed of these queries.
 const QUERIES: usize = 20;
 const SEED: u64 = 26;
 
