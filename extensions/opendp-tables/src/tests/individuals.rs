@@ -296,7 +296,8 @@ fn tried(
             return Some(format!("loss {loss}, stated {stated}: {sql}\n{unit:?}\n{rows:?}"));
         }
     }
-    // Otherwise, the checks would show little.
+    // The individual must change the results of more than a third of the queries. Otherwise, the
+    // checks would show little.
     assert!(changed * 3 > count, "{changed} of {count}");
     None
 }
