@@ -152,7 +152,7 @@ impl Account {
     /// Use the budget with this name in a ledger.
     ///
     /// # Errors
-    /// `NotFound` when there is no such ledger or budget. `Argument` when the budget is for other
+    /// `NotFound` when there is no such ledger or budget. `Argument` when the budget protects other
     /// individuals, or has another amount or composition.
     pub(crate) fn durable(
         path: &str,
@@ -190,7 +190,7 @@ impl Account {
         }
     }
     /// Return the rest of the budget. If the budget composes tightly, it has several filters. Then
-    /// return the epsilon and the delta of the filter that has the most left
+    /// return the epsilon and the delta that remain in the filter with the largest rest
     /// ([`AdaptiveAccount::left`]).
     pub(crate) fn left(&self) -> Result<Loss> {
         match self {

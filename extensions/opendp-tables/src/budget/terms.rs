@@ -45,9 +45,9 @@ pub(super) fn terms_of(tables: &BTreeMap<String, Table>) -> Result<Terms> {
     Ok(Terms::new().with_unit(Unit::new(metric, 1)?))
 }
 /// If a budget with these terms does not protect the individuals of all private tables, return the
-/// reason. Terms without a unit are accepted here, so that earlier releases are returned. For the
-/// same reason, ids without a type are accepted. [`check_unit`] refuses new releases under such
-/// terms.
+/// reason. Terms without a unit are accepted here, so that a session can return earlier releases.
+/// For the same reason, ids without a type are accepted. [`check_unit`] refuses new releases under
+/// such terms.
 fn unprotected(terms: &Terms, tables: &BTreeMap<String, Table>) -> Option<String> {
     if terms.size().is_some() || terms.digest().is_some() {
         return Some("it states a size or a digest".into());

@@ -13,8 +13,8 @@ use crate::Type;
 use crate::engine::failed;
 use crate::ir::{Addend, Buckets, Lattice, Plan, Row, Sum};
 
-/// A column of the result of the statement that `Plan::picked_statement` prints: its type, and
-/// whether its floats are unchanged floats of a table.
+/// A column that the statement of `Plan::picked_statement` returns: its type, and whether its
+/// floats are unchanged floats of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Picked {
     pub(crate) kind: Type,
@@ -22,8 +22,8 @@ pub(crate) struct Picked {
     /// NaN is not replaced by null yet.
     pub(crate) raw: bool,
 }
-/// Describe the columns of the result of the statement that `Plan::picked_statement` prints. Return
-/// `None` if the type of a column is unknown, or if a column has different types in two branches.
+/// Describe the columns that the statement of `Plan::picked_statement` returns. Return `None` if
+/// the type of a column is unknown, or if a column has different types in two branches.
 pub(crate) fn picked(plan: &Plan) -> Option<Vec<Picked>> {
     let first = plan.branches.first()?;
     let describe = |place: usize| {
