@@ -15,9 +15,9 @@ use crate::metadata::Table;
 /// The type of the ids is a part of the description. For example, the cells `1` and `01` are two
 /// ids of type text, and one id of type integer. Suppose that some queries of a budget protect
 /// texts and other queries protect integers. Then the sum of all losses bounds neither the loss of
-/// a text nor the loss of an integer. One integer can be written as several texts. If one of these
-/// texts is added, the rows of the integer change, even if the integer already has rows from other
-/// texts.
+/// a text nor the loss of an integer. One integer can be written as several texts. If the rows of
+/// one of these texts are added, the rows of the integer change. If the integer also has rows from
+/// other texts, this change is not the addition of one integer.
 fn individuals(table: &Table) -> Json {
     let unit = table.unit.clone().unwrap_or_default();
     match (unit.id, table.rows) {

@@ -1,5 +1,5 @@
-//! Check two properties of random nested queries. Their parts are joins, subqueries, unions and
-//! queries of `WITH`.
+//! Check two properties of random nested queries. The parts of these queries are joins, subqueries,
+//! unions and queries of `WITH`.
 //!
 //! 1. The exact results are the results of the rows of one individual plus the results of all other
 //!    rows. So an individual does not decide which rows of others are kept.
@@ -26,7 +26,7 @@ const COLUMNS: &str = "pid, sex, town, age, income, employed";
 /// A random query.
 struct Writer<'a> {
     dice: &'a mut Dice,
-    /// The number of sources so far. It gives each source its own name.
+    /// The number of sources so far. This number gives each source its own name.
     sources: usize,
     /// The queries of `WITH`.
     with: Vec<String>,
