@@ -319,7 +319,7 @@ impl Registry {
                 if left.len() == 1 {
                     break;
                 }
-                // If the JSON fits several types, take the first usual type that exactly one
+                // If the JSON fits several types, take the first type of this list that exactly one
                 // signature has.
                 let count = left.iter().filter(|entry| entry.names_type(name)).count();
                 if count == 1 && left.iter().all(|entry| entry.generics.len() == 1) {

@@ -26,8 +26,8 @@ impl Budget {
     pub fn epsilon(epsilon: f64) -> Result<Self> {
         Budget::of(Notion::Pure, &[("epsilon", epsilon)])
     }
-    /// Make a budget of approximate differential privacy. Gaussian noise uses the delta, and so
-    /// does the release of keys that are not public.
+    /// Make a budget of approximate differential privacy. Gaussian noise uses the delta. The
+    /// release of keys that are not public also uses the delta.
     ///
     /// # Errors
     /// `Argument` when epsilon is not positive and finite, or when delta is at most 0 or at
@@ -152,7 +152,7 @@ impl Account {
     /// Use the budget with this name in a ledger.
     ///
     /// # Errors
-    /// `NotFound` when there is no such ledger or budget. `Argument` when the budget is for other
+    /// `NotFound` when there is no such ledger or budget. `Argument` when the budget protects other
     /// individuals, or has another amount or composition.
     pub(crate) fn durable(
         path: &str,
@@ -190,7 +190,7 @@ impl Account {
         }
     }
     /// Return the rest of the budget. If the budget composes tightly, it has several filters. Then
-    /// return the epsilon and the delta of the filter that has the most left
+    /// return the epsilon and the delta that remain in the filter with the largest rest
     /// ([`AdaptiveAccount::left`]).
     pub(crate) fn left(&self) -> Result<Loss> {
         match self {
@@ -266,7 +266,8 @@ fn charge_tightly(filters: &Mutex<AdaptiveAccount>, loss: &Loss) -> Result<()> {
     Ok(())
 }
 /// Return one of `shares` equal shares of a budget that composes tightly. The budget admits
-/// `shares` queries whose loss is this share. If `with_delta` is true, the share has a delta.
+/// `shares` queries, each with this share as its loss. If `with_delta` is true, the share has a
+/// delta.
 pub(crate) fn tight_share(budget: &Loss, shares: u32, with_delta: bool) -> Result<Loss> {
     let fraction = Exact::from_f64(1.0)?.over(&Exact::from_f64(f64::from(shares.max(1)))?);
     let kind = if with_delta { Kind::WithDelta } else { Kind::Pure };

@@ -156,8 +156,8 @@ impl Reader<'_> {
     }
     /// Compute a variance: the mean of squares minus the square of the mean. The mean of squares
     /// and the mean are computed from the differences between the values and the centre. If
-    /// `sample` is true, multiply the result by `n / (n - 1)`, where `n` is the noisy count. The
-    /// product is the variance of a sample.
+    /// `sample` is true, multiply the result by `n / (n - 1)`, where `n` is the noisy count, or 2
+    /// if the noisy count is below 2. The product is the variance of a sample.
     fn variance(
         &self,
         [squares, sum, count]: [usize; 3],

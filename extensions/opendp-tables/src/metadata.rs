@@ -243,7 +243,8 @@ impl Table {
     pub fn private(unit: PrivacyUnit) -> Self {
         Table { unit: Some(unit), ..Table::default() }
     }
-    /// Describe a public table. Queries can join private tables with it by the column `key`.
+    /// Describe a public table. Queries can join private tables with this table by the column
+    /// `key`.
     pub fn public(key: &str) -> Self {
         Table { public: true, key: Some(key.into()), ..Table::default() }
     }

@@ -5,11 +5,11 @@
 //! *Function.* A plan reads the rows of one private table. It evaluates expressions on each row
 //! alone, and drops rows by conditions. It can add columns from public tables. If a plan adds such
 //! columns, each private row matches at most one row of each public table. These steps form a
-//! branch. The plan can unite `m` branches of the same table. If the table protects ids, the plan
-//! drops rows without an id, and then applies three limits to each id. First, it keeps at most `C`
-//! rows in each group. Then it keeps the rows of at most `G` groups. Then it keeps at most `K`
-//! rows. For each group, the plan computes sums and counts. A sum adds an integer of magnitude at
-//! most `B` for each row. A count of rows is such a sum, with `B = 1`. A count of ids adds 1 for
+//! branch. The plan can unite `m` branches of the same table. If the unit of the table is an id,
+//! the plan drops rows without an id, and then applies three limits to each id. First, it keeps at
+//! most `C` rows in each group. Then it keeps the rows of at most `G` groups. Then it keeps at most
+//! `K` rows. For each group, the plan computes sums and counts. A sum adds an integer of magnitude
+//! at most `B` for each row. A count of rows is such a sum, with `B = 1`. A count of ids adds 1 for
 //! each id.
 //!
 //! *Precondition.* One of two neighbouring tables has all rows of the other table, and also the

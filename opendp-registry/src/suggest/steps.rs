@@ -52,7 +52,8 @@ pub(super) struct Family {
 }
 /// The relation of an obstacle to the condition `about` of the goal. `Constructor`: the condition
 /// holds for the constructor of the obstacle. `Chain`: the condition holds for a link of a chain
-/// that this constructor could extend. `Neither`: the condition holds for neither of them.
+/// that this constructor could extend. `Neither`: the condition holds neither for the constructor
+/// nor for such a link.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum About {
     Neither,

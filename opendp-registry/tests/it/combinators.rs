@@ -1,5 +1,6 @@
-//! Tests every registered combinator of measurements. The map of the result must never decrease. At
-//! distance 0, this map must never be below the true loss of a member.
+//! Tests every registered combinator of measurements. A member is a measurement to which a
+//! combinator is applied. The map of the result must never decrease. At distance 0, this map must
+//! never be below the true loss of a member.
 //!
 //! Two data sets at distance 0 can be different. Under the symmetric distance, the order of their
 //! rows can differ, and a member can reveal the order.

@@ -69,8 +69,8 @@ impl Cluster {
         let local = DataFusion::on(SessionContext::new_with_state(upgraded))?;
         Ok(Cluster { scheduler: scheduler.clone(), limit, local })
     }
-    /// Divide each step of a plan into `parts` parts, instead of 16. Each core of the executors
-    /// computes one part at a time.
+    /// Divide each step of a plan into `parts` parts. Without this call, each step has 16 parts.
+    /// Each core of the executors computes one part at a time.
     #[must_use]
     pub fn divided(self, parts: NonZeroUsize) -> Self {
         let state = self.local.context().state_ref();

@@ -1,10 +1,11 @@
 //! Private queries on a cluster: Ballista runs the exact plan, and the client adds the noise.
 //!
-//! A [`Cluster`] is an engine of a session of `opendp-tables`. The engine sends exact plans to a
-//! scheduler of Ballista, and the scheduler divides the plans among executors. Plans use only
-//! built-in functions of SQL, so nodes need no code for privacy. After the client has received the
-//! last aggregate, it draws all noise. If a node is lost, the cluster runs a part of the plan again
-//! or returns an error. A second run does not change the scale of the noise.
+//! The exact plan of a query computes aggregates without noise. A [`Cluster`] is an engine of a
+//! session of `opendp-tables`. The engine sends exact plans to a scheduler of Ballista, and the
+//! scheduler divides the plans among executors. Plans use only built-in functions of SQL, so nodes
+//! need no code for privacy. After the client has received the last aggregate, it draws all noise.
+//! If a node is lost, the cluster runs a part of the plan again or returns an error. A second run
+//! does not change the scale of the noise.
 //!
 //! ```no_run
 //! use std::time::Duration;

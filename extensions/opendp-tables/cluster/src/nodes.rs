@@ -169,9 +169,10 @@ impl Executor {
                 () = stop => Ok(()),
             }
         });
-        // A part of a plan that still runs could make the folder again, with other permissions. So
-        // end the threads first, and then remove the folder. A part that does not end soon must not
-        // delay the end of the executor, so wait at most `GRACE`.
+        // If the folder were removed while a part of a plan runs, this part could make the folder
+        // again, with other permissions. So end the threads first, and then remove the folder. A
+        // part that does not end soon must not delay the end of the executor, so wait at most
+        // `GRACE`.
         runtime.shutdown_timeout(GRACE);
         drop(folder);
         ended.map_err(|error| failed("the executor stopped", error))
@@ -185,7 +186,7 @@ impl Executor {
             bind_host: host.clone(),
             external_host: Some(host),
             port,
-            // This executor requests its work from the scheduler, so it does not use this port.
+            // This executor requests its work from the scheduler, so it does not use `grpc_port`.
             grpc_port: port,
             scheduler_host: self.scheduler.host.clone(),
             scheduler_port: self.scheduler.port,

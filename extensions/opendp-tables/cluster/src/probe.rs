@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The state of a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// The scheduler has at least the number of executors that it must wait for.
+    /// At least as many executors are connected as the scheduler requires.
     Ready,
     /// The scheduler has too few executors.
     Waiting,

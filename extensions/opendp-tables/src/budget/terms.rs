@@ -14,9 +14,10 @@ use crate::metadata::Table;
 ///
 /// The type of the ids is a part of the description. For example, the cells `1` and `01` are two
 /// ids of type text, and one id of type integer. Suppose that some queries of a budget protect
-/// texts and other queries protect integers. Then the sum of their losses bounds the loss of
-/// neither: an integer can have several texts, and an added text changes the rows of an integer
-/// that other texts already have.
+/// texts and other queries protect integers. Then the sum of all losses bounds neither the loss of
+/// a text nor the loss of an integer. One integer can be written as several texts. If the rows of
+/// one of these texts are added, the rows of the integer change. If the integer also has rows from
+/// other texts, this change is not the addition of one integer.
 fn individuals(table: &Table) -> Json {
     let unit = table.unit.clone().unwrap_or_default();
     match (unit.id, table.rows) {
@@ -44,9 +45,9 @@ pub(super) fn terms_of(tables: &BTreeMap<String, Table>) -> Result<Terms> {
     Ok(Terms::new().with_unit(Unit::new(metric, 1)?))
 }
 /// If a budget with these terms does not protect the individuals of all private tables, return the
-/// reason. Terms without a unit are accepted here, so that earlier releases are returned. For the
-/// same reason, ids without a type are accepted. [`check_unit`] refuses new releases under such
-/// terms.
+/// reason. Terms without a unit are accepted here, so that a session can return earlier releases.
+/// For the same reason, ids without a type are accepted. [`check_unit`] refuses new releases under
+/// such terms.
 fn unprotected(terms: &Terms, tables: &BTreeMap<String, Table>) -> Option<String> {
     if terms.size().is_some() || terms.digest().is_some() {
         return Some("it states a size or a digest".into());

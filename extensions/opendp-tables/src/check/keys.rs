@@ -46,8 +46,8 @@ pub(crate) fn keys(
         }
         keys.push(Key { name: expr.schema_name().to_string(), kind, column, public });
     }
-    // The engine lists a repeated key once in the columns of the aggregate. Then the values of the
-    // answer would be in the wrong columns.
+    // If a key is repeated, the engine lists it only once in the columns of the aggregate. Then the
+    // values of the answer would be in the wrong columns.
     let columns = aggregate.schema.fields().len();
     if columns != aggregate.group_expr.len() + aggregate.aggr_expr.len() {
         return Err(twice());

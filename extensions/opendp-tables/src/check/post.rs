@@ -114,7 +114,7 @@ pub(crate) fn replaced(
         _ => Err(DataFusionError::Internal("a node with several inputs".into())),
     }
 }
-/// Return the expressions of a node. If a negative, a sum, a difference or a product of integers
+/// Return the expressions of a node. If a negation, a sum, a difference or a product of integers
 /// does not fit into its type, the returned expressions fail. With the expressions of the node
 /// itself, the engine would return a wrong number.
 fn without_wrapping(plan: &LogicalPlan, input: &DFSchema) -> Result<Vec<Expr>, DataFusionError> {

@@ -78,16 +78,16 @@ fn power(x: u64) -> u64 {
 /// folded square of `x` is below `2^32`. The proof has two cases. First, if `x` is below the prime,
 /// both terms are below `2^31`. Second, if `x` is one of the four integers from the prime to
 /// `2^31 + 2`, the lowest 31 bits of its square are at most 4, and the other bits are at most
-/// `2^31 + 4`. The fourth power is folded twice, so it is at most `2^31 + 4`. The products use only
-/// the low 32 bits of both factors, so that a processor computes several products at once.
+/// `2^31 + 4`. The fourth power is folded twice, and the result is at most `2^31 + 4`. The products
+/// use only the low 32 bits of both factors, so that a processor computes several products at once.
 fn near_power(x: u64) -> u64 {
     let product = |a: u64, b: u64| u64::from(a as u32) * u64::from(b as u32);
     let square = fold(product(x, x));
     fold(product(fold(fold(product(square, square))), x))
 }
 /// Return an integer that is equal to `x` modulo the prime. To this end, add the bits above the
-/// lowest 31 bits to the lowest 31 bits. The two integers are equal modulo the prime, because
-/// `2^31` is 1 modulo the prime.
+/// lowest 31 bits to the lowest 31 bits. The sum is equal to `x` modulo the prime, because `2^31`
+/// is 1 modulo the prime.
 fn fold(x: u64) -> u64 {
     (x & PRIME.cast_unsigned()) + (x >> 31)
 }

@@ -14,9 +14,9 @@ pub(crate) struct Limits {
     pub(crate) groups: u64,
 }
 impl Limits {
-    /// Return whether an individual with this many rows certainly keeps all these rows. The limit
-    /// on groups is compared with the number of rows, because an individual has at most as many
-    /// groups as rows.
+    /// Return whether an individual with `rows` rows certainly keeps all of them. The limit on
+    /// groups is compared with the number of rows, because an individual has at most as many groups
+    /// as rows.
     fn keep_all(self, rows: usize) -> bool {
         let rows = rows as u64;
         rows <= self.rows && rows <= self.per_group && rows <= self.groups

@@ -13,8 +13,8 @@ use crate::Type;
 use crate::engine::failed;
 use crate::ir::{Addend, Buckets, Lattice, Plan, Row, Sum};
 
-/// A column of the result of the statement that `Plan::picked_statement` prints: its type, and
-/// whether its floats are unchanged floats of a table.
+/// A column that the statement of `Plan::picked_statement` returns: its type, and whether its
+/// floats are unchanged floats of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Picked {
     pub(crate) kind: Type,
@@ -22,8 +22,8 @@ pub(crate) struct Picked {
     /// NaN is not replaced by null yet.
     pub(crate) raw: bool,
 }
-/// Describe the columns of the result of the statement that `Plan::picked_statement` prints. Return
-/// `None` if the type of a column is unknown, or if a column has different types in two branches.
+/// Describe the columns that the statement of `Plan::picked_statement` returns. Return `None` if
+/// the type of a column is unknown, or if a column has different types in two branches.
 pub(crate) fn picked(plan: &Plan) -> Option<Vec<Picked>> {
     let first = plan.branches.first()?;
     let describe = |place: usize| {
@@ -223,8 +223,8 @@ impl<'a> Layout<'a> {
         Ok(())
     }
 }
-/// A rounding of floats to a lattice without branches, so that a loop is compiled to vector
-/// instructions. `on_lattice` rounds floats to the same points.
+/// A rounding of floats to lattice points. The code has no branches, so that a loop is compiled to
+/// vector instructions. `on_lattice` rounds floats to the same points.
 ///
 /// `on_lattice` rounds a float `x` between the bounds to `floor(x / step + 1/2)`. A float beyond a
 /// bound becomes this bound, which is a lattice point. The formula maps each lattice point to

@@ -72,9 +72,9 @@ fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 /// Check that only the last part of a pattern has wildcards, and that the pattern matches only
-/// files. The engine compares the pattern only with the first name below the existing folder. So
-/// with earlier wildcards, it would leave out files without an error. If the pattern matched a
-/// folder, it would read the files of this folder.
+/// files. The engine compares the pattern only with the first name below the leading folder that
+/// exists. So with a wildcard in the name of a folder, the engine would leave out files without an
+/// error. If the pattern matched a folder, the engine would read the files of this folder.
 fn check_pattern(name: &str, source: &Source) -> Result<()> {
     let Some((text, ending)) = text_of(source) else { return Ok(()) };
     let path = Path::new(text);
@@ -106,7 +106,8 @@ fn check_pattern(name: &str, source: &Source) -> Result<()> {
     Err(cannot_open(name, &reason))
 }
 /// Return the folders whose files a pattern would read. The engine compares the pattern with the
-/// first name below the folder of the pattern. It skips names of folders such as `column=value`.
+/// first name below the folder of the pattern. The engine skips names of folders such as
+/// `column=value`.
 fn matched_folders(text: &str, ending: &str) -> Vec<String> {
     let Ok(url) = located(text) else { return Vec::new() };
     let Ok(folder) = url.get_url().to_file_path() else { return Vec::new() };
@@ -172,12 +173,12 @@ pub(crate) fn is_compressed(file: &str) -> bool {
     [".gz", ".bz2", ".xz", ".zst", ".zip"].iter().any(|ending| file.ends_with(ending))
 }
 /// Check that the file or folder of a source exists, and that the engine reads all files of the
-/// folder. The engine may leave out files whose names begin with `_` or `.`.
+/// folder. Files whose names begin with `_` or `.` are not data, so the engine must leave them out.
 ///
 /// # Errors
 /// `FailedFunction` when the path does not exist, when the name of the file has another ending,
-/// when the engine would leave out a file without an error, or when it would read a file whose
-/// name begins with `_` or `.`.
+/// when the engine would leave out a file without an error, or when the engine would read a file
+/// whose name begins with `_` or `.`.
 pub(super) fn check_files(name: &str, source: &Source) -> Result<()> {
     check_pattern(name, source)?;
     let Some((path, ending)) = local(source) else { return Ok(()) };

@@ -75,7 +75,7 @@ pub(super) async fn header(
 }
 /// Check the names of the columns of the Parquet files at a place. If there are no files, or two
 /// columns of a file have the same name, return the reason for an error. Without this check, the
-/// engine would read one of these columns.
+/// engine would read only one of these two columns.
 ///
 /// # Errors
 /// The errors of the object store, and an error when a file is not Parquet.

@@ -60,11 +60,11 @@ const STEPS: usize = 20;
 ///
 /// In the dialect of PostgreSQL, the parser reads the argument `a` of a call `f(a)` twice, because
 /// an expression can name an argument, as in `f(name => a)`. So `d` nested calls would take `2^d`
-/// steps. In this dialect, only a word can name an argument, so the parser reads an argument once.
+/// steps. With `Postgres`, only a word can name an argument, so the parser reads an argument once.
 ///
-/// The parser also reads parts of some wrong statements twice, and tables such as
-/// `((SELECT ..) CROSS JOIN ..)`. So the steps are counted, and the parser stops after [`STEPS`]
-/// steps for each byte of the statement. Each expression, each table and each SELECT is a step.
+/// The parser also reads tables such as `((SELECT ..) CROSS JOIN ..)` twice, and parts of some
+/// wrong statements. So the steps are counted, and the parser stops after [`STEPS`] steps for each
+/// byte of the statement. Each expression, each table and each SELECT is a step.
 #[derive(Debug)]
 struct Postgres {
     base: PostgreSqlDialect,

@@ -81,8 +81,8 @@ pub(super) fn select(
         |threshold: f64| Ok(fits(&make(noise.scale, threshold)?.1)),
         Some((least, FAR)),
     );
-    // If delta is large, the condition can hold at every threshold. Then the search fails, and the
-    // threshold is `least`.
+    // If delta is large, the loss can be small enough at every threshold. Then the search finds no
+    // boundary and fails, and the threshold is `least`.
     let threshold = threshold.unwrap_or(least);
     let (measurement, loss) = make(noise.scale, threshold)?;
     if !fits(&loss) {
@@ -124,8 +124,8 @@ pub(super) fn select_gaussian(
         |threshold: f64| Ok(make(noise.scale, threshold)?.2 <= *delta),
         Some((least, FAR)),
     );
-    // If delta is large, the condition can hold at every threshold. Then the search fails, and the
-    // threshold is `least`.
+    // If delta is large, the loss can be small enough at every threshold. Then the search finds no
+    // boundary and fails, and the threshold is `least`.
     let threshold = threshold.unwrap_or(least).ceil();
     let (measurement, loss, spent) = make(noise.scale, threshold)?;
     if *delta < spent || share.parts() < loss.parts() {

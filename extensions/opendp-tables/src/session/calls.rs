@@ -1,5 +1,5 @@
-//! Refuse the parts of an expression that the planner reads and then leaves out. For example, it
-//! would leave out the condition of `abs(x) FILTER (WHERE y)`.
+//! Refuse the parts of an expression that the planner reads and then leaves out. For example, the
+//! planner would leave out the condition of `abs(x) FILTER (WHERE y)`.
 
 use datafusion::sql::sqlparser::ast::{
     DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,

@@ -2,9 +2,9 @@
 //!
 //! Without this check, a query such as `SELECT COUNT(*) FROM t TABLESAMPLE BERNOULLI (50)` would
 //! get the answer of another query, and the loss of this answer would be charged. The check names
-//! every field of each structure of the parser, except of `TableAlias`. So if a new version of the
-//! parser adds a field for a new clause, this file does not compile until the check names this
-//! field.
+//! every field of each structure of the parser, except the structure `TableAlias`. So if a new
+//! version of the parser adds a field for a new clause, this file does not compile until the check
+//! names this field.
 
 use std::ops::ControlFlow;
 

@@ -64,8 +64,8 @@ fn sizes(plan: &LogicalPlan, conditions: &mut usize) -> Result<Vec<usize>, DataF
             *conditions = conditions.saturating_add(size(&filter.predicate, known)?[1]);
             Ok(below)
         }
-        // If there is a limit, the engine makes a condition from the order, and moves it below
-        // projections.
+        // If the query has a LIMIT, the engine makes a condition from the sort order, and moves
+        // this condition below projections.
         LogicalPlan::Sort(sort) => {
             for order in &sort.expr {
                 *conditions = conditions.saturating_add(size(&order.expr, known)?[1]);

@@ -101,8 +101,8 @@ fn arithmetic(operator: Operator, x: &Row, y: &Row, dialect: Dialect) -> String 
         Operator::Divide => format!("({x} / NULLIF({y}, {zero}) + {zero})", zero = float(0.0)),
     }
 }
-/// Return true if an operation on floats cannot overflow or underflow. Otherwise, its operands are
-/// moved to moderate magnitudes, and the printed operation contains each operand twice.
+/// Return whether an operation on floats can neither overflow nor underflow. If the result is
+/// false, `arithmetic` moves the operands to moderate magnitudes, and prints each operand twice.
 pub(crate) fn is_safe(operator: Operator, x: &Row, y: &Row) -> bool {
     Magnitude::of(operator, Magnitude::of_row(x), Magnitude::of_row(y)).is_safe()
 }

@@ -8,8 +8,8 @@ fn error(sql: &str) -> String {
     let session = session(PrivacyUnit::rows(1));
     session.query(sql).err().map(|error| error.to_string()).unwrap_or_default()
 }
-/// Return a query of WITH with one query for each level. The function `level` makes each of these
-/// queries from the name of the query before it.
+/// Return a query whose WITH has a first query, and one more query for each level. The function
+/// `level` makes the query of a level from the name of the query before it.
 fn doubled(levels: usize, first: &str, level: &dyn Fn(&str) -> String, last: &str) -> String {
     let mut text = format!("WITH a0 AS ({first})");
     for k in 1..=levels {

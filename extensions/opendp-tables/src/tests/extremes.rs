@@ -70,8 +70,8 @@ fn sums_beyond_64_bits_are_exact() {
     let rows = vec![row(i64::MIN); 1500];
     assert_eq!(sum("SELECT SUM(age) FROM people", &rows), -expected);
 }
-/// In the answer, a sum of integers is cut off at the ends of 64 bits. A later step fails if its
-/// result does not fit.
+/// If a released sum does not fit into 64 bits, the answer has the nearest integer that fits. A
+/// later step fails if the result of this step does not fit.
 #[test]
 fn steps_after_the_release_do_not_wrap_around() {
     for (value, steps) in

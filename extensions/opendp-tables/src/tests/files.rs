@@ -312,8 +312,8 @@ fn the_error_for_files_of_another_format_names_the_format() {
         "The format of this table is `parquet`. If these are its files, state `format = \"csv\"`";
     assert!(error.contains(advice), "{error}");
     assert_eq!(refused("people", "csv", folder.path()), "");
-    // The error is the usual error if a folder also has other files, and if the path is a file
-    // without a known ending.
+    // If a folder also has other files, the error lists the files that would be left out. If the
+    // path is a file without a known ending, the error states this.
     std::fs::write(people.join("b.csv.gz"), "").unwrap();
     let error = refused_without_format("people", folder.path());
     assert!(error.contains("`a.csv`, `b.csv.gz` would be left out"), "{error}");

@@ -71,7 +71,8 @@ fn every_form_of_a_header_is_read() {
         assert_eq!(counted(header.as_bytes()), 0.0, "{header:?}");
         assert_eq!(counted(header.trim_end().as_bytes()), 0.0, "{header:?}");
     }
-    // A header that is longer than the chunks in which a file is read.
+    // A file is read in chunks. Try headers that end near the end of the first chunk, and a header
+    // that is longer than a chunk.
     for length in [8180, 8186, 8187, 8188, 8189, 8190, 8191, 8192, 100_000] {
         let header = format!("age,{}", "a".repeat(length));
         assert_eq!(counted(format!("{header}\n1,2\n").as_bytes()), 1.0, "{length}");

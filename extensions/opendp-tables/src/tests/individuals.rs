@@ -1,5 +1,5 @@
-//! Check two properties of random nested queries. Their parts are joins, subqueries, unions and
-//! queries of `WITH`.
+//! Check two properties of random nested queries. The parts of these queries are joins, subqueries,
+//! unions and queries of `WITH`.
 //!
 //! 1. The exact results are the results of the rows of one individual plus the results of all other
 //!    rows. So an individual does not decide which rows of others are kept.
@@ -26,7 +26,7 @@ const COLUMNS: &str = "pid, sex, town, age, income, employed";
 /// A random query.
 struct Writer<'a> {
     dice: &'a mut Dice,
-    /// The number of sources so far. It gives each source its own name.
+    /// The number of sources so far. This number gives each source its own name.
     sources: usize,
     /// The queries of `WITH`.
     with: Vec<String>,
@@ -239,9 +239,10 @@ fn loss_between(plan: &Plan, noises: &Mechanisms, left: &Exact, right: &Exact) -
     }
     loss
 }
-/// Try random queries. `noise` finds the noise of a query, by a function that finds the true noise
-/// of any query. The three runs on all rows, the rows of an individual and the other rows use the
-/// `seeds`. Return the reason if a check fails.
+/// Try random queries. The function `noise` returns the noise that the checks assume for a query.
+/// Its second argument is a function that finds the true noise of a query. Each query runs three
+/// times: on all rows, on the rows of an individual, and on the other rows. Each run uses one of
+/// the `seeds`. Return the reason if a check fails.
 fn tried(
     count: usize,
     number: u64,
@@ -295,12 +296,13 @@ fn tried(
             return Some(format!("loss {loss}, stated {stated}: {sql}\n{unit:?}\n{rows:?}"));
         }
     }
-    // Otherwise, the checks would show little.
+    // The individual must change the results of more than a third of the queries. Otherwise, the
+    // checks would show little.
     assert!(changed * 3 > count, "{changed} of {count}");
     None
 }
 const SEEDS: [&str; 3] = ["0123456789abcdef"; 3];
-/// The default number of queries, and the number that decides them.
+/// The default number of random queries, and the seed of these queries.
 const QUERIES: usize = 20;
 const SEED: u64 = 26;
 

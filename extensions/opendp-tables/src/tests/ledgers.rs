@@ -120,7 +120,7 @@ fn a_budget_belongs_to_the_individuals_for_which_it_was_created() {
         assert!(error.to_string().contains("for another unit: for table `people`"), "{error}");
     }
 }
-/// A budget whose terms are empty returns its earlier releases, and admits no new ones.
+/// A budget whose terms are empty returns its earlier releases, and admits no new releases.
 #[test]
 fn a_budget_without_a_unit_admits_no_new_release() {
     use opendp_ledger::{Ledger, Loss, Terms};
@@ -155,7 +155,8 @@ fn a_budget_states_the_type_of_its_ids() {
     let error = open("new", "pid", Type::Text).unwrap_err().to_string();
     assert!(error.contains("for another unit: for table `people`, it protects"), "{error}");
     assert!(error.contains(r#""type":"integer"}"#) && error.contains(r#""type":"text"}"#));
-    // A budget without the type of its ids returns its earlier releases, and admits no new ones.
+    // A budget without the type of its ids returns its earlier releases, and admits no new
+    // releases.
     let ledger = Ledger::open(folder.path().join("old")).unwrap();
     let unit = Unit::new(serde_json::json!({"tables": {"people": {"id": "pid"}}}), 1).unwrap();
     let terms = Terms::new().with_unit(unit);

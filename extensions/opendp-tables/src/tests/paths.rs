@@ -21,8 +21,8 @@ fn write(path: &Path, rows: usize) {
     writer.write(&batch).unwrap();
     writer.close().unwrap();
 }
-/// Open a table. If `portable`, SQL statements read the table. Otherwise, the program's own engine
-/// reads the table.
+/// Open a table. If `portable` is true, SQL statements compute the sums. Otherwise, the module
+/// `direct` computes the sums.
 fn opened(path: &Path, format: &str, portable: bool) -> opendp_core::Result<Session> {
     let engine = DataFusion::new()?;
     let engine = if portable { engine.portable() } else { engine };
@@ -33,7 +33,7 @@ fn opened(path: &Path, format: &str, portable: bool) -> opendp_core::Result<Sess
     let engine: Box<dyn Engine> = Box::new(engine);
     Session::on(metadata(table), vec![("people".into(), source)], engine)
 }
-/// Count the rows of a table twice: by the program's own engine, and by SQL statements.
+/// Count the rows of a table twice: by the module `direct`, and by SQL statements.
 fn counted(path: &Path, format: &str) -> [f64; 2] {
     [false, true].map(|portable| {
         let session = opened(path, format, portable).unwrap();
@@ -113,7 +113,7 @@ fn a_pattern_that_also_matches_folders_is_an_error() {
         write(&path(&format!("parts.{format}/x.{format}")), 5);
         refused(&ending, &format!("parts.{format}/"));
         assert_eq!(counted(&path(&format!("p?.{format}")), format), [2.0; 2]);
-        // The pattern is also compared with the names in a folder of a column.
+        // The pattern is also compared with the names in a folder such as `year=1`.
         write(&path(&format!("year=1/month=2/p12.{format}")), 5);
         refused(&format!("p??.{format}"), "year=.../");
         assert_eq!(counted(&path(&format!("p?.{format}")), format), [2.0; 2]);

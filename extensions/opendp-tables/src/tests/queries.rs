@@ -77,7 +77,7 @@ fn counts_and_sums_of_rows() {
 fn public_keys_complete_the_answer_and_others_are_left_out() {
     let session = session(PrivacyUnit::rows(1));
     let answer = ask(&session, "SELECT COUNT(*), SUM(age) FROM people GROUP BY sex ORDER BY sex");
-    // The groups are f, m and x, without z and null.
+    // The groups are f, m and x. Rows with the key z or null are in no group.
     assert_eq!(numbers(&answer.table), [[4.0, 120.0], [2.0, 100.0], [0.0, 0.0]]);
 }
 #[test]

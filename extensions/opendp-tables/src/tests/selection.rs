@@ -21,7 +21,8 @@ fn prepared(session: &Session, sql: &str, budget: &Budget) -> (Plan, Mechanisms)
 }
 #[test]
 fn keys_of_few_individuals_stay_hidden() {
-    // Each key is released with a probability of a few times delta. So delta is tiny.
+    // Each key is released with a probability of at most a few times delta. With this tiny delta,
+    // practically no key is released.
     let session = private_session(PrivacyUnit::id("pid", 2).per_group(1, 2), 1.0, 1e-12);
     let sql = "SELECT town, COUNT(*), AVG(age) FROM people GROUP BY town";
     let question = session.query(sql).unwrap();

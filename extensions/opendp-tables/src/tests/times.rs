@@ -89,7 +89,7 @@ fn table(kind: Type) -> Table {
 fn batch(column: &ArrayRef) -> RecordBatch {
     RecordBatch::try_from_iter([("time", column.clone())]).unwrap()
 }
-/// Return the sources of a column: in memory, and as a file.
+/// Return two sources of a table with the column: batches in memory, and a file.
 fn sources(column: &ArrayRef, folder: &std::path::Path) -> Vec<Source> {
     let path = folder.join("people.parquet");
     let file = std::fs::File::create(&path).unwrap();

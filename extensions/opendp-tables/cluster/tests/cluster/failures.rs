@@ -1,5 +1,5 @@
-//! After a node is lost, the query is an error, or other nodes compute its answer. In both cases, a
-//! budget in a ledger is charged at most once.
+//! After a node is lost, the query returns an error, or the other nodes compute the answer of the
+//! query. In both cases, a budget in a ledger is charged at most once.
 
 use std::path::Path;
 use std::sync::mpsc::channel;
@@ -21,7 +21,7 @@ fn ask(session: &Session, id: &str) -> Result<Answer> {
 /// Write metadata with a ledger, and return the path of the file.
 fn durable(data: &Data, name: &str) -> std::path::PathBuf {
     let budget = format!("ledger = \"{name}.ledger\"\nname = \"survey\"");
-    // No individual has more rows than this limit, so all rows are kept. With practically no noise,
+    // No individual has more than `max_rows` rows, so all rows are kept. With practically no noise,
     // the answers of two sessions are equal.
     let config = data.config(name, "people.csv", "{ id = \"pid\", max_rows = 1000 }", &budget);
     opendp_tables::Metadata::open(&config).unwrap().create_budget().unwrap();
