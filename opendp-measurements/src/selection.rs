@@ -59,9 +59,8 @@ pub(crate) fn check_best<D, M>(
 }
 #[cold]
 fn no_best(argument: &str, right: &str) -> Error {
-    let reason = format!(
-        "expected {right}: the lowest of these scores is the best, because they are distances"
-    );
+    let reason =
+        format!("expected {right}: these scores are distances, so the lowest score is the best");
     Error::argument(argument, reason)
 }
 

@@ -345,7 +345,9 @@ pub(crate) fn of_json(study: &Json, data: Option<&Json>, alpha: f64) -> Result<J
 }
 /// Remove a column from `columns`, and return it. A study reads each column once.
 fn take(columns: &mut Columns, name: &str) -> Result<Cells> {
-    columns.remove(name).ok_or_else(|| Error::argument(name, "the column was not read"))
+    columns.remove(name).ok_or_else(|| {
+        Error::argument(name, "the column is needed, but it was not read from the data")
+    })
 }
 
 /// Write rows as CSV.

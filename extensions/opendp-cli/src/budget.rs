@@ -16,6 +16,10 @@ use crate::words;
 const NO_UNIT: &str = "the budget states no unit, so nothing checks that all its releases protect \
                        the same unit. State --unit and --metric, such as `--unit 1 --metric \
                        symmetric_distance`";
+/// The warning about a budget whose number of rows is public only because of `--size`.
+const PUBLIC_ROWS: &str = "with --size and without --contributions, each person must have exactly \
+                           one row, and the number of rows is public. Otherwise leave out --size, \
+                           or state --contributions above 1";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -55,6 +59,8 @@ pub(crate) enum Command {
         #[arg(long, value_name = "SHA256")]
         digest: Option<String>,
         /// The number of people in the data; there is a warning if delta is at least 1 / SIZE
+        ///
+        /// Without --contributions above 1, the number of rows is then public.
         #[arg(long)]
         size: Option<u64>,
     },
@@ -136,6 +142,9 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
             if terms.unit().is_none() {
                 caution::say(NO_UNIT, as_json);
             }
+            if has_public_rows_by_size(&terms) {
+                caution::say(PUBLIC_ROWS, as_json);
+            }
             let account = ledger.account(&place.name)?;
             Ok(either(account.to_json(), account_text(&account)))
         }
@@ -206,6 +215,14 @@ fn terms(command: &Command) -> Result<Terms> {
         Some(size) => terms.with_size(*size),
         None => terms,
     })
+}
+/// Return whether the budget would protect the number of rows if it did not state its size. If the
+/// distance of the unit is 1, the answer is `false`. No two data sets of the same size are at this
+/// distance, so such a budget admits no release that needs a public number of rows.
+fn has_public_rows_by_size(terms: &Terms) -> bool {
+    let without_size = |unit: &Unit| Terms::new().with_unit(unit.clone()).protects_size();
+    let hidden = terms.unit().is_some_and(|unit| 1 < unit.d_in() && without_size(unit));
+    hidden && !terms.protects_size()
 }
 /// Read the name of a metric, or a metric in document form. Return the metric as JSON.
 fn read_metric(text: &str) -> Result<Json> {

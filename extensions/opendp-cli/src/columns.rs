@@ -45,8 +45,9 @@ fn read(chunks: Rows, study: &Study) -> Result<Columns> {
     for chunk in chunks {
         let chunk: DataFrame<String> = chunk?.downcast()?;
         for (name, cells) in &mut columns {
-            append(cells, &chunk, name)
-                .ok_or_else(|| Error::argument(name, "the column was not read"))?;
+            append(cells, &chunk, name).ok_or_else(|| {
+                Error::argument(name, "the column is needed, but it was not read from the data")
+            })?;
         }
     }
     Ok(columns)

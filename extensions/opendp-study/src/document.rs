@@ -85,8 +85,9 @@ impl ColumnFields {
                 Err(Error::argument("bounds", reason))
             }
             (_, Some((lower, upper))) if upper < lower => {
-                let reason =
-                    format!("expected a lower bound up to the upper, found {lower} and {upper}");
+                let reason = format!(
+                    "expected a lower bound that is at most the upper bound, found {lower} and {upper}"
+                );
                 Err(Error::argument("bounds", reason))
             }
             (_, Some(bounds)) => self.check_missing(bounds),

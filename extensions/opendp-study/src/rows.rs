@@ -105,7 +105,7 @@ impl QuestionFields {
             (Some(stated), Some(rows)) if rows < stated => {
                 let reason = format!(
                     "expected at most the number of rows of the table, {rows}, found {stated}: a \
-                     larger number adds rows that no one has. Leave `rows` out"
+                     larger number adds rows that belong to no person. Leave `rows` out"
                 );
                 Err(Error::argument("rows", reason))
             }

@@ -245,9 +245,7 @@ fn bounding(branches: &[Branch], tables: &Tables) -> Result<Bounding> {
             // All branches of a union read the same table. So each row of the table counts once for
             // each branch.
             let rows = u64::from(*rows) * branches.len() as u64;
-            // An exchange removes rows and adds the same number of rows.
-            let exchanged = table.rows.is_some();
-            Ok(Bounding::Trusted { rows: if exchanged { 2 * rows } else { rows }, exchanged })
+            Ok(Bounding::Trusted { rows, exchanged: table.rows.is_some() })
         }
         PrivacyUnit { id: Some(id), max_rows, max_groups, max_rows_per_group, .. } => {
             let kind = table.columns.get(id).map(|column| column.kind);

@@ -127,10 +127,10 @@ pub(crate) struct Branch {
 pub(crate) enum Bounding {
     /// An individual adds or removes at most `rows` rows. The plan does not enforce this limit.
     Trusted {
-        /// The largest number of rows of an individual in the union of all branches. If rows are
-        /// exchanged, the removed and the added rows are both counted.
+        /// The largest number of rows of an individual in the union of all branches.
         rows: u64,
-        /// Whether the rows of an individual are exchanged, because the number of rows is public.
+        /// Whether other rows replace the rows of an individual, because the number of rows is
+        /// public.
         exchanged: bool,
     },
     /// Each id is an individual. The plan enforces limits for each id.
@@ -194,18 +194,31 @@ pub(crate) struct Sum {
 impl Sum {
     /// Bound the magnitude of the number that one row adds.
     pub(crate) fn most(&self) -> u64 {
+        let (low, high) = self.ends();
+        low.max(high)
+    }
+    /// Bound the number that one row adds. If this function returns `(v, u)`, the number is from
+    /// `-v` to `u`. Both bounds include 0, because a row without a value adds 0.
+    pub(crate) fn ends(&self) -> (u64, u64) {
         match &self.addend {
-            Addend::One | Addend::Known(_) | Addend::Id => 1,
-            Addend::Value(_, lattice) => lattice.most(),
-            Addend::Square(_, lattice) => lattice.most().saturating_mul(lattice.most()),
+            Addend::One | Addend::Known(_) | Addend::Id => (0, 1),
+            Addend::Value(_, lattice) => lattice.ends(),
+            Addend::Square(_, lattice) => (0, lattice.most().saturating_mul(lattice.most())),
         }
     }
 }
 impl Lattice {
     /// Bound the magnitude of a point minus the centre.
     pub(crate) fn most(&self) -> u64 {
-        let from = |point: i64| point.saturating_sub(self.centre).unsigned_abs();
-        from(self.low).max(from(self.high))
+        let (low, high) = self.ends();
+        low.max(high)
+    }
+    /// Bound a point minus the centre. If this function returns `(v, u)`, the difference is from
+    /// `-v` to `u`, and `v` and `u` are not negative.
+    fn ends(&self) -> (u64, u64) {
+        let low = self.centre.saturating_sub(self.low);
+        let high = self.high.saturating_sub(self.centre);
+        (low.max(0).unsigned_abs(), high.max(0).unsigned_abs())
     }
     /// Return the length of a step.
     pub(crate) fn step(&self) -> f64 {

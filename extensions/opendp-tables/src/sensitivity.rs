@@ -48,11 +48,20 @@
 //!
 //! *Exchanges.* If the number of rows of a table is public, neighbours differ by an exchange: at
 //! most `k` rows of one individual are replaced by the same number of other rows. Let `t` be the
-//! table of the rows that are not replaced. After the joins and filters, each neighbour has at most
-//! `m k` rows more than `t`. So the difference between the results of each neighbour and the
-//! results of `t` is within the bounds above. The results of the neighbours differ by at most the
-//! sum of these two differences. In particular, at most `2 m k` rows are added or removed. So the
-//! bounds above hold for `C = G = K = 2 m k`.
+//! table of the rows that are not replaced, and let `r = m k`. After the joins and filters, each
+//! neighbour has at most `r` rows more than `t`. Let each row add an integer from `-v` to `u`, with
+//! `u, v >= 0`, and let `B = max(u, v)`. Let `a_g` be the number of rows that the first neighbour
+//! has in group `g` in addition to the rows of `t`, and let `b_g` be the same number for the second
+//! neighbour. Then the sum of group `g` changes by at most
+//! `f(a_g, b_g) = max(a_g u + b_g v, a_g v + b_g u)`. Here `sum a_g <= r` and `sum b_g <= r`. So at
+//! most `2 r` entries of the sums differ, and each entry differs by at most `f(r, r) = r (u + v)`.
+//! `f(a, b)` is at most `B (a + b)`, so the magnitudes of the differences add up to at most
+//! `2 r B`. The sum of the `f(a_g, b_g)^2` is a convex function of the `a_g` and the `b_g`, because
+//! `f` is convex and not negative. It does not decrease if an `a_g` or a `b_g` grows. So it is
+//! largest if one `a_g` is `r`, one `b_g` is `r`, and all others are 0. If both belong to the same
+//! group, it is `f(r, r)^2 = (r (u + v))^2`. Otherwise it is `f(r, 0)^2 + f(0, r)^2 = 2 (r B)^2`.
+//! The squares of the differences add up to at most the larger of these two numbers. For quantiles,
+//! the bounds above hold for `C = G = K = 2 r`, because at most `2 r` rows are added or removed.
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast};
 use opendp_core::{Error, Result};
@@ -74,9 +83,11 @@ impl Contribution {
     pub(crate) fn of(plan: &Plan) -> Contribution {
         let grouped = !plan.keys.is_empty();
         match &plan.bounding {
-            Bounding::Trusted { rows, .. } => {
-                let groups = if grouped { *rows } else { 1 };
-                Contribution { rows: *rows, groups, per_group: *rows }
+            Bounding::Trusted { rows, exchanged } => {
+                // An exchange removes rows and adds the same number of rows.
+                let rows = if *exchanged { rows.saturating_mul(2) } else { *rows };
+                let groups = if grouped { rows } else { 1 };
+                Contribution { rows, groups, per_group: rows }
             }
             Bounding::Enforced { rows, groups, rows_per_group, .. } => {
                 let limit = rows.unwrap_or(u64::MAX);
@@ -132,6 +143,9 @@ pub(crate) struct Sensitivity {
 }
 /// Bound the changes of a sum. See the [module](self) for the proof.
 pub(crate) fn sensitivity(plan: &Plan, sum: &Sum) -> Result<Sensitivity> {
+    if let Bounding::Trusted { rows, exchanged: true } = plan.bounding {
+        return of_exchange(rows, Contribution::of(plan).groups, sum.ends());
+    }
     let mut contribution = Contribution::of(plan);
     if sum.addend == Addend::Id {
         let groups = contribution.groups;
@@ -145,6 +159,20 @@ pub(crate) fn sensitivity(plan: &Plan, sum: &Sum) -> Result<Sensitivity> {
         l2: times(f64::inf_cast(contribution.squares()?)?.inf_sqrt()?)?,
         linf: times(f64::inf_cast(contribution.per_group)?)?,
     })
+}
+/// Bound the changes of a sum if at most `rows` rows are replaced by the same number of other rows.
+/// At most `groups` groups change. Each row adds an integer from `-ends.0` to `ends.1`. See
+/// *Exchanges* in the [module](self) for the proof.
+fn of_exchange(rows: u64, groups: u64, ends: (u64, u64)) -> Result<Sensitivity> {
+    let (low, high) = (f64::inf_cast(ends.0)?, f64::inf_cast(ends.1)?);
+    let rows = f64::inf_cast(rows)?;
+    // The change of a group that both loses and gets rows, and of a group that only gets rows.
+    let (both, alone) = (rows.inf_mul(low.inf_add(high)?)?, rows.inf_mul(low.max(high))?);
+    let (l1, l2) = match groups {
+        1 => (both, both),
+        _ => (alone.inf_mul(2.0)?, both.max(alone.inf_mul(2.0.inf_sqrt()?)?)),
+    };
+    Ok(Sensitivity { l0: groups, l1, l2, linf: both })
 }
 
 #[cfg(test)]
@@ -163,6 +191,42 @@ mod tests {
         assert_eq!(squares(1, 10, 10), Ok(100));
         let largest = u64::MAX;
         assert_eq!(squares(largest, largest, largest), Ok(u128::from(largest).pow(2)));
+    }
+    /// Try all exchanges of one or two rows in one or two groups.
+    #[test]
+    fn the_bounds_of_an_exchange_are_the_largest_changes() {
+        let cases = [(0, 1), (1, 0), (2, 1), (1, 1), (0, 2), (3, 1)];
+        for (ends, rows, groups) in cases
+            .into_iter()
+            .flat_map(|ends| [(ends, 1, 1), (ends, 1, 2), (ends, 2, 1), (ends, 2, 2)])
+        {
+            let steps: Vec<(usize, i64)> =
+                (0..groups).flat_map(|group| (-ends.0..=ends.1).map(move |x| (group, x))).collect();
+            // The sums of the rows that a neighbour can have in addition to the other rows.
+            let mut own = vec![[0_i64; 2]];
+            for _ in 0..rows {
+                let longer = |sums: &[i64; 2], (group, x): (usize, i64)| {
+                    let mut sums = *sums;
+                    sums[group] += x;
+                    sums
+                };
+                let all = own.iter().flat_map(|sums| steps.iter().map(|step| longer(sums, *step)));
+                own = all.collect();
+            }
+            let (mut l1, mut squares, mut linf) = (0, 0, 0);
+            for (x, y) in own.iter().flat_map(|x| own.iter().map(move |y| (x, y))) {
+                let changes = [x[0] - y[0], x[1] - y[1]].map(i64::abs);
+                l1 = l1.max(changes[0] + changes[1]);
+                squares = squares.max(changes[0].pow(2) + changes[1].pow(2));
+                linf = linf.max(changes[0].max(changes[1]));
+            }
+            let changed = if groups == 1 { 1 } else { 2 * rows };
+            let ends = (ends.0.unsigned_abs(), ends.1.unsigned_abs());
+            let bound = of_exchange(rows, changed, ends).unwrap();
+            assert_eq!((bound.l1, bound.linf), (l1 as f64, linf as f64), "{ends:?} {rows}");
+            let l2 = (squares as f64).sqrt();
+            assert!((l2..=l2 * (1.0 + 1e-15)).contains(&bound.l2), "{bound:?} {squares}");
+        }
     }
     /// Compare with all lists of a few integers.
     #[test]

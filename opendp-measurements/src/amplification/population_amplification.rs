@@ -236,8 +236,8 @@ where
         return Ok(());
     }
     Err(Error::MakeMeasurement(
-        "measurement: expected a map that is 0 at distance 0; this release may depend on the order \
-         of the records, which sampling does not hide. Instead of a fixed delta, state a profile"
+        "measurement: expected a map that is 0 at distance 0. The release must not depend on \
+         the order of the records, and its map must state a profile instead of a fixed delta"
             .into(),
     ))
 }

@@ -15,7 +15,7 @@ pub(super) fn check_rows<D: Domain>(domain: &D) -> Result<()> {
     }
     Err(Error::MakeMeasurement(format!(
         "measurement: expected a domain whose records can be selected one by one, such as a vector \
-         or a frame with a schema, found {}; put the steps that make records before the sampling",
+         or a frame with a schema, found {}; sample after the steps that make the records",
         domain.to_json()
     )))
 }

@@ -126,7 +126,7 @@ fn a_concentrated_loss_grows_as_the_square() {
 fn a_delta_grows_by_the_geometric_sum() {
     for (epsilon, delta) in [(0.5, 1e-3), (1.0, 1e-4), (0.0, 0.01)] {
         let laws = leaking(epsilon, delta);
-        assert!(apart(&laws, 1, stick(epsilon)) <= delta * (1.0 + 1e-9), "it is what it is for");
+        assert!(apart(&laws, 1, stick(epsilon)) <= delta * (1.0 + 1e-9), "the loss of one step");
         for steps in 2..=5_u32 {
             let (all, sum) = grown(Approximate(MaxDivergence), (epsilon, delta), steps);
             assert_eq!(all, f64::from(steps) * epsilon);

@@ -305,7 +305,7 @@ fn both((epsilon, delta): (&Exact, &Exact)) -> Vec<Exact> {
 fn no_share() -> Error {
     Error::argument(
         "split",
-        "either all queries have shares of the budget that are fixed in advance, or none has one",
+        "the shares of the budget must be fixed in advance for all queries, or for no query",
     )
 }
 #[cold]

@@ -306,6 +306,27 @@ fn a_size_that_the_budget_does_not_state_is_refused_before_data_are_read() {
     assert_eq!(shown["releases"], json!(1));
 }
 #[test]
+fn a_budget_whose_size_makes_the_number_of_rows_public_has_a_warning() {
+    let desk = Desk::new();
+    for (count, (metric, unit, more, warned)) in (1..).zip([
+        ("symmetric_distance", "2", &["--size", "3"][..], true),
+        ("insert_delete_distance", "2", &["--size", "3", "--contributions", "1"], true),
+        // The controls. The number of rows is private, or it is public by the metric, or no two
+        // data sets of one size are at the distance of the unit.
+        ("symmetric_distance", "2", &[], false),
+        ("symmetric_distance", "2", &["--size", "3", "--contributions", "2"], false),
+        ("change_one_distance", "2", &["--size", "3"], false),
+        ("symmetric_distance", "1", &["--size", "3"], false),
+    ]) {
+        let place = format!("l.db:b{count}");
+        let create = ["budget", "create", &place, "--epsilon", "2", "--metric", metric];
+        let output = desk.run(&[&create[..], &["--unit", unit], more].concat());
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{said}");
+        assert_eq!(said.contains("the number of rows is public"), warned, "{metric} {more:?}");
+    }
+}
+#[test]
 fn data_that_are_no_member_give_one_error_without_a_budget() {
     let desk = Desk::new();
     desk.file("sum.json", bounded(9, Some(2)));

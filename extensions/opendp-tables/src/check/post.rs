@@ -77,7 +77,7 @@ fn refusal_of(part: &Expr) -> Option<Error> {
         Expr::WindowFunction(call) if call.params.distinct => match &call.fun {
             WindowFunctionDefinition::WindowUDF(function) => Some(Error::NotImplemented(format!(
                 "`DISTINCT` in `{}(...)` is not supported: the engine would leave it out.\n\
-                 Instead, leave it out, or use an aggregate such as COUNT.",
+                 Instead, remove `DISTINCT`, or use an aggregate such as COUNT.",
                 function.name()
             ))),
             WindowFunctionDefinition::AggregateUDF(_) => None,

@@ -85,13 +85,10 @@ impl<'a> Layout<'a> {
     pub(crate) fn ranges(&self) -> Vec<(i64, i64)> {
         let stored = self.plan.sums.iter().zip(&self.sums);
         let stored = stored.filter(|(_, slot)| !matches!(slot, Slot::Rows | Slot::Ids));
-        let sum = |(sum, _): (&Sum, &Slot)| match &sum.addend {
-            Addend::One | Addend::Known(_) | Addend::Id => (0, 1),
-            Addend::Value(_, lattice) => {
-                let offset = |point: i64| point.saturating_sub(lattice.centre);
-                (offset(lattice.low).min(0), offset(lattice.high).max(0))
-            }
-            Addend::Square(..) => (0, i64::try_from(sum.most()).unwrap_or(i64::MAX)),
+        let magnitude = |x: u64| i64::try_from(x).unwrap_or(i64::MAX);
+        let sum = |(sum, _): (&Sum, &Slot)| {
+            let (low, high) = sum.ends();
+            (-magnitude(low), magnitude(high))
         };
         let place = |quantile| (-1, i64::try_from(self.places(quantile)).unwrap_or(i64::MAX) - 1);
         stored.map(sum).chain((0..self.width - self.buckets).map(place)).collect()

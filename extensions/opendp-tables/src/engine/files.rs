@@ -161,11 +161,11 @@ fn is_format(file: &str, format: &str) -> bool {
 fn instead(file: &str, ending: &str) -> String {
     let other = other_format(ending);
     if is_compressed(file) {
-        "Compressed files are not read: unpack it".into()
+        "Compressed files are not read: unpack the file".into()
     } else if is_format(file, other) {
-        format!("If it is in the other format, state `format = \"{other}\"`")
+        format!("If the file is in the other format, state `format = \"{other}\"`")
     } else {
-        "Rename it: small letters matter".into()
+        "Rename the file: `A` and `a` are different letters".into()
     }
 }
 /// Return whether the name of a file has the ending of a compressed file.

@@ -113,10 +113,9 @@ pub(super) fn explain(question: &Question<'_>, mechanisms: &Mechanisms) -> Resul
 /// Describe the limits on the rows of one individual.
 pub(super) fn limits(plan: &Plan) -> String {
     let Contribution { rows, groups, per_group } = Contribution::of(plan);
-    if let Bounding::Trusted { exchanged: true, .. } = plan.bounding {
-        let each = rows / 2;
+    if let Bounding::Trusted { rows, exchanged: true } = plan.bounding {
         return format!(
-            "at most {each} rows of an individual, which are replaced by {each} other rows, \
+            "at most {rows} rows of an individual, which are replaced by {rows} other rows, \
              because the number of rows is public"
         );
     }

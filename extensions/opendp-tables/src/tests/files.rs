@@ -355,7 +355,7 @@ fn the_error_for_a_file_names_the_path_and_the_required_ending() {
             std::fs::write(folder.path().join(name), "age,income,sex,employed\n").unwrap();
             let error = refused(name, format, folder.path());
             assert!(error.contains(&format!("{name}` does not end in `.{format}`")), "{error}");
-            let instead = if name.ends_with("gz") { "unpack it" } else { "Rename it" };
+            let instead = if name.ends_with("gz") { "unpack the file" } else { "Rename the file" };
             assert!(error.contains(instead), "{error}");
         }
     }

@@ -115,7 +115,7 @@ fn a_pattern_that_also_matches_folders_is_an_error() {
         assert_eq!(counted(&path(&format!("p?.{format}")), format), [2.0; 2]);
         // The pattern is also compared with the names in a folder such as `year=1`.
         write(&path(&format!("year=1/month=2/p12.{format}")), 5);
-        refused(&format!("p??.{format}"), "year=1/");
+        refused(&format!("p??.{format}"), "year=.../");
         assert_eq!(counted(&path(&format!("p?.{format}")), format), [2.0; 2]);
     }
 }

@@ -161,7 +161,7 @@ fn nothing_comes_back_when_the_entropy_ends() {
         assert_eq!(session.left().unwrap(), left, "the charge stays");
     }
     refused(session.ask(&broken));
-    assert_eq!(attempts.load(Ordering::SeqCst), 2, "what is refused does not run");
+    assert_eq!(attempts.load(Ordering::SeqCst), 2, "a refused question does not run");
     // The control: a question whose map fails is not charged.
     let fresh = self::session(1.0);
     let map = PrivacyMap::new(|_| Err(Error::FailedMap("no".into())));

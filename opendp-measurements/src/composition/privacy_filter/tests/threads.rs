@@ -75,7 +75,7 @@ fn threads_never_overspend_through_nested_conversations() {
         let spending = spend(&session, seed);
         let spent = spending.twentieths();
         assert!(spent <= 100, "seed {seed}: {spent}");
-        assert!(100 - 4 < spent, "seed {seed}: threads do spend what there is");
+        assert!(100 - 4 < spent, "seed {seed}: the threads spend nearly the whole budget");
         for (inner, count) in &spending.opened {
             assert!(*count <= 4, "seed {seed}");
             let spent = tenths(*count as u32).over(&tenths(20));
