@@ -102,9 +102,8 @@ fn values<T: ArrowAtom>(array: &ArrayRef) -> Result<Vec<Option<T>>> {
     if let Some(values) = T::read(array) {
         return Ok(values);
     }
-    // A cast of a dictionary casts all values of the dictionary, even for a slice of one row. So
-    // one unreadable value would affect all rows. Instead, read each value of the dictionary once.
-    // Then only the cells with an unreadable value become `None`.
+    // A cast of a dictionary casts all its values, even for a slice of one row. So read each value
+    // once. Then only the cells with an unreadable value become `None`.
     if let Some(dictionary) = array.as_any_dictionary_opt() {
         let known = values::<T>(dictionary.values())?;
         let keys = if known.is_empty() { Vec::new() } else { dictionary.normalized_keys() };
@@ -192,9 +191,10 @@ pub struct ArrowColumn<D> {
 impl<D: ArrowDomain> ArrowColumn<D> {
     /// Read a column by its name. The name is optional if there is only one column.
     ///
-    /// # Errors `Argument` when the schema has no column or several columns with this name.
-    /// `Argument` when no name is given, and the schema does not have exactly one column. Further
-    /// errors are the errors of [`ArrowDomain::read_array`].
+    /// # Errors
+    /// `Argument` when the schema has no column or several columns with this name. `Argument` when
+    /// no name is given, and the schema does not have exactly one column. Further errors are the
+    /// errors of [`ArrowDomain::read_array`].
     pub fn new(
         schema: &Schema,
         batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,

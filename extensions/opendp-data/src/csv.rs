@@ -37,9 +37,10 @@ impl<D: Domain> CsvColumn<D> {
     ///
     /// If the separator is not a comma, use [`CsvTable`].
     ///
-    /// # Errors The errors of [`CsvTable::open`]. `Argument` when the header has no column or
-    /// several columns with this name. `Argument` when no name is given, and the header does not
-    /// have exactly one column. `Argument` when `domain` is not a domain of rows.
+    /// # Errors
+    /// The errors of [`CsvTable::open`]. `Argument` when the header has no column or several
+    /// columns with this name. `Argument` when no name is given, and the header does not have
+    /// exactly one column. `Argument` when `domain` is not a domain of rows.
     pub fn new(
         source: impl Read + Send + 'static,
         column: Option<&str>,
@@ -49,8 +50,8 @@ impl<D: Domain> CsvColumn<D> {
     }
     pub(crate) fn of(table: CsvTable, column: Option<&str>, domain: &D) -> Result<Self> {
         let place = place(table.names(), column)?;
-        // A domain of rows reads any number of cells. Check this before a line is read. So the
-        // error does not depend on the number of rows.
+        // A domain of rows reads any number of cells. Check that `domain` is a domain of rows
+        // before a line is read. So the error does not depend on the number of rows.
         if domain.read_cells(&[]).is_none() || domain.read_cells(&[""]).is_none() {
             return Err(rowless(&domain.to_json()));
         }

@@ -100,10 +100,11 @@ pub struct ParquetColumn<D>(ArrowColumn<D>);
 impl<D: ArrowDomain> ParquetColumn<D> {
     /// Read a column by its name. The name is optional if there is only one column.
     ///
-    /// # Errors `Argument` when the file is not a Parquet file, or has a group without columns.
-    /// `Argument` when the file has no column or several columns with this name. `Argument` when no
-    /// name is given, and the file does not have exactly one column. Further errors are the errors
-    /// of [`ArrowDomain::read_array`].
+    /// # Errors
+    /// `Argument` when the file is not a Parquet file, or has a group without columns. `Argument`
+    /// when the file has no column or several columns with this name. `Argument` when no name is
+    /// given, and the file does not have exactly one column. Further errors are the errors of
+    /// [`ArrowDomain::read_array`].
     pub fn new(file: File, column: Option<&str>, domain: &D) -> Result<Self> {
         let table = Table::open(file)?;
         let place = place(&table.names, column)?;

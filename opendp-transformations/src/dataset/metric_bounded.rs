@@ -39,7 +39,8 @@ impl UnboundedMetric for SymmetricDistance {
 /// # Map
 /// `d_out = floor(d_in / 2)`.
 ///
-/// # Proof Let `x` and `x'` have the same number of records. Let `R` be the records of `x` that
+/// # Proof
+/// Let `x` and `x'` have the same number of records. Let `R` be the records of `x` that
 /// `x'` lacks, and `A` the records of `x'` that `x` lacks, both with multiplicity. `R` and `A` have
 /// the same number of records. This number is half of the symmetric distance, which is therefore
 /// even. If the records `R` are replaced by the records `A`, then `x` becomes `x'`. So

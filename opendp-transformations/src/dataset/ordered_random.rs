@@ -37,7 +37,8 @@ impl UnorderedMetric for ChangeOneDistance {
 /// `d_out = d_in`. The map bounds the distance between outputs whose draws are coupled, as the
 /// proof describes.
 ///
-/// # Proof The output is random, so the claim is about distributions. Two data sets are called
+/// # Proof
+/// The output is random, so the claim is about distributions. Two data sets are called
 /// close if their distance is at most `d_in`. For two close inputs, there is a joint distribution
 /// of two orders `(o, o')` with two properties. Each order is uniform. For every draw of `(o, o')`,
 /// the first input in the order `o` and the second input in the order `o'` are close. A mechanism
