@@ -38,15 +38,15 @@ impl UnorderedMetric for ChangeOneDistance {
 /// proof describes.
 ///
 /// # Proof
-/// The output is random, so the claim is about distributions. Two data sets are called
-/// close if their distance is at most `d_in`. For two close inputs, there is a joint distribution
-/// of two orders `(o, o')` with two properties. Each order is uniform. For every draw of `(o, o')`,
-/// the first input in the order `o` and the second input in the order `o'` are close. A mechanism
-/// that reads the output has a proved bound on its loss for each pair of close data sets. The same
-/// bound then holds for mixtures of such pairs, because the divergences that measure a loss are
-/// jointly quasi-convex. For Renyi divergences of all orders, see van Erven and Harremoes 2014,
-/// "Renyi Divergence and Kullback-Leibler Divergence", Theorem 13. For approximate privacy, let `P`
-/// and `Q` be the distributions of the releases for two inputs. For each event `E`,
+/// The output is random, so the claim is about distributions. Two data sets are called close if
+/// their distance is at most `d_in`. For two close inputs, there is a joint distribution of two
+/// orders `(o, o')` with two properties. Each order is uniform. For every draw of `(o, o')`, the
+/// first input in the order `o` and the second input in the order `o'` are close. A mechanism that
+/// reads the output has a proved bound on its loss for each pair of close data sets. The same bound
+/// then holds for mixtures of such pairs, because the divergences that measure a loss are jointly
+/// quasi-convex. For Renyi divergences of all orders, see van Erven and Harremoes 2014, "Renyi
+/// Divergence and Kullback-Leibler Divergence", Theorem 13. For approximate privacy, let `P` and
+/// `Q` be the distributions of the releases for two inputs. For each event `E`,
 /// `P(E) - e^eps * Q(E)` is linear in the pair `(P, Q)`. So the supremum over all events is convex
 /// in this pair.
 ///
