@@ -18,8 +18,8 @@ use opendp_core::{Atom, Error, Function, Result};
 ///
 /// # Precondition
 /// The input lists the layers of a tree from the root down, and each layer from left to right. The
-/// noise of the nodes is independent and has the same variance. The last leaves can be missing, and
-/// the counts of missing leaves are zero.
+/// noises of different nodes are independent and have the same variance. The last leaves can be
+/// missing, and the counts of missing leaves are zero.
 ///
 /// # Postcondition
 /// The output has one number for each leaf of the input, if the input has a leaf. The output

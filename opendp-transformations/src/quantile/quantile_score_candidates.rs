@@ -15,8 +15,8 @@ use crate::symmetric::Records;
 /// Score each candidate by its distance from a quantile of the records.
 ///
 /// A selection mechanism that prefers low scores probably releases a candidate near the quantile.
-/// The worst candidate has the largest score. So use a selection of the lowest score, with `negate`
-/// or `"min"`.
+/// The worst candidate has the largest score. So select the lowest score: set the argument `negate`
+/// of the selection to `true`, or its argument `optimize` to `"min"`.
 ///
 /// # Arguments
 /// * `candidates` - the values that can be released, in increasing order
