@@ -91,8 +91,8 @@ fn their_places(number: &BigInt) -> usize {
 }
 fn floor(a: &BigInt, b: &BigInt) -> BigInt {
     let (quotient, rest) = (a / b, a % b);
-    // The Euclidean remainder is never negative. So if `rest` is negative, the Euclidean quotient
-    // differs from `quotient` by 1.
+    // `quotient` is rounded toward zero. The Euclidean remainder is never negative. So if `rest` is
+    // negative, the Euclidean quotient differs from `quotient` by 1.
     match rest.sign() {
         TheirSign::Minus if b.sign() == TheirSign::Minus => quotient + 1,
         TheirSign::Minus => quotient - 1,

@@ -143,7 +143,7 @@ mod tests {
     }
     fn check<T: Atom + Float + Distance + InfCast<T>>(constant: T, lower: T, upper: T) {
         let cast = |x: f64| T::from_f64_toward_zero(x);
-        // The distances between these numbers are finite in the type `T`.
+        // Keep only numbers whose distances from each other are finite in the type `T`.
         let fits = |x: &f64| x.abs() < T::FINITE_MAX.to_f64() / 4.0;
         let data: Vec<T> = numbers().into_iter().filter(fits).map(cast).collect();
         let multiply = make(constant, lower, upper);

@@ -162,7 +162,8 @@ mod tests {
         assert_eq!(read(b"x\n1\n2\n", &domain.clone().with_size(2)).unwrap(), [1, 2]);
         assert!(read(b"x\n1\n2\n", &domain.with_size(3)).is_err());
     }
-    /// A domain whose JSON states no number of records.
+    /// The set of all columns with three rows. The JSON of this domain does not state the number of
+    /// rows.
     #[derive(Clone, Debug, PartialEq)]
     struct Triples;
     opendp_core::named!(Triples as "Triples");

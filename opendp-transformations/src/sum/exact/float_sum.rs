@@ -182,7 +182,7 @@ mod tests {
         let d_out = rule.sensitivity(1, &lattice).unwrap();
         for exponent in 80..110 {
             // Near this sum, the spacing of floats is larger than the difference between the map
-            // and the bound. So truncation alone can exceed the map.
+            // and the bound. So truncation without contraction could violate the map.
             let sum = (3_i128 << exponent) - 1;
             let next = rule.finish(sum + i128::from(lattice.magnitude()), &lattice);
             assert!(next - rule.finish(sum, &lattice) <= d_out, "{exponent}");
