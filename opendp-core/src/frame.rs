@@ -54,7 +54,7 @@ impl<K: HashableAtom> DataFrame<K> {
     pub fn columns(&self) -> impl ExactSizeIterator<Item = (&K, &Column)> {
         self.columns.iter().map(|(name, column)| (name, column))
     }
-    /// Return the column with a name, if it exists.
+    /// Return the column with a given name, if the column exists.
     pub fn column(&self, name: &K) -> Option<&Column> {
         self.columns.get(self.place(name)?).map(|(_, column)| column)
     }

@@ -15,7 +15,8 @@ const MAX_LENGTH: usize = 4096;
 ///
 /// Names are declared with [`named!`](crate::named). The compiler's own names of types are not
 /// used, because these names change when a type moves to another module. A name is stored as a head
-/// and type arguments, so names can be printed, parsed and compared.
+/// and type arguments, so names can be printed, parsed and compared. In the example, the head is
+/// `VectorDomain`.
 ///
 /// ```
 /// # use opendp_core::TypeName;

@@ -4,7 +4,7 @@
 //! Many maps use big integers. Many samplers use big integers when floats are too imprecise. In
 //! another project, quotients of big integers had a wrong sign, so the outputs of samplers were
 //! wrong (OpenDP #2638). The tested numbers cause carries and borrows. For some of the numbers, the
-//! library (`dashu-int`) uses its algorithms for long numbers.
+//! tested library (`dashu-int`) uses its algorithms for long numbers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")]
 
 use std::cmp::Ordering;
@@ -91,8 +91,8 @@ fn their_places(number: &BigInt) -> usize {
 }
 fn floor(a: &BigInt, b: &BigInt) -> BigInt {
     let (quotient, rest) = (a / b, a % b);
-    // The Euclidean remainder is never negative. So if `rest` is negative, the Euclidean quotient
-    // differs from `quotient` by 1.
+    // `quotient` is rounded toward zero. The Euclidean remainder is never negative. So if `rest` is
+    // negative, the Euclidean quotient differs from `quotient` by 1.
     match rest.sign() {
         TheirSign::Minus if b.sign() == TheirSign::Minus => quotient + 1,
         TheirSign::Minus => quotient - 1,

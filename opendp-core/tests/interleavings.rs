@@ -35,7 +35,7 @@ fn third() -> Vec<Exact> {
     vec!["0.34".parse().unwrap()]
 }
 /// Call `charge` once in each of four threads, at the same time. Count the calls that succeed. A
-/// budget of 1 has room for two charges of 0.34.
+/// budget of 1 covers at most two charges of 0.34.
 fn spenders(charge: impl Fn() -> Result<()> + Send + Sync + 'static) -> usize {
     let (charge, spent) = (Arc::new(charge), Arc::new(AtomicUsize::new(0)));
     let threads: Vec<_> = (0..4)

@@ -187,7 +187,7 @@ mod tests {
             Space::new(VectorDomain::new(AtomDomain::<u8>::default()), SymmetricDistance).unwrap();
         assert_eq!(make_count::<_, _, i32>(input.clone()).unwrap().map(&7), Ok(7));
         assert_eq!(make_count::<_, _, f64>(input.clone()).unwrap().map(&3), Ok(3.0));
-        // The distance is not a float, and it is rounded up.
+        // No `f32` equals this distance, so the map rounds the distance up.
         let rounded = make_count::<_, _, f32>(input).unwrap().map(&16_777_217);
         assert_eq!(rounded, Ok(16_777_218.0));
     }

@@ -143,7 +143,7 @@ mod tests {
     }
     fn check<T: Atom + Float + Distance + InfCast<T>>(constant: T, lower: T, upper: T) {
         let cast = |x: f64| T::from_f64_toward_zero(x);
-        // The distances between these numbers are finite in the type `T`.
+        // Keep only numbers whose distances from each other are finite in the type `T`.
         let fits = |x: &f64| x.abs() < T::FINITE_MAX.to_f64() / 4.0;
         let data: Vec<T> = numbers().into_iter().filter(fits).map(cast).collect();
         let multiply = make(constant, lower, upper);
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(make(2.0, 0.0, 10.0).map(&1.3), Ok(2.6));
         let d_out = make(3.0, 0.0, 10.0).map(&1.0).unwrap();
         assert_eq!(d_out, 3.0 + 3.552713678800501e-15);
-        // The sum of 60 and the unit is not a float, and it is rounded up.
+        // No float equals the sum of 60 and the term `u` of the map, so the map rounds the sum up.
         assert_eq!(make(3.0, -10.0, 10.0).map(&20.0), Ok(60.0_f64.next_up()));
         assert_eq!(make(0.0, 0.0, 0.0).map(&1.0), Ok(0.0));
         assert_eq!(make(2.0, 0.0, 10.0).map(&0.0), Ok(0.0));

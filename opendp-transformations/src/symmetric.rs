@@ -70,9 +70,9 @@ impl Changes {
     /// # Proof
     /// Let `d` be the symmetric distance. Then `x'` is made from `x` by `a` added and `r` removed
     /// records, where `a + r = d`. The count of `S` increases by at most `a`, and decreases by at
-    /// most `r`. So it changes by at most `max(a, r) <= d`. If both data sets have the same number
-    /// of records, then `a = r = d / 2`. The bound `d / 2` is rounded up, so that it is 0 only at
-    /// distance 0.
+    /// most `r`. So the count changes by at most `max(a, r) <= d`. If both data sets have the same
+    /// number of records, then `a = r = d / 2`. The bound `d / 2` is rounded up, so that it is 0
+    /// only at distance 0.
     pub(crate) fn of<M: DatasetMetric>(metric: &M, sized: bool, d_in: u32) -> Result<Self> {
         let total = metric.to_symmetric(d_in)?;
         Ok(Changes { total, largest: if sized { total.div_ceil(2) } else { total } })

@@ -102,8 +102,8 @@ fn values<T: ArrowAtom>(array: &ArrayRef) -> Result<Vec<Option<T>>> {
     if let Some(values) = T::read(array) {
         return Ok(values);
     }
-    // A cast of a dictionary casts all its values, also for a single row. So read each value of the
-    // dictionary once. Then only the cells with an unreadable value are missing.
+    // A cast of a dictionary casts all its values, even for a slice of one row. So read each value
+    // once. Then only the cells with an unreadable value become `None`.
     if let Some(dictionary) = array.as_any_dictionary_opt() {
         let known = values::<T>(dictionary.values())?;
         let keys = if known.is_empty() { Vec::new() } else { dictionary.normalized_keys() };
@@ -192,8 +192,8 @@ impl<D: ArrowDomain> ArrowColumn<D> {
     /// Read a column by its name. The name is optional if there is only one column.
     ///
     /// # Errors
-    /// `Argument` when the schema has no column or two columns with this name. `Argument` when no
-    /// name is given, and the schema does not have exactly one column. Further errors are the
+    /// `Argument` when the schema has no column or several columns with this name. `Argument` when
+    /// no name is given, and the schema does not have exactly one column. Further errors are the
     /// errors of [`ArrowDomain::read_array`].
     pub fn new(
         schema: &Schema,
@@ -339,7 +339,7 @@ mod tests {
         let list = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![Some(vec![Some(1)])]);
         let array: ArrayRef = Arc::new(list);
         let domain = VectorDomain::new(AtomDomain::<i32>::default());
-        // An `i32` cannot be read from a list. So the row is 0, or the column is an error.
+        // An `i32` cannot be read from a list. So `read_array` must return the row 0 or an error.
         match domain.read_array(&array) {
             Ok(rows) => assert_eq!(rows, [0]),
             Err(error) => assert_eq!(error.kind(), "Argument"),

@@ -18,10 +18,10 @@ const CHUNK: usize = 1 << 16;
 /// cannot change the record of another line, and the number of records is the number of lines after
 /// the header. A cell that is not UTF-8 is read like an empty cell.
 ///
-/// The distance of neighbouring tables assumes a limit on the number of records of each person.
-/// Some programs write a line break within a quoted cell. Such a cell is read as several records.
-/// One person can then have more records than the distance assumes. So remove the line breaks from
-/// all cells before the table is written.
+/// The bound on the distance between neighbouring tables assumes a limit on the number of records
+/// of each person. Some programs write a line break within a quoted cell. Such a cell is read as
+/// several records. One person can then have more records than this limit. So remove the line
+/// breaks from all cells before the table is written.
 ///
 /// If the domain does not [recombine](Domain::recombines), all rows are one chunk. If this chunk is
 /// not a member, the error is [`outside`](crate::outside).
@@ -38,9 +38,9 @@ impl<D: Domain> CsvColumn<D> {
     /// If the separator is not a comma, use [`CsvTable`].
     ///
     /// # Errors
-    /// The errors of [`CsvTable::open`]. `Argument` when the header has no column or two columns
-    /// with this name. `Argument` when no name is given, and the header does not have exactly one
-    /// column. `Argument` when `domain` is not a domain of rows.
+    /// The errors of [`CsvTable::open`]. `Argument` when the header has no column or several
+    /// columns with this name. `Argument` when no name is given, and the header does not have
+    /// exactly one column. `Argument` when `domain` is not a domain of rows.
     pub fn new(
         source: impl Read + Send + 'static,
         column: Option<&str>,
@@ -50,8 +50,8 @@ impl<D: Domain> CsvColumn<D> {
     }
     pub(crate) fn of(table: CsvTable, column: Option<&str>, domain: &D) -> Result<Self> {
         let place = place(table.names(), column)?;
-        // A domain of rows reads any number of cells. Check this before a line is read. So the
-        // error does not depend on the number of rows.
+        // A domain of rows reads any number of cells. Check that `domain` is a domain of rows
+        // before a line is read. So the error does not depend on the number of rows.
         if domain.read_cells(&[]).is_none() || domain.read_cells(&[""]).is_none() {
             return Err(rowless(&domain.to_json()));
         }
@@ -162,7 +162,8 @@ mod tests {
         assert_eq!(read(b"x\n1\n2\n", &domain.clone().with_size(2)).unwrap(), [1, 2]);
         assert!(read(b"x\n1\n2\n", &domain.with_size(3)).is_err());
     }
-    /// A domain whose JSON states no number of records.
+    /// The set of all columns with three rows. The JSON of this domain does not state the number of
+    /// rows.
     #[derive(Clone, Debug, PartialEq)]
     struct Triples;
     opendp_core::named!(Triples as "Triples");

@@ -107,8 +107,9 @@ impl CsvTable {
     /// counted.
     ///
     /// If a program writes a line break within a quoted cell, the first and the last line of this
-    /// cell usually have an odd number of quotes. Here each of these lines is one record. The
-    /// result is an exact fact about the data, so show it only to people who may see the data.
+    /// cell usually have an odd number of quotes. This type reads each of these lines as one
+    /// record. The result is an exact fact about the data, so show it only to people who may see
+    /// the data.
     pub fn odd_quotes(&self) -> u64 {
         self.odd_quotes
     }

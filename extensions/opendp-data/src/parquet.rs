@@ -30,7 +30,8 @@ impl Table {
         let builder = without_dictionaries(file).map_err(invalid)?;
         let names = names(builder.schema());
         // A column is read by its position in the Parquet schema. The schema of the batches leaves
-        // out groups without columns. So a column can have another position in that schema.
+        // out groups without columns. So a column can have another position in the schema of the
+        // batches.
         let roots = builder.parquet_schema().root_schema().get_fields();
         if !roots.iter().map(|root| root.name()).eq(names.iter().map(String::as_str)) {
             let reason = "the file has a group without columns: write the file without this group";
@@ -54,8 +55,8 @@ impl Table {
 /// Open a file, and read its columns without dictionaries.
 ///
 /// A file can state that a column has a dictionary with keys of a narrow type, such as `i8`. The
-/// Parquet library panics if a batch of this column has more different values than this type has
-/// keys. So the records would decide whether the library panics.
+/// Parquet library panics if a batch of this column has more different values than keys of this
+/// type can number. So the records would decide whether the library panics.
 fn without_dictionaries(
     file: File,
 ) -> std::result::Result<ParquetRecordBatchReaderBuilder<File>, ParquetError> {
@@ -101,8 +102,8 @@ impl<D: ArrowDomain> ParquetColumn<D> {
     ///
     /// # Errors
     /// `Argument` when the file is not a Parquet file, or has a group without columns. `Argument`
-    /// when the file has no column or two columns with this name. `Argument` when no name is given,
-    /// and the file does not have exactly one column. Further errors are the errors of
+    /// when the file has no column or several columns with this name. `Argument` when no name is
+    /// given, and the file does not have exactly one column. Further errors are the errors of
     /// [`ArrowDomain::read_array`].
     pub fn new(file: File, column: Option<&str>, domain: &D) -> Result<Self> {
         let table = Table::open(file)?;

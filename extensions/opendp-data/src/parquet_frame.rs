@@ -64,8 +64,8 @@ mod tests {
     use opendp_core::{AtomDomain, Bounds, ColumnDomain, Domain, OptionDomain};
     use parquet::arrow::ArrowWriter;
 
-    /// Make a file with the columns `z`, `unused`, `x` and `a`. The schema of these tests has
-    /// another order.
+    /// Make a file with the columns `z`, `unused`, `x` and `a`. In the schema of these tests, the
+    /// columns have another order.
     fn file(rows: i64) -> File {
         let z = StringArray::from_iter((0..rows).map(|i| (i % 4 != 0).then(|| format!(" {i} "))));
         let x = Float64Array::from_iter((0..rows).map(|i| match i % 3 {

@@ -13,9 +13,9 @@ use crate::progress::undecoded;
 /// The rows of a Parquet file as texts. The texts are the same as in a CSV table with the same
 /// content.
 ///
-/// A null cell is an empty text. A value that cannot be written as a text, such as a date that is
-/// too late, is also an empty text. If the type of a column has no text form, all its cells are
-/// empty texts.
+/// A null cell is an empty text. A value that cannot be written as a text, such as a date with a
+/// very large year, is also an empty text. If the type of a column has no text form, all its cells
+/// are empty texts.
 pub struct ParquetTexts {
     names: Vec<String>,
     batches: ParquetRecordBatchReader,

@@ -11,7 +11,7 @@ pub struct Progress {
     /// The number of records that were read so far.
     pub rows: u64,
     /// The number of bytes that were read so far. For CSV, this is the number of bytes of the lines
-    /// after the header. For Arrow and Parquet, it is the size of the arrays in memory.
+    /// after the header. For Arrow and Parquet, this is the size of the arrays in memory.
     pub bytes: u64,
     /// The total number of records, if it is known in advance.
     pub total_rows: Option<u64>,
@@ -43,7 +43,7 @@ impl Meter {
         }
     }
     /// Compare the number of records with the size in the domain, at the end of the source. Return
-    /// the error [`outside`] if they differ.
+    /// the error [`outside`] if the two numbers differ.
     pub(crate) fn end(&self) -> Result<()> {
         if self.size.is_none_or(|size| size == self.progress.rows) {
             return Ok(());
@@ -79,7 +79,7 @@ pub(crate) fn place(names: &[String], column: Option<&str>) -> Result<usize> {
         (None, _) => Err(absent("column", names.len(), name, "")),
     }
 }
-/// A hint that ends some errors. The hint states where the names of the columns are.
+/// A hint at the end of some error messages. The hint states where the names of the columns are.
 const WHERE: &str =
     "The first line of a CSV file is its header; the curator can show it with `opendp inspect`";
 

@@ -133,7 +133,7 @@ fn usual_readers_break_the_law() {
     // This reader drops the rows of cells that do not parse.
     let dropping = |table: &[u8]| Ok(lines(table).into_iter().flatten().collect());
     assert!(law(dropping, |_: &f64| true).is_err());
-    // This reader stops at a cell that does not parse.
+    // This reader returns an error at the first cell that does not parse.
     let failing = |table: &[u8]| {
         let bad = || opendp_core::Error::argument("data", "a cell does not read");
         lines(table).into_iter().map(|cell| cell.ok_or_else(bad)).collect()
@@ -144,7 +144,8 @@ fn usual_readers_break_the_law() {
         Ok(lines(table).into_iter().map(|cell| cell.unwrap_or(0.5)).collect::<Vec<f64>>())
     };
     assert!(law(as_they_are, |x| unit().member(x)).is_err());
-    // If a cell does not parse, this reader fills it with the value of the previous row.
+    // If a cell does not parse or is out of bounds, this reader fills the cell with the value of
+    // the previous row.
     let filled = |table: &[u8]| {
         let mut last = 0.5;
         let fill = |cell: Option<f64>| {

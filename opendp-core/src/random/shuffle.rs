@@ -12,7 +12,7 @@ use super::{NoEntropy, RandomSource, uniform_below};
 ///
 /// Let `n` be the number of items. There are `n (n - 1) ... 2 = n!` sequences of draws, and all are
 /// equally likely. Different sequences give different orders, for the following reason. The first
-/// draw determines the item at the last place, because no later step changes this place. After the
+/// draw determines the item at the last place, because no later step changes this place. Given the
 /// first draw, the second draw determines the item at the second to last place, and so on. There
 /// are `n!` orders, so each order comes from exactly one sequence and has probability `1 / n!`.
 ///
@@ -36,7 +36,8 @@ use super::{NoEntropy, RandomSource, uniform_below};
 /// ```
 pub fn shuffle<T, S: RandomSource>(items: &mut [T], source: &mut S) -> Result<(), NoEntropy> {
     for last in (1..items.len()).rev() {
-        // An index is less than the length of a slice, so both casts of indices are exact.
+        // `usize` has at most 64 bits, and the drawn number is at most `last`. So both casts are
+        // exact.
         let place = uniform_below(last as u64 + 1, source)? as usize;
         items.swap(place, last);
     }

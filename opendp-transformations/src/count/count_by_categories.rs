@@ -28,10 +28,10 @@ use crate::{Key, Tally};
 /// part of the output domain. This number is public, because it depends only on the arguments.
 ///
 /// # Map
-/// `d_out = d_in` for `L1Distance` and for `L2Distance`. If the size is known, `d_out` for
-/// `L2Distance` is `sqrt(d_in * k)`, where `k` is `d_in / 2`, rounded up. At `d_in = 2`, which is
-/// one replaced record, this is `sqrt(2)`. `d_out` is rounded up, and cast to the type of the
-/// distance.
+/// For `L1Distance`, `d_out = d_in`. For `L2Distance`, `d_out = d_in` if the size is unknown. If
+/// the size is known, `d_out` for `L2Distance` is `sqrt(d_in * k)`, where `k` is `d_in / 2`,
+/// rounded up. For example, `d_in = 2` is the distance of one replaced record, and gives
+/// `d_out = sqrt(2)`. `d_out` is rounded up, and cast to the type of the distance.
 ///
 /// # Proof
 /// Categories are distinct, so a record is counted in at most one cell. If the record is added or
@@ -41,9 +41,9 @@ use crate::{Key, Tally};
 /// length of a vector is at most the sum of the absolute values of its entries. So the bound holds
 /// for both metrics.
 ///
-/// If the size is known, two data sets at distance `d` differ in `d / 2` replaced records. So each
-/// cell changes by at most `k`. Let `c` be the vector of the changes of the cells. Then
-/// `sum c_i^2 <= max |c_i| * sum |c_i| <= k * d`.
+/// If the size is known, two data sets at symmetric distance `d <= d_in` differ in `d / 2` replaced
+/// records. So each cell changes by at most `k`. Let `c` be the vector of the changes of the cells.
+/// Then `sum c_i^2 <= max |c_i| * sum |c_i| <= k * d`.
 ///
 /// # Errors
 /// `MakeTransformation` when a category occurs twice. The map returns `FailedCast` when `d_in` does
@@ -121,7 +121,8 @@ impl<Q: InfCast<u32> + InfCast<f64>> Norm for L2Distance<Q>
 where
     L2Distance<Q>: Metric<Distance = Q> + Default,
 {
-    /// For each vector `v`, `sum v_i^2 <= max |v_i| * sum |v_i|`.
+    /// For each vector `v`, `sum v_i^2 <= max |v_i| * sum |v_i|`. So the norm of `v` is at most the
+    /// square root of `largest * total`.
     fn bound(total: u32, largest: u32) -> Result<Q> {
         if total == largest {
             return as_count(total);

@@ -43,8 +43,8 @@ impl UnboundedMetric for SymmetricDistance {
 /// Let `x` and `x'` have the same number of records. Let `R` be the records of `x` that `x'` lacks,
 /// and `A` the records of `x'` that `x` lacks, both with multiplicity. `R` and `A` have the same
 /// number of records. This number is half of the symmetric distance, which is therefore even. If
-/// the records `R` are replaced by the records `A`, then `x` becomes `x'`. So at most
-/// `floor(d_in / 2)` replacements are enough.
+/// the records `R` are replaced by the records `A`, then `x` becomes `x'`. So `floor(d_in / 2)`
+/// replacements are enough.
 ///
 /// # Errors
 /// `MetricSpace` when the size is not known.

@@ -42,7 +42,7 @@ impl UnorderedMetric for ChangeOneDistance {
 /// their distance is at most `d_in`. For two close inputs, there is a joint distribution of two
 /// orders `(o, o')` with two properties. Each order is uniform. For every draw of `(o, o')`, the
 /// first input in the order `o` and the second input in the order `o'` are close. A mechanism that
-/// reads the output has a proved loss for each pair of close data sets. The same bound on the loss
+/// reads the output has a proved bound on its loss for each pair of close data sets. The same bound
 /// then holds for mixtures of such pairs, because the divergences that measure a loss are jointly
 /// quasi-convex. For Renyi divergences of all orders, see van Erven and Harremoes 2014, "Renyi
 /// Divergence and Kullback-Leibler Divergence", Theorem 13. For approximate privacy, let `P` and

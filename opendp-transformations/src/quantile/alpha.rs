@@ -51,8 +51,8 @@ impl Alpha {
     ///
     /// The level is also called alpha. [`make_quantile_score_candidates`] uses alpha as a fraction,
     /// and rounds alpha if the denominator of this fraction is too large. The factor is the
-    /// denominator of this fraction. The largest denominator depends on the size of the data, which
-    /// is unknown if `size` is `None`.
+    /// denominator of the fraction after this rounding. The largest denominator depends on the size
+    /// of the data, which is unknown if `size` is `None`.
     ///
     /// ```
     /// # use opendp_transformations::Alpha;

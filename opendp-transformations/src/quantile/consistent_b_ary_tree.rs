@@ -5,21 +5,21 @@ use opendp_core::{Atom, Error, Function, Result};
 
 /// Estimate the leaves of a noisy tree of counts by least squares.
 ///
-/// The nodes of a tree from [`make_b_ary_tree`](crate::make_b_ary_tree) are redundant: each count
-/// is also a part of every sum above it. This post-processing combines all nodes by least squares.
-/// The estimates of the leaves, and of all sums of leaves, then have the least variance among all
-/// unbiased linear estimates. The method is from Hay, Rastogi, Miklau and Suciu, "Boosting the
-/// accuracy of differentially private histograms through consistency", 2010, theorem 3. Here, the
-/// method is extended to trees in which some leaves are missing. The weights of the nodes are
-/// computed from their variances.
+/// The nodes of a tree from [`make_b_ary_tree`](crate::make_b_ary_tree) are redundant: the count of
+/// a leaf is also a part of every sum above this leaf. This post-processing combines all nodes by
+/// least squares. The estimates of the leaves, and of all sums of leaves, then have the least
+/// variance among all unbiased linear estimates. The method is from Hay, Rastogi, Miklau and Suciu,
+/// "Boosting the accuracy of differentially private histograms through consistency", 2010,
+/// theorem 3. Here, the method is extended to trees in which some leaves are missing. The weights
+/// of the nodes are computed from their variances.
 ///
 /// # Arguments
 /// * `branching_factor` - the number of children of each node, at least 2
 ///
 /// # Precondition
 /// The input lists the layers of a tree from the root down, and each layer from left to right. The
-/// noise of the nodes is independent and has the same variance. The last leaves can be missing, and
-/// the counts of missing leaves are zero.
+/// noises of different nodes are independent and have the same variance. The last leaves can be
+/// missing, and the counts of missing leaves are zero.
 ///
 /// # Postcondition
 /// The output has one number for each leaf of the input, if the input has a leaf. The output

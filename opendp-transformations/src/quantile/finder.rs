@@ -12,11 +12,11 @@ use spread::{Kind, Spread};
 ///
 /// The finder uses a function that maps numbers to buckets and never decreases: if `a` is in a
 /// lower bucket than `b`, then `a < b`. So the search for a number needs only the sorted numbers in
-/// its own bucket. A table states where these numbers are. The function needs no other property, so
-/// every rounding that keeps this property is allowed. The finder tries a few functions (see
-/// [`Spread`]), and uses one for which the search takes the fewest steps. If no function spreads
-/// the numbers well, a bucket contains many numbers. The search then takes about as many steps as a
-/// search without buckets.
+/// its own bucket. A table states where these numbers are. The search requires only that the
+/// function never decreases. So the function may use any rounding that never decreases. The finder
+/// tries a few functions (see [`Spread`]), and uses one for which the search takes the fewest
+/// steps. If no function spreads the numbers well, a bucket contains many numbers. The search then
+/// takes about as many steps as a search without buckets.
 ///
 /// A row is a number whose position is searched. If no bucket contains two of the sorted numbers,
 /// the work for a row is the computation of its bucket, one access to a table, two comparisons, and

@@ -6,8 +6,8 @@ use crate::quantile::cdf::cumulative;
 
 /// For each alpha, find the first bin at which the cumulative share of the counts is at least
 /// alpha. Return the index of the bin, and a position in the bin from zero to one. If there are no
-/// bins, the result for each alpha is `None`. Return `FailedFunction` if the number of counts is
-/// neither one less nor one more than `edges`, the number of edges.
+/// bins, the result for each alpha is `None`. `edges` is the number of edges. The number of counts
+/// must be `edges - 1` or `edges + 1`. Otherwise return `FailedFunction`.
 pub(crate) fn places(
     counts: &[f64],
     edges: usize,

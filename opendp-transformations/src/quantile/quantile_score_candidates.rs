@@ -15,8 +15,8 @@ use crate::symmetric::Records;
 /// Score each candidate by its distance from a quantile of the records.
 ///
 /// A selection mechanism that prefers low scores probably releases a candidate near the quantile.
-/// The worst candidate has the largest score. So use a selection of the lowest score, with `negate`
-/// or `"min"`.
+/// The worst candidate has the largest score. So select the lowest score: set the argument `negate`
+/// of the selection to `true`, or its argument `optimize` to `"min"`.
 ///
 /// # Arguments
 /// * `candidates` - the values that can be released, in increasing order
@@ -76,10 +76,10 @@ use crate::symmetric::Records;
 /// the score is `b * #(x < c)`. An added record changes each score by 0 or `b`. A replacement by a
 /// greater record changes each score by 0 or `-b`. The inverse steps change the scores in the other
 /// direction. In each step, all scores change in one direction, also after saturation. So in one
-/// step, the changes of two scores differ by at most `b`. The range of changes satisfies the
-/// triangle inequality, so the range after all steps is at most the sum of the ranges of the steps.
-/// If `a = b` then the score is `b * #(x > c)`, and the same argument holds with `<` and `>`
-/// exchanged.
+/// step, the changes of two scores differ by at most `b`. The range of the changes is the largest
+/// difference between the changes of two scores. This range satisfies the triangle inequality, so
+/// the range after all steps is at most the sum of the ranges of the steps. If `a = b` then the
+/// score is `b * #(x > c)`, and the same argument holds with `<` and `>` exchanged.
 ///
 /// If there are enough records, some candidates and data sets attain the bounds.
 ///

@@ -65,8 +65,8 @@ named!(Interpolation as "Interpolation");
 /// # Errors
 /// `MakeTransformation` when there is no edge, or when an edge is NaN or infinite.
 /// `MakeTransformation` when the edges or the shares do not strictly increase, or when a share is
-/// not from zero to one. The function returns `FailedFunction` when the number of counts is neither
-/// one less nor one more than the number of edges.
+/// not from zero to one. For `n` edges, the function needs `n - 1` or `n + 1` counts. For any other
+/// number of counts, the function returns `FailedFunction`.
 ///
 /// ```
 /// # use opendp_transformations::{Interpolation, make_quantiles_from_counts};

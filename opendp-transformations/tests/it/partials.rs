@@ -23,8 +23,9 @@ fn records<T: Atom>() -> Records<T> {
 fn bounds<T: Atom>(lower: T, upper: T) -> Bounds<T> {
     Bounds::new(lower, upper).unwrap()
 }
-/// Return whether `taker` accepts a partial result of `giver`. The check merges the partial result,
-/// and also resumes it from bytes. Both attempts must agree.
+/// Return whether `taker` accepts a partial result of `giver`. The check merges the partial result
+/// into a state of `taker`, and also resumes `taker` from the bytes of the partial result. Both
+/// attempts must agree.
 #[track_caller]
 fn taken<I: Carrier, O: Carrier>(giver: &Function<I, O>, taker: &Function<I, O>) -> bool {
     let state = giver.start().unwrap();
@@ -171,7 +172,7 @@ fn a_closure_without_a_label_knows_only_its_own_states() {
     assert_eq!(bytes, first.clone().start().unwrap().to_bytes().unwrap());
     assert_ne!(bytes, other.start().unwrap().to_bytes().unwrap());
     // If a row function has no label, two calls of the constructor give two different functions.
-    // Each of them rejects the partial results of the other function.
+    // Each function rejects the partial results of the other function.
     let third = || {
         let third = make_row_by_row(records(), AtomDomain::default(), |row: &i32| row / 3);
         counted(&third.unwrap())

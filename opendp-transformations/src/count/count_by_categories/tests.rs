@@ -60,7 +60,7 @@ fn a_known_size_makes_the_euclidean_map_smaller() {
         );
         counts.unwrap().map(&d_in).unwrap()
     }
-    let up = std::f64::consts::SQRT_2; // This float is above the real number.
+    let up = std::f64::consts::SQRT_2; // This float is above the real number `sqrt(2)`.
     assert_eq!([0, 1, 2].map(map::<SymmetricDistance>), [0.0, 1.0, up]);
     assert_eq!(map::<ChangeOneDistance>(1), up);
     for d in 1..100 {

@@ -11,11 +11,12 @@ use serde_json::Value as Json;
 ///
 /// *Rows* (Waterman; Vitter 1985, "Random Sampling with a Reservoir", Algorithm R). Suppose that
 /// `n` rows were read, where `n` is at least `size`. Row number `n + 1` must be chosen with
-/// probability `size / (n + 1)`. If the row is not chosen, the choice must be uniform among the
-/// first `n` rows. If the row is chosen, the other `size - 1` chosen rows must be a uniform choice
-/// from the first `n` rows. A uniform index below `n + 1` is below `size` with the required
-/// probability. If the row is chosen, a uniformly chosen row is dropped from a uniform choice of
-/// `size` rows. The remaining rows are a uniform choice of `size - 1` of the first `n` rows.
+/// probability `size / (n + 1)`. If the row is not chosen, the chosen rows must be a uniform choice
+/// from the first `n` rows. If the row is chosen, the other `size - 1` chosen rows must be a
+/// uniform choice from the first `n` rows. A uniform index below `n + 1` is below `size` with the
+/// required probability. If the row is chosen, a uniformly chosen row is dropped from a uniform
+/// choice of `size` rows. The remaining rows are a uniform choice of `size - 1` of the first `n`
+/// rows.
 ///
 /// *Merging.* A merge joins two choices, which are called sides. Let the sides have read `n` and
 /// `m` rows. Draw rows one at a time from all `n + m` rows, without replacement. For each draw,

@@ -5,7 +5,7 @@ use opendp_core::{Bounds, ChangeOneDistance, DistanceOn, HammingDistance, laws};
 type Records = VectorDomain<AtomDomain<i32>>;
 
 /// Compute the output for one drawn order, as the proof of `make_resize` describes it. Pad the
-/// records, put them into the drawn order if `arrange` requires it, and keep the first `size`
+/// records, put them into the drawn order if `arrange` requires an order, and keep the first `size`
 /// records.
 fn resize(
     records: &[i32],
@@ -30,7 +30,8 @@ where
 {
     make_from::<M, MO>(M::default().sized(), size)
 }
-/// Resize data of three records if `sized`, and data of any size otherwise.
+/// Make a resize transformation. Its input is data of three records if `sized` is `true`, and data
+/// of any size otherwise.
 fn make_from<M, MO>(sized: bool, size: usize) -> Transformation<Records, M, Records, MO>
 where
     M: DatasetMetric + Default + MetricOn<Records>,
@@ -106,7 +107,7 @@ fn outputs_of_close_data_of_one_size_couple_at_half_of_the_map() {
     assert!(check::<Sym, InsDel>().unwrap() > 500);
     assert!(check::<InsDel, Sym>().unwrap() > 500);
     assert!(check::<InsDel, InsDel>().unwrap() > 500);
-    // For data of any size, the same map is too small.
+    // For data of any size, the map for data of known size is too small.
     let resize = make::<Sym, Sym>(2);
     let map = StabilityMap::new(|d_in: &u32| Ok(2 * d_in.div_ceil(2)));
     let (input, output) = (resize.input().clone(), resize.output().clone());

@@ -70,7 +70,8 @@ fn maps_to_the_true_constants() {
     assert_eq!([2, 3, 4].map(l1), [5, 4, 3]);
     let l2 = |b, d_in| tree::<i32, L2Distance<f64>>(10, b).unwrap().map(&d_in).unwrap();
     for (b, d_in, exact) in [
-        // The square of 8 is larger than all powers of the branching factor.
+        // The square of 8 is larger than all powers of the branching factor that the formula
+        // contains.
         (2, 8.0, 8.0 * 5.5677643628300215),
         (3, 8.0, 8.0 * 6.324555320336759),
         (4, 8.0, 8.0 * 4.58257569495584),

@@ -23,7 +23,7 @@
 //! and deviations between `u` and `z`:
 //! `V(x) = V(u) + V(z) + k (n - k) / n * (mean(u) - mean(z))^2`. So `V(x) - V(y)` is at most
 //! `D = V(u) + k (n - k) / n * (mean(u) - mean(z))^2`. `D` is convex in each number of `u`, and in
-//! `mean(z)`. So `D` is largest when all these numbers are `0` or `R`. By symmetry, let
+//! `mean(z)`. So `D` is largest when all these numbers are `0` or `R`. By symmetry, assume that
 //! `mean(z) = 0`. Let `j` of the numbers in `u` be `R`, and let the others be `0`. Then
 //! `D = (j (k - j) / k + (n - k) j^2 / (n k)) R^2 = j (n - j) / n * R^2`. This value grows with `j`
 //! up to `n / 2`, and then falls. `j` is an integer and `j <= k`, so the value is largest at

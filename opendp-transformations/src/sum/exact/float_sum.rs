@@ -181,7 +181,8 @@ mod tests {
         let rule = super::Rule::new(&lattice, None, bound).unwrap();
         let d_out = rule.sensitivity(1, &lattice).unwrap();
         for exponent in 80..110 {
-            // Next to this sum, the distance between two floats is larger than the rest of the map.
+            // Near this sum, the spacing of floats is larger than the difference between the map
+            // and the bound. So truncation without contraction could violate the map.
             let sum = (3_i128 << exponent) - 1;
             let next = rule.finish(sum + i128::from(lattice.magnitude()), &lattice);
             assert!(next - rule.finish(sum, &lattice) <= d_out, "{exponent}");

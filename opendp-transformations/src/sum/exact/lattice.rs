@@ -8,8 +8,8 @@ use opendp_core::{Atom, Bounds, Error, Result};
 use crate::symmetric::row_count;
 use crate::widest::widest;
 
-/// Each multiple is an integer times the power of two. The magnitude of this integer is at most
-/// `2^BITS`, so the sum of 2048 such integers fits 64 bits.
+/// Each multiple is an integer times the power of two `2^exponent`; see [`Lattice`]. The magnitude
+/// of this integer is at most `2^BITS`, so the sum of 2048 such integers fits 64 bits.
 pub(crate) const BITS: i32 = 51;
 /// `2^LOWEST` is the smallest power of two that is an `f64`.
 pub(crate) const LOWEST: i32 = -1074;

@@ -101,7 +101,8 @@ fn holds_where_two_passes_in_floats_do_not() {
         let mean = data.iter().sum::<f64>() / 1024.0;
         data.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>()
     };
-    // If the result is computed with floats in two passes, it changes by more than `claimed`.
+    // If the result is computed with floats in two passes, the result changes by more than
+    // `claimed`.
     let data = |last: f64| {
         let rest = [vec![base + 1.0; 511], vec![base; 512]].concat();
         [rest, vec![last]].concat()
