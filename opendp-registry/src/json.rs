@@ -23,6 +23,8 @@ pub const MAX_BYTES: usize = 1 << 30;
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 ///
+/// A byte order mark at the beginning is skipped.
+///
 /// # Errors
 /// `Argument` with the line and column of the mistake.
 pub fn parse(text: &str) -> Result<Json> {
@@ -48,7 +50,8 @@ fn read(text: &str, node: Node) -> Result<Json> {
     if MAX_BYTES < text.len() {
         return Err(Error::argument("json", format!("longer than {MAX_BYTES} bytes")));
     }
-    let text = quote_non_finite(text);
+    // Some editors write a byte order mark at the beginning of a file.
+    let text = quote_non_finite(text.strip_prefix('\u{feff}').unwrap_or(text));
     let mut reader = serde_json::Deserializer::from_str(&text);
     let json = node.deserialize(&mut reader).and_then(|json| reader.end().map(|()| json));
     json.map_err(|error| {
@@ -203,6 +206,13 @@ mod tests {
         assert_eq!(json["a"], "NaN");
         assert_eq!(json["NaN \" Infinity"][0], "-Infinity");
         assert_eq!(json["ü"], "\\");
+    }
+    #[test]
+    fn skips_a_byte_order_mark_at_the_beginning_only() {
+        assert_eq!(parse("\u{feff}[1]").unwrap(), serde_json::json!([1]));
+        for text in ["\u{feff}\u{feff}[1]", "[\u{feff}1]", "[1]\u{feff}"] {
+            assert!(parse(text).is_err(), "{text:?}");
+        }
     }
     #[test]
     fn keeps_every_digit() {

@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// The probability with which an interval may miss the true number
-    #[arg(long, default_value_t = ALPHA)]
+    #[arg(long, default_value_t = ALPHA, allow_negative_numbers = true)]
     pub(crate) alpha: f64,
     /// Answer in CSV: question, label, value, lower and upper end of the interval. A dry run has no
     /// answers, so it has no CSV

@@ -47,13 +47,13 @@ pub(crate) enum Command {
         rho: Option<String>,
         /// The unit of protection: the distance between data sets that differ in one person, or in
         /// one record. `run` uses this distance, multiplied by --contributions, as --d-in
-        #[arg(long, requires = "metric")]
+        #[arg(long, requires = "metric", allow_negative_numbers = true)]
         unit: Option<u32>,
         /// The metric of --unit, such as symmetric_distance
         #[arg(long, requires = "unit")]
         metric: Option<String>,
         /// The largest number of records of one person; each record counts as one --unit
-        #[arg(long, requires = "unit")]
+        #[arg(long, requires = "unit", allow_negative_numbers = true)]
         contributions: Option<u32>,
         /// The SHA-256 of the data file; `run` refuses other data
         #[arg(long, value_name = "SHA256")]
@@ -61,7 +61,7 @@ pub(crate) enum Command {
         /// The number of people in the data; there is a warning if delta is at least 1 / SIZE
         ///
         /// Without --contributions above 1, the number of rows is then public.
-        #[arg(long)]
+        #[arg(long, allow_negative_numbers = true)]
         size: Option<u64>,
     },
     /// Show the total and the remaining amount of one budget, or of all budgets in a file

@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TYPE")]
     column_type: Option<String>,
     /// The number of records, if it is public
-    #[arg(long, requires = "column_type", value_parser = parse_size)]
+    #[arg(long, requires = "column_type", allow_negative_numbers = true, value_parser = parse_size)]
     size: Option<u64>,
     /// State that no record is NaN
     #[arg(long, requires = "column_type")]

@@ -102,4 +102,17 @@ mod tests {
         let rho = Loss::rho("20").unwrap().cautions(None);
         assert!(rho.len() == 1 && rho[0].starts_with("rho is 20,"), "{rho:?}");
     }
+    #[test]
+    fn the_package_of_python_warns_with_the_same_limits() {
+        let path = "/../opendp-python/python/opendp_rs/_cautions.py";
+        let text = std::fs::read_to_string(format!("{}{path}", env!("CARGO_MANIFEST_DIR")));
+        let text = text.unwrap();
+        for (name, limit) in
+            [("LARGE", LARGE), ("LARGE_DELTA", LARGE_DELTA), ("LARGEST_DELTA", LARGEST_DELTA)]
+        {
+            let stated = text.lines().find_map(|line| line.strip_prefix(&format!("{name} = ")));
+            let stated = stated.and_then(|number| number.parse::<f64>().ok());
+            assert_eq!(stated, Some(limit), "{name}");
+        }
+    }
 }

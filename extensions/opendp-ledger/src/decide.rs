@@ -1,10 +1,11 @@
 //! Decides about a request, and makes the entry that records its charge.
 
 use opendp_core::{Error, Result};
+use serde_json::Value as Json;
 
 use crate::record::digest;
 use crate::store::Tables;
-use crate::{Account, Entry, Loss, Request, say};
+use crate::{Account, Entry, Loss, Misfit, Request, say};
 
 /// The maximum number of milliseconds by which the clock can be behind the last entry, for example
 /// after a correction of the clock. If the clock is behind by at most this time, the new entry gets
@@ -32,25 +33,7 @@ pub(crate) fn decide(
             Err(another(budget, request, &entry, &loss))
         };
     }
-    if let Some(unit) = account.terms.unit()
-        && request.public_size
-        && account.terms.protects_size()
-    {
-        return Err(Error::argument(
-            "size",
-            format!(
-                "the release needs a public number of rows, and budget `{budget}` protects this \
-                 number: its unit is the distance {unit}. Leave the number of rows out, or create \
-                 a budget with the metric `change_one_distance` or with a public number of people \
-                 (`--size`, one contribution each)"
-            ),
-        ));
-    }
-    if let (Some(unit), Some(metric)) = (account.terms.unit(), &request.metric)
-        && !unit.is_of(metric, &request.d_in)
-    {
-        return Err(unit.refuse(budget, metric, &request.d_in));
-    }
+    check_unit(&account, request)?;
     loss.check_text()?;
     let spent = account.spent.plus(&loss);
     spent.check_text()?;
@@ -68,6 +51,26 @@ pub(crate) fn decide(
     }
     let now = now.max(account.latest);
     Ok(Decision::Charge(Box::new(account), now))
+}
+
+/// Check that the unit of a budget admits a request.
+fn check_unit(account: &Account, request: &Request) -> Result<()> {
+    let (budget, terms) = (&account.name, &account.terms);
+    let metric = request.metric.as_ref();
+    let misfit = terms.misfit(request.public_size, metric, &request.d_in);
+    let (Some(unit), Some(misfit)) = (terms.unit(), misfit) else { return Ok(()) };
+    Err(match misfit {
+        Misfit::Size => Error::argument(
+            "size",
+            format!(
+                "the release needs a public number of rows, and budget `{budget}` protects this \
+                 number: its unit is the distance {unit}. Leave the number of rows out, or create \
+                 a budget with the metric `change_one_distance` or with a public number of people \
+                 (`--size`, one contribution each)"
+            ),
+        ),
+        Misfit::Distance => unit.refuse(budget, metric.unwrap_or(&Json::Null), &request.d_in),
+    })
 }
 
 /// The result of a decision about a request.

@@ -156,5 +156,5 @@ pub use crate::ledger::Ledger;
 pub use crate::loss::{Accounted, Loss, Notion};
 pub use crate::record::{Account, Entry};
 pub use crate::request::{Release, Request};
-pub use crate::terms::{Terms, Unit};
+pub use crate::terms::{Misfit, Terms, Unit};
 pub use crate::words::say;

@@ -293,6 +293,11 @@ impl Loss {
             _ if self.is_zero() => {
                 Err(Error::InvalidDistance("expected an amount above 0, found 0".into()))
             }
+            (_, parts) if parts.iter().any(|part| part.to_f64_up().is_infinite()) => {
+                let reason = "expected an amount that is a finite float, such as 1: a larger one \
+                              protects no one";
+                Err(Error::InvalidDistance(reason.into()))
+            }
             (Notion::Approximate, [_, delta]) if Exact::from_f64(1.0)? <= *delta => {
                 let reason = "a delta of 1 protects no one: state a delta far below one divided by \
                               the number of people, such as 1e-6";

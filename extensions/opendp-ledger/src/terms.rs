@@ -93,7 +93,7 @@ impl Unit {
     /// Return the distance in `metric` that a release must protect for this unit. For a unit of the
     /// change-one distance `k`, the symmetric distance is `2 k`. Return `None` if there is no such
     /// distance.
-    pub fn in_metric(&self, metric: &Json) -> Option<u64> {
+    fn in_metric(&self, metric: &Json) -> Option<u64> {
         let replaced = self.metric == "change_one_distance" && metric == "symmetric_distance";
         let times = if replaced { 2 } else { 1 };
         (replaced || *metric == self.metric).then(|| u64::from(self.d_in()) * times)
@@ -138,6 +138,15 @@ impl fmt::Display for Unit {
             None => Ok(()),
         }
     }
+}
+
+/// The reason why the unit of a budget refuses a release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misfit {
+    /// The release needs a public number of rows, and the budget protects this number.
+    Size,
+    /// The release protects another distance.
+    Distance,
 }
 
 /// The terms of a budget, without its amount. Each part is optional.
@@ -204,6 +213,17 @@ impl Terms {
         let Some(unit) = &self.unit else { return false };
         let stated = self.size.is_some() && unit.contributions.unwrap_or(1) == 1;
         !(stated || SAME_SIZE.contains(&unit.metric_name()))
+    }
+    /// Return why the unit of the budget refuses a release. `public_size` states whether the
+    /// release needs a public number of rows. `metric` and `d_in` are the input metric and the
+    /// distance of the release. Return `None` if the unit admits the release, or if the terms state
+    /// no unit. If `metric` is `None`, the distance is not compared.
+    pub fn misfit(&self, public_size: bool, metric: Option<&Json>, d_in: &str) -> Option<Misfit> {
+        let unit = self.unit.as_ref()?;
+        if public_size && self.protects_size() {
+            return Some(Misfit::Size);
+        }
+        metric.is_some_and(|metric| !unit.is_of(metric, d_in)).then_some(Misfit::Distance)
     }
     /// Convert the terms to JSON: an object of the parts that were stated.
     pub fn to_json(&self) -> Json {

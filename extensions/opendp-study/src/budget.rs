@@ -7,9 +7,6 @@ use serde_json::Value as Json;
 use super::document::BudgetFields;
 use super::json::value;
 
-/// If a question exceeds a budget with at least this delta, the error is about the delta.
-const LARGE_DELTA: f64 = 0.1;
-
 /// The budget of a study, with one variant for each measure.
 #[derive(Clone, Debug)]
 pub(super) enum StudyBudget {
@@ -29,23 +26,6 @@ impl StudyBudget {
                 "budget",
                 "expected {\"epsilon\"}, {\"epsilon\", \"delta\"} or {\"rho\"}",
             )),
-        }
-    }
-    /// If a question exceeds a budget with a large delta, return an error about this delta. For
-    /// such a delta, the search for the noise can find noise that the account does not admit.
-    pub(super) fn explain(&self, error: Error) -> Error {
-        match self {
-            Self::EpsilonDelta(budget)
-                if LARGE_DELTA <= budget.amount().1 && error.kind() == "BudgetExceeded" =>
-            {
-                let delta = budget.amount().1;
-                let reason = format!(
-                    "no noise was found for a delta of {delta}, which is large: choose a delta far \
-                     below 1 divided by the number of people, such as 1e-6; nothing was run"
-                );
-                Error::argument("delta", reason).at("context")
-            }
-            _ => error,
         }
     }
 }

@@ -327,8 +327,7 @@ impl Study {
                 for (place, question) in self.questions.iter().enumerate() {
                     let checked = question.check_useful(self.rows);
                     let answer = checked.and_then(|()| asker.answer(question));
-                    let located = |error: Error| error.at(place_of(place, question));
-                    answers.extend(answer.map_err(|error| self.budget.explain(located(error)))?);
+                    answers.extend(answer.map_err(|error| error.at(place_of(place, question)))?);
                 }
                 Ok(Outcome::new(answers, &context.report(), alpha, mode))
             }};

@@ -44,7 +44,8 @@ pub struct StudyAnswer {
     /// The scales of the noise, one for each release.
     pub scales: Vec<f64>,
     /// A bound on the error of the answer, if this bound is known before the release. The bound
-    /// holds with the stated probability.
+    /// holds with the stated probability. After the release, there is no bound if the answer is an
+    /// integer near an end of its type.
     pub error: Option<f64>,
     /// The unit of `error`.
     pub error_in: ErrorIn,
@@ -170,7 +171,7 @@ impl Outcome {
                 };
                 let range = match cell.interval {
                     Some((low, high)) => format!("{} to {}", short(low), short(high)),
-                    None => error.clone().unwrap_or_default(),
+                    None => error.clone().unwrap_or_else(|| "not known".into()),
                 };
                 let value = match cell.value.as_f64() {
                     Some(number) => short(number),
@@ -214,6 +215,15 @@ impl StudyAnswer {
             rows_stated: None,
             cells: Vec::new(),
         }
+    }
+    /// Remove the error of a number that was released without an interval. Such a number is near
+    /// an end of its type, so its error has no bound.
+    pub(super) fn checked(mut self) -> Self {
+        if self.error_in == ErrorIn::Value && self.cells.iter().any(|cell| cell.interval.is_none())
+        {
+            self.error = None;
+        }
+        self
     }
     fn to_json(&self) -> Json {
         let cell = |cell: &Cell| {
@@ -293,6 +303,7 @@ impl From<WrittenAnswer> for StudyAnswer {
             rows_stated: written.rows_stated,
             cells: written.values.into_iter().map(cell).collect(),
         }
+        .checked()
     }
 }
 fn plain(json: &Json) -> String {

@@ -56,7 +56,7 @@ where
             Wanted::CountsBy(fields) => ("counts_by", self.counts_by(asked, &fields.column)),
             Wanted::TopK(fields) => ("top_k", self.top_k(asked, fields)),
         };
-        answer.map(|answer| vec![answer]).map_err(|error| error.at(name))
+        answer.map(|answer| vec![answer.checked()]).map_err(|error| error.at(name))
     }
 
     fn count(&self, asked: &QuestionFields) -> Result<StudyAnswer> {

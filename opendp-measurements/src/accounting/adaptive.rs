@@ -242,7 +242,10 @@ impl AdaptiveAccount {
             return self.renyi_first().map_or(Ok(best), |way| way.choices(share, &self.delta));
         }
         let between = self.renyi_first().filter(|_| kind == Kind::Pure);
-        for way in self.ways.first().into_iter().chain(between).chain(self.ways.last()) {
+        // A pure loss that is the only release is charged to the last way (see `way_of`).
+        let last = self.only && kind == Kind::Pure;
+        let others = self.ways.first().into_iter().chain(between).filter(|_| !last);
+        for way in others.chain(self.ways.last()) {
             let room = match kind {
                 Kind::Gaussian => way.gaussian(share, &self.delta)?,
                 _ => way.other(share, &self.delta)?,
@@ -250,13 +253,10 @@ impl AdaptiveAccount {
             let better = match kind {
                 Kind::Gaussian | Kind::Choice => best.mu_squared < room.mu_squared,
                 Kind::Pure => best.epsilon < room.epsilon,
-                // The last element of `self.ways` has the most room for the deltas of releases. So
-                // the room of this element is the result.
+                // The last way has the most room for the deltas of releases, so use its room.
                 Kind::WithDelta => true,
             };
-            if better {
-                best = room;
-            }
+            best = if better { room } else { best };
         }
         Ok(best)
     }

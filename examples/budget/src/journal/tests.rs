@@ -65,6 +65,34 @@ fn a_plan_is_charged_once_in_one_entry_and_not_drawn_again_after_a_crash() {
     assert_eq!(late.solve().unwrap().release().unwrap_err().kind(), "Argument");
     assert_eq!(ledger.history(BUDGET).unwrap().len(), 2);
 }
+#[test]
+fn a_question_whose_number_another_process_took_gets_the_next_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("study.ledger");
+    let kept = Kept::open(&path, 1.0, 1e-6).unwrap();
+    let table = workers::generate(100, 1).unwrap();
+    let context = survey::open_with(table, 1.0, 1e-6, Kept::open(&path, 1.0, 1e-6).unwrap());
+    let context = context.unwrap();
+    context.query().count().laplace().unwrap().release().unwrap();
+    let entry = context.report().entries()[0].clone();
+    // The next question gets the number 4. Its loss is equal to the loss of the release with the
+    // number 4, and not to the loss of the release with the number 5.
+    let ledger = Ledger::open(&path).unwrap();
+    let same = loss_of(&entry).unwrap();
+    let twice = Loss::together(vec![same.clone(), same.clone()]).unwrap();
+    for (id, loss) in [("question 4", same.clone()), ("question 5", twice)] {
+        ledger.release(BUDGET, &Request::of_loss(id, loss), || Ok(7)).unwrap();
+    }
+    kept.record(&entry).unwrap();
+    let history = ledger.history(BUDGET).unwrap();
+    let ids: Vec<&str> = history.iter().map(|entry| entry.id.as_str()).collect();
+    assert_eq!(ids, ["question 1", "question 4", "question 5", "question 6"]);
+    assert_eq!(history[3].release, history[0].release);
+    // The control: a refusal with another cause is returned.
+    let large = Entry { loss: vec!["0.9".parse().unwrap(), Exact::ZERO], ..entry };
+    assert_eq!(kept.record(&large).unwrap_err().kind(), "BudgetExceeded");
+    assert_eq!(ledger.history(BUDGET).unwrap().len(), 4);
+}
 
 /// The environment variable that gives the path of the ledger to the process that crashes.
 const CRASHES: &str = "BUDGET_CRASHES";

@@ -24,6 +24,7 @@ fn a_constructor_of_another_crate_is_listed_and_described() {
     assert!(list.contains("custom-mechanism"), "{list}");
     let described = says(&["describe", "acme::randomized_graph"]);
     assert!(described.contains("# Proof") && described.contains("custom-mechanism"), "{described}");
+    assert!(described.contains("# Signatures\n  acme::make_randomized_graph("), "{described}");
     // The control: a name that no crate registers is not found.
     let (success, _, error) = graphs(&["describe", "acme::make_nothing"]);
     assert!(!success && error.contains("acme::make_nothing"), "{error}");

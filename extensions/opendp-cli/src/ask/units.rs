@@ -2,10 +2,11 @@
 
 use opendp_analysis::PrivacyUnit;
 use opendp_core::{Error, Result};
-use opendp_ledger::{Account, Unit};
+use opendp_ledger::{Account, Misfit, Unit};
 
-/// Check that a budget protects the unit of a study. The ledger makes the same check for every
-/// release, but its errors do not state the unit as a study states it.
+/// Check that a budget protects the unit of a study. The ledger decides with the same function
+/// ([`Terms::misfit`](opendp_ledger::Terms::misfit)) for every release, but its errors do not state
+/// the unit as a study states it.
 ///
 /// Studies can protect different units, such as one row or two rows of a person, or replaced rows.
 /// The sum of losses for different units is not a bound on the loss for one unit. So the budget
@@ -15,24 +16,24 @@ pub(super) fn check(account: &Account, study: PrivacyUnit) -> Result<()> {
         return Err(Error::argument("budget", without_unit(account)));
     };
     let name = &account.name;
-    let hidden = study.size_is_public() && account.terms.protects_size();
-    let asked = Some(u64::from(study.distance()));
-    let reason = match stated(unit) {
-        None => format!(
+    let (metric, d_in) = ("symmetric_distance".into(), study.distance().to_string());
+    let misfit = account.terms.misfit(study.size_is_public(), Some(&metric), &d_in);
+    let reason = match (stated(unit), misfit) {
+        (None, _) => format!(
             "budget `{name}` protects data at distance {unit}. The budget of a study needs the \
              metric `symmetric_distance` or `change_one_distance`: create such a budget"
         ),
-        Some(stated) if hidden => format!(
+        (Some(stated), Some(Misfit::Size)) => format!(
             "the study needs a public number of rows, and budget `{name}` protects this number: \
              its unit is the distance {unit}. State the unit {stated} in the study, or create a \
              budget with the metric `change_one_distance` or with a public number of people \
              (`--size`, one contribution each)"
         ),
-        Some(stated) if unit.in_metric(&"symmetric_distance".into()) != asked => format!(
+        (Some(stated), Some(Misfit::Distance)) => format!(
             "budget `{name}` protects data at distance {unit}, but the study protects {study}: \
              state the unit {stated} in the study, or use another budget"
         ),
-        Some(_) => return Ok(()),
+        (Some(_), None) => return Ok(()),
     };
     Err(Error::argument("unit", reason))
 }

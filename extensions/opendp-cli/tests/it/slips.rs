@@ -279,3 +279,25 @@ fn a_found_key_does_not_control_the_terminal() {
     let (answers, _) = asked(&desk, &[]);
     assert!(answers.to_string().contains("\\u001b[2JLyon"), "{answers}");
 }
+#[test]
+fn a_negative_number_is_not_taken_for_an_option() {
+    let desk = desk(json!({"epsilon": 1}), json!([{"count": {}}]));
+    let create = ["budget", "create", "l:b", "--epsilon", "1", "--metric", "symmetric_distance"];
+    for (arguments, reason) in [
+        (["ask", "study.json", "--alpha", "-1"].to_vec(), "expected a probability above 0"),
+        ([&create[..], &["--unit", "-1"]].concat(), "invalid value '-1' for '--unit"),
+        ([&create[..], &["--unit", "1", "--size", "-1"]].concat(), "value '-1' for '--size"),
+        (
+            [&create[..], &["--unit", "1", "--contributions", "-1"]].concat(),
+            "value '-1' for '--contributions",
+        ),
+        (
+            ["suggest", "mean", "--column-type", "f64", "--size", "-1"].to_vec(),
+            "expected the public number of records",
+        ),
+    ] {
+        let output = desk.run(&arguments);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && said.contains(reason), "{said}");
+    }
+}

@@ -29,6 +29,14 @@ fn reads_amounts_that_older_versions_wrote_and_writes_no_more_of_them() {
     assert!(Loss::from_text(Notion::Pure, &"x".repeat(5000)).is_err());
 }
 #[test]
+fn a_budget_beyond_all_floats_is_refused() {
+    for (amount, admitted) in [("1e308", true), ("1e309", false)] {
+        for budget in [Loss::epsilon(amount), Loss::rho(amount), Loss::epsilon_delta(amount, "0")] {
+            assert_eq!(budget.unwrap().check_budget("b", false).is_ok(), admitted, "{amount}");
+        }
+    }
+}
+#[test]
 fn compares_every_part() {
     let budget = Loss::epsilon_delta("1", "1e-6").unwrap();
     assert!(Loss::epsilon_delta("1", "1e-6").unwrap().at_most(&budget));

@@ -12,7 +12,7 @@ use opendp_core::{
     AbsoluteDistance, Approximate, AtomDomain, L1Distance, MaxDivergence, Measurement, Metric,
     Space, SymmetricDistance, VectorDomain,
 };
-use opendp_ledger::{Accounted, Ledger, Loss, Request, Terms, Unit};
+use opendp_ledger::{Accounted, Ledger, Loss, Misfit, Request, Terms, Unit};
 use opendp_measurements::{Scale, make_laplace};
 use opendp_transformations::make_count;
 use serde_json::json;
@@ -171,6 +171,9 @@ fn a_budget_that_protects_the_number_of_rows_refuses_a_release_with_a_public_num
         ("replaced", Terms::new().with_unit(replaced), true),
     ] {
         assert_eq!(terms.protects_size(), !admits, "{budget}");
+        let misfit = (!admits).then_some(Misfit::Size);
+        assert_eq!(terms.misfit(true, None, "1"), misfit, "{budget}");
+        assert_eq!(terms.misfit(false, None, "1"), None, "{budget}");
         ledger.create_with(budget, &epsilon("10"), &terms).unwrap();
         ask(budget, &open).unwrap();
         for request in [&sized, &stated] {

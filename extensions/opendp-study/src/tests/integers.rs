@@ -131,3 +131,35 @@ fn a_sum_that_may_be_cut_off_has_no_interval() {
     assert_eq!(interval([-large, -large]), None);
     assert!(interval([large, -large]).is_some());
 }
+#[test]
+fn a_sum_near_an_end_of_its_type_states_no_error_and_sums_of_groups_are_floats() {
+    let largest = 8_999_999_999_999_999_000_i64;
+    let study = Study::parse(&json!({
+        "context": {"unit": {"person": 1}, "budget": large(), "columns": {
+            "x": {"T": "i64", "missing": 0, "bounds": [0, largest]}, "city": "String",
+        }},
+        "questions": [
+            {"sum": {"column": "x"}},
+            {"group_by": ["city"], "keys": [["Lyon"]], "sum": {"column": "x"}},
+        ],
+    }));
+    let read = |_: &str, kind: CellType| match kind {
+        CellType::Integer => Ok(Cells::Integer(vec![Some(largest); 2])),
+        _ => Ok(Cells::Text(vec![Some("Lyon".to_owned()); 2])),
+    };
+    let outcome = study.unwrap().ask(read, 0.05).unwrap();
+    for outcome in [&outcome, &Outcome::parse(&outcome.to_json()).unwrap()] {
+        let [whole, groups] = outcome.answers() else { panic!() };
+        assert_eq!(whole.cells[0].value, i64::MAX);
+        assert_eq!((whole.error, whole.cells[0].interval), (None, None));
+        assert!(outcome.to_text().contains("9.223e18  not known"), "{}", outcome.to_text());
+        // The sum of the group exceeds the largest integer of 64 bits, and its interval is about
+        // the true sum.
+        let (low, high) = groups.cells[0].interval.unwrap();
+        assert!(low <= 1.8e19 && 1.799_999e19 <= high, "{low} {high}");
+    }
+    // An outcome that an older version wrote states the error of the sum.
+    let mut older = outcome.to_json();
+    older["answers"][0]["accuracy"] = 1.0.into();
+    assert_eq!(Outcome::parse(&older).unwrap().answers()[0].error, None);
+}

@@ -302,12 +302,14 @@ fn a_statistic_of_too_few_rows_and_a_wrong_replacement_are_named() {
     }
 }
 #[test]
-fn a_delta_for_which_no_noise_is_found_is_named() {
-    let rehearse = |delta: f64| {
-        let budget = json!({"epsilon": 1, "delta": delta});
-        study(budget, json!([{"count": {}}])).unwrap().rehearse(0.05)
+fn a_large_delta_has_noise_and_a_refusal_names_its_own_cause() {
+    let rehearse = |delta: f64, questions: Json| {
+        study(json!({"epsilon": 1, "delta": delta}), questions).unwrap().rehearse(0.05)
     };
-    let error = rehearse(0.5).unwrap_err().to_string();
-    assert!(error.contains("context: argument `delta`: no noise was found"), "{error}");
-    rehearse(1e-6).unwrap();
+    for delta in [1e-6, 0.2, 0.5, 0.9, 0.999] {
+        rehearse(delta, json!([{"count": {}}])).unwrap();
+    }
+    let questions = json!([{"counts_by": {"column": "city"}}, {"count": {}}]);
+    let error = rehearse(0.999, questions).unwrap_err().to_string();
+    assert!(error.contains("question 2: count: the query costs (0.5"), "{error}");
 }

@@ -137,3 +137,15 @@ fn a_filter_of_an_older_version_has_no_order_and_adds_up_rho() {
         assert!(AdaptiveAccount::from_json(&json).is_err(), "{place} {order}");
     }
 }
+#[test]
+fn a_pure_loss_with_all_the_room_is_admitted_for_every_delta() {
+    for releases in [Some(1), Some(2), None] {
+        for (epsilon, delta) in [(1e-9, 0.9), (1.0, 1e-6), (1.0, 0.2), (1.0, 0.5), (5.0, 0.999)] {
+            let account = AdaptiveAccount::new(&exact(epsilon), &exact(delta), releases).unwrap();
+            let room = account.room(&fraction(1), Kind::Pure).unwrap().epsilon;
+            assert!(exact(epsilon) <= room, "{releases:?} {epsilon} {delta}");
+            let loss = AdaptiveLoss { epsilon: room, ..pure(0.0, 0.0) };
+            assert!(account.admits(&loss), "{releases:?} {epsilon} {delta}");
+        }
+    }
+}
