@@ -61,11 +61,7 @@ pub(super) fn select(
     let limit = Loss::exact(Notion::Approximate, vec![epsilon.clone(), delta])?;
     let domain = MapDomain::new(AtomDomain::<String>::default(), AtomDomain::<i64>::default());
     let space = Space::new(domain, L01InfDistance::new(AbsoluteDistance::<i64>::new()))?;
-    let distance = AnyDistance::new((
-        u32::try_from(bound.l0).unwrap_or(u32::MAX),
-        at_least(bound.l1)?,
-        at_least(bound.linf)?,
-    ));
+    let distance = AnyDistance::new((groups(bound)?, at_least(bound.l1)?, at_least(bound.linf)?));
     let make = |scale: f64, threshold: f64| {
         let args = Args::new().with("input", &space).with("scale", json!(scale));
         let args = args.with("threshold", json!(threshold));
@@ -102,8 +98,7 @@ pub(super) fn select_gaussian(
 ) -> Result<Selection> {
     let domain = MapDomain::new(AtomDomain::<String>::default(), AtomDomain::<i64>::default());
     let space = Space::new(domain, L02InfDistance::new(AbsoluteDistance::<f64>::new()))?;
-    let changed = u32::try_from(bound.l0).unwrap_or(u32::MAX);
-    let distance = AnyDistance::new((changed, bound.l2, bound.linf));
+    let distance = AnyDistance::new((groups(bound)?, bound.l2, bound.linf));
     let make = |scale: f64, threshold: f64| {
         // The counts are integers, so the constructor takes an integer as the threshold.
         let args = Args::new().with("input", &space).with("scale", json!(scale));
@@ -133,13 +128,20 @@ pub(super) fn select_gaussian(
     }
     Ok(Selection { sum, noise: Noise { measurement, loss, ..noise }, threshold, delta: spent })
 }
+/// Return the bound on the number of changed groups, as a part of a distance.
+fn groups(bound: Sensitivity) -> Result<u32> {
+    u32::try_from(bound.l0).map_err(|_| too_many_rows())
+}
 /// Return the least integer that is at least `bound`.
 fn at_least(bound: f64) -> Result<i64> {
     // The cast is exact up to 2^53.
     match bound.ceil() {
         whole if whole <= FAR => Ok(whole as i64),
-        _ => Err(Error::Overflow("an individual may have too many rows".into())),
+        _ => Err(too_many_rows()),
     }
+}
+fn too_many_rows() -> Error {
+    Error::Overflow("an individual may have too many rows".into())
 }
 impl Noise {
     /// Release each key whose noisy count reaches the threshold, together with the noisy count.
