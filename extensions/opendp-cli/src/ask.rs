@@ -291,7 +291,8 @@ impl Asking<'_> {
 struct Planned {
     losses: Vec<Loss>,
     /// The reserved epsilon and the reserved delta of the [first entry](Entry::reserved). The first
-    /// entry states them only if the study is one plan for its whole budget.
+    /// entry states them only if the study is one plan for its whole budget. If the only release of
+    /// a study has a `mu^2`, both are 0, so that the whole budget is for this release.
     reserved: Option<[Exact; 2]>,
     /// The pair of distributions of each release, from the [first entry](Entry::shares). There are
     /// pairs only if the study is one plan that divides its whole budget into shares.
@@ -308,7 +309,11 @@ impl Planned {
         };
         let losses = outcome.entries().iter().map(loss).collect::<Result<_>>().ok()?;
         let first = outcome.entries().first()?;
-        Some(Planned { losses, reserved: first.reserved.clone(), shares: first.shares.clone() })
+        let reserved = match outcome.entries() {
+            [Entry { mu_squared: Some(_), reserved: None, .. }] => Some([Exact::ZERO, Exact::ZERO]),
+            _ => first.reserved.clone(),
+        };
+        Some(Planned { losses, reserved, shares: first.shares.clone() })
     }
     /// Return the loss to charge to the ledger. A filter of a budget is a rule that admits or
     /// refuses the next release. If a study is one plan for its whole budget, the filters of the

@@ -365,8 +365,14 @@ fn found_keys_of_a_study_are_charged_to_a_tight_budget_with_their_delta() {
 fn a_study_of_one_plan_reserves_an_unspent_tight_budget_of_its_size() {
     let sums: Vec<Json> =
         (1..=20).map(|upper| json!({"sum": {"column": "age", "bounds": [0, upper]}})).collect();
-    for keys in [json!({"city": ["Lyon", "Lille"]}), json!("found")] {
-        let question = json!({"group_by": ["city"], "keys": keys, "statistics": sums.clone()});
+    let groups =
+        |keys: Json| json!({"group_by": ["city"], "keys": keys, "statistics": sums.clone()});
+    for question in [
+        groups(json!({"city": ["Lyon", "Lille"]})),
+        groups(json!("found")),
+        // A study with a single release also uses the whole budget.
+        json!({"count": {}, "noise": "gaussian"}),
+    ] {
         let desk = desk_of(json!([question]));
         for name in ["b.ledger:x", "b.ledger:late"] {
             desk.budget(name, &["--epsilon", "1", "--delta", "1e-6", "--tight"]);
@@ -377,7 +383,11 @@ fn a_study_of_one_plan_reserves_an_unspent_tight_budget_of_its_size() {
         let read =
             |id| -> Json { serde_json::from_str(&desk.says(&ask("b.ledger:x", id))).unwrap() };
         let first = read("one");
-        assert!(first["charge"]["charged"]["filters"].is_object(), "{keys}: {}", first["charge"]);
+        assert!(
+            first["charge"]["charged"]["filters"].is_object(),
+            "{question}: {}",
+            first["charge"]
+        );
         assert_eq!(read("one")["answers"], first["answers"]);
         assert!(desk.fails(&ask("b.ledger:x", "two"), 1).contains("BudgetExceeded"));
         // The control: after any other release, the plan cannot reserve the budget.
