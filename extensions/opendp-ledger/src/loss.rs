@@ -182,9 +182,8 @@ impl Loss {
     /// State that this loss is the loss of several releases, and state the loss of each release.
     /// The losses must be known before the first release. A budget that composes tightly charges
     /// each loss to the budget's filters, and admits all losses or none. Any other budget charges
-    /// this loss. So this loss must also bound the loss of all releases together. If a member
-    /// [reserves](Loss::reserving) or [shares](Loss::sharing) a budget, the filters of this member
-    /// are dropped.
+    /// this loss. So this loss must also bound the total loss. If a member
+    /// [reserves](Loss::reserving) or [shares](Loss::sharing) a budget, its filters are dropped.
     ///
     /// # Errors
     /// `MeasureMismatch` when this loss or the loss of a member is a rho. `InvalidDistance` when
@@ -294,8 +293,7 @@ impl Loss {
                 Err(Error::InvalidDistance("expected an amount above 0, found 0".into()))
             }
             (_, parts) if parts.iter().any(|part| part.to_f64_up().is_infinite()) => {
-                let reason = "expected an amount that is a finite float, such as 1: a larger one \
-                              protects no one";
+                let reason = "expected a finite float: a larger amount protects no one";
                 Err(Error::InvalidDistance(reason.into()))
             }
             (Notion::Approximate, [_, delta]) if Exact::from_f64(1.0)? <= *delta => {
@@ -307,8 +305,7 @@ impl Loss {
         }
     }
     /// Check that the loss can be read again after it is written. The usual parser does not accept
-    /// a very long number. This function also checks the numbers in the filters of planned
-    /// releases.
+    /// a very long number. This function also checks the numbers in the filters of a plan.
     ///
     /// # Errors
     /// `InvalidDistance` when a number is too long.

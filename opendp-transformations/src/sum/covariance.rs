@@ -101,7 +101,8 @@ where
 {
     let domain = input.domain();
     let Some(size) = domain.size() else {
-        return Err(Error::MakeTransformation("input: the number of records must be known".into()));
+        let reason = "input: the number of records must be known; state the `size` of the domain";
+        return Err(Error::MakeTransformation(reason.into()));
     };
     let divisor = size.checked_sub(ddof).filter(|rest| 0 < *rest).ok_or_else(|| {
         Error::MakeTransformation(format!(
