@@ -33,7 +33,8 @@
 //! number of records differs from this size. This case is intended for domains whose size is
 //! public. In the second case, the domain has a condition on all rows together, and the rows do not
 //! fulfil it. The second exception is a Parquet file or an Arrow batch whose records cannot be
-//! decoded, for example because a text is not UTF-8. [`depends_on_records`] recognizes both errors.
+//! decoded. For example, a text is not UTF-8, or a Parquet file has fewer rows than it states.
+//! [`depends_on_records`] recognizes both errors.
 //! No error shows the content of the file. If a file has no header, its first record is read as the
 //! names of the columns. So no error shows these names either.
 //!
@@ -82,6 +83,8 @@ mod csv_table;
 mod format;
 #[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(feature = "parquet")]
+mod parquet_batches;
 #[cfg(feature = "parquet")]
 mod parquet_frame;
 #[cfg(feature = "parquet")]

@@ -3,17 +3,16 @@
 use std::sync::Arc;
 use std::{fmt, fs::File};
 
-use arrow::array::RecordBatchReader;
 use arrow::datatypes::{DataType, FieldRef, Schema};
 use opendp_core::{Error, Result};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
-    ParquetRecordBatchReaderBuilder,
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
 use parquet::errors::ParquetError;
 
 use crate::arrow_frame::names;
+use crate::parquet_batches::{Batches, caught};
 use crate::progress::place;
 use crate::{ArrowColumn, ArrowDomain, Progress};
 
@@ -27,7 +26,8 @@ pub(crate) struct Table {
 }
 impl Table {
     pub(crate) fn open(file: File) -> Result<Self> {
-        let builder = without_dictionaries(file).map_err(invalid)?;
+        let builder = caught(|| without_dictionaries(file)).and_then(Result::ok);
+        let builder = builder.ok_or_else(invalid)?;
         let names = names(builder.schema());
         // A column is read by its position in the Parquet schema. The schema of the batches leaves
         // out groups without columns. So a column can have another position in the schema of the
@@ -40,16 +40,15 @@ impl Table {
         Ok(Table { names, builder })
     }
     /// Read only the pages of the columns at the given positions. Return the batches and the number
-    /// of rows. The batches contain these columns in the order of the file.
-    pub(crate) fn columns(
-        self,
-        places: impl IntoIterator<Item = usize>,
-    ) -> Result<(ParquetRecordBatchReader, Option<u64>)> {
+    /// of rows that the file states. The batches contain these columns in the order of the file.
+    pub(crate) fn columns(self, places: impl IntoIterator<Item = usize>) -> Result<(Batches, u64)> {
         let builder = self.builder;
-        let total_rows = u64::try_from(builder.metadata().file_metadata().num_rows()).ok();
+        let rows = u64::try_from(builder.metadata().file_metadata().num_rows());
+        let rows = rows.map_err(|_| invalid())?;
         let mask = ProjectionMask::roots(builder.parquet_schema(), places);
-        let reader = builder.with_projection(mask).with_batch_size(CHUNK).build();
-        Ok((reader.map_err(invalid)?, total_rows))
+        let builder = builder.with_projection(mask).with_batch_size(CHUNK);
+        let reader = caught(|| builder.build()).and_then(Result::ok).ok_or_else(invalid)?;
+        Ok((Batches::new(reader, rows), rows))
     }
 }
 /// Open a file, and read its columns without dictionaries.
@@ -90,7 +89,7 @@ fn plain(field: &FieldRef) -> FieldRef {
     };
     Arc::new(field.as_ref().clone().with_data_type(new))
 }
-fn invalid(_: ParquetError) -> Error {
+fn invalid() -> Error {
     Error::argument("data", "the file is not a Parquet file")
 }
 
@@ -108,9 +107,9 @@ impl<D: ArrowDomain> ParquetColumn<D> {
     pub fn new(file: File, column: Option<&str>, domain: &D) -> Result<Self> {
         let table = Table::open(file)?;
         let place = place(&table.names, column)?;
-        let (batches, total_rows) = table.columns([place])?;
+        let (batches, rows) = table.columns([place])?;
         let schema = batches.schema();
-        ArrowColumn::at(&schema, 0, total_rows, Box::new(batches), domain).map(ParquetColumn)
+        ArrowColumn::at(&schema, 0, Some(rows), Box::new(batches), domain).map(ParquetColumn)
     }
     /// Call `listener` with the progress, once for each batch of rows that is read.
     #[must_use]

@@ -2,7 +2,6 @@
 
 use std::{fmt, fs::File};
 
-use arrow::array::RecordBatchReader;
 use opendp_core::{DataFrame, DataFrameDomain, Result};
 
 use crate::csv_frame::places;
@@ -32,9 +31,9 @@ impl ParquetFrame {
         let mut order = places.clone();
         order.sort_unstable();
         let among = places.iter().map(|place| order.partition_point(|other| other < place));
-        let (among, (batches, total_rows)) = (among.collect(), table.columns(places)?);
+        let (among, (batches, rows)) = (among.collect(), table.columns(places)?);
         let schema = batches.schema();
-        ArrowFrame::at(&schema, among, total_rows, Box::new(batches), domain).map(ParquetFrame)
+        ArrowFrame::at(&schema, among, Some(rows), Box::new(batches), domain).map(ParquetFrame)
     }
     /// Call `listener` with the progress, once for each chunk.
     #[must_use]

@@ -2,12 +2,12 @@
 
 use std::{fmt, fs::File};
 
-use ::parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use arrow::array::ArrayRef;
 use opendp_core::Result;
 
 use crate::arrow::texts;
 use crate::parquet::Table;
+use crate::parquet_batches::Batches;
 use crate::progress::undecoded;
 
 /// The rows of a Parquet file as texts. The texts are the same as in a CSV table with the same
@@ -18,7 +18,7 @@ use crate::progress::undecoded;
 /// are empty texts.
 pub struct ParquetTexts {
     names: Vec<String>,
-    batches: ParquetRecordBatchReader,
+    batches: Batches,
     /// The cells of the current batch, column by column.
     columns: Vec<Vec<Option<String>>>,
     row: usize,

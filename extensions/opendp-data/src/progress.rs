@@ -51,7 +51,7 @@ impl Meter {
         Err(outside())
     }
 }
-fn wide(count: usize) -> u64 {
+pub(crate) fn wide(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 

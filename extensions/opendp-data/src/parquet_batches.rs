@@ -1,0 +1,151 @@
+//! Calls the Parquet library. A panic of the library becomes an error.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
+
+use ::parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use arrow::array::{RecordBatch, RecordBatchReader};
+use arrow::datatypes::SchemaRef;
+use arrow::error::ArrowError;
+
+use crate::progress::wide;
+
+thread_local! {
+    /// Whether this thread is in a call of the library.
+    static WITHIN: Cell<bool> = const { Cell::new(false) };
+}
+static HOOK: Once = Once::new();
+
+/// Call the Parquet library. Return `None` if the library panics.
+///
+/// The library does not check all lengths and positions in a file, so it panics for some damaged
+/// files. Then a record could decide whether a program panics. The message of such a panic can
+/// contain numbers from the file, so it is not printed. If panics abort the process, a panic cannot
+/// become an error.
+pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Option<T> {
+    if cfg!(panic = "unwind") {
+        HOOK.call_once(|| {
+            let earlier = take_hook();
+            set_hook(Box::new(move |panic| {
+                if !WITHIN.get() {
+                    earlier(panic);
+                }
+            }));
+        });
+    }
+    let outer = WITHIN.replace(true);
+    // After a panic, the caller uses nothing that the call changed.
+    let result = catch_unwind(AssertUnwindSafe(call));
+    WITHIN.set(outer);
+    result.ok()
+}
+
+/// The batches of a Parquet file. If the library panics, or if the file has another number of rows
+/// than it states, there is an error in place of the next batch. The error then repeats.
+pub(crate) struct Batches {
+    /// The reader, until there is an error.
+    reader: Option<ParquetRecordBatchReader>,
+    schema: SchemaRef,
+    /// The number of rows that the file states and that are not read yet.
+    left: u64,
+}
+impl Batches {
+    /// Make the batches of a file that states a number of rows.
+    pub(crate) fn new(reader: ParquetRecordBatchReader, rows: u64) -> Self {
+        Batches { schema: reader.schema(), reader: Some(reader), left: rows }
+    }
+    /// Return the schema of each batch.
+    pub(crate) fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+    /// Read the next batch. Return an error if the file is damaged.
+    fn read(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+        let damaged = || ArrowError::ParquetError("the file is damaged".into());
+        let mut reader = self.reader.take().ok_or_else(damaged)?;
+        let batch = caught(|| reader.next()).ok_or_else(damaged)?.transpose()?;
+        self.left = match &batch {
+            Some(batch) => self.left.checked_sub(wide(batch.num_rows())).ok_or_else(damaged)?,
+            None if self.left == 0 => 0,
+            None => return Err(damaged()),
+        };
+        self.reader = Some(reader);
+        Ok(batch)
+    }
+}
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, ArrowError>;
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read().transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::{Seek, SeekFrom, Write};
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{ParquetColumn, ParquetTexts, depends_on_records};
+    use ::parquet::arrow::ArrowWriter;
+    use ::parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
+    use arrow::array::Int64Array;
+    use opendp_core::{AtomDomain, Result, VectorDomain};
+
+    /// Write a file with the rows 1, 2 and 3. The footer states the number of rows `rows`, and that
+    /// the column begins `moved` bytes before its position.
+    fn file(rows: i64, moved: i64) -> File {
+        let column = Arc::new(Int64Array::from(vec![1, 2, 3])) as _;
+        let batch = RecordBatch::try_from_iter([("x", column)]).unwrap();
+        let mut file = tempfile::tempfile().unwrap();
+        let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let read = ParquetMetaDataReader::new().parse_and_finish(&file).unwrap();
+        let column = read.row_group(0).column(0);
+        let first = column.dictionary_page_offset().map(|first| first - moved);
+        let column = column.clone().into_builder().set_dictionary_page_offset(first);
+        let group = read.row_group(0).clone().into_builder().set_num_rows(rows);
+        let group = group.set_column_metadata(vec![column.build().unwrap()]).build().unwrap();
+        // The writer states the sum of the rows of all groups.
+        let stated = read.into_builder().set_row_groups(vec![group]).build();
+        // Readers find the footer from the end of the file, so the earlier footer can remain.
+        file.seek(SeekFrom::End(0)).unwrap();
+        let mut footer = Vec::new();
+        ParquetMetaDataWriter::new(&mut footer, &stated).finish().unwrap();
+        file.write_all(&footer).unwrap();
+        file.rewind().unwrap();
+        file
+    }
+    fn read(file: File) -> Result<Vec<i64>> {
+        let domain = VectorDomain::new(AtomDomain::<i64>::default());
+        Ok(ParquetColumn::new(file, None, &domain)?.collect::<Result<Vec<_>>>()?.concat())
+    }
+
+    #[test]
+    fn a_file_with_fewer_rows_than_it_states_is_an_error() {
+        assert_eq!(read(file(3, 0)).unwrap(), [1, 2, 3]);
+        for rows in [4, i64::MAX] {
+            assert!(depends_on_records(&read(file(rows, 0)).unwrap_err()), "{rows}");
+        }
+        assert!(read(file(-1, 0)).unwrap_err().to_string().contains("not a Parquet file"));
+    }
+    #[test]
+    fn a_damaged_file_is_an_error_and_no_panic() {
+        // The library panics if a column begins before the file.
+        let error = read(file(3, 1 << 20)).unwrap_err().to_string();
+        assert!(error.contains("the records cannot be decoded"), "{error}");
+        let mut texts = ParquetTexts::open(file(3, 1 << 20)).unwrap();
+        for _ in 0..2 {
+            assert!(texts.next_row().is_err());
+        }
+    }
+    #[test]
+    fn a_panic_within_a_call_is_caught() {
+        assert_eq!(caught(|| 5), Some(5));
+        let inner = caught(|| (caught::<()>(|| panic!("within")), WITHIN.get()));
+        assert_eq!(inner, Some((None, true)));
+        assert!(!WITHIN.get());
+    }
+}
