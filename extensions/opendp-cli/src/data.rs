@@ -228,6 +228,11 @@ fn frames(
 ) -> impl Iterator<Item = Result<AnyValue>> {
     frames.map(|frame| frame.map(AnyValue::new))
 }
+#[cfg(all(feature = "parquet", panic = "abort"))]
+compile_error!(
+    "with the feature `parquet`, panics must unwind, so that a panic of the Parquet library becomes \
+     an error that is charged: build with the profile `release`"
+);
 #[cfg(feature = "parquet")]
 fn parquet(file: File, what: What<'_>, progress: bool) -> Result<Rows> {
     let bar = progress.then(|| bar("{bar:40} {pos}/{len} rows {eta}", 0));
