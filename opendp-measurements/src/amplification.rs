@@ -8,3 +8,6 @@ pub use population_amplification::{
     AmplifiableMeasure, PopulationMetric, make_population_amplification,
 };
 pub use subsampling::{AddRemoveMetric, make_fixed_size_subsampling, make_poisson_subsampling};
+
+#[cfg(test)]
+mod tests;

@@ -382,4 +382,22 @@ mod tests {
         let error = both.map(&AnyDistance::new(1.0)).unwrap_err();
         assert_eq!(error.kind(), "FailedCast");
     }
+    /// A chain refuses an earlier step whose lowest score is the best only if the composition states
+    /// that one of its members selects the highest score.
+    #[test]
+    fn a_composition_states_that_a_member_selects_the_highest_score() {
+        let other = |input| {
+            let map = PrivacyMap::new(|_: &i32| Ok(0.0));
+            Measurement::new(input, MaxDivergence, Function::map(|_: &i32| Ok(0)), map)
+        };
+        let (plain, highest) = (other(numbers()), other(numbers().with_highest_best()));
+        for (members, wanted) in [
+            (vec![plain.clone(), highest.clone()], true),
+            (vec![highest, plain.clone()], true),
+            (vec![plain.clone(), plain], false),
+        ] {
+            let made = make_composition(members).unwrap();
+            assert_eq!(made.input().selects_highest(), wanted);
+        }
+    }
 }

@@ -299,3 +299,44 @@ fn best_order(value: impl Fn(f64) -> f64) -> f64 {
     }
     1.0 + exp(place)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each number in the last place is the least float above the exact value, which was computed
+    /// with 60 digits.
+    #[test]
+    fn the_delta_of_a_divergence_is_rounded_up() {
+        for (order, divergence, epsilon, least) in [
+            (2.0, 0.1, 0.3, 0.20468268826949548),
+            (2.0, 0.7, 1.1, 0.1675800115089098),
+            (1.3, 1.0, 30.0, 8.253687579915077e-5),
+            (1.7, 1.0, 50.0, 4.0133287145085117e-16),
+            (2.7, 1.0, 70.0, 1.9245902258053877e-52),
+            (5.7, 1.0, 7.0, 4.0111496512086546e-14),
+        ] {
+            let delta = delta_at(order, |_| Ok(divergence), epsilon).unwrap();
+            assert!(
+                least <= delta && delta < least * (1.0 + 1e-12),
+                "{order} {epsilon}: {delta:e}"
+            );
+        }
+    }
+    /// Each second number is the least float above the exact value, which was computed with 60
+    /// digits.
+    #[test]
+    fn the_rho_of_a_pure_loss_is_rounded_up() {
+        for (epsilon, least) in [
+            (0.0625, 0.0019524894653769537),
+            (0.3125, 0.04843460324113235),
+            (1.0, 0.4621171572600098),
+            (1.5, 0.9527234285809311),
+            (2.0, 1.52318831191153),
+            (4.0, 3.8561103203032676),
+        ] {
+            let rho = concentrated_rho_of_pure(epsilon).unwrap();
+            assert!(least <= rho && rho < least * (1.0 + 1e-15), "{epsilon}: {rho:e}");
+        }
+    }
+}

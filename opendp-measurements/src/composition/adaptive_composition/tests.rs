@@ -123,3 +123,12 @@ fn refuses_what_is_no_plan() {
     let error = make_adaptive_composition(numbers(), smooth, 1, vec![profile]).unwrap_err();
     assert!(["MakeMeasurement", "NotImplemented"].contains(&error.kind()), "{error}");
 }
+#[test]
+fn a_distance_without_neighbours_is_refused() {
+    let made = make_adaptive_composition(numbers(), TheMeasure(MaxDivergence), 0, vec![1.0]);
+    let error = made.unwrap_err();
+    assert!(
+        error.kind() == "FailedMap" && error.to_string().contains("distance above 0"),
+        "{error}"
+    );
+}

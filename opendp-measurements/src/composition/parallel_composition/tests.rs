@@ -182,3 +182,16 @@ fn the_exact_loss_is_a_part() {
     }
     assert!((4_000.0..4_010.0).contains(&parts.map(&2_000).unwrap()));
 }
+#[test]
+fn a_number_of_members_other_than_that_of_the_parts_is_refused() {
+    let made = |count: usize| {
+        let parts = Parts::categories(vec![1, 2, 3]).unwrap();
+        make_parallel_composition(rows(), parts, vec![laplace(1.0); count])
+    };
+    for count in [2, 4] {
+        let error = made(count).unwrap_err();
+        assert!(error.kind() == "MakeMeasurement", "{error}");
+        assert!(error.to_string().contains(&format!("the 3 parts, found {count}")), "{error}");
+    }
+    assert_eq!(made(3).unwrap().map(&1).unwrap(), 1.0);
+}

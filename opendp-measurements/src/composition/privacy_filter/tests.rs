@@ -318,3 +318,25 @@ fn a_question_takes_as_long_after_many_as_after_few() {
     assert!(20.0 * few.0 - 1e-6 <= many.0 && many.0 <= 20.0 * few.0 + 1e-6);
     assert!(many.0 + many.1 <= 1e9 + 1e-6);
 }
+#[test]
+fn a_distance_without_neighbours_is_refused() {
+    let odometer = make_fully_adaptive_composition(numbers(), TheMeasure(MaxDivergence)).unwrap();
+    let error = make_privacy_filter(odometer, 0, 1.0).unwrap_err();
+    assert!(
+        error.kind() == "FailedMap" && error.to_string().contains("distance above 0"),
+        "{error}"
+    );
+}
+/// A question of a session can select the highest score. So the session must not follow a step whose
+/// lowest score is the best.
+#[test]
+fn a_session_states_that_it_can_select_the_highest_score() {
+    let made = |input| {
+        let plan = make_adaptive_composition(input, TheMeasure(MaxDivergence), 1, vec![1.0]);
+        plan.unwrap().input().clone()
+    };
+    assert!(made(numbers()).selects_highest());
+    assert!(filter(MaxDivergence, 1.0).input().selects_highest());
+    // The control: a session on the scores themselves does not change what is known of the scores.
+    assert!(made(numbers().with_lowest_best()).lowest_is_best());
+}

@@ -121,3 +121,20 @@ fn losses_that_are_not_numbers_or_not_finite() {
     let rho = Splits { measure: &ZeroConcentratedDivergence, ..splits(3, true, &|_, _| Ok(0.5)) };
     assert_eq!(rho.worst(1_000).unwrap(), 1.5);
 }
+/// A part with at least 512 changed rows has the loss 1 for each 512 rows. A part with fewer changed
+/// rows has no loss. If each of 1,000 parts has 512 changed rows, the loss is 1,000. This loss per
+/// row is reached at the lower end of an interval of `by_rate`.
+#[test]
+fn the_rate_of_an_interval_holds_at_its_lower_end() {
+    let found = of_copies(1_000, 512_000, &|d| f64::from(d / 512));
+    assert!((1_000.0..=1_000.0 * FACTOR).contains(&found), "{found}");
+    // The control: at the upper end of the interval from 512 to 514, the loss per row is too small.
+    assert!(512_000.0 / 514.0 < 1_000.0);
+}
+#[test]
+fn the_loss_of_a_rate_is_rounded_up() {
+    // Each of 1,000 changed rows is in another part, and the loss of each part is the float 0.1.
+    // This float is above a tenth, so the sum is above 100.
+    let found = of_copies(1_000, 1_000, &|d| 0.1 * f64::from(d.min(1)));
+    assert_eq!(found, 100_f64.next_up());
+}

@@ -1,0 +1,79 @@
+//! Tests that losses on samples are rounded up. Unless a comment says otherwise, a number called
+//! `least` is the least float above the exact value, which was computed with 60 digits.
+
+use opendp_core::{
+    Approximate, AtomDomain, ChangeOneDistance, Function, MaxDivergence, Measurement, PrivacyMap,
+    PrivacyProfile, Space, VectorDomain,
+};
+
+use super::*;
+use crate::accounting::{
+    SampledGaussianPair, profile_of, profile_of_gaussian, profile_of_mixture,
+    profile_of_poisson_sample,
+};
+
+#[test]
+fn the_loss_of_a_replaced_record_is_rounded_up() {
+    for (share, added, replaced, least) in [
+        (0.1, 1.0, 2.0, 0.22386341473926283),
+        (0.1, 0.5, 1.0, 0.10299667222413558),
+        (0.1, 1.5, 2.5, 0.3640456425931773),
+        (0.7, 1.0, 2.0, 1.3739928217340027),
+        (0.7, 0.25, 0.5, 0.349564569454296),
+        (0.05, 2.0, 3.0, 0.30933338752260103),
+    ] {
+        let loss = MaxDivergence::amplified_by_replacement(share, &added, &replaced).unwrap();
+        assert!(least <= loss && loss < least * (1.0 + 2e-15), "{share} {added}: {loss:e}");
+    }
+}
+#[test]
+fn a_delta_on_a_sample_and_the_share_of_the_sample_are_rounded_up() {
+    // The product of the floats 0.1 and 0.3 is above the float 0.03.
+    let (_, delta) = Approximate::<MaxDivergence>::amplified(0.1, &(1.0, 0.3)).unwrap();
+    assert_eq!(delta, 0.030000000000000002);
+    // A sample of 10 of 70 records contains the replaced record with probability 1/7. Half of this
+    // probability is the delta.
+    let rows = VectorDomain::new(AtomDomain::<i32>::default()).with_size(10);
+    let map = PrivacyMap::new(|d: &u32| Ok((0.0, 0.5 * f64::from(*d))));
+    let whole = Measurement::new(
+        Space::new(rows, ChangeOneDistance).unwrap(),
+        Approximate(MaxDivergence),
+        Function::map(|_: &Vec<i32>| Ok(0)),
+        map,
+    );
+    let sampled = make_population_amplification(whole, 70).unwrap();
+    assert_eq!(sampled.map(&1).unwrap(), (0.0, 0.07142857142857144));
+}
+#[test]
+fn the_profile_on_a_sample_is_rounded_up() {
+    let flat = PrivacyProfile::new(|_| Ok(0.3));
+    let delta = profile_of_mixture(&flat, 0.1).unwrap().delta(1.0).unwrap();
+    assert_eq!(delta, 0.030000000000000002);
+    for (share, epsilon, least) in [
+        (0.1, 0.5, 0.06285472347373039),
+        (0.1, 2.0, 0.4940287080441788),
+        (0.25, 3.0, 1.752911953099566),
+        (0.3, 1.0, 0.4157352218436287),
+    ] {
+        let whole = PrivacyProfile::new(|_| Ok(0.0)).with_epsilon(move |_| Ok(epsilon));
+        let found = profile_of_mixture(&whole, share).unwrap().epsilon(1e-9).unwrap();
+        assert!(least <= found && found < least * (1.0 + 2e-15), "{share} {epsilon}: {found:e}");
+    }
+}
+/// Releases that are composed must have their first distribution on the same side. So the profile of
+/// a sample composes with the pair of a sampled removal as with itself.
+#[test]
+fn the_profile_of_a_sample_has_the_direction_of_a_removal() {
+    let (mu, rate) = (2.0, 0.1);
+    let sampled = profile_of_poisson_sample(&profile_of_gaussian(mu, 1.0).unwrap(), rate).unwrap();
+    let pair = |removed| profile_of(SampledGaussianPair { mu, rate, removed });
+    let with = |other: PrivacyProfile| {
+        let both = PrivacyProfile::compose(&[sampled.clone(), other]).unwrap();
+        [0.5, 1.0, 2.0].map(|epsilon| both.delta(epsilon).unwrap())
+    };
+    let twice = with(sampled.clone());
+    let near = |found: [f64; 3]| found.iter().zip(&twice).all(|(a, b)| (a / b - 1.0).abs() < 1e-3);
+    assert!(near(with(pair(true))), "{twice:?} {:?}", with(pair(true)));
+    // The control: a sampled addition has another profile.
+    assert!(!near(with(pair(false))), "{twice:?}");
+}
