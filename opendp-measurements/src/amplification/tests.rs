@@ -60,8 +60,8 @@ fn the_profile_on_a_sample_is_rounded_up() {
         assert!(least <= found && found < least * (1.0 + 2e-15), "{share} {epsilon}: {found:e}");
     }
 }
-/// Releases that are composed must have their first distribution on the same side. So the profile of
-/// a sample composes with the pair of a sampled removal as with itself.
+/// Releases that are composed must have their first distribution on the same side. So the profile
+/// of a sample composes with the pair of a sampled removal as with itself.
 #[test]
 fn the_profile_of_a_sample_has_the_direction_of_a_removal() {
     let (mu, rate) = (2.0, 0.1);

@@ -327,8 +327,8 @@ fn a_distance_without_neighbours_is_refused() {
         "{error}"
     );
 }
-/// A question of a session can select the highest score. So the session must not follow a step whose
-/// lowest score is the best.
+/// A question of a session can select the highest score. So the session must not follow a step
+/// whose lowest score is the best.
 #[test]
 fn a_session_states_that_it_can_select_the_highest_score() {
     let made = |input| {

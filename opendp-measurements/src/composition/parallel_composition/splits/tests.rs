@@ -121,9 +121,9 @@ fn losses_that_are_not_numbers_or_not_finite() {
     let rho = Splits { measure: &ZeroConcentratedDivergence, ..splits(3, true, &|_, _| Ok(0.5)) };
     assert_eq!(rho.worst(1_000).unwrap(), 1.5);
 }
-/// A part with at least 512 changed rows has the loss 1 for each 512 rows. A part with fewer changed
-/// rows has no loss. If each of 1,000 parts has 512 changed rows, the loss is 1,000. This loss per
-/// row is reached at the lower end of an interval of `by_rate`.
+/// A part with at least 512 changed rows has the loss 1 for each 512 rows. A part with fewer
+/// changed rows has no loss. If each of 1,000 parts has 512 changed rows, the loss is 1,000. This
+/// loss per row is reached at the lower end of an interval of `by_rate`.
 #[test]
 fn the_rate_of_an_interval_holds_at_its_lower_end() {
     let found = of_copies(1_000, 512_000, &|d| f64::from(d / 512));
