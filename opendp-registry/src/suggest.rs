@@ -153,7 +153,8 @@ impl Registry {
     /// rows of floats into rows of another type, or rows of texts into rows of integers. A
     /// constructor may do so in two cases: the condition `about` of the goal holds for the
     /// constructor, or a fact such as `cast_default.TOA` states one of its arguments. If several
-    /// chains compute the same statistic, only the shortest of these chains are suggested.
+    /// chains of transformations compute the same statistic, the search continues only with the
+    /// shortest of them.
     ///
     /// ```
     /// use opendp_measurements as _;

@@ -129,8 +129,8 @@ pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
         question: "sectors".into(),
         answer: format!("{} of them; {shown}", found.len()) + &within(sectors.accuracy, ""),
     });
-    // The last question asks in which of the released sectors the most women work. If no sector was
-    // released, use all sectors of the public classification.
+    // The last question asks for the three released sectors in which the most women work. If no
+    // sector was released, use all sectors of the public classification.
     if candidates.is_empty() {
         candidates = ('A'..='U').map(String::from).collect();
     }

@@ -289,7 +289,8 @@ impl<MO: Accounted> Context<MO> {
         let books = Mutex::new(Books { account, entries: Vec::new() });
         Ok(Context { table, space, unit, split, books, journal: None })
     }
-    /// Write each release to a journal before the release is run.
+    /// Return a context that records each release in a journal. The context writes the entry of a
+    /// release after the charge, and before the noise is drawn.
     #[must_use]
     pub fn with_journal(mut self, journal: impl Journal + 'static) -> Self {
         self.journal = Some(Arc::new(journal));

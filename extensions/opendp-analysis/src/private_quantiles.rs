@@ -221,9 +221,9 @@ impl<MO: SelectionMeasure> Chooser<MO> {
 /// target can be between two points. The bound does not include the distance between a target and
 /// the nearest point. On each level of choices, this omitted distance is at most `1 / (2 t)` of the
 /// rows that one candidate represents, where `t` is the number of steps. The omitted distances of
-/// all levels add up. For up to 1024 candidates, `1 / (2 t)` is `1 / 32`. The number `r` states
-/// where the level of a quantile is between the levels of two points. The bound also omits the
-/// rounding of `r`, which moves the target of a choice by at most `2^-31` of the rows.
+/// all levels add up. For up to 1024 candidates, `1 / (2 t)` is `1 / 32`. For a
+/// quantile with the alpha `a`, between points with the alphas `l` and `h`, let `r` be
+/// `(a - l) / (h - l)`. The rounding of `r` is also omitted: it moves a target by at most `2^-31`.
 ///
 /// Let `E` be the distance between a chosen point and its quantile. The target of a choice between
 /// two points `A` and `B` is a weighted mean of the positions of `A` and `B`. So the distance

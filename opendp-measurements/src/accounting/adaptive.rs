@@ -128,10 +128,10 @@ impl Default for Room {
 /// this divergence. The divergence of every release with a `rho` is at most `a rho`. Consider a
 /// zero-concentrated filter of the same delta: it admits releases while the sum of their `rho` is
 /// at most `c`. Up to rounding, the Renyi filter admits each interaction that the zero-concentrated
-/// filter admits. One order is enough. A filter with several orders could refuse a release if the
-/// limit of any order is exceeded. Then the filter with several orders would admit less than a
-/// filter with one order. Or the filter with several orders could refuse a release only if all
-/// limits are exceeded. Then each order would need a part of delta.
+/// filter admits. One order is enough. A filter with several orders has two forms. If it refused a
+/// release when the limit of any order is exceeded, it would admit less than a filter with one
+/// order. If it refused a release only when all limits are exceeded, each order would need a part
+/// of delta.
 ///
 /// *Deltas.* An `(e, d)`-DP release is post-processing of a release that reveals all data with
 /// probability `d` and is `e`-DP otherwise (Kairouz, Oh, Viswanath 2015). So the probability that

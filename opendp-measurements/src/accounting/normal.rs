@@ -96,7 +96,7 @@ pub(crate) fn gauss(x: &Enclosure, bits: usize) -> Enclosure {
 
 /// Enclose Mills' ratio for a narrow enclosure of `x >= 0`.
 ///
-/// Mills' ratio `m` decreases. Its slope is `x m(x) - 1`, which is above -1. So both ends of the
+/// Mills' ratio `m` decreases. Its slope is `x m(x) - 1`, which is at least -1. So both ends of the
 /// result follow from the value at the lower end of `x` and the width of the enclosure of `x`.
 pub(crate) fn mills(x: &Enclosure, bits: usize) -> Enclosure {
     let ratio = mills_at(&x.lo, bits);

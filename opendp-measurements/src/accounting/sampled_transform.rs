@@ -167,7 +167,8 @@ struct Terms {
 
 impl TiltedSample {
     /// Tilt the loss by `tilt`. The result is valid only for frequencies up to `highest`. Return
-    /// `None` if the sum needs too many terms.
+    /// `None` if the sum needs too many terms, if its error bound is not below 1e-9, or if an angle
+    /// is too large for `cis`.
     pub(super) fn new(
         mu: f64,
         rate: f64,

@@ -81,7 +81,8 @@ pub(super) struct Sum<'a> {
     negative: bool,
 }
 
-/// A scale and a lattice. The numbers that do not depend on `x` are computed once.
+/// A scale and a lattice, with the constants of [`Sum::fast_fixed`]. These constants do not depend
+/// on the float `x` of a sum, so they are computed once for all sums.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lattice {
     scale: Dyadic,

@@ -243,9 +243,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// can miss more often, because a key is found more often if its noise is large.
     ///
     /// # Errors
-    /// `FailedCast` when a key of the answer is not a list of values, and `NotImplemented` when the
-    /// answer states no noise. An answer to a question of [`find`](Groups::find) causes none of
-    /// these errors.
+    /// `FailedCast` when the text of a key is not a list of values in JSON. `NotImplemented` when
+    /// the answer does not state its noise. An answer to a question of [`find`](Groups::find)
+    /// causes none of these errors.
     pub fn found(mut self, answer: &Answer<MO, HashMap<String, i64>>) -> Result<Self> {
         let (keys, counts) = counts_of(answer)?;
         (self.keys, self.found) = (Keys::Listed(keys), Some(counts));

@@ -46,8 +46,8 @@ pub(crate) struct LogFile {
 struct Writer {
     disk: Disk,
     header: Header,
-    /// Whether a sync failed, or a partial write could not be cut off. In both cases, the content
-    /// of the disk is unknown.
+    /// Whether a sync failed, or whether the bytes of a failed write could not be removed from the
+    /// end of the file. In both cases, the content of the disk is unknown.
     lost: bool,
 }
 

@@ -224,7 +224,7 @@ impl<'a> Layout<'a> {
     }
 }
 /// A rounding of floats to lattice points. The code has no branches, so that a loop is compiled to
-/// vector instructions. `on_lattice` rounds floats to the same points.
+/// vector instructions. The result for each float is the result of `on_lattice`.
 ///
 /// `on_lattice` rounds a float `x` between the bounds to `floor(x / step + 1/2)`. A float beyond a
 /// bound becomes this bound, which is a lattice point. The formula maps each lattice point to

@@ -1,10 +1,10 @@
 //! Refuse the clauses of a query that the planner reads and then leaves out.
 //!
 //! Without this check, a query such as `SELECT COUNT(*) FROM t TABLESAMPLE BERNOULLI (50)` would
-//! get the answer of another query, and the loss of this answer would be charged. The check names
-//! every field of each structure of the parser, except the structure `TableAlias`. So if a new
-//! version of the parser adds a field for a new clause, this file does not compile until the check
-//! names this field.
+//! get the answer of another query, and the loss of this answer would be charged. For each
+//! structure of the parser that the check takes apart, the check names every field, except for the
+//! structure `TableAlias`. So if a new version of the parser adds a field for a new clause to such
+//! a structure, this file does not compile until the check names this field.
 
 use std::ops::ControlFlow;
 

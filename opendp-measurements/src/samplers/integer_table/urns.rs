@@ -51,7 +51,7 @@ impl Urns {
     ///
     /// Let `r` be the last `64 - bits` bits of the word: the bits of the unit, and the last bit.
     /// Let `2 t` and `o` be the two parts of the urn. The code compares `2^bits r + 2^bits - 1`
-    /// with `2^bits 2 t + o`. If `r + 1 <= 2 t`, the first number is smaller by at least 1. If
+    /// with `2^bits * 2 t + o`. If `r + 1 <= 2 t`, the first number is smaller by at least 1. If
     /// `2 t <= r`, the first number is at least the second, because `o <= 2^bits - 1`. So the first
     /// number is smaller if and only if `r < 2 t`. `r < 2 t` holds if and only if the unit,
     /// `floor(r / 2)`, is below `t`.
