@@ -296,3 +296,35 @@ impl Buckets {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::*;
+
+    /// The grids contain only a part of the losses, so that the tails have much of the mass.
+    #[test]
+    fn the_masses_of_the_buckets_and_of_both_tails_add_up_to_one() {
+        let pairs: [Arc<dyn DominatingPair>; 9] = [
+            Arc::new(GaussianPair { mu: 1.0 }),
+            Arc::new(LaplacePair { epsilon: 1.0 }),
+            Arc::new(BoundedRangePair { epsilon: 1.0 }),
+            Arc::new(DiscreteLaplacePair { sensitivity: 2, scale: 3.0 }),
+            Arc::new(DiscreteGaussianPair { sensitivity: 2, scale: 3.0 }),
+            Arc::new(PrivatePair { epsilon: 0.7, delta: 0.1 }),
+            Arc::new(SampledGaussianPair { mu: 1.0, rate: 0.4, removed: true }),
+            Arc::new(SampledGaussianPair { mu: 1.0, rate: 0.4, removed: false }),
+            Arc::new(SampledLaplacePair { epsilon: 1.0, rate: 0.4, removed: true }),
+        ];
+        for pair in pairs {
+            for (low, high) in [(-0.3, 0.2), (0.1, 0.6), (-0.6, -0.1)] {
+                let buckets = pair.buckets(&Grid::covering(0.01, low, high));
+                let edges = buckets.at_edges.iter().chain(&buckets.doubtful).map(|(_, p)| p);
+                let inside: f64 = buckets.p.iter().chain(edges).sum();
+                let all = inside * (1.0 + buckets.relative) + buckets.below + buckets.above;
+                assert!((1.0 - 1e-12..1.0 + 1e-9).contains(&all), "{pair:?} {low} {all}");
+            }
+        }
+    }
+}

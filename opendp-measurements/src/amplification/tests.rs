@@ -2,8 +2,8 @@
 //! `least` is the least float above the exact value, which was computed with 60 digits.
 
 use opendp_core::{
-    Approximate, AtomDomain, ChangeOneDistance, Function, MaxDivergence, Measurement, PrivacyMap,
-    PrivacyProfile, Space, VectorDomain,
+    Approximate, AtomDomain, ChangeOneDistance, DataFrame, DataFrameDomain, Function,
+    MaxDivergence, Measurement, PrivacyMap, PrivacyProfile, Space, SymmetricDistance, VectorDomain,
 };
 
 use super::*;
@@ -76,4 +76,19 @@ fn the_profile_of_a_sample_has_the_direction_of_a_removal() {
     assert!(near(with(pair(true))), "{twice:?} {:?}", with(pair(true)));
     // The control: a sampled addition has another profile.
     assert!(!near(with(pair(false))), "{twice:?}");
+}
+/// Frames without a schema can have different columns, so their rows do not fit into one frame.
+#[test]
+fn no_sample_is_taken_from_data_whose_rows_do_not_recombine() {
+    let frames = DataFrameDomain::<String>::default;
+    let function = || Function::map(|_: &DataFrame<String>| Ok(0));
+    let loss = |d: &u32| Ok(f64::from(*d));
+    let space = Space::new(frames(), SymmetricDistance).unwrap();
+    let whole = Measurement::new(space, MaxDivergence, function(), PrivacyMap::new(loss));
+    let error = make_poisson_subsampling(whole, 0.5, None).unwrap_err().to_string();
+    assert!(error.contains("selected one by one"), "{error}");
+    let space = Space::new(frames().with_size(10), ChangeOneDistance).unwrap();
+    let whole = Measurement::new(space, MaxDivergence, function(), PrivacyMap::new(loss));
+    let error = make_population_amplification(whole, 70).unwrap_err().to_string();
+    assert!(error.contains("selected one by one"), "{error}");
 }

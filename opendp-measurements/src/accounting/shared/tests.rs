@@ -1,4 +1,4 @@
-use super::super::{AdaptiveAccount, Kind, Share};
+use super::super::{Account, AdaptiveAccount, Kind, Share};
 use super::*;
 
 fn exact(text: &str) -> Exact {
@@ -18,6 +18,15 @@ fn gaussian(mu: f64) -> SharePair {
 }
 fn fitting(delta: &str, shares: &[SharePair]) -> SharedAccount {
     SharedAccount::fitting(&exact("1"), &exact(delta), shares).unwrap()
+}
+
+#[test]
+fn several_choices_of_one_share_are_several_releases() {
+    let delta =
+        |share: SharePair, times| share.add_to(Account::new(), times).delta_above(1.0).unwrap();
+    assert_eq!(delta(choices(0.3, 5), 1), delta(choices(0.3, 1), 5));
+    // The control: one choice has less loss than five choices.
+    assert!(delta(choices(0.3, 1), 1) < delta(choices(0.3, 5), 1));
 }
 
 /// The step of the grid of losses in [`independent`].

@@ -60,6 +60,12 @@ fn the_map_is_the_same_in_every_order() {
     assert!(orders.iter().any(|order| left(*order) != left(orders[0])));
 }
 #[test]
+fn the_rest_of_the_budget_is_rounded_down() {
+    // The exact sum of the floats 0.1 and 0.2 is between the float 0.3 and the next float.
+    let session = plan(MaxDivergence, vec![0.1, 0.2]).invoke(&7).unwrap();
+    assert_eq!(session.left().unwrap(), 0.3);
+}
+#[test]
 fn questions_are_answered_in_the_order_of_the_plan() {
     let session = plan(MaxDivergence, vec![0.5, 1.0]).invoke(&7).unwrap();
     refused(session.ask(&laplace(1.0)), "insufficient budget for query: 1 > 0.5");
