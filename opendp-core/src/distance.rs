@@ -31,11 +31,12 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     /// Let `self` be the loss of a measurement. Return a bound on the loss of a chain that consists
     /// of a transformation and this measurement. Defaults to `self`.
     ///
-    /// A loss can contain a distribution that depends on the direction, such as whether a record is
-    /// added or removed. Measurements on the same two data sets have the same direction, so their
-    /// losses compose in one direction. A transformation before one of these measurements can
-    /// exchange the two data sets for this measurement alone. So the loss of a chain must be a
-    /// bound in both directions.
+    /// A loss can contain a distribution that depends on the order of the two data sets. For
+    /// example, the distribution for an added record can differ from the distribution for a removed
+    /// record. This order is called the direction. Measurements on the same two data sets have the
+    /// same direction, so their losses compose in one direction. A transformation before one of
+    /// these measurements can exchange the two data sets for this measurement alone. So the loss of
+    /// a chain must be a bound in both directions.
     #[must_use]
     fn in_either_direction(self) -> Self {
         self

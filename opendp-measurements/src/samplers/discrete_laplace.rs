@@ -300,9 +300,9 @@ mod tests {
         let mut tape = Tape::<64>::new(vec![quarter << 32 | half, half << 32 | quarter]);
         assert_eq!(discrete_laplace(15.0, &mut tape), Ok((false, 10)));
         assert_eq!(discrete_laplace(15.0, &mut tape), Ok((true, 10)));
-        // The first digit of the first magnitude is 0, so another digit is drawn. The two digits
-        // together give U = 2^-33, so the first magnitude is floor(22.87) = 22. The second
-        // magnitude is floor(ln 2) = 0.
+        // For the first magnitude, the first digit of the uniform variable U is 0, so another digit
+        // of U is drawn. The two digits together give U = 2^-33, so the first magnitude is
+        // floor(22.87) = 22. The second magnitude is floor(ln 2) = 0.
         let mut tape = Tape::<64>::new(vec![half, 1 << 63, 0, 0]);
         assert_eq!(discrete_laplace(1.0, &mut tape), Ok((false, 22)));
     }

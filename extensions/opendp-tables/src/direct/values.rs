@@ -224,13 +224,12 @@ impl<'a> Layout<'a> {
     }
 }
 /// A rounding of floats to lattice points. The code has no branches, so that a loop is compiled to
-/// vector instructions. The result for each float is the result of `on_lattice`.
+/// vector instructions. For each float, the result is the result of `on_lattice`.
 ///
 /// `on_lattice` rounds a float `x` between the bounds to `floor(x / step + 1/2)`. A float beyond a
 /// bound becomes this bound, which is a lattice point. The formula maps each lattice point to
 /// itself. So this struct first replaces a float beyond a bound by this bound, and then applies the
-/// formula. The result is the point of `on_lattice`. A division by the step is exact, because the
-/// step is a power of two.
+/// formula. A division by the step is exact, because the step is a power of two.
 #[derive(Clone, Copy)]
 struct Nearest {
     least: f64,

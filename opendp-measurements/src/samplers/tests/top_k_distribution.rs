@@ -190,7 +190,7 @@ fn forced_refinement_leaves_the_probabilities_alone() {
 }
 #[test]
 fn the_best_of_many_come_first_and_none_twice() {
-    // Except with probability 1e-13, all ten thousand noise values are between -10 and 40. The
+    // Except with probability 1e-12, all noise values of all races are between -10 and 40. The
     // scores differ by at least 50, so the noise does not change their order.
     let scores: Vec<i64> = (0..10_000).map(|i| (i * 7919) % 10_000 * 50).collect();
     let mut source = Seeded::<64>::new(4);

@@ -1,5 +1,6 @@
-//! Rounds exact quotients toward zero. Each result is both a float and a multiple of a fixed power
-//! of two.
+//! Rounds exact quotients toward zero. Each result is a multiple of a fixed power of two that is
+//! also a float. If the magnitude is too large, the result is the largest finite float, with the
+//! sign of the quotient.
 
 use dashu_int::ops::{BitTest, DivRem};
 use dashu_int::{IBig, Sign, UBig};
