@@ -257,7 +257,7 @@ fn in_one_group(
     };
     finished(&context, row.value, row.interval)
 }
-/// Return a released number together with the total loss of the context.
+/// Return a released number together with its interval and the total loss of the context.
 fn finished(
     context: &Context<MaxDivergence>,
     value: f64,

@@ -236,7 +236,7 @@ fn count(records: usize) -> Result<u32> {
 pub fn symmetric_distance() -> Result<TheMetric<SymmetricDistance>> {
     Ok(TheMetric(SymmetricDistance))
 }
-/// Count the records inserted or deleted, in order.
+/// Count the records inserted or deleted. The order of the records matters.
 ///
 /// The distance is the smallest number of insertions and deletions that turn one sequence into the
 /// other.

@@ -286,14 +286,14 @@ where
 /// mixtures with a common part. The common part is the distribution of releases from samples
 /// without replaced records, and has the weight `1 - p`. Let `B` be the other part of the first
 /// mixture, and `C` the other part of the second mixture. Coupled samples in `B` and `C` differ by
-/// at most `k` replaced records. There is a second coupling. In a sample in `B` or `C`, put other
-/// records of the population in the places of the replaced records. The result is a sample in the
-/// common part `A`, and differs from the sample in at most `k` records. So the loss between any two
-/// of `A`, `B` and `C` is at most the loss at `d_in`. Advanced joint convexity then gives the claim
-/// (Balle, Barthe, Gaboardi 2018). For `k = 1`, the claim is the bound of this article for samples
-/// without replacement. The bound grows with the weight `p`, so `q` can replace `p`. The bound
-/// without a delta, `k` times the amplified loss at one replaced record, is group privacy for
-/// populations.
+/// at most `k` replaced records. There is a second coupling. In a sample in `B` or `C`, exchange
+/// the replaced records for random records that are in both populations and not in the sample. The
+/// new sample is in the common part `A`, and differs from the old sample in at most `k` records. So
+/// the loss between any two of `A`, `B` and `C` is at most the loss at `d_in`. Advanced joint
+/// convexity then gives the claim (Balle, Barthe, Gaboardi 2018). For `k = 1`, the claim is the
+/// bound of this article for samples without replacement. The bound grows with the weight `p`, so
+/// `q` can replace `p`. The bound without a delta, `k` times the amplified loss at one replaced
+/// record, is group privacy for populations.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the members of the domain do not consist of a fixed number of records

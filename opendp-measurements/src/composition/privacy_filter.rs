@@ -53,11 +53,11 @@ use crate::composition::interactive::register_interactive;
 /// before the answer to its question is drawn. So this bound also holds if threads interleave in
 /// any way, or if an answer fails.
 ///
-/// *Pure.* Let `x`, `y` be `d_in`-close. The probability (or density) of a transcript is a product
-/// over `i`, because the analyst's choices depend only on the earlier answers. Factor `i` is the
-/// probability of answer `i` given the earlier answers. The ratio of factor `i` for `x` to factor
-/// `i` for `y` is at most `exp(b_i)`. So the ratio of the two products is at most
-/// `exp(sum_i b_i) <= exp(B)`.
+/// *Pure.* Let `x` and `y` be two inputs at distance at most `d_in`. The probability (or density)
+/// of a transcript is a product over `i`, because the analyst's choices depend only on the earlier
+/// answers. Factor `i` is the probability of answer `i` given the earlier answers. The ratio of
+/// factor `i` for `x` to factor `i` for `y` is at most `exp(b_i)`. So the ratio of the two products
+/// is at most `exp(sum_i b_i) <= exp(B)`.
 ///
 /// *Approximate.* See Rogers, Roth, Ullman and Vadhan (2016), for sums of epsilon and of delta.
 /// *Renyi divergence of order alpha.* See Feldman and Zrnic (2021). Zero-concentrated divergence is

@@ -202,13 +202,17 @@ mod tests {
     #[test]
     fn constant_time_gives_the_same_coin_and_always_draws_as_much() {
         for (p, places) in [(0.5, 1), (0.625, 3), (0.375, 3), (1023.0 / 1024.0, 10)] {
+            let mut varies = false;
             for number in 0..1 << 12 {
                 let (mut first, mut second) =
                     (Tape::<1>::from_bits(number, 12), Tape::<1>::from_bits(number, 12));
                 let coin = bernoulli_constant_time(p, &mut first);
                 assert_eq!(coin, bernoulli(p, &mut second));
                 assert_eq!(first.used(), places);
+                varies |= second.used() != places;
             }
+            // The control: without constant time, the number of bits varies.
+            assert!(varies || places == 1, "{p}");
             let (heads, open) = enumerate(10, |tape| bernoulli_constant_time(p, tape));
             assert_eq!((heads as f64, open), (p * 1024.0, 0));
         }

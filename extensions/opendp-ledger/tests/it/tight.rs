@@ -212,7 +212,8 @@ fn a_plan_reserves_an_unspent_budget_and_needs_less_noise() {
     let (_folder, path, _ledger) = opened();
     reserve_an_unspent_budget(&|| Ledger::open(&path).unwrap());
 }
-/// Charge a plan that reserves the unspent budget `b`. Open the ledger again between the steps.
+/// Charge a plan that reserves the unspent budget `b`. `open` opens the ledger again for each
+/// charge, up to the charge of the plan.
 pub(crate) fn reserve_an_unspent_budget(open: &dyn Fn() -> Ledger) {
     let mu_squared = reserved().over(&exact("100"));
     let share = Loss::epsilon_delta("0.2", DELTA).unwrap().with_mu_squared(mu_squared).unwrap();

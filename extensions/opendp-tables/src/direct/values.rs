@@ -224,7 +224,8 @@ impl<'a> Layout<'a> {
     }
 }
 /// A rounding of floats to lattice points. The code has no branches, so that a loop is compiled to
-/// vector instructions. For each float, the result is the result of `on_lattice`.
+/// vector instructions. The point of each float is the point that `on_lattice` finds, before it
+/// subtracts the centre.
 ///
 /// `on_lattice` rounds a float `x` between the bounds to `floor(x / step + 1/2)`. A float beyond a
 /// bound becomes this bound, which is a lattice point. The formula maps each lattice point to

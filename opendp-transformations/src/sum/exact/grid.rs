@@ -1,6 +1,6 @@
-//! Rounds exact quotients toward zero. Each result is a multiple of a fixed power of two that is
-//! also a float. If the magnitude is too large, the result is the largest finite float, with the
-//! sign of the quotient.
+//! Rounds exact quotients toward zero, and bounds up. Each result is a float, and a multiple of a
+//! fixed power of two. There is one exception: if the magnitude is too large for a float, a
+//! quotient becomes the largest finite float with its sign, and a bound becomes infinite.
 
 use dashu_int::ops::{BitTest, DivRem};
 use dashu_int::{IBig, Sign, UBig};
