@@ -14,7 +14,7 @@ use crate::budget::total;
 use crate::check::{Checked, Output};
 use crate::ir::{Addend, Plan, Sum};
 use crate::noise::{self, Noise, loss_of};
-use crate::sensitivity::{Contribution, sensitivity};
+use crate::sensitivity::{Contribution, sensitivity, too_many_rows};
 
 mod kind;
 mod selection;
@@ -229,8 +229,7 @@ fn changes_of_scores(
     let (full, rest) = contribution.fullest();
     let changes = [(full, contribution.per_group), (1, rest)];
     let change = |(groups, rows): (u64, u64)| {
-        let rows = u32::try_from(rows)
-            .map_err(|_| Error::Overflow("an individual may have too many rows".into()))?;
+        let rows = u32::try_from(rows).map_err(|_| too_many_rows())?;
         Ok((groups, range(rows)?))
     };
     changes.into_iter().filter(|(groups, rows)| 0 < *groups && 0 < *rows).map(change).collect()

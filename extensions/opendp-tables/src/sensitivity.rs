@@ -124,8 +124,12 @@ impl Contribution {
         // error, because a wrapped number would be too small.
         let all = u128::from(full).checked_mul(square(self.per_group));
         let all = all.and_then(|all| all.checked_add(square(rest)));
-        all.ok_or_else(|| Error::Overflow("an individual may have too many rows".into()))
+        all.ok_or_else(too_many_rows)
     }
+}
+/// Return the error for limits whose sensitivity or distance cannot be represented.
+pub(crate) fn too_many_rows() -> Error {
+    Error::Overflow("an individual may have too many rows".into())
 }
 
 /// Bounds on how much one individual changes one sum. The sum has one entry for each group, so

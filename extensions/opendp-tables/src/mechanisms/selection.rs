@@ -15,7 +15,7 @@ use opendp_registry::Registry;
 use serde_json::json;
 
 use crate::noise::{self, Noise, loss_of};
-use crate::sensitivity::Sensitivity;
+use crate::sensitivity::{Sensitivity, too_many_rows};
 
 /// A release of keys that many individuals have.
 #[derive(Clone, Debug)]
@@ -139,9 +139,6 @@ fn at_least(bound: f64) -> Result<i64> {
         whole if whole <= FAR => Ok(whole as i64),
         _ => Err(too_many_rows()),
     }
-}
-fn too_many_rows() -> Error {
-    Error::Overflow("an individual may have too many rows".into())
 }
 impl Noise {
     /// Release each key whose noisy count reaches the threshold, together with the noisy count.
