@@ -32,7 +32,7 @@ def hamming_distance() -> Metric:
     """Count the positions with different records. The size of the data sets must be known."""
 
 def insert_delete_distance() -> Metric:
-    """Count the records inserted or deleted, in order."""
+    """Count the records inserted or deleted. The order of the records matters."""
 
 def l01inf_distance(metric: Metric, M: Any = ...) -> Metric:
     """Measure the number of changed parts, the sum of their changes, and the largest change."""
