@@ -307,3 +307,6 @@ pub(crate) fn default_lattice(scale: Scale) -> i32 {
     // exponent plus 52.
     if 1 << 52 <= parts.mantissa { parts.exponent + 52 - 40 } else { -1074 }
 }
+
+#[cfg(test)]
+mod tests;

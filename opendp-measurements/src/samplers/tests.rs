@@ -2,6 +2,9 @@
 
 // Statistics that compare observed counts with expected counts.
 pub(crate) mod chi_square;
+
+// Checks that Laplace and Gaussian noise share.
+mod discrete_law;
 mod lattice_fit;
 
 // Each module tests one distribution or one function.

@@ -1,42 +1,37 @@
 //! The distribution of noise that an [`IntegerTable`] draws.
 
-use super::{discrete_gaussian_distribution as gaussian, discrete_laplace_distribution as laplace};
+use super::discrete_gaussian_distribution::Gaussian;
+use super::discrete_laplace_distribution::Laplace;
+use super::discrete_law::{DiscreteLaw, signed};
 use crate::samplers::IntegerTable;
 use opendp_core::random::{RandomSource, Seeded};
 
 fn draw<S: RandomSource>(table: &IntegerTable, count: usize, source: &mut S) -> Vec<i128> {
-    let mut drawn = || {
-        let (negative, magnitude) = table.draw(source).unwrap();
-        let magnitude = i128::try_from(magnitude).unwrap();
-        if negative { -magnitude } else { magnitude }
-    };
-    (0..count).map(|_| drawn()).collect()
+    (0..count).map(|_| signed(table.draw(source).unwrap())).collect()
 }
 
+fn noise_has_its_exact_distribution<L: DiscreteLaw>(
+    table: fn(f64) -> Option<IntegerTable>,
+    scales: [f64; 7],
+) {
+    for (seed, scale) in scales.into_iter().enumerate() {
+        let mut source = Seeded::<64>::new(seed as u64);
+        let draws = draw(&table(scale).unwrap(), 1_000_000, &mut source);
+        assert!(source.used() < 1_000_100, "{}", source.used());
+        assert!(L::fit(&draws, scale) < 1.0, "scale {scale}");
+        L::moments_agree(&draws, scale);
+        assert!(L::fit(&draws, scale * 1.03) > 1.0, "a wrong scale must be noticed");
+    }
+}
 #[test]
 fn laplace_noise_has_its_exact_distribution() {
-    for (seed, scale) in [0.15, 0.5, 1.0, 3.7, 10.0, 30.0, 146.0].into_iter().enumerate() {
-        let mut source = Seeded::<64>::new(seed as u64);
-        let table = IntegerTable::laplace(scale).unwrap();
-        let draws = draw(&table, 1_000_000, &mut source);
-        assert!(source.used() < 1_000_100, "{}", source.used());
-        assert!(laplace::fit(&draws, scale) < 1.0, "scale {scale}");
-        laplace::moments_agree(&draws, scale);
-        assert!(laplace::fit(&draws, scale * 1.03) > 1.0, "a wrong scale must be noticed");
-    }
+    let scales = [0.15, 0.5, 1.0, 3.7, 10.0, 30.0, 146.0];
+    noise_has_its_exact_distribution::<Laplace>(IntegerTable::laplace, scales);
 }
-
 #[test]
 fn gaussian_noise_has_its_exact_distribution() {
-    for (seed, sigma) in [0.3, 0.5, 1.0, 3.7, 10.0, 30.0, 386.0].into_iter().enumerate() {
-        let mut source = Seeded::<64>::new(seed as u64);
-        let table = IntegerTable::gaussian(sigma).unwrap();
-        let draws = draw(&table, 1_000_000, &mut source);
-        assert!(source.used() < 1_000_100, "{}", source.used());
-        assert!(gaussian::fit(&draws, sigma) < 1.0, "sigma {sigma}");
-        gaussian::moments_agree(&draws, sigma);
-        assert!(gaussian::fit(&draws, sigma * 1.03) > 1.0, "a wrong sigma must be noticed");
-    }
+    let scales = [0.3, 0.5, 1.0, 3.7, 10.0, 30.0, 386.0];
+    noise_has_its_exact_distribution::<Gaussian>(IntegerTable::gaussian, scales);
 }
 
 #[test]
@@ -45,13 +40,13 @@ fn short_words_leave_the_distribution_alone() {
     let table = IntegerTable::laplace(3.7).unwrap();
     let draws = draw(&table, 50_000, &mut bits);
     assert_eq!(bits.used(), 64 * 50_000);
-    assert!(laplace::fit(&draws, 3.7) < 1.0);
-    assert!(laplace::fit(&draws, 4.0) > 1.0, "a wrong scale must be noticed");
+    assert!(Laplace::fit(&draws, 3.7) < 1.0);
+    assert!(Laplace::fit(&draws, 4.0) > 1.0, "a wrong scale must be noticed");
     let table = IntegerTable::gaussian(3.7).unwrap();
     let draws = draw(&table, 50_000, &mut digits);
     assert_eq!(digits.used(), 3 * 50_000);
-    assert!(gaussian::fit(&draws, 3.7) < 1.0);
-    assert!(gaussian::fit(&draws, 4.0) > 1.0, "a wrong sigma must be noticed");
+    assert!(Gaussian::fit(&draws, 3.7) < 1.0);
+    assert!(Gaussian::fit(&draws, 4.0) > 1.0, "a wrong sigma must be noticed");
 }
 
 #[test]
@@ -81,7 +76,7 @@ fn tiny_scales_give_zero() {
 fn a_table_of_another_law_would_be_noticed() {
     let mut source = Seeded::<64>::new(12);
     let draws = draw(&IntegerTable::gaussian(10.0).unwrap(), 100_000, &mut source);
-    assert!(laplace::fit(&draws, 10.0) > 1.0);
+    assert!(Laplace::fit(&draws, 10.0) > 1.0);
     let draws = draw(&IntegerTable::laplace(10.0).unwrap(), 100_000, &mut source);
-    assert!(gaussian::fit(&draws, 10.0) > 1.0);
+    assert!(Gaussian::fit(&draws, 10.0) > 1.0);
 }

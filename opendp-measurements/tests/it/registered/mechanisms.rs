@@ -7,8 +7,8 @@ use opendp_core::erased::{AnyDistance, AnyValue};
 use opendp_core::{
     AbsoluteDistance, Approximate, Args, Atom, AtomDomain, BitVectorDomain, Codec,
     DiscreteDistance, Distance, L1Distance, L01InfDistance, L2Distance, L02InfDistance,
-    LInfDistance, MapDomain, MaxDivergence, Queryable, Space, VectorDomain,
-    ZeroConcentratedDivergence,
+    LInfDistance, MapDomain, MaxDivergence, Measure, Measurement, Metric, Queryable, Space,
+    VectorDomain, ZeroConcentratedDivergence,
 };
 use opendp_measurements::{Optimize, Scale, make_gaussian, make_laplace};
 use serde_json::{Value as Json, json};
@@ -22,9 +22,18 @@ fn numbers<T: Atom, Q: Distance + Number>() -> Space<AtomDomain<T>, AbsoluteDist
     Space::new(AtomDomain::non_nan(), AbsoluteDistance::new()).unwrap()
 }
 
-#[test]
-fn laplace_noise_is_registered_at_every_type_under_three_names() {
-    let all = named("make_base_discrete_laplace");
+/// Check the signatures of a mechanism of additive noise, and compare the measurement of its
+/// registration with the typed measurement for two integers and the scale 2.
+fn noise_is_registered<M, MO>(
+    (name, noise): (&str, &str),
+    (metric, measure): (&str, &str),
+    typed: &Measurement<VectorDomain<AtomDomain<i32>>, M, MO, Vec<i32>>,
+    distances: [f64; 3],
+) where
+    M: Metric<Distance = f64>,
+    MO: Measure<Distance = f64>,
+{
+    let all = named(name);
     // There are signatures for numbers and for vectors, and for each of two measures. Apart from
     // `u128` and `IBig`, there are twelve number types. Of these twelve types, `f64` has one
     // distance type, and each other type has two. The types `u128` and `IBig` have only the
@@ -33,19 +42,18 @@ fn laplace_noise_is_registered_at_every_type_under_three_names() {
     let first = &all[0];
     assert!(all.iter().all(|offer| offer.names() == first.names()
         && offer.registration.identity() == first.registration.identity()));
-    assert!(first.documentation().starts_with("Make a measurement that adds Laplace noise"));
+    let documented = format!("Make a measurement that adds {noise} noise");
+    assert!(first.documentation().starts_with(&documented));
 
-    let input = Space::new(vectors::<i32>().with_size(2), L1Distance::<f64>::new()).unwrap();
-    let args = Args::new().with("input", &input.erase());
-    let found = fitting("make_base_discrete_laplace", &args, " MaxDivergence");
+    let args = Args::new().with("input", &typed.input().erase());
+    let found = fitting(name, &args, &format!(" {measure}"));
     assert_eq!(
         found.output(),
-        "Measurement<VectorDomain<AtomDomain<i32>>, L1Distance<f64>, MaxDivergence, Vec<i32>>"
+        format!("Measurement<VectorDomain<AtomDomain<i32>>, {metric}, {measure}, Vec<i32>>")
     );
     let args = args.with("scale", json!(2));
     let erased = found.construct(&args).unwrap().measurement().unwrap();
-    let typed = make_laplace(input, Scale::new(2.0).unwrap(), None).unwrap();
-    for d_in in [0.0, 1.5, 1e300] {
+    for d_in in distances {
         let loss = erased.map(&AnyDistance::new(d_in)).unwrap();
         assert_eq!(*loss.downcast_ref::<f64>().unwrap(), typed.map(&d_in).unwrap());
     }
@@ -64,43 +72,20 @@ fn laplace_noise_is_registered_at_every_type_under_three_names() {
     }
 }
 #[test]
+fn laplace_noise_is_registered_at_every_type_under_three_names() {
+    let input = Space::new(vectors().with_size(2), L1Distance::<f64>::new()).unwrap();
+    let typed = make_laplace(input, Scale::new(2.0).unwrap(), None).unwrap();
+    let names = ("make_base_discrete_laplace", "Laplace");
+    let types = ("L1Distance<f64>", "MaxDivergence");
+    noise_is_registered(names, types, &typed, [0.0, 1.5, 1e300]);
+}
+#[test]
 fn gaussian_noise_is_registered_at_every_type_under_three_names() {
-    let all = named("make_base_discrete_gaussian");
-    // There are signatures for numbers and for vectors, and for each of two measures. The number
-    // types and the distance types are the same as for Laplace noise.
-    assert_eq!(all.len(), 2 * 2 * (12 * 2 - 1 + 2));
-    let first = &all[0];
-    assert!(all.iter().all(|offer| offer.names() == first.names()
-        && offer.registration.identity() == first.registration.identity()));
-    assert!(first.documentation().starts_with("Make a measurement that adds Gaussian noise"));
-
-    let input = Space::new(vectors::<i32>().with_size(2), L2Distance::<f64>::new()).unwrap();
-    let args = Args::new().with("input", &input.erase());
-    let found = fitting("make_base_discrete_gaussian", &args, " ZeroConcentratedDivergence");
-    assert_eq!(
-        found.output(),
-        "Measurement<VectorDomain<AtomDomain<i32>>, L2Distance<f64>, ZeroConcentratedDivergence, \
-         Vec<i32>>"
-    );
-    let args = args.with("scale", json!(2));
-    let erased = found.construct(&args).unwrap().measurement().unwrap();
+    let input = Space::new(vectors().with_size(2), L2Distance::<f64>::new()).unwrap();
     let typed = make_gaussian(input, Scale::new(2.0).unwrap(), None).unwrap();
-    for d_in in [0.0, 1.5, 1e150] {
-        let loss = erased.map(&AnyDistance::new(d_in)).unwrap();
-        assert_eq!(*loss.downcast_ref::<f64>().unwrap(), typed.map(&d_in).unwrap());
-    }
-    let released = erased.invoke(&AnyValue::new(vec![5, 6])).unwrap();
-    assert_eq!(released.downcast_ref::<Vec<i32>>().unwrap().len(), 2);
-    assert_eq!(erased.accuracy(0.05).unwrap(), typed.accuracy(0.05).unwrap());
-    for (argument, value, kind) in [
-        ("scale", json!(-1), "MakeMeasurement"),
-        ("scale", json!("Infinity"), "MakeTransformation"),
-        ("k", json!(3), "MakeMeasurement"),
-        ("k", json!(0.5), "Argument"),
-    ] {
-        let error = found.construct(&args.clone().with(argument, value)).unwrap_err();
-        assert_eq!(error.kind(), kind, "{error}");
-    }
+    let names = ("make_base_discrete_gaussian", "Gaussian");
+    let types = ("L2Distance<f64>", "ZeroConcentratedDivergence");
+    noise_is_registered(names, types, &typed, [0.0, 1.5, 1e150]);
 }
 #[test]
 fn geometric_noise_is_registered_by_both_names_for_integers_only() {
