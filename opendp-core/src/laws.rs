@@ -1,10 +1,11 @@
 //! Reusable checks of transformations and measurements. The checks test the claims of a constructor
 //! on small data.
 //!
-//! Use these checks to test constructors in this project and in any other crate. A check tests one
-//! or more laws, and returns the number of cases that it tried. So a test can check that this
-//! number is not zero. If a case breaks a law, the check returns a description of the first such
-//! case with its data. This description contains data, so a release must never call these checks.
+//! Use these checks to test constructors in this project and in any other crate. A law is a
+//! property of every correct constructor. A check tests one or more laws, and returns the number of
+//! cases that it tried. So a test can check that this number is not zero. If a case breaks a law,
+//! the check returns a description of the first such case with its data. This description contains
+//! data, so a release must never call these checks.
 //!
 //! ```
 //! use opendp_core::*;

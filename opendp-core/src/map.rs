@@ -245,7 +245,8 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     /// A [privacy profile](crate::PrivacyProfile) of noise on a random sample can depend on the
     /// order of the two data sets. Suppose that the measurement transforms its data before it adds
     /// such noise. Then `map` must return the result of [`Distance::in_either_direction`] for the
-    /// loss of the noise. A map that [`StabilityMap::then_privacy`] makes already does this.
+    /// loss of the noise. A map that [`StabilityMap::then_privacy`] makes already returns this
+    /// result.
     pub fn new(
         map: impl Fn(&MI::Distance) -> Result<MO::Distance> + Send + Sync + 'static,
     ) -> Self {

@@ -22,7 +22,7 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     type Distance: Distance;
     /// Write this measure in the form that pipeline documents use.
     ///
-    /// The default is the type name alone, which is right for a measure without descriptors.
+    /// The default is only the type name, which is right for a measure without parameters.
     fn to_json(&self) -> Json {
         Json::String(Self::type_name().to_string())
     }

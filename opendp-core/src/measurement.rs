@@ -111,8 +111,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     ) -> Result<TO> {
         self.function.eval_chunks(chunks)
     }
-    /// Begin a partial result. The caller can merge the partial result with other partial results,
-    /// and then finishes the merged result once.
+    /// Begin a partial result. The caller can merge this partial result with other partial results,
+    /// and must finish the merged result only once.
     ///
     /// # Errors
     /// `NotImplemented` if the function does not fold its rows, or if the order of the rows

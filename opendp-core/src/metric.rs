@@ -18,7 +18,7 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
     type Distance: Distance;
     /// Write this metric in the form that pipeline documents use.
     ///
-    /// The default is the type name alone, which is right for a metric without descriptors.
+    /// The default is only the type name, which is right for a metric without parameters.
     fn to_json(&self) -> Json {
         Json::String(Self::type_name().to_string())
     }

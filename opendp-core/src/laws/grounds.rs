@@ -134,9 +134,9 @@ impl Grounds {
             .with::<VectorDomain<AtomDomain<T>>, LInfDistance<Q>>()
             .with::<VectorDomain<AtomDomain<T>>, RangeDistance<Q>>()
     }
-    /// Draw members of the domain of a space. Also draw an alphabet, which is a short list of
-    /// elements. The result has all small members with elements in this alphabet, a few larger
-    /// members, and variations of the larger members.
+    /// Draw members of the domain of a space. First, [`few`](Sample::few) draws a few members. Then
+    /// [`one`](Sample::one) draws larger members, and [`vary`](Sample::vary) draws variations of
+    /// the larger members. Leave out the variations that are outside of the domain.
     ///
     /// # Errors
     /// A description of the space if it is unknown.
@@ -175,14 +175,15 @@ impl Grounds {
     }
     /// Test a transformation on the inputs that [`members`](Grounds::members) draws.
     ///
-    /// The test checks four properties. The transformation gives no error on a member, because an
-    /// error would reveal information about the data. Outputs are members of the output domain. The
-    /// distance between two outputs is at most the bound of the map. The output does not change
-    /// when the input is divided into chunks. If the map gives an error for a pair, the map makes
-    /// no claim, so the pair is skipped.
+    /// The test checks four properties. First, the transformation gives no error on a member,
+    /// because an error would reveal information about the data. Second, outputs are members of the
+    /// output domain. Third, the distance between two outputs is at most the bound of the map.
+    /// Fourth, the output does not change when the input is divided into chunks. If the map gives
+    /// an error for a pair, the map makes no claim, so the pair is skipped.
     ///
     /// # Errors
-    /// A description of the first case that breaks a law, or of the unknown space.
+    /// A description of the first case that breaks a law, or of a space that this collection does
+    /// not contain.
     pub fn check(
         &self,
         transformation: &AnyTransformation,
