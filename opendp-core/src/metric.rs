@@ -59,7 +59,7 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
 )]
 pub trait MetricOn<D: Domain>: Metric {
     /// Check that the metric and the domain form a metric space. The check can depend on the
-    /// descriptors of the metric and the domain.
+    /// parameters of the metric and of the domain, such as the size of the data sets.
     ///
     /// # Errors
     /// `MetricSpace` when the metric and the domain do not form a metric space.

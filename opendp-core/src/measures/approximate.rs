@@ -10,8 +10,6 @@ use crate::{Interaction, Measure, Result, TheMeasure, named};
 
 /// A bound on the loss in the measure `M`. The bound can fail with probability at most delta.
 ///
-/// 
-///
 /// The loss is the pair `(d, delta)`. For each pair of neighbours `x` and `x'`, there are an event
 /// `E` of the release on `x` and an event `E'` of the release on `x'`. Both events have probability
 /// at least `1 - delta`. Condition the release on `x` on `E`, and the release on `x'` on `E'`. Then

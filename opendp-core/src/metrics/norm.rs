@@ -81,8 +81,8 @@ impl<const P: usize, K: HashableAtom, V: Atom, Q: Distance + Number>
         no_nan("a norm", domain.value())
     }
 }
-/// Check that a domain has no NaN. A difference with NaN is not a number, so NaN has no distance to
-/// other values.
+/// Check that a domain has no NaN. The difference of NaN and any value is NaN, so NaN has no
+/// distance to any value.
 pub(super) fn no_nan<T: Atom>(metric: &str, domain: &AtomDomain<T>) -> Result<()> {
     if domain.nan() {
         return Err(Error::MetricSpace(format!(
