@@ -23,8 +23,8 @@ impl<D: Domain, M: Metric> Space<D, M> {
     /// one number that is added to all scores. A distance of several numbers counts as below 1 if
     /// at least one of its floats is below 1.
     ///
-    /// A distance that passes all rules can still have no neighbours, for example in a domain with
-    /// only one member.
+    /// Even if no rule applies to a distance, this distance can have no neighbours, for example in
+    /// a domain with only one member.
     ///
     /// If there are no neighbours at distance `d_in`, the loss at `d_in` is 0 even without noise.
     /// This loss is correct, but it gives no protection. So some operations first check their

@@ -63,8 +63,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
         }
     }
     /// Set the label of the function. The label is a text that describes the function. See
-    /// [`Function::labelled`]. Other processes can merge the partial results of a function made of
-    /// closures only if this function has a label.
+    /// [`Function::labelled`]. Without a label, other processes cannot merge the partial results of
+    /// a function made of closures.
     #[must_use]
     pub fn labelled(mut self, text: impl Fn() -> String + Send + Sync + 'static) -> Self {
         self.function = self.function.labelled(text);
@@ -91,7 +91,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     pub fn invoke(&self, data: &DI::Carrier) -> Result<DO::Carrier> {
         self.function.eval(data)
     }
-    /// Run the function on a stream of chunks. Together, the chunks are a member of the input
+    /// Run the function on a stream of chunks. Together, the chunks must form a member of the input
     /// domain.
     ///
     /// # Errors

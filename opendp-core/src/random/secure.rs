@@ -71,8 +71,8 @@ pub fn with_secure<R, E: From<NoEntropy>>(
     put_back(source);
     result
 }
-/// Run two closures, one after the other, on the same random words. The key of the words is new and
-/// secret. Only tests use this function, because two releases with the same noise reveal the
+/// Run two closures, one after the other, on the same random words. The words come from a new
+/// secret key. Only tests use this function, because two releases with the same noise reveal the
 /// difference between their data.
 ///
 /// Both closures get the same words if each closure draws less than 1 MiB, and draws only in this
