@@ -15,9 +15,9 @@ use crate::{
 /// A function between metric spaces with a bound on its stability.
 ///
 /// The claim is as follows. Let `x` and `x'` be any members of the input domain at distance at most
-/// `d_in`. The outputs are then members of the output domain, and their distance is at most
-/// `map(d_in)`. A transformation is immutable and cheap to clone, and several threads can use it at
-/// the same time.
+/// `d_in`. Then the outputs for `x` and `x'` are members of the output domain, and the distance
+/// between these outputs is at most `map(d_in)`. A transformation is immutable and cheap to clone,
+/// and several threads can use it at the same time.
 ///
 /// ```
 /// use opendp_core::*;
@@ -181,9 +181,10 @@ pub trait After<First> {
 /// Chain two transformations. Compose the two functions in order, and compose the two maps in
 /// order. Let `map_0` and `map_1` be the maps of the first and of the second transformation. Let
 /// the distance between two inputs be at most `d_in`. Then the two outputs of the first function
-/// are members of the output space of the first transformation, and their distance is at most
-/// `map_0(d_in)`. This space is the input space of the second transformation. So the distance
-/// between the final outputs is at most `map_1(map_0(d_in))`.
+/// are members of the output space of the first transformation. The distance between these two
+/// outputs is at most `map_0(d_in)`. The output space of the first transformation is the input
+/// space of the second transformation. So the distance between the final outputs is at most
+/// `map_1(map_0(d_in))`.
 impl<DI: Domain, MI: Metric, DX: Domain, MX: Metric, DO: Domain, MO: Metric>
     After<Transformation<DI, MI, DX, MX>> for Transformation<DX, MX, DO, MO>
 {

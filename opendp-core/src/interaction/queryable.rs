@@ -50,8 +50,8 @@ impl<Q: 'static, A: Carrier> Queryable<Q, A> {
     /// ended. If this queryable has a state or a turn, there are two more cases of
     /// `FailedFunction`. In the first case, the function panicked while it computed an earlier
     /// answer. In the second case, the function asks this queryable again while it computes an
-    /// answer. A turn exists only under a privacy measure that composes interactive mechanisms one
-    /// after the other.
+    /// answer. There is a turn only if the privacy measure requires that interactive mechanisms run
+    /// one after the other.
     pub fn ask(&self, query: &Q) -> Result<A> {
         let answer = self.bindings.run(|| (self.answer)(query))?;
         Ok(self.bindings.turns().iter().fold(answer, |answer, turn| answer.bound_to(turn)))

@@ -12,8 +12,8 @@ use crate::{
     Space, SymmetricDistance, VectorDomain,
 };
 
-/// A collection of spaces for tests. A space is found by the types of its domain and its metric.
-/// Tests can draw members of each space and compute distances.
+/// A collection of spaces for tests. The types of its domain and its metric identify a space. Tests
+/// can draw members of each space and compute distances.
 ///
 /// A test finds the spaces of a transformation by the types in its signature. So the name and the
 /// signature of a transformation are enough for a test. The test draws members and their

@@ -23,8 +23,8 @@ const MOST_BITS: u32 = 26;
 /// There are checks of two kinds. [`exactly`](Claim::exactly) compares exact probabilities.
 /// [`Chances::of`] computes these probabilities: it runs the mechanism on every random tape.
 /// [`by_draws`](Claim::by_draws) and [`by_releases`](Claim::by_releases) draw releases. Each of
-/// these two functions refutes a true claim with probability at most [`false_alarm`](Trial). No
-/// check refutes every false claim.
+/// these two functions refutes a true claim with probability at most [`false_alarm`](Trial). A
+/// check can fail to refute a false claim.
 ///
 /// ```
 /// use opendp_core::arith::DirectedFloat;

@@ -109,9 +109,10 @@ impl PrivacyProfile {
     /// Compose the profiles of several releases on the same data. Return a bound on the profile of
     /// all releases together.
     ///
-    /// If a profile contains the distribution of its loss, the function [`ComposableLoss::compose`]
-    /// of the first such distribution composes all profiles. Otherwise, use basic composition.
-    /// Suppose that mechanism `i` of `k` mechanisms is `(epsilon / k, delta_i)`-DP. Then all
+    /// If at least one profile contains the distribution of its loss, the function
+    /// [`ComposableLoss::compose`] of the first such distribution composes all profiles. Otherwise,
+    /// use basic composition. Suppose that mechanism `i` of `k` mechanisms is
+    /// `(epsilon / k, delta_i)`-DP.
     /// mechanisms together are `(epsilon, sum_i delta_i)`-DP (Dwork, Roth 2014, on basic
     /// composition).
     ///
