@@ -68,7 +68,7 @@ struct Inner<DI: Domain, MI: Metric, MO: Measure> {
 }
 
 impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
-    /// Open a session on a copy of a data set. The caller is responsible for the allowance.
+    /// Open a session on a copy of a data set. The caller is responsible for a correct allowance.
     pub fn new(
         input: Space<DI, MI>,
         measure: MO,

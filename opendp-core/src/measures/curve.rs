@@ -112,9 +112,8 @@ impl PrivacyProfile {
     /// If at least one profile contains the distribution of its loss, the function
     /// [`ComposableLoss::compose`] of the first such distribution composes all profiles. Otherwise,
     /// use basic composition. Suppose that mechanism `i` of `k` mechanisms is
-    /// `(epsilon / k, delta_i)`-DP.
-    /// mechanisms together are `(epsilon, sum_i delta_i)`-DP (Dwork, Roth 2014, on basic
-    /// composition).
+    /// `(epsilon / k, delta_i)`-DP. Then all mechanisms together are `(epsilon, sum_i delta_i)`-DP
+    /// (Dwork, Roth 2014, on basic composition).
     ///
     /// # Errors
     /// The errors of [`ComposableLoss::compose`].
