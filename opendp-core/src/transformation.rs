@@ -104,7 +104,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
         self.function.eval_chunks(chunks)
     }
     /// Begin a partial result, to which the caller adds rows. The caller can merge several partial
-    /// results, and gets the output from the merged result.
+    /// results. To get the output, the caller finishes the merged result.
     ///
     /// # Errors
     /// `NotImplemented` if the function does not fold its rows, or if the order of the rows

@@ -12,8 +12,8 @@ use crate::{
     Space, SymmetricDistance, VectorDomain,
 };
 
-/// A collection of spaces for tests. The types of its domain and its metric identify a space. Tests
-/// can draw members of each space and compute distances.
+/// A collection of spaces for tests. A space is identified by the types of its domain and its
+/// metric. Tests can draw members of each space and compute distances.
 ///
 /// A test finds the spaces of a transformation by the types in its signature. So the name and the
 /// signature of a transformation are enough for a test. The test draws members and their
@@ -50,7 +50,7 @@ struct Ground {
     distance: fn(&AnyMetric, &AnyValue, &AnyValue) -> Result<Option<AnyDistance>>,
 }
 
-/// The numbers of cases that the test of a transformation tried.
+/// The numbers of cases that one test of a transformation tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tried {
     /// The number of inputs whose outputs were members of the output domain.
@@ -292,8 +292,8 @@ struct Case<'a> {
     random: bool,
 }
 impl Case<'_> {
-    /// Check with more runs whether the output varies. A random function with few outcomes can give
-    /// the same output twice by chance.
+    /// Repeat the run to check whether the output varies. A random function with few outcomes can
+    /// give the same output twice by chance.
     fn turns_out_random(&mut self, transformation: &AnyTransformation) -> Result<bool, Broken> {
         self.random = self.random || varies(transformation, self.input, self.output, 64)?;
         Ok(self.random)

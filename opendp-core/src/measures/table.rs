@@ -81,7 +81,7 @@ fn joined(points: &[(f64, f64)], epsilon: f64) -> Result<f64> {
 fn gap(x: f64, y: f64) -> Result<f64> {
     Ok(-x.neg_inf_sub(y)?.neg_inf_exp_m1()?)
 }
-/// Interpolate linearly between `delta` and the larger number `above`, rounded up. A `share` of 0
+/// Interpolate linearly between `delta` and the larger number `above`, and round up. A `share` of 0
 /// gives `delta`, and a `share` of 1 gives `above`.
 fn raised(delta: f64, above: f64, share: f64) -> Result<f64> {
     Ok(above.inf_sub(delta)?.inf_mul(share)?.inf_add(delta)?.min(above))

@@ -112,8 +112,8 @@ where
         Err(_) => wide(small, large).map_or_else(|| outward(small, large), Ok),
     }
 }
-/// Compute the difference of two integers in `i128`, and round only this difference up to `Q`.
-/// Return `None` if `i128` or `Q` cannot hold a number of this computation.
+/// Compute the difference of two integers in `i128`. Round only this difference up, to a number of
+/// type `Q`. Return `None` if `i128` or `Q` cannot hold a number of this computation.
 fn wide<T: Number, Q: Number>(small: T, large: T) -> Option<Q> {
     let difference = large.to_i128()?.checked_sub(small.to_i128()?)?;
     let near = <Q as NumCast>::from(difference)?;
