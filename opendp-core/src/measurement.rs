@@ -70,7 +70,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     pub(crate) fn into_parts(self) -> Parts {
         Parts { input: self.input.untyped, stage: self.function.stage, claims: self.claims }
     }
-    /// State the accuracy of the answers, as a function of alpha.
+    /// State the accuracy of the answers. For each alpha, `accuracy` returns bounds on the errors
+    /// of the answers. Each bound fails with probability at most alpha.
     #[must_use]
     pub fn with_accuracy(
         mut self,

@@ -12,7 +12,7 @@ pub trait Bisect: Copy + PartialOrd + Debug {
     /// type.
     fn above() -> Vec<Self>;
     /// List values below the start, in descending order. The last value is the lowest value of the
-    /// type.
+    /// type. For an unsigned type, this value is the start.
     fn below() -> Vec<Self>;
     /// Return a value between `low` and `high`. If there is no such value, return `low` or `high`.
     fn between(low: Self, high: Self) -> Self;

@@ -8,7 +8,7 @@ use crate::{Error, Result};
 
 /// The largest nesting depth of a type name that can be read.
 const MAX_DEPTH: usize = 32;
-/// The largest length of a type name that can be read, in bytes.
+/// The largest length, in bytes, of a type name that can be read.
 const MAX_LENGTH: usize = 4096;
 
 /// The name of a type in a signature, such as `VectorDomain<AtomDomain<i32>>`.

@@ -53,7 +53,7 @@ struct Ground {
 /// The numbers of cases that one test of a transformation tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tried {
-    /// The number of inputs whose outputs were members of the output domain.
+    /// The number of inputs whose output was a member of the output domain.
     pub members: usize,
     /// The number of input pairs for which the distance between the outputs was at most the bound
     /// of the map.

@@ -204,8 +204,8 @@ impl Claim {
 /// releases with the claim of the map at the distance between the inputs.
 ///
 /// # Errors
-/// A description of the event that refutes the map, or the reason why the map makes no claim for
-/// this pair.
+/// A description of the event that refutes the map, or the reason why these two inputs cannot be
+/// checked.
 pub fn private<DI, MI, MO, TO>(
     measurement: &Measurement<DI, MI, MO, TO>,
     (x, y): (&DI::Carrier, &DI::Carrier),
