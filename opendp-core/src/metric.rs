@@ -31,7 +31,8 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
     fn read_distance(&self, distance: Self::Distance) -> Result<Self::Distance> {
         Ok(distance)
     }
-    /// Whether this type stands for several metrics.
+    /// Whether this type stands for several metrics, as
+    /// [`AnyDatasetMetric`](crate::AnyDatasetMetric) does.
     #[doc(hidden)]
     const STANDS: bool = false;
     /// Erase the type. If the type stands for several metrics, the result is the metric that the
