@@ -1,10 +1,11 @@
 //! Reusable checks of transformations and measurements. The checks test the claims of a constructor
 //! on small data.
 //!
-//! Use these checks to test constructors in this project and in any other crate. A check tests one
-//! or more laws, and returns the number of cases that it tried. So a test can check that this
-//! number is not zero. If a case breaks a law, the check returns a description of the first such
-//! case with its data. This description contains data, so a release must never call these checks.
+//! Use these checks to test constructors in this project and in any other crate. A law is a
+//! property of every correct constructor. A check tests one or more laws, and returns the number of
+//! cases that it tried. So a test can check that this number is not zero. If a case breaks a law,
+//! the check returns a description of the first such case. This description contains the data of
+//! the case, so a release must never call these checks.
 //!
 //! ```
 //! use opendp_core::*;
@@ -84,8 +85,8 @@ pub fn frames<K: HashableAtom>(alphabet: &[DataFrame<K>], longest: usize) -> Vec
 /// no claim, so the pair is skipped.
 ///
 /// # Errors
-/// A description of the first pair that breaks the law, or of an input for which the transformation
-/// or a distance gives an error.
+/// A description of the first pair that breaks the law, or the error of the transformation or of a
+/// distance.
 pub fn stable<DI, MI, DO, MO>(
     transformation: &Transformation<DI, MI, DO, MO>,
     data: &[DI::Carrier],
@@ -188,8 +189,8 @@ where
         let rows = x.chunk().rows();
         for size in 1..=rows.max(1) {
             let chunks = || {
-                // If there are no rows, pass one chunk without rows. A stream without chunks does
-                // not have the form of the data, such as the columns of a frame.
+                // If there are no rows, pass one chunk without rows. In a stream without chunks,
+                // the form of the data, such as the columns of a frame, is unknown.
                 (0..rows.max(1)).step_by(size).map(|start| {
                     let mut part = DI::Carrier::buffer();
                     part.append_rows(x.chunk().narrow(start..rows.min(start + size)));

@@ -13,8 +13,8 @@
 //! - [`arith`]: arithmetic with a documented rounding direction. [`random`]: the secure source of
 //!   random bits.
 //! - [`erased`]: the objects above, with types that are known only at run time.
-//! - [`register!`], [`Registration`]: the interface by which a crate offers its constructors by
-//!   name.
+//! - [`register!`], [`Registration`]: the interface through which a crate offers its constructors
+//!   by name.
 //! - [`laws`]: reusable checks of constructors.
 //!
 //! This crate contains no transformation and no measurement. Other crates of this project contain

@@ -212,7 +212,7 @@ impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
     /// Evaluate the map at a distance. The distance must not be negative or NaN.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is not a distance, and the errors of the map.
+    /// `FailedMap` when `d_in` is negative or NaN. Also the errors of the map.
     pub fn eval(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         checked(self.shared(), d_in)
     }
@@ -245,7 +245,8 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     /// A [privacy profile](crate::PrivacyProfile) of noise on a random sample can depend on the
     /// order of the two data sets. Suppose that the measurement transforms its data before it adds
     /// such noise. Then `map` must return the result of [`Distance::in_either_direction`] for the
-    /// loss of the noise. A map that [`StabilityMap::then_privacy`] makes already does this.
+    /// loss of the noise. A map that [`StabilityMap::then_privacy`] makes already returns this
+    /// result.
     pub fn new(
         map: impl Fn(&MI::Distance) -> Result<MO::Distance> + Send + Sync + 'static,
     ) -> Self {
@@ -287,7 +288,7 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     /// Evaluate the map at a distance. The distance must not be negative or NaN.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is not a distance, and the errors of the map.
+    /// `FailedMap` when `d_in` is negative or NaN. Also the errors of the map.
     pub fn eval(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         self.by_ref().eval(d_in)
     }
@@ -318,7 +319,7 @@ impl<MI: Metric, MO: Measure> PrivacyMapRef<'_, MI, MO> {
     /// Evaluate the map at a distance. The distance must not be negative or NaN.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is not a distance, and the errors of the map.
+    /// `FailedMap` when `d_in` is negative or NaN. Also the errors of the map.
     pub fn eval(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         checked(&self.losses().bound, d_in)
     }

@@ -22,7 +22,7 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     type Distance: Distance;
     /// Write this measure in the form that pipeline documents use.
     ///
-    /// The default is the type name alone, which is right for a measure without descriptors.
+    /// The default is only the type name, which is right for a measure without parameters.
     fn to_json(&self) -> Json {
         Json::String(Self::type_name().to_string())
     }
@@ -56,9 +56,9 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     fn interaction(&self) -> Interaction {
         Interaction::Sequential
     }
-    /// Return the number of parts of a loss. Each part is a number. If an analyst chooses each
-    /// mechanism after seeing earlier answers, the losses of these mechanisms add up, separately in
-    /// each part.
+    /// Return the number of parts of a loss. Each part is a number. The losses of several
+    /// mechanisms add up separately in each part, even if an analyst chooses each mechanism after
+    /// seeing earlier answers.
     ///
     /// A measure with parts makes a stronger claim than [`compose`](Measure::compose). In
     /// `compose`, the losses are fixed before the first answer. In a measure with parts, each loss,

@@ -70,7 +70,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     pub(crate) fn into_parts(self) -> Parts {
         Parts { input: self.input.untyped, stage: self.function.stage, claims: self.claims }
     }
-    /// State the accuracy of the answers, as a function of alpha.
+    /// State the accuracy of the answers. For each alpha, `accuracy` returns bounds on the errors
+    /// of the answers. Each bound fails with probability at most alpha.
     #[must_use]
     pub fn with_accuracy(
         mut self,
@@ -111,8 +112,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     ) -> Result<TO> {
         self.function.eval_chunks(chunks)
     }
-    /// Begin a partial result. The caller can merge the partial result with other partial results,
-    /// and then finishes the merged result once.
+    /// Begin a partial result. The caller can merge this partial result with other partial results,
+    /// and must finish the merged result only once.
     ///
     /// # Errors
     /// `NotImplemented` if the function does not fold its rows, or if the order of the rows

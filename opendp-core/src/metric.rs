@@ -18,7 +18,7 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
     type Distance: Distance;
     /// Write this metric in the form that pipeline documents use.
     ///
-    /// The default is the type name alone, which is right for a metric without descriptors.
+    /// The default is only the type name, which is right for a metric without parameters.
     fn to_json(&self) -> Json {
         Json::String(Self::type_name().to_string())
     }
@@ -31,7 +31,8 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
     fn read_distance(&self, distance: Self::Distance) -> Result<Self::Distance> {
         Ok(distance)
     }
-    /// Whether this type stands for several metrics.
+    /// Whether this type stands for several metrics, as
+    /// [`AnyDatasetMetric`](crate::AnyDatasetMetric) does.
     #[doc(hidden)]
     const STANDS: bool = false;
     /// Erase the type. If the type stands for several metrics, the result is the metric that the
@@ -59,7 +60,7 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
 )]
 pub trait MetricOn<D: Domain>: Metric {
     /// Check that the metric and the domain form a metric space. The check can depend on the
-    /// descriptors of the metric and the domain.
+    /// parameters of the metric and of the domain, such as the size of the data sets.
     ///
     /// # Errors
     /// `MetricSpace` when the metric and the domain do not form a metric space.

@@ -1,12 +1,12 @@
-//! Changes of registered constructors. The reader of an older document applies these changes to the
-//! document.
+//! Changes of registered constructors. The reader (the code that reads pipeline documents) applies
+//! these changes to older documents.
 
 /// A change of a registered constructor.
 ///
-/// A document states the version that it was written for. The reader of the document applies all
-/// later changes, so the document keeps its meaning. The author of a constructor calls the macro
-/// [`migrate!`](crate::migrate) below the changed constructor. The macro defines a constant of this
-/// type.
+/// A document states the version that it was written for. The code that reads the document applies
+/// all later changes, so the document keeps its meaning. The author of a constructor calls the
+/// macro [`migrate!`](crate::migrate) below the changed constructor. The macro defines a constant
+/// of this type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Migration {
     /// The package of the constructor. Each package numbers its own versions.
@@ -42,7 +42,8 @@ pub enum Change {
         only: &'static str,
     },
     /// An argument is new, or its default has changed. If an earlier document does not state the
-    /// argument, the reader adds a value that keeps the meaning of the document.
+    /// argument, the code that reads the document adds a value that keeps the meaning of the
+    /// document.
     Defaulted {
         /// The name of the new argument, or of the argument whose default has changed.
         argument: &'static str,
@@ -64,8 +65,8 @@ impl Migration {
     }
 }
 
-/// State changes of registered constructors. The reader of an older document applies these changes
-/// to the document.
+/// State changes of registered constructors. The code that reads an older document applies these
+/// changes to the document.
 ///
 /// ```
 /// # mod acme {

@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl<D: Domain, M: Metric> Space<D, M> {
-    /// Return an error if one of three rules shows that no two members have a positive distance of
-    /// at most `d_in`.
+    /// Return an error if one of three rules shows that no two members are neighbours. Neighbours
+    /// are two members at a positive distance of at most `d_in`.
     ///
     /// The first rule applies to the distance 0. This rule also applies to a distance of several
     /// numbers, if one of these numbers is 0. The second rule applies to the distance 1, if the
@@ -23,13 +23,13 @@ impl<D: Domain, M: Metric> Space<D, M> {
     /// one number that is added to all scores. A distance of several numbers counts as below 1 if
     /// at least one of its floats is below 1.
     ///
-    /// A distance that passes all rules can still have no neighbours, for example in a domain with
-    /// only one member.
+    /// Even if no rule applies, it is possible that there are no neighbours, for example in a
+    /// domain with only one member.
     ///
-    /// If there are no neighbours at distance `d_in`, the loss at `d_in` is 0 even without noise.
-    /// This loss is correct, but it gives no protection. So some operations first check their
-    /// distance with this function. Examples are adaptive compositions, privacy filters, the sparse
-    /// vector technique, and the search for a parameter of a document.
+    /// If there are no neighbours, the loss at `d_in` is 0 even without noise. This loss is
+    /// correct, but it gives no protection. So some operations first check their distance with this
+    /// function. Examples are adaptive compositions, privacy filters, the sparse vector technique,
+    /// and the search for a parameter of a document.
     ///
     /// ```
     /// # use opendp_core::{AtomDomain, ChangeOneDistance, Space, SymmetricDistance, VectorDomain};

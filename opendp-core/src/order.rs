@@ -1,7 +1,7 @@
 //! Sorting that is compiled once. The compiler compiles a sort of the standard library again for
-//! each type of elements and for each comparison. Each compiled sort is a thousand instructions
-//! long. The functions of this module sort indices by a `dyn` comparison. All these sorts have the
-//! same types, so only one sort is compiled.
+//! each type of elements and for each comparison. Each compiled sort has about a thousand
+//! instructions. The functions of this module sort indices by a `dyn` comparison. All these sorts
+//! have the same types, so only one sort is compiled.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! The interface by which crates offer functions by name.
+//! The interface through which crates offer functions by name.
 
 mod macros;
 

@@ -12,7 +12,7 @@ pub trait Bisect: Copy + PartialOrd + Debug {
     /// type.
     fn above() -> Vec<Self>;
     /// List values below the start, in descending order. The last value is the lowest value of the
-    /// type.
+    /// type. For an unsigned type, this value is the start.
     fn below() -> Vec<Self>;
     /// Return a value between `low` and `high`. If there is no such value, return `low` or `high`.
     fn between(low: Self, high: Self) -> Self;
@@ -23,10 +23,10 @@ macro_rules! integers {
             const START: Self = 0;
             fn above() -> Vec<Self> {
                 let bands = (0..$t::BITS / 4).filter_map(|band| (1 as $t).checked_shl(4 * band));
-                // Some conditions return an error for large values. For example, the value must
-                // fit into a type with fewer bits, or an `f64` must represent the value. So the
-                // list includes the largest values of the types with fewer bits, and 2^53 - 1. An
-                // `f64` represents all integers from 0 to 2^53 - 1.
+                // Some conditions return an error for large values. For example, a condition can
+                // require that the value fits into a type with fewer bits, or that an `f64`
+                // represents the value. So the list includes the largest values of the types with
+                // fewer bits, and 2^53 - 1. An `f64` represents all integers from 0 to 2^53 - 1.
                 let ends = [7, 8, 15, 16, 31, 32, 53, 63].into_iter();
                 let ends = ends.filter_map(|bits| (1 as $t).checked_shl(bits)?.checked_sub(1));
                 let mut all: Vec<$t> = bands.chain(ends).filter(|x| 0 < *x).collect();
@@ -251,7 +251,7 @@ pub fn binary_search_chain<T: Bisect, R: Related>(
     make_chain(binary_search_param(&make_chain, d_in, d_out, bounds)?)
 }
 
-/// Find two values between which a condition changes, starting at zero. Also return whether the
+/// Start at zero, and find two values between which a condition changes. Also return whether the
 /// condition holds at the larger value.
 fn exponential_bounds<T: Bisect>(holds: &mut impl FnMut(T) -> bool) -> Option<(T, T, bool)> {
     let start = holds(T::START);

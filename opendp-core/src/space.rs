@@ -195,7 +195,7 @@ impl<D: Domain, M: Metric> Space<D, M> {
         self.untyped.metric.known()
     }
     /// Restrict this space to data sets of `records` records. Return `None` when the domain cannot
-    /// state its number of records. The metric must fit every domain of known size. This function
+    /// state a number of records. The metric must fit every domain of known size. This function
     /// does not check this condition. All metrics of this crate that depend on the size meet this
     /// condition.
     pub fn with_records(&self, records: usize) -> Option<Self> {
@@ -210,8 +210,9 @@ impl<D: Domain, M: Metric> Space<D, M> {
     ///
     /// # Errors
     /// `DomainMismatch` when the domains differ, and `MetricMismatch` when the metrics differ. The
-    /// message contains the two different objects as JSON. `Argument` when the second step selects
-    /// the highest score, but the lowest score of the first step is the best.
+    /// message contains the two different objects as JSON. `Argument` when this space states that
+    /// the second step selects the highest score, but `found` states that the lowest score is the
+    /// best.
     pub fn follows(&self, found: &Space<D, M>) -> Result<()> {
         self.untyped.follows(&found.untyped)
     }

@@ -15,9 +15,9 @@ use crate::{
 /// A function between metric spaces with a bound on its stability.
 ///
 /// The claim is as follows. Let `x` and `x'` be any members of the input domain at distance at most
-/// `d_in`. The outputs are then members of the output domain, and their distance is at most
-/// `map(d_in)`. A transformation is immutable and cheap to clone, and several threads can use it at
-/// the same time.
+/// `d_in`. Then the outputs for `x` and `x'` are members of the output domain, and the distance
+/// between these outputs is at most `map(d_in)`. A transformation is immutable and cheap to clone,
+/// and several threads can use it at the same time.
 ///
 /// ```
 /// use opendp_core::*;
@@ -63,8 +63,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
         }
     }
     /// Set the label of the function. The label is a text that describes the function. See
-    /// [`Function::labelled`]. Other processes can merge the partial results of a function made of
-    /// closures only if this function has a label.
+    /// [`Function::labelled`]. Without a label, other processes cannot merge the partial results of
+    /// a function made of closures.
     #[must_use]
     pub fn labelled(mut self, text: impl Fn() -> String + Send + Sync + 'static) -> Self {
         self.function = self.function.labelled(text);
@@ -91,7 +91,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     pub fn invoke(&self, data: &DI::Carrier) -> Result<DO::Carrier> {
         self.function.eval(data)
     }
-    /// Run the function on a stream of chunks. Together, the chunks are a member of the input
+    /// Run the function on a stream of chunks. Together, the chunks must form a member of the input
     /// domain.
     ///
     /// # Errors
@@ -104,7 +104,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
         self.function.eval_chunks(chunks)
     }
     /// Begin a partial result, to which the caller adds rows. The caller can merge several partial
-    /// results, and gets the output from the merged result.
+    /// results. To get the output, the caller finishes the merged result.
     ///
     /// # Errors
     /// `NotImplemented` if the function does not fold its rows, or if the order of the rows
@@ -181,9 +181,10 @@ pub trait After<First> {
 /// Chain two transformations. Compose the two functions in order, and compose the two maps in
 /// order. Let `map_0` and `map_1` be the maps of the first and of the second transformation. Let
 /// the distance between two inputs be at most `d_in`. Then the two outputs of the first function
-/// are members of the output space of the first transformation, and their distance is at most
-/// `map_0(d_in)`. This space is the input space of the second transformation. So the distance
-/// between the final outputs is at most `map_1(map_0(d_in))`.
+/// are members of the output space of the first transformation. The distance between these two
+/// outputs is at most `map_0(d_in)`. The output space of the first transformation is the input
+/// space of the second transformation. So the distance between the final outputs is at most
+/// `map_1(map_0(d_in))`.
 impl<DI: Domain, MI: Metric, DX: Domain, MX: Metric, DO: Domain, MO: Metric>
     After<Transformation<DI, MI, DX, MX>> for Transformation<DX, MX, DO, MO>
 {

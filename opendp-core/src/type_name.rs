@@ -6,17 +6,17 @@ use serde_json::Value as Json;
 
 use crate::{Error, Result};
 
-/// The largest depth of a type name that can be read.
+/// The largest nesting depth of a type name that can be read.
 const MAX_DEPTH: usize = 32;
-/// The largest length of a type name that can be read, in bytes.
+/// The largest length, in bytes, of a type name that can be read.
 const MAX_LENGTH: usize = 4096;
 
 /// The name of a type in a signature, such as `VectorDomain<AtomDomain<i32>>`.
 ///
 /// Names are declared with [`named!`](crate::named). The compiler's own names of types are not
 /// used, because these names change when a type moves to another module. A name is stored as a head
-/// and type arguments, so names can be printed, parsed and compared. In the example, the head is
-/// `VectorDomain`.
+/// and type arguments, so names can be printed, parsed and compared. The head of
+/// `VectorDomain<AtomDomain<i32>>` is `VectorDomain`.
 ///
 /// ```
 /// # use opendp_core::TypeName;

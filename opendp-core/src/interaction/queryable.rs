@@ -46,11 +46,12 @@ impl<Q: 'static, A: Carrier> Queryable<Q, A> {
     /// Ask a question.
     ///
     /// # Errors
-    /// The errors of the answer. `FailedFunction` if the [turn](crate::Turn) of this queryable has
-    /// ended. If this queryable has a state or a turn, there are two more cases of
-    /// `FailedFunction`. In the first case, the answer to an earlier question panicked. In the
-    /// second case, the code of an answer asks the same queryable. A turn exists only under a
-    /// privacy measure that composes interactive mechanisms one after the other.
+    /// The errors of the function that answers the question. `FailedFunction` if the
+    /// [turn](crate::Turn) of this queryable has ended. If this queryable has a state or a turn,
+    /// there are two more cases of `FailedFunction`. In the first case, this function panicked
+    /// while it computed an earlier answer. In the second case, this function asks the same
+    /// queryable again. There is a turn only if the privacy measure requires that interactive
+    /// mechanisms run one after the other.
     pub fn ask(&self, query: &Q) -> Result<A> {
         let answer = self.bindings.run(|| (self.answer)(query))?;
         Ok(self.bindings.turns().iter().fold(answer, |answer, turn| answer.bound_to(turn)))
@@ -90,7 +91,7 @@ impl<Q: Named, A: Named> Codec for Queryable<Q, A> {
         self
     }
 }
-/// The error of a queryable that only fills a buffer.
+/// The error of a queryable that is only a placeholder in a buffer.
 const EMPTY: &str = "this queryable answers no question: it is a placeholder in a buffer";
 
 impl<Q: Named, A: Carrier> Carrier for Queryable<Q, A> {
@@ -264,7 +265,7 @@ mod tests {
         assert_eq!((listed.ask(&1), mapped.ask(&1)), (Ok(1), Ok(1)));
         release(&turns, 0);
         assert!(listed.ask(&1).is_err() && mapped.ask(&1).is_err());
-        // The control: a queryable that is not bound to a turn answers.
+        // The control: without a turn, a queryable still answers.
         assert_eq!(counter().ask(&1), Ok(1));
     }
     #[test]

@@ -48,11 +48,11 @@ pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
 /// Under such a measure, each question closes all queryables and sessions that earlier answers have
 /// opened, directly or indirectly.
 ///
-/// A session can later close only the conversations that it finds in an answer. The function of a
-/// question and its [post-processing](Measurement::then) get these conversations before the session
-/// finds them. So the function and the post-processing must not keep a conversation, and may pass a
-/// conversation on only in the answer. A conversation that is kept elsewhere is not closed. The
-/// bound on the loss does not cover such a conversation.
+/// Queryables and sessions are conversations. A session can later close only the conversations that
+/// it finds in an answer. The function of a question and its [post-processing](Measurement::then)
+/// get these conversations before the session finds them. So the function and the post-processing
+/// must not keep a conversation, and may pass a conversation on only in the answer. A conversation
+/// that is kept elsewhere is not closed. The bound on the loss does not cover such a conversation.
 pub struct Session<DI: Domain, MI: Metric, MO: Measure> {
     inner: Option<Arc<Inner<DI, MI, MO>>>,
     bindings: Bindings,
@@ -68,7 +68,7 @@ struct Inner<DI: Domain, MI: Metric, MO: Measure> {
 }
 
 impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
-    /// Open a session on a copy of a data set. The caller is responsible for the allowance.
+    /// Open a session on a copy of a data set. The caller is responsible for a correct allowance.
     pub fn new(
         input: Space<DI, MI>,
         measure: MO,

@@ -29,9 +29,9 @@ impl Binomial {
         Ok(Binomial { draws, wrong, factorials })
     }
     /// Return a lower bound on the probability of an event that occurred `count` times. If `count`
-    /// is 0, the bound is 0. Otherwise, let `p` be the largest probability of the event at which
-    /// `count` or more occurrences have probability at most `wrong`. The bound is at most `p`, and
-    /// usually close to `p`.
+    /// is 0, the bound is 0. Otherwise, let `upper_tail(p)` be the probability that an event of
+    /// probability `p` occurs `count` times or more. The exact bound is the largest `p` with
+    /// `upper_tail(p) <= wrong`. The result is at most the exact bound, and usually close to it.
     pub(super) fn at_least(&self, count: u32) -> Result<f64> {
         if count == 0 {
             return Ok(0.0);
@@ -45,10 +45,11 @@ impl Binomial {
         Ok(low)
     }
     /// Return an upper bound on the probability of an event that occurred `count` times. If the
-    /// event occurred in every draw, the bound is 1. Otherwise, let `p` be the smallest probability
-    /// of the event at which `count` or fewer occurrences have probability at most `wrong`. The
-    /// bound is at least `p`, and usually close to `p`. But the last subtraction can round the
-    /// bound down by less than `2^-53`.
+    /// event occurred in every draw, the bound is 1. Otherwise, let `lower_tail(p)` be the
+    /// probability that an event of probability `p` occurs `count` times or fewer. The exact bound
+    /// is the smallest `p` with `lower_tail(p) <= wrong`. The result is at least the exact bound,
+    /// and usually close to it. But the last subtraction can round the result down by less than
+    /// `2^-53`.
     pub(super) fn at_most(&self, count: u32) -> Result<f64> {
         Ok(1.0 - self.at_least(self.draws.saturating_sub(count))?)
     }

@@ -12,8 +12,8 @@ use crate::{
     Space, SymmetricDistance, VectorDomain,
 };
 
-/// A collection of spaces for tests. A space is found by the types of its domain and its metric.
-/// Tests can draw members of each space and compute distances.
+/// A collection of spaces for tests. A space is identified by the types of its domain and its
+/// metric. Tests can draw members of each space and compute distances.
 ///
 /// A test finds the spaces of a transformation by the types in its signature. So the name and the
 /// signature of a transformation are enough for a test. The test draws members and their
@@ -50,10 +50,10 @@ struct Ground {
     distance: fn(&AnyMetric, &AnyValue, &AnyValue) -> Result<Option<AnyDistance>>,
 }
 
-/// The numbers of cases that the test of a transformation tried.
+/// The numbers of cases that one test of a transformation tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tried {
-    /// The number of inputs whose outputs were members of the output domain.
+    /// The number of inputs whose output was a member of the output domain.
     pub members: usize,
     /// The number of input pairs for which the distance between the outputs was at most the bound
     /// of the map.
@@ -134,9 +134,9 @@ impl Grounds {
             .with::<VectorDomain<AtomDomain<T>>, LInfDistance<Q>>()
             .with::<VectorDomain<AtomDomain<T>>, RangeDistance<Q>>()
     }
-    /// Draw members of the domain of a space. Also draw an alphabet, which is a short list of
-    /// elements. The result has all small members with elements in this alphabet, a few larger
-    /// members, and variations of the larger members.
+    /// Draw members of the domain of a space. First, [`few`](Sample::few) draws a few members. Then
+    /// [`one`](Sample::one) draws larger members, and [`vary`](Sample::vary) draws variations of
+    /// the larger members. Leave out the variations that are outside of the domain.
     ///
     /// # Errors
     /// A description of the space if it is unknown.
@@ -175,14 +175,15 @@ impl Grounds {
     }
     /// Test a transformation on the inputs that [`members`](Grounds::members) draws.
     ///
-    /// The test checks four properties. The transformation gives no error on a member, because an
-    /// error would reveal information about the data. Outputs are members of the output domain. The
-    /// distance between two outputs is at most the bound of the map. The output does not change
-    /// when the input is divided into chunks. If the map gives an error for a pair, the map makes
-    /// no claim, so the pair is skipped.
+    /// The test checks four properties. First, the transformation gives no error on a member,
+    /// because an error would reveal information about the data. Second, outputs are members of the
+    /// output domain. Third, the distance between two outputs is at most the bound of the map.
+    /// Fourth, the output does not change when the input is divided into chunks. If the map gives
+    /// an error for a pair, the map makes no claim, so the pair is skipped.
     ///
     /// # Errors
-    /// A description of the first case that breaks a law, or of the unknown space.
+    /// A description of the first case that breaks a law, or of a space that this collection does
+    /// not contain.
     pub fn check(
         &self,
         transformation: &AnyTransformation,
@@ -291,8 +292,8 @@ struct Case<'a> {
     random: bool,
 }
 impl Case<'_> {
-    /// Check with more runs whether the output varies. A random function with few outcomes can give
-    /// the same output twice by chance.
+    /// Repeat the run to check whether the output varies. A random function with few outcomes can
+    /// give the same output twice by chance.
     fn turns_out_random(&mut self, transformation: &AnyTransformation) -> Result<bool, Broken> {
         self.random = self.random || varies(transformation, self.input, self.output, 64)?;
         Ok(self.random)

@@ -23,8 +23,8 @@ const MOST_BITS: u32 = 26;
 /// There are checks of two kinds. [`exactly`](Claim::exactly) compares exact probabilities.
 /// [`Chances::of`] computes these probabilities: it runs the mechanism on every random tape.
 /// [`by_draws`](Claim::by_draws) and [`by_releases`](Claim::by_releases) draw releases. Each of
-/// these two functions refutes a true claim with a probability that is at most a stated number. A
-/// false claim is not always refuted.
+/// these two functions refutes a true claim with probability at most [`false_alarm`](Trial). A
+/// check can fail to refute a false claim.
 ///
 /// ```
 /// use opendp_core::arith::DirectedFloat;
@@ -200,12 +200,12 @@ impl Claim {
 }
 
 /// Check a measurement on two inputs. The releases must have few different values. Draw releases
-/// for both inputs from the secure source. By [`Claim::by_releases`], compare the releases with the
-/// claim of the map at the distance between the inputs.
+/// for both inputs from the secure source. Then use [`Claim::by_releases`] to compare these
+/// releases with the claim of the map at the distance between the inputs.
 ///
 /// # Errors
-/// A description of the event that refutes the map, or the reason why the map makes no claim for
-/// this pair.
+/// A description of the event that refutes the map, or the reason why these two inputs cannot be
+/// checked.
 pub fn private<DI, MI, MO, TO>(
     measurement: &Measurement<DI, MI, MO, TO>,
     (x, y): (&DI::Carrier, &DI::Carrier),

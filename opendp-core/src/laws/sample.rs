@@ -143,7 +143,7 @@ impl Sample for BitVectorDomain {
         let vectors_of = |length: usize| {
             let bits =
                 move |bit: fn(usize, usize) -> bool| (0..length).map(|i| bit(i, length)).collect();
-            // The bits that are 1 in the six vectors are, in this order: none; all; every second
+            // In the six vectors, in this order, the following bits are 1: none; all; every second
             // bit; only the first bit; only the last bit; some bits in the middle.
             [
                 bits(|_, _| false),

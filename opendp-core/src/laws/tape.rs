@@ -6,7 +6,7 @@ use crate::{Error, Result, random};
 ///
 /// A test can then show that two forms of one mechanism give the same release bit for bit. Examples
 /// of two forms are a typed measurement and a registered measurement. **Never use this function for
-/// a release**: two releases with the same noise reveal the difference between their data.
+/// a release**: two releases with the same noise reveal the difference between the two data sets.
 ///
 /// The words are new at each call of this function. Both closures get the same words if each
 /// closure draws less than 1 MiB, and draws only in the thread of the caller.

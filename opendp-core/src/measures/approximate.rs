@@ -8,11 +8,12 @@ use crate::arith::Directed;
 use crate::domain::descriptor;
 use crate::{Interaction, Measure, Result, TheMeasure, named};
 
-/// A bound on the loss in `M`. The bound can fail with probability at most delta.
+/// A bound on the loss in the measure `M`. The bound can fail with probability at most delta.
 ///
-/// The loss is the pair `(d, delta)`. For each pair of neighbours, the release on each of the two
-/// data sets has an event of probability at least `1 - delta`. Conditioned on these two events, the
-/// loss in `M` is at most `d`.
+/// The loss is the pair `(d, delta)`. For each pair of neighbours `x` and `x'`, there are an event
+/// `E` of the release on `x` and an event `E'` of the release on `x'`. Both events have probability
+/// at least `1 - delta`. Condition the release on `x` on `E`, and the release on `x'` on `E'`. Then
+/// the distance in `M` between the two conditional distributions is at most `d`.
 ///
 /// `Approximate<MaxDivergence>` is (epsilon, delta)-differential privacy at one fixed pair of
 /// epsilon and delta. The older name of `Approximate<MaxDivergence>` is

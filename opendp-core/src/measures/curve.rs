@@ -56,9 +56,9 @@ pub trait ComposableLoss: Any + Send + Sync {
     /// # Errors
     /// The errors of the computation.
     fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile>;
-    /// Return a loss that bounds this loss in both directions, if this loss depends on the
-    /// direction ([`Distance::in_either_direction`]). Defaults to `None`: the loss is the same in
-    /// both directions.
+    /// Return a loss that bounds this loss for both orders of the two neighbours, if this loss
+    /// depends on their order (see [`Distance::in_either_direction`]). Defaults to `None`: the loss
+    /// does not depend on the order.
     fn in_either_direction(&self) -> Option<Arc<dyn ComposableLoss>> {
         None
     }
@@ -69,9 +69,9 @@ pub trait ComposableLoss: Any + Send + Sync {
 #[derive(Clone)]
 pub struct RenyiCurve(Curve);
 
-/// The values of epsilon at which a profile is written.
+/// The values of epsilon at which a profile is written to JSON.
 const GRID: [f64; 9] = [0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
-/// The orders at which a Renyi curve is written.
+/// The orders at which a Renyi curve is written to JSON.
 const ORDERS: [f64; 8] = [1.25, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
 impl PrivacyProfile {
@@ -109,11 +109,11 @@ impl PrivacyProfile {
     /// Compose the profiles of several releases on the same data. Return a bound on the profile of
     /// all releases together.
     ///
-    /// If a profile contains the distribution of its loss, the function [`ComposableLoss::compose`]
-    /// of the first such distribution composes all profiles. Otherwise, use basic composition.
-    /// Suppose that mechanism `i` of `k` mechanisms is `(epsilon / k, delta_i)`-DP. Then all
-    /// mechanisms together are `(epsilon, sum_i delta_i)`-DP (Dwork, Roth 2014, on basic
-    /// composition).
+    /// If at least one profile contains the distribution of its loss, the function
+    /// [`ComposableLoss::compose`] of the first such distribution composes all profiles. Otherwise,
+    /// use basic composition. Suppose that mechanism `i` of `k` mechanisms is
+    /// `(epsilon / k, delta_i)`-DP. Then all mechanisms together are `(epsilon, sum_i delta_i)`-DP
+    /// (Dwork, Roth 2014, on basic composition).
     ///
     /// # Errors
     /// The errors of [`ComposableLoss::compose`].
@@ -140,8 +140,8 @@ impl PrivacyProfile {
     ///
     /// At each epsilon, the bound is the smallest delta of the points with the same or a smaller
     /// epsilon. This delta is an upper bound, because a profile does not increase with epsilon. If
-    /// there is no such point, the bound is 1. Points with an infinite epsilon are ignored: an
-    /// infinite loss states nothing about delta.
+    /// no point has the same or a smaller epsilon, the bound is 1. Points with an infinite epsilon
+    /// are ignored: an infinite loss states nothing about delta.
     pub fn from_points(mut points: Vec<(f64, f64)>) -> Self {
         points.retain(|(epsilon, _)| epsilon.is_finite());
         PrivacyProfile::new(move |epsilon| {
@@ -215,8 +215,8 @@ impl RenyiCurve {
     /// Make the curve of a mechanism whose divergence is bounded at the given orders.
     ///
     /// At each order, use the smallest bound of the points with the same or a higher order. This
-    /// bound is right, because Renyi divergence does not decrease with its order. If there is no
-    /// such point, the bound is infinite.
+    /// bound is right, because Renyi divergence does not decrease with its order. If no point has
+    /// the same or a higher order, the bound is infinite.
     pub fn from_points(points: Vec<(f64, f64)>) -> Self {
         RenyiCurve::new(move |alpha| {
             let known = points.iter().filter(|(a, _)| alpha <= *a).map(|(_, epsilon)| *epsilon);
@@ -345,8 +345,8 @@ macro_rules! curves {
 }
 curves! {
     PrivacyProfile {
-        /// The curve already bounds the loss in both directions. So only the distribution of the
-        /// loss is replaced.
+        /// The curve already bounds the loss for both orders of the two data sets. So only the
+        /// distribution of the loss is replaced.
         fn in_either_direction(self) -> Self {
             match self.loss.as_ref().and_then(|loss| loss.in_either_direction()) {
                 Some(loss) => PrivacyProfile { loss: Some(loss), ..self },

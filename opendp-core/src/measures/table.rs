@@ -13,8 +13,8 @@ impl PrivacyProfile {
     /// points, delta is at most the chord through these points in the coordinates
     /// `(e^epsilon, delta)`. The function `from_table` uses the chord as the bound. Beyond the last
     /// point, the bound is delta at the last point, because a profile does not increase. Let
-    /// `delta(epsilon)` be the value of the profile. Now replace each event by its complement, and
-    /// exchange the two neighbours. Then the formula gives
+    /// `delta(epsilon)` be the value of the profile. Replace each event `S` by its complement, and
+    /// exchange the two neighbours. Then the maximum of the lines gives
     /// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. This equation maps the first point
     /// to a mirror point at a negative epsilon. Before the first point, the bound is the chord
     /// between the mirror point and the first point. Without points, the bound is 1. All results
@@ -81,7 +81,7 @@ fn joined(points: &[(f64, f64)], epsilon: f64) -> Result<f64> {
 fn gap(x: f64, y: f64) -> Result<f64> {
     Ok(-x.neg_inf_sub(y)?.neg_inf_exp_m1()?)
 }
-/// Interpolate linearly between `delta` and the larger number `above`, rounded up. A `share` of 0
+/// Interpolate linearly between `delta` and the larger number `above`, and round up. A `share` of 0
 /// gives `delta`, and a `share` of 1 gives `above`.
 fn raised(delta: f64, above: f64, share: f64) -> Result<f64> {
     Ok(above.inf_sub(delta)?.inf_mul(share)?.inf_add(delta)?.min(above))

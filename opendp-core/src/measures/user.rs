@@ -1,4 +1,4 @@
-//! Privacy measures that are described at run time.
+//! Privacy measures that users define at run time.
 
 use serde_json::Value as Json;
 

@@ -234,7 +234,7 @@ mod tests {
         }
         // A vector with one score has one change, so the range is 0.
         assert_eq!(metric.distance(&vec![-1.0], &vec![large]), Ok(Some(0.0)));
-        // Changes that the type of the scores cannot hold are exact in a wider type.
+        // If a change overflows the type of the scores, it is computed exactly in a wider type.
         let (low, high) = (vec![i32::MIN, 0], vec![i32::MAX, 1]);
         let range = RangeDistance::<u32>::new().distance(&low, &high);
         assert_eq!(range, Ok(Some(u32::MAX - 1)));

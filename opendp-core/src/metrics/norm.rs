@@ -81,8 +81,8 @@ impl<const P: usize, K: HashableAtom, V: Atom, Q: Distance + Number>
         no_nan("a norm", domain.value())
     }
 }
-/// Check that a domain has no NaN. A difference with NaN is not a number, so NaN has no distance to
-/// other values.
+/// Check that a domain has no NaN. The difference of NaN and any value is NaN, so NaN has no
+/// distance to any value.
 pub(super) fn no_nan<T: Atom>(metric: &str, domain: &AtomDomain<T>) -> Result<()> {
     if domain.nan() {
         return Err(Error::MetricSpace(format!(
@@ -112,8 +112,8 @@ where
         Err(_) => wide(small, large).map_or_else(|| outward(small, large), Ok),
     }
 }
-/// Compute the difference of two integers in `i128`, and round only this difference up to `Q`.
-/// Return `None` if `i128` or `Q` cannot hold a number of this computation.
+/// Compute the difference of two integers in `i128`. Round only this difference up, to a number of
+/// type `Q`. Return `None` if `i128` or `Q` cannot hold a number of this computation.
 fn wide<T: Number, Q: Number>(small: T, large: T) -> Option<Q> {
     let difference = large.to_i128()?.checked_sub(small.to_i128()?)?;
     let near = <Q as NumCast>::from(difference)?;

@@ -1,4 +1,4 @@
-//! Metrics that are described at run time.
+//! Metrics that users define at run time.
 
 use serde_json::Value as Json;
 

@@ -28,10 +28,11 @@ use zeroize::{Zeroize, Zeroizing};
 /// A word costs about 6 ns. For each 2^17 words, the source makes one system call for random bytes.
 /// For each 512 words, the source makes one system call for the process number.
 ///
-/// [`with_secure`] checks for a fork before it uses the source of its thread. A source that a
-/// program makes with [`new`](SecureSource::new) and keeps has no such check. After a fork, parent
-/// and child each have a copy of such a source. Both copies give the same words, at least until the
-/// next refill. So draw noise only inside of [`with_secure`], or make a new source in the child.
+/// [`with_secure`] checks for a fork before it uses the source of its thread. There is no such
+/// check for a source that a program makes with [`new`](SecureSource::new) and keeps. After a fork,
+/// parent and child each have a copy of such a source. Both copies give the same words, at least
+/// until the next refill. So draw noise only inside of [`with_secure`], or make a new source in the
+/// child.
 pub struct SecureSource {
     words: [[u8; 8]; BUFFER],
     next: usize,
@@ -71,9 +72,9 @@ pub fn with_secure<R, E: From<NoEntropy>>(
     put_back(source);
     result
 }
-/// Run two closures, one after the other, on the same random words. The key of the words is new and
-/// secret. Only tests use this function, because two releases with the same noise reveal the
-/// difference between their data.
+/// Run two closures, one after the other, on the same random words. The words come from a new
+/// secret key. Only tests use this function, because two releases with the same noise reveal the
+/// difference between the two data sets.
 ///
 /// Both closures get the same words if each closure draws less than 1 MiB, and draws only in this
 /// thread.

@@ -14,7 +14,7 @@
 /// `make_count as ["make_count", "acme::count"](input)` offers `make_count` under the two listed
 /// names. A parameter can have a JSON literal as default: `null_category = true`. A type parameter
 /// can have a default too: `TO in [i32, i64] = i32`. The macro only defines a constant. Place the
-/// macro outside of any function, right below the named function.
+/// macro outside of any function, right below the function that it offers.
 ///
 /// The function is compiled once for each choice of types. If a type after `as` stands for several
 /// other types, the function is compiled only for the type after `as`. For example,
@@ -109,7 +109,7 @@ macro_rules! __register {
             }
         };
     };
-    // Choose each possible type for the first open parameter.
+    // For the first type parameter without a chosen type, choose each possible type.
     ($f:tt $done:tt [$first:tt $($rest:tt)*]) => {
         $crate::__register!(@each $f $done $first [$($rest)*]);
     };
