@@ -105,12 +105,15 @@ fn document(pipeline: &Json) -> Result<Document> {
         pipeline => Document::new(pipeline.clone()),
     }
 }
+/// Make the error for a request without a known operation.
+fn wrong_op(found: &str) -> Error {
+    let names: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
+    Error::argument("op", format!("expected one of {}, {found}", names.join(", ")))
+}
 /// Check that a request has only fields of its operation.
 fn check_fields(request: &Map<String, Json>, op: &str) -> Result<()> {
     let Some((_, fields)) = FIELDS.into_iter().find(|(name, _)| *name == op) else {
-        let names: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
-        let reason = format!("expected one of {}, found {}", names.join(", "), json::short(op));
-        return Err(Error::argument("op", reason));
+        return Err(wrong_op(&format!("found {}", json::short(op))));
     };
     let known = |name: &str| matches!(name, "id" | "op") || fields.contains(&name);
     let Some((unknown, _)) = request.iter().find(|(name, value)| !known(name) && !value.is_null())
@@ -181,7 +184,8 @@ impl Server<'_> {
             field(name)?.as_str().ok_or_else(|| Error::argument(name, "expected a string"))
         };
         let number = |name: &str| f64::from_json(field(name)?).map_err(|error| error.at(name));
-        let op = text("op")?;
+        let op = request.get("op").ok_or_else(|| wrong_op("but the request has no `op`"))?;
+        let op = op.as_str().ok_or_else(|| wrong_op("found another type"))?;
         check_fields(request, op)?;
         match op {
             "make" => Ok(operations::make(&self.build(request)?)),
@@ -297,6 +301,11 @@ mod tests {
             let (answers, all) = answers(line.as_bytes(), 1000);
             let message = answers[0]["error"]["message"].as_str().unwrap();
             assert!(!all && parts.iter().all(|part| message.contains(part)), "{message}");
+        }
+        for line in [r#"{"operation": "list"}"#, r#"{"op": "lst"}"#, r#"{"op": 3}"#] {
+            let (answers, _) = answers(line.as_bytes(), 1000);
+            let message = answers[0]["error"]["message"].as_str().unwrap();
+            assert!(message.contains("expected one of make, map, check"), "{message}");
         }
         // A field that is null counts as absent.
         assert!(answers(br#"{"op": "list", "kind": null, "name": null}"#, 1000).1);

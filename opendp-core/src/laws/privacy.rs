@@ -99,8 +99,9 @@ impl Claim {
                 let allowed = delta_exact.plus(&factor.times(&second.chance(second.cut)));
                 if allowed < above {
                     return Err(format!(
-                        "{names}: the probabilities of the first exceed exp({epsilon}) times those of \
-                         the second by {}, but the claim allows only {delta}",
+                        "{names}: for some releases, the total probability for the first input \
+                         exceeds exp({epsilon}) times the total probability for the second input \
+                         by {}, but the claim allows only {delta}",
                         above.to_f64_down()
                     ));
                 }

@@ -171,7 +171,8 @@ impl PrivacyProfile {
     /// Return an upper bound on the smallest epsilon at which delta is at most the given value.
     ///
     /// # Errors
-    /// `InvalidDistance` when delta is not in `[0, 1]`, or is `-0.0`. Also the errors of
+    /// `InvalidDistance` when delta is not in `[0, 1]`, or is `-0.0`. `FailedMap` when the stated
+    /// inverse returns a negative number or NaN. Also the errors of
     /// [`delta`](PrivacyProfile::delta), of the stated inverse, and of [`ComposableLoss::epsilon`].
     pub fn epsilon(&self, delta: f64) -> Result<f64> {
         if !(0.0..=1.0).contains(&delta) || delta.is_sign_negative() {
@@ -180,7 +181,14 @@ impl PrivacyProfile {
             )));
         }
         if let Some(epsilon) = &self.epsilon {
-            return epsilon(delta);
+            let epsilon = epsilon(delta)?;
+            if !(0.0 <= epsilon) {
+                return Err(Error::FailedMap(format!(
+                    "a privacy profile returned the epsilon {epsilon} at delta {delta}, expected at \
+                     least 0"
+                )));
+            }
+            return Ok(epsilon);
         }
         if let (Some(loss), false) = (&self.loss, self.tighter) {
             return loss.epsilon(delta);

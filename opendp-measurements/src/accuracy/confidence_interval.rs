@@ -19,8 +19,8 @@ pub trait Released: Carrier {
     /// or one bound for all numbers.
     ///
     /// # Errors
-    /// `NotImplemented` when a bound is not known. For a vector, `InvalidDistance` when the number
-    /// of bounds is not 1 and differs from the number of released numbers.
+    /// `NotImplemented` when a bound is not known. `InvalidDistance` when the number of bounds is not
+    /// 1 and differs from the number of released numbers.
     fn intervals(&self, bounds: &[Option<f64>]) -> Result<Self::Intervals>;
 }
 
@@ -40,8 +40,8 @@ pub trait Released: Carrier {
 /// # Errors
 /// * `InvalidDistance` when `alpha` is not in `(0, 1]`, or is too small to be divided by the number
 ///   of intervals
-/// * for a vector, `InvalidDistance` when the number of bounds that the measurement states is not 1
-///   and differs from the number of released numbers
+/// * `InvalidDistance` when the number of bounds that the measurement states is not 1 and differs
+///   from the number of released numbers
 /// * `NotImplemented` when the accuracy of the measurement is not known
 /// * the errors of the measurement's accuracy function
 ///
@@ -105,6 +105,16 @@ where
     release.intervals(&measurement.accuracy(alpha)?)
 }
 
+/// Check that there is one bound for all released numbers, or one bound for each of them.
+fn check_bounds(bounds: &[Option<f64>], numbers: usize) -> Result<()> {
+    if bounds.len() == 1 || bounds.len() == numbers {
+        return Ok(());
+    }
+    Err(Error::InvalidDistance(format!(
+        "release: expected {} numbers, one for each bound, found {numbers}",
+        bounds.len()
+    )))
+}
 /// Widen an interval at both ends by a bound on the error.
 fn around((low, high): (f64, f64), bound: Option<f64>) -> Result<(f64, f64)> {
     let unknown = || Error::NotImplemented("the accuracy of this measurement is not known".into());
@@ -121,6 +131,7 @@ macro_rules! released {
                 1
             }
             fn intervals(&self, bounds: &[Option<f64>]) -> Result<(f64, f64)> {
+                check_bounds(bounds, 1)?;
                 let $number = *self;
                 around($ends, bounds.first().copied().flatten())
             }
@@ -131,13 +142,7 @@ macro_rules! released {
                 self.len()
             }
             fn intervals(&self, bounds: &[Option<f64>]) -> Result<Vec<(f64, f64)>> {
-                if bounds.len() != 1 && bounds.len() != self.len() {
-                    return Err(Error::InvalidDistance(format!(
-                        "release: expected {} numbers, one for each bound, found {}",
-                        bounds.len(),
-                        self.len()
-                    )));
-                }
+                check_bounds(bounds, self.len())?;
                 let bound = |place| bounds.get(place).or(bounds.first()).copied().flatten();
                 let numbers = self.iter().copied().enumerate();
                 numbers.map(|(place, $number)| around($ends, bound(place))).collect()
@@ -271,6 +276,12 @@ mod tests {
         assert_eq!(kind(vec![1, 2, 3], 0.5), Err("InvalidDistance"));
         assert_eq!(kind(vec![1, 2], 5e-324), Err("InvalidDistance"));
         assert!(kind(vec![1, 2], 1e-323).is_ok());
+        // A measurement that states two bounds for one number states no interval of this number.
+        let integers = space(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new());
+        let wrong = make_laplace(integers, Scale::new(1.0).unwrap(), None).unwrap();
+        let wrong = wrong.with_accuracy(|_| Ok(vec![Some(1.0), Some(2.0)]));
+        let error = confidence_interval(&wrong, &1, 0.5).unwrap_err();
+        assert!(error.to_string().contains("expected 2 numbers, one for each bound, found 1"));
         // The error of a post-processed release is unknown.
         let after =
             release.then(|| Ok(Function::map(|numbers: &Vec<i32>| Ok(numbers[0])))).unwrap();

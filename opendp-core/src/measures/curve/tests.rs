@@ -58,6 +58,15 @@ fn asks_the_loss_that_it_carries() {
     assert_eq!(ComposableLoss::delta_below(&Known, 1.0).unwrap(), 0.0);
 }
 #[test]
+fn an_inverse_that_returns_no_epsilon_is_an_error() {
+    for wrong in [-1.0, f64::NAN] {
+        let profile = PrivacyProfile::new(|_| Ok(0.5)).with_epsilon(move |_| Ok(wrong));
+        assert_eq!(profile.epsilon(0.1).unwrap_err().kind(), "FailedMap");
+    }
+    let infinite = PrivacyProfile::new(|_| Ok(0.5)).with_epsilon(|_| Ok(f64::INFINITY));
+    assert_eq!(infinite.epsilon(0.1).unwrap(), f64::INFINITY);
+}
+#[test]
 fn reads_points_as_a_step_that_is_never_too_small() {
     let profile = PrivacyProfile::from_points(vec![(1.0, 0.1), (2.0, 0.01)]);
     assert_eq!([0.5, 1.0, 1.5, 3.0].map(|e| profile.delta(e).unwrap()), [1.0, 0.1, 0.1, 0.01]);
