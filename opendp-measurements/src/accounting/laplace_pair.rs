@@ -325,8 +325,8 @@ mod tests {
         }
         assert!(20 <= composed, "{composed}");
     }
-    /// The control of the test above: if the loss is cut off at 700 before the rate is taken into
-    /// account, the check of this test fails.
+    /// This test is the control of the test above. If the loss is cut off at 700 before the rate is
+    /// taken into account, the check of the test above fails.
     #[test]
     fn a_loss_that_is_cut_off_before_the_rate_is_found() {
         let rate = 1e-6;

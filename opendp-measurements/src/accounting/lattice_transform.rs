@@ -121,8 +121,8 @@ impl Tilted for TiltedLattice {
             / self.total();
         Wave { re: value.re, im: value.im, error: 1.01 * error }
     }
-    /// Return the same bound for all frequencies. For losses on a lattice, the modulus of the wave
-    /// is again 1 at some high frequencies.
+    /// Return a bound on the modulus of the wave. The bound does not depend on the frequency: for
+    /// losses on a lattice, the modulus of the wave is again 1 at some high frequencies.
     fn envelope(&self, _: f64) -> f64 {
         1.0 + 256.0 * U
     }

@@ -197,7 +197,7 @@ mod tests {
         };
         losses.into_iter().map(part).sum()
     }
-    /// The numbers are the least floats above values with 60 digits.
+    /// Each expected number is the least float above a value that was computed with 60 digits.
     #[test]
     fn profiles_of_floats_are_rounded_up() {
         let laplace = |distance| profile_of_laplace(distance, 1.0).unwrap();

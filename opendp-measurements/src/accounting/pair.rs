@@ -26,8 +26,8 @@ impl Grid {
     /// overflow nor underflow as floats.
     pub const REACH: f64 = 690.0;
 
-    /// Make a grid with a given step that covers an interval of losses. Use the smallest possible
-    /// number of buckets.
+    /// Make a grid with a given step and the smallest possible number of buckets. The grid covers
+    /// the part of an interval of losses that is between `-REACH` and `REACH`.
     pub fn covering(step: f64, low: f64, high: f64) -> Self {
         let low = low.clamp(-Self::REACH, Self::REACH);
         let high = high.clamp(low, Self::REACH);
@@ -221,7 +221,7 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// all pairs must be for the same direction, for example for a removed record. If a
     /// transformation before a mechanism can exchange the direction, use
     /// [`in_either_direction`](DominatingPair::in_either_direction). The privacy map of a chain
-    /// does this.
+    /// uses this method.
     fn reverse(&self) -> Option<std::sync::Arc<dyn DominatingPair>> {
         None
     }

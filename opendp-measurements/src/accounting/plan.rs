@@ -1,6 +1,6 @@
-//! The computation of a delta or an epsilon on a grid. The choices here affect how tight the bounds
-//! are. The bounds hold for every choice. A tilt `t` multiplies the mass at a loss `x` by
-//! `e^(t x)`. The window of a plan contains the sums of losses whose masses are computed.
+//! The computation of a delta or an epsilon on a grid. The choice of the parameters affects how
+//! tight the bounds are. The bounds hold for every choice. A tilt `t` multiplies the mass at a loss
+//! `x` by `e^(t x)`. The window of a plan contains the sums of losses whose masses are computed.
 
 use std::sync::Arc;
 
@@ -202,9 +202,9 @@ impl Plan {
         let width = window.high - window.low + 16.0 * fine;
         let length = (width / fine).clamp(SHORTEST as f64, LONGEST as f64) as usize;
         let length = length.next_power_of_two();
-        // The step has two lower limits. The grid error of the step `fine` is as large as the
-        // tolerance, so a step far below `fine` has no advantage. With a step below `least`, the
-        // losses of the single releases need too many buckets.
+        // The step has two lower limits. With the step `fine`, the error due to the grid is about
+        // the tolerance, which is allowed. So a step far below `fine` has no advantage. With a step
+        // below `least`, the losses of the single releases need too many buckets.
         let reaches = || coarse.ranges.iter().map(|range| reach(*range));
         let least = reaches().fold(0.0, f64::max) / LONGEST as f64;
         let least = least.max(reaches().sum::<f64>() / MOST_BUCKETS);
@@ -345,7 +345,7 @@ impl Window {
 /// Let `M(t)` be the moment generating function of the sum at the tilt `t`, and epsilon the tilted
 /// mean. Estimate the logarithm of the quotient of `M(t) e^(-t epsilon)` and delta.
 ///
-/// Let the tilted sum be normal with standard deviation `s`. The quotient is about
+/// Suppose that the tilted sum is normal with the standard deviation `s`. The quotient is about
 /// `t (t + 1) s sqrt(2 pi)` if `t s` is large. The quotient is about `sqrt(2 pi) / s` if `s` is
 /// small, and about 1 between these cases.
 pub(super) fn saddle_point(tilt: f64, variance: f64) -> f64 {
