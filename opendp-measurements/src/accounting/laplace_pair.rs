@@ -195,10 +195,11 @@ impl SampledLaplacePair {
     /// The continuous part of the transform is an integral over `z` from -1 to 1. Let `end` be
     /// epsilon, `x = end z` the loss without sampling, `q` the rate, `w(y) = 1 - q + q e^y`, and
     /// `w = w(x)`. Let `t` be the tilt, `s` the frequency, and `v` the power of `w` in the
-    /// transform: `t + 1` for a removed record, and `-t` for an added record. Take the ellipse of
-    /// `z` with the foci -1 and 1 whose half-axes have the sum `r`. On this ellipse, the magnitude
-    /// of the real part of `x` is at most `a = end (r + 1/r) / 2`. The magnitude of the imaginary
-    /// part is at most `b = end (r - 1/r) / 2`, which is below 1.5. So `|w|` is at most `w(a)` and
+    /// transform: `t + 1` for a removed record, and `-t` for an added record. Let `r` be a number
+    /// above 1. Take the ellipse of `z` that has the foci -1 and 1, and whose half-axes add up to
+    /// `r`. On this ellipse, the magnitude of the real part of `x` is at most
+    /// `a = end (r + 1/r) / 2`. The magnitude of the imaginary part is at most
+    /// `b = end (r - 1/r) / 2`. Choose `r` so that `b` is below 1.5. So `|w|` is at most `w(a)` and
     /// at least `cos(b) w(-a)`. Also, `|arg w|` is at most `q e^a sin(b) / (1 - q + q e^a cos(b))`.
     /// So the magnitude of the integrand is at most
     /// `|w|^v e^(s |arg w|) end e^((a - end) / 2) / 4`. Replace `|w|` and `|arg w|` in this bound
@@ -296,7 +297,7 @@ mod tests {
         for epsilon in [690.0, 699.0, 800.0, 1e6, 1e300] {
             let pair = SampledLaplacePair { epsilon, rate: 0.5, removed: true };
             let largest = account(pair, 2).epsilon_above(0.0).unwrap();
-            // The loss of one release is `ln(1 - 0.5 + 0.5 e^epsilon)`.
+            // The largest loss of one release is `ln(1 - 0.5 + 0.5 e^epsilon)`.
             let exact = 2.0 * (epsilon - 2f64.ln());
             assert!(exact <= largest && largest <= exact * (1.0 + 1e-12), "{epsilon}");
         }

@@ -104,12 +104,13 @@ pub enum LogConcaveNoise {
     },
 }
 
-/// A pair inside of another pair, for the `Debug` text of the outer pair.
+/// A pair inside of another pair. The type writes the `Debug` text of the inner pair as a part of
+/// the text of the outer pair.
 ///
-/// A pair with an empty `Debug` text equals only itself. For such an inner pair, the text of the
-/// outer pair contains the address of the inner pair. So outer pairs with different inner pairs
-/// have different texts. The outer pair keeps the inner pair, so no other pair gets this address
-/// while the outer pair exists.
+/// A pair with an empty `Debug` text is treated as equal only to itself. For such an inner pair,
+/// the text of the outer pair contains the address of the inner pair. So outer pairs with different
+/// inner pairs have different texts. The outer pair keeps the inner pair, so no other pair gets
+/// this address while the outer pair exists.
 pub(super) struct Inner<'a>(pub(super) &'a Arc<dyn DominatingPair>);
 impl fmt::Debug for Inner<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -133,8 +134,9 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// Return an interval of losses. Under `P`, the losses below the interval have a mass of at
     /// most about `tail`. The same holds for the losses above the interval.
     ///
-    /// The computation is finer in this interval than outside. The bounds of an account are valid
-    /// for every returned interval.
+    /// The bounds of an account are valid for every returned interval. But losses outside of the
+    /// interval are treated coarsely: for an upper bound, as losses at the low end, or as infinite
+    /// losses.
     fn range(&self, tail: f64) -> (f64, f64);
     /// Put the outputs of the pair into the buckets of a grid.
     fn buckets(&self, grid: &Grid) -> Buckets;

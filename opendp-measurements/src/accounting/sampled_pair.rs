@@ -18,8 +18,8 @@ use super::pair::{Buckets, Grid, Inner};
 ///
 /// For `x` above 700, `e^x` can exceed all floats. So `e^x` is split into the factors `e^700` and
 /// `e^(x - 700)`. If the result is above 690, `1 - q` is negligible, so the result is
-/// `ln(q e^700) + (x - 700)`. The magnitude of this logarithm is below 745, so both terms together
-/// have a relative error of a few `u`.
+/// `ln(q e^700) + (x - 700)`. The magnitude of `ln(q e^700)` is below 745, so the sum of the two
+/// terms has a relative error of a few `u`.
 pub(super) fn mixed(x: f64, rate: f64) -> f64 {
     if x <= 700.0 {
         return mixed_of(x, exp(x), rate);
@@ -328,7 +328,7 @@ mod tests {
                 assert!(close(ln_unmixed(loss, rate), x), "{rate} {x}");
             }
         }
-        // The rate is the smallest positive float. Then the loss is near 0 and positive.
+        // Here the rate is the smallest positive float, so the loss is 0 or slightly above 0.
         assert!((0.0..1e-18).contains(&mixed(701.0, f64::from_bits(1))));
     }
 }

@@ -163,8 +163,9 @@ impl SharePair {
     /// `r^2 / 8` (Cesar, Rogers 2021). A share of choices of range `r` also admits a pure loss of
     /// up to `r / 2`, whose `rho` is at most `r^2 / 8`. The dominating pair of the choices has a
     /// `rho` above `r^2 / 8`, because this pair dominates all mechanisms of the range at once. So
-    /// this function returns a `rho` of the releases, and not of this pair. The `rho` of discrete
-    /// Gaussian noise is `square / (2 scale^2)` (Canonne, Kamath, Steinke 2020, Theorem 4).
+    /// this function returns a `rho` of the releases, and not of the dominating pair. The `rho` of
+    /// discrete Gaussian noise is `square / (2 scale^2)` (Canonne, Kamath, Steinke 2020, Theorem
+    /// 4).
     pub(super) fn rho(&self) -> Option<f64> {
         let largest = self.most();
         let rho = match *self {
@@ -236,7 +237,7 @@ impl SharePair {
     /// *Sampled Gaussian.* Let `q` be the rate of this pair, and `m` its `mu`. Let
     /// `P = (1 - q) N(0, 1) + q N(m, 1)` and `Q = N(0, 1)`. Let `l` be from 0 to 1. At the smaller
     /// rate `l q`, the mixture `l P + (1 - l) Q` replaces `P`. The divergence at an epsilon `x` is
-    /// the largest `P(S) - e^x Q(S)` of any event `S`. This divergence is convex in the two
+    /// the largest `P(S) - e^x Q(S)` over all events `S`. This divergence is convex in the two
     /// distributions together. The divergence is least if the two distributions are equal. So if
     /// the mixture with `Q` replaces `P`, the divergence does not increase. The same holds if `P`
     /// and `Q` are exchanged. So this pair dominates the pair of a smaller rate, in both

@@ -1,5 +1,5 @@
-//! Comparison of the pair with divergences of mechanisms on actual data. The divergences are
-//! computed by plain integration.
+//! Comparison of a [`ReplacedPair`] with divergences of mechanisms on actual data. The divergences
+//! are computed by plain integration.
 
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ fn worst(noise: &impl Fn(f64) -> f64, records: &[f64], rate: f64, step: f64) -> 
     }
     worst
 }
-/// Return the profile, at an epsilon, of a distribution of losses on a grid.
+/// Return the delta, at an epsilon, of a distribution of losses on a grid.
 fn profile(loss: &DiscreteLoss, epsilon: f64) -> f64 {
     let masses = loss.mass.iter().enumerate();
     let finite = masses.map(|(i, mass)| mass * (1.0 - (epsilon - loss.loss(i)).exp()).max(0.0));
