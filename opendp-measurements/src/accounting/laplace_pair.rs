@@ -159,13 +159,13 @@ pub struct SampledLaplacePair {
 }
 
 impl SampledLaplacePair {
-    /// Return the loss of a removed record on a sample. `x` is the loss without sampling at the
+    /// Return the loss on a sample, for a removed record. `x` is the loss without sampling at the
     /// same output.
     fn sampled(&self, x: f64) -> f64 {
         mixed(x, self.rate)
     }
-    /// Return the loss without sampling. The argument is the loss of a removed record on a sample,
-    /// at the same output.
+    /// Return the loss without sampling. The argument is the loss at the same output on a sample,
+    /// for a removed record.
     fn unsampled(&self, loss: f64) -> f64 {
         ln_unmixed(loss, self.rate).clamp(-self.epsilon, self.epsilon)
     }
@@ -270,8 +270,8 @@ impl DominatingPair for SampledLaplacePair {
         Some(Box::new(list.with_error(error(SIZES[size]))?))
     }
     fn most(&self) -> f64 {
-        // By the convexity of the exponential, the largest loss of a removed record is at least the
-        // largest loss of an added record.
+        // By the convexity of the exponential, the largest loss for a removed record is at least
+        // the largest loss for an added record.
         self.sampled(self.epsilon) * (1.0 + 256.0 * U)
     }
     fn reverse(&self) -> Option<Arc<dyn DominatingPair>> {

@@ -247,9 +247,10 @@ impl DominatingPair for SampledPair {
 /// bound at `epsilon < 0`. This distribution has the positive losses of the first pair and the
 /// negative losses of the second pair. The remaining mass is at the loss 0.
 ///
-/// At `epsilon >= 0`, the profile of a removed record on a Poisson sample is at least the profile
-/// of an added record. At `epsilon < 0`, the profile of a removed record is at most the profile of
-/// an added record. So this pair also dominates both directions of a mechanism on a Poisson sample.
+/// On a Poisson sample, compare the profiles for a removed and for an added record. At
+/// `epsilon >= 0`, the profile for a removed record is at least as large. At `epsilon < 0`, the
+/// profile for an added record is at least as large. So this pair also dominates both directions of
+/// a mechanism on a Poisson sample.
 #[derive(Clone)]
 pub struct FixedSizePair {
     above: Arc<dyn DominatingPair>,

@@ -17,7 +17,7 @@ const ROUNDS: usize = 8;
 
 /// Losses on coarse grids.
 pub(super) struct Coarse {
-    /// The losses, each with the number of releases that have this loss.
+    /// The losses of each pair on a grid, with the number of releases of the pair.
     losses: Vec<(DiscreteLoss, u64)>,
     /// The mass below the range of each pair.
     below: Vec<f64>,
