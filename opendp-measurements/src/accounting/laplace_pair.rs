@@ -202,9 +202,9 @@ impl SampledLaplacePair {
     /// `b = end (r - 1/r) / 2`. Choose `r` so that `b` is below 1.5. So `|w|` is at most `w(a)` and
     /// at least `cos(b) w(-a)`. Also, `|arg w|` is at most `q e^a sin(b) / (1 - q + q e^a cos(b))`.
     /// So the magnitude of the integrand is at most
-    /// `|w|^v e^(s |arg w|) end e^((a - end) / 2) / 4`. Replace `|w|` and `|arg w|` in this bound
-    /// by their bounds, and let `M` be the result. The error of a rule with `n` nodes is at most
-    /// `8 M r^(1 - n) / (r - 1)`: see [`Rule`].
+    /// `|w|^v e^(s |arg w|) end e^((a - end) / 2) / 4`. In this bound, replace `|w|` and `|arg w|`
+    /// by the bounds above, and let `M` be the result. The error of a rule with `n` nodes is at
+    /// most `8 M r^(1 - n) / (r - 1)`: see [`Rule`].
     fn rule_errors(&self, tilt: f64, highest: f64) -> [(f64, f64); 8] {
         let (end, rate) = (self.epsilon, self.rate);
         [1.4, 1.0, 0.7, 0.5, 0.3, 0.15, 0.05, 0.01].map(|b| {

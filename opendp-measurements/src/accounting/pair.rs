@@ -135,8 +135,8 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// most about `tail`. The same holds for the losses above the interval.
     ///
     /// The bounds of an account are valid for every returned interval. But losses outside of the
-    /// interval are treated coarsely: for an upper bound, as losses at the low end, or as infinite
-    /// losses.
+    /// interval make the bounds less tight. For an upper bound, a loss below the interval counts as
+    /// the low end, and a loss above the interval counts as infinite.
     fn range(&self, tail: f64) -> (f64, f64);
     /// Put the outputs of the pair into the buckets of a grid.
     fn buckets(&self, grid: &Grid) -> Buckets;
@@ -185,10 +185,10 @@ pub trait DominatingPair: Debug + Send + Sync {
         None
     }
     /// Return the transform of the tilted loss, if the transform is known. The first argument is
-    /// the tilt `t`, which is at least 0: the mass at each loss `x` is multiplied by `e^(t x)`. The
-    /// second argument is the highest frequency at which the transform is needed. A composition
-    /// needs no grid if the transforms of all its pairs are known and decay fast with the
-    /// frequency.
+    /// the tilt `t`, which is at least 0. The tilt multiplies the mass at each loss `x` by
+    /// `e^(t x)`. The second argument is the highest frequency at which the transform is needed. A
+    /// composition needs no grid if the transforms of all its pairs are known and decay fast with
+    /// the frequency.
     ///
     /// The transform must be exact for this pair. The transform of a bound is not allowed.
     fn tilted(&self, _tilt: f64, _highest: f64) -> Option<Box<dyn Tilted>> {

@@ -109,7 +109,7 @@ struct Plan {
 /// The first property is the slope of `-ln delta`. For the second property, add an independent loss
 /// of a small variance `v` and the mean `v / 2`. The property is the growth of `ln delta`, divided
 /// by `v`. This quotient is `(delta'' - delta') / (2 delta)`, with derivatives with respect to
-/// epsilon. The epsilons of the differences are so far apart that their deltas clearly differ.
+/// epsilon. Each derivative is computed from deltas that clearly differ.
 fn shape(delta: impl Fn(f64) -> f64, epsilon: f64, least: f64) -> (f64, f64) {
     let first = delta(epsilon);
     let slope = ((first - delta(epsilon + least)) / (least * first)).max(0.0);
@@ -238,7 +238,7 @@ impl Plan {
         let (value, epsilon, delta) = match target {
             Target::Epsilon(epsilon) => (bound(epsilon), epsilon, bound(epsilon)),
             Target::Delta(delta) => {
-                // The bounds are good at epsilons within a few `1 / tilt` of the expected epsilon.
+                // The bounds are tight within a few `1 / tilt` of the expected epsilon.
                 let step = 0.1 / self.tilt;
                 let epsilon = smallest(bound, delta, side, self.target, sum.window(), step);
                 (epsilon, epsilon.min(sum.window().1), delta)
@@ -293,8 +293,8 @@ struct Window {
 }
 
 impl Window {
-    /// Choose a tilt and its window. Choose a tilt below the saddle point if its window is much
-    /// narrower.
+    /// Choose a tilt and its window: the saddle point, or a smaller tilt with a much narrower
+    /// window.
     ///
     /// At the saddle point, the mean of the tilted sum of losses is the expected epsilon. With the
     /// tilt of the saddle point, all errors are relative to delta. But this tilt can make the
@@ -357,8 +357,8 @@ pub(super) fn saddle_point(tilt: f64, variance: f64) -> f64 {
 /// Find the smallest epsilon at which a bound on delta is at most `delta`. The result is rounded up
 /// for `Side::Above`, and down for `Side::Below`.
 ///
-/// Bounds are poor far from the expected epsilon. So the search starts at the expected epsilon
-/// and moves outward. The first move is at most `step`.
+/// Bounds are loose far from the expected epsilon. So the search starts at the expected epsilon and
+/// moves outward. The first move is at most `step`.
 pub(super) fn smallest(
     bound: impl Fn(f64) -> f64,
     delta: f64,

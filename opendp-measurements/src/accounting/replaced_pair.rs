@@ -50,9 +50,10 @@ mod noises;
 /// `added - replaced / 2`.
 ///
 /// For one release of one number, a `ReplacedPair` gives the smallest possible bound. If `replaced`
-/// is twice `added`, it is the pair of the two mixtures `P` and `Q`. Then it also gives the
-/// smallest bound for compositions. With `alpha' = 1 + (alpha - 1) / q`, the fixed split
-/// `k = c / alpha'` gives the bound of advanced joint convexity (Balle, Barthe, Gaboardi 2018).
+/// is twice `added`, the `ReplacedPair` is the pair of the two mixtures `P` and `Q`. Then the
+/// `ReplacedPair` also gives the smallest bound for compositions. With
+/// `alpha' = 1 + (alpha - 1) / q`, the fixed split `k = c / alpha'` gives the bound of advanced
+/// joint convexity (Balle, Barthe, Gaboardi 2018).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReplacedPair {
     noise: LogConcaveNoise,

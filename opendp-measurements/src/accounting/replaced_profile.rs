@@ -141,7 +141,7 @@ fn at_split(
     let whole = epsilon.neg_inf_exp()?.max(1.0).neg_inf_mul(rate)?;
     gathered.inf_add(rest.inf_mul(replaced.delta(order(whole, rest)?)?)?)
 }
-/// Return the logarithm of a quotient that is at least 1, rounded down.
+/// Return `ln(larger / smaller)`, rounded down. `larger` must be at least `smaller`.
 fn order(larger: f64, smaller: f64) -> Result<f64> {
     Ok(larger.neg_inf_div(smaller)?.neg_inf_ln()?.max(0.0))
 }

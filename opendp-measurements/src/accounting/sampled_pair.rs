@@ -153,7 +153,7 @@ impl SampledPair {
         let buckets = self.inner.buckets(&grid);
         let atoms = buckets.p.iter().all(|p| *p == 0.0) && buckets.doubtful.is_empty();
         let losses = DiscreteLoss::above(&buckets, &grid);
-        // The bound from above enlarges the masses of `P`. The field `shift` of `losses` changes
+        // `DiscreteLoss::above` enlarges the masses of `P`. The field `shift` of `losses` changes
         // the masses of `Q`. The error `relative` includes both changes.
         let relative = 4.0 * buckets.relative + 4.0 * losses.shift + 256.0 * U;
         (OnGrid { losses, relative, below: buckets.below }, atoms)

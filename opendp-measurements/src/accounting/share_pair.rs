@@ -244,9 +244,9 @@ impl SharePair {
     /// directions. For a smaller shift, multiply an output by a number below 1 and add independent
     /// noise, so that the variance is 1 again. This is post-processing of both distributions.
     ///
-    /// *Choices.* Losses in a shorter interval are also in a longer interval. So a choice of a
-    /// smaller range is also a choice of each larger range. If a release has fewer choices than the
-    /// pair, add constants. A constant is a choice whose range is 0. The losses of an `e`-DP
+    /// *Choices.* Losses in an interval are also in every longer interval around it. So a choice of
+    /// a smaller range is also a choice of each larger range. If a release has fewer choices than
+    /// the pair, add constants. A constant is a choice whose range is 0. The losses of an `e`-DP
     /// release are from `-e` to `e`, so their range is `2 e`. [`BoundedRangePair`] dominates every
     /// release of its range.
     pub fn dominates(&self, other: &SharePair) -> bool {
