@@ -140,9 +140,9 @@ pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<Priv
 /// on one integer. Above a sensitivity of `1e100`, only `rho` is used. In all other cases, an
 /// account of several releases computes two more bounds. For the first bound, all releases with
 /// discrete Gaussian noise are composed as one release with continuous noise. The first bound is
-/// tight for many releases. The account computes the second bound only for a few equal releases,
-/// and composes them with the worst choice of their shifts. The second bound is tight if the
-/// sensitivity is at most 1.3 times the scale.
+/// tight for many releases. The account computes the second bound only if all its releases are
+/// equal and few. For this bound, the releases are composed with the worst choice of their shifts.
+/// The second bound is tight if the sensitivity is at most 1.3 times the scale.
 ///
 /// # Errors
 /// The errors of [`profile_of_laplace`].
