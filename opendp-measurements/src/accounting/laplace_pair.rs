@@ -159,13 +159,13 @@ pub struct SampledLaplacePair {
 }
 
 impl SampledLaplacePair {
-    /// Return the loss of a removed record on a sample. `x` is the loss without sampling at the
+    /// Return the loss on a sample, for a removed record. `x` is the loss without sampling at the
     /// same output.
     fn sampled(&self, x: f64) -> f64 {
         mixed(x, self.rate)
     }
-    /// Return the loss without sampling. The argument is the loss of a removed record on a sample,
-    /// at the same output.
+    /// Return the loss without sampling. The argument is the loss at the same output on a sample,
+    /// for a removed record.
     fn unsampled(&self, loss: f64) -> f64 {
         ln_unmixed(loss, self.rate).clamp(-self.epsilon, self.epsilon)
     }
@@ -195,15 +195,16 @@ impl SampledLaplacePair {
     /// The continuous part of the transform is an integral over `z` from -1 to 1. Let `end` be
     /// epsilon, `x = end z` the loss without sampling, `q` the rate, `w(y) = 1 - q + q e^y`, and
     /// `w = w(x)`. Let `t` be the tilt, `s` the frequency, and `v` the power of `w` in the
-    /// transform: `t + 1` for a removed record, and `-t` for an added record. Take the ellipse of
-    /// `z` with the foci -1 and 1 whose half-axes have the sum `r`. On this ellipse, the magnitude
-    /// of the real part of `x` is at most `a = end (r + 1/r) / 2`. The magnitude of the imaginary
-    /// part is at most `b = end (r - 1/r) / 2`, which is below 1.5. So `|w|` is at most `w(a)` and
+    /// transform: `t + 1` for a removed record, and `-t` for an added record. Let `r` be a number
+    /// above 1. Take the ellipse of `z` that has the foci -1 and 1, and whose half-axes add up to
+    /// `r`. On this ellipse, the magnitude of the real part of `x` is at most
+    /// `a = end (r + 1/r) / 2`. The magnitude of the imaginary part is at most
+    /// `b = end (r - 1/r) / 2`. Choose `r` so that `b` is below 1.5. So `|w|` is at most `w(a)` and
     /// at least `cos(b) w(-a)`. Also, `|arg w|` is at most `q e^a sin(b) / (1 - q + q e^a cos(b))`.
     /// So the magnitude of the integrand is at most
-    /// `|w|^v e^(s |arg w|) end e^((a - end) / 2) / 4`. Replace `|w|` and `|arg w|` in this bound
-    /// by their bounds, and let `M` be the result. The error of a rule with `n` nodes is at most
-    /// `8 M r^(1 - n) / (r - 1)`: see [`Rule`].
+    /// `|w|^v e^(s |arg w|) end e^((a - end) / 2) / 4`. In this bound, replace `|w|` and `|arg w|`
+    /// by the bounds above, and let `M` be the result. The error of a rule with `n` nodes is at
+    /// most `8 M r^(1 - n) / (r - 1)`: see [`Rule`].
     fn rule_errors(&self, tilt: f64, highest: f64) -> [(f64, f64); 8] {
         let (end, rate) = (self.epsilon, self.rate);
         [1.4, 1.0, 0.7, 0.5, 0.3, 0.15, 0.05, 0.01].map(|b| {
@@ -269,8 +270,8 @@ impl DominatingPair for SampledLaplacePair {
         Some(Box::new(list.with_error(error(SIZES[size]))?))
     }
     fn most(&self) -> f64 {
-        // By the convexity of the exponential, the largest loss of a removed record is at least the
-        // largest loss of an added record.
+        // By the convexity of the exponential, the largest loss for a removed record is at least
+        // the largest loss for an added record.
         self.sampled(self.epsilon) * (1.0 + 256.0 * U)
     }
     fn reverse(&self) -> Option<Arc<dyn DominatingPair>> {
@@ -296,7 +297,7 @@ mod tests {
         for epsilon in [690.0, 699.0, 800.0, 1e6, 1e300] {
             let pair = SampledLaplacePair { epsilon, rate: 0.5, removed: true };
             let largest = account(pair, 2).epsilon_above(0.0).unwrap();
-            // The loss of one release is `ln(1 - 0.5 + 0.5 e^epsilon)`.
+            // The largest loss of one release is `ln(1 - 0.5 + 0.5 e^epsilon)`.
             let exact = 2.0 * (epsilon - 2f64.ln());
             assert!(exact <= largest && largest <= exact * (1.0 + 1e-12), "{epsilon}");
         }
@@ -325,8 +326,8 @@ mod tests {
         }
         assert!(20 <= composed, "{composed}");
     }
-    /// The control of the test above: if the loss is cut off at 700 before the rate is taken into
-    /// account, the check of this test fails.
+    /// This test is the control of the test above. If the loss is cut off at 700 before the rate is
+    /// taken into account, the check of the test above fails.
     #[test]
     fn a_loss_that_is_cut_off_before_the_rate_is_found() {
         let rate = 1e-6;

@@ -9,12 +9,13 @@ use super::transform::{Tilted, Wave};
 /// The tilted loss of discrete Laplace noise of scale `1 / a` on integers that differ by `d`.
 ///
 /// Let `M(z)` be the transform at `z`: the mean of `e^(z x)` over the losses `x` under `P`. Let
-/// `c = d a` and `w = z + 1/2`. The ends are the two centres of the noise. Outputs at or beyond the
-/// ends have the losses `c` and `-c`. The weight of a loss `x` is its probability times `e^(z x)`,
-/// up to a factor that is the same for all losses. Choose this factor so that the losses `c` and
-/// `-c` have the weights `e^(w c)` and `e^(-w c)`. Then a loss `x` of an output between the ends
-/// has the weight `(1 - e^-a) e^(w x)`. Divide all weights by `e^(w c)`. The weights of the two
-/// ends then add up to `1 + e^(-2 w c)`. Together, all outputs between the ends have the weight
+/// `c = d a` and `w = z + 1/2`. The ends are the two centres of the noise. An output at or beyond
+/// one end has the loss `c`, and an output at or beyond the other end has the loss `-c`. The weight
+/// of a loss `x` is its probability times `e^(z x)`, up to a factor that is the same for all
+/// losses. Choose this factor so that the losses `c` and `-c` have the weights `e^(w c)` and
+/// `e^(-w c)`. Then a loss `x` of an output between the ends has the weight `(1 - e^-a) e^(w x)`.
+/// Divide all weights by `e^(w c)`. The weights of the two ends then add up to `1 + e^(-2 w c)`.
+/// Together, all outputs between the ends have the weight
 /// `(1 - e^-a) e^(-2 w a) (1 - e^(-2 w (d - 1) a)) / (1 - e^(-2 w a))`. The sum of the weights of
 /// all outputs is `M(z) (1 + e^-a) e^(-z c)`. The case `d = 1` is randomized response with the loss
 /// `a`.
@@ -121,8 +122,8 @@ impl Tilted for TiltedLattice {
             / self.total();
         Wave { re: value.re, im: value.im, error: 1.01 * error }
     }
-    /// Return the same bound for all frequencies. For losses on a lattice, the modulus of the wave
-    /// is again 1 at some high frequencies.
+    /// Return a bound on the modulus of the wave. The bound does not depend on the frequency: for
+    /// losses on a lattice, the modulus of the wave is again 1 at some high frequencies.
     fn envelope(&self, _: f64) -> f64 {
         1.0 + 256.0 * U
     }

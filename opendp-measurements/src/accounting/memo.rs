@@ -42,8 +42,8 @@ mod tests {
             let first = scope.spawn(move || {
                 *memo.get(|| {
                     begin.send(()).unwrap();
-                    // The control: with `OnceLock::get_or_init`, the other thread would wait for
-                    // these 10 seconds, and would get 1.
+                    // The control: with `OnceLock::get_or_init`, the second call of `get` would
+                    // wait for these 10 seconds, and would return 1.
                     finished.recv_timeout(Duration::from_secs(10)).ok();
                     1
                 })

@@ -136,11 +136,13 @@ pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<Priv
 /// below `sqrt(2)` times the scale, and the scale is at least 1. Also, the bound must add at most
 /// `1e-7` to delta, and at most about 2 million losses may be listed. Otherwise, the enclosure by
 /// continuous noise is used for scales of at least 20. For scales below 20, `rho` (the
-/// zero-concentrated loss) is used. In each case, an account of several releases has two more
-/// bounds. For the first bound, all releases with discrete Gaussian noise are composed as one
-/// release with continuous noise. The first bound is tight for many releases. For the second bound,
-/// a few equal releases are composed, with the worst choice of their shifts. The second bound is
-/// tight if the sensitivity is at most 1.3 times the scale.
+/// zero-concentrated loss) is used. If the rounded square is 1, the result is the profile of noise
+/// on one integer. Above a sensitivity of `1e100`, only `rho` is used. In all other cases, an
+/// account of several releases computes two more bounds. For the first bound, all releases with
+/// discrete Gaussian noise are composed as one release with continuous noise. The first bound is
+/// tight for many releases. The account computes the second bound only if all its releases are
+/// equal and few. For this bound, the releases are composed with the worst choice of their shifts.
+/// The second bound is tight if the sensitivity is at most 1.3 times the scale.
 ///
 /// # Errors
 /// The errors of [`profile_of_laplace`].
@@ -197,7 +199,7 @@ mod tests {
         };
         losses.into_iter().map(part).sum()
     }
-    /// The numbers are the least floats above values with 60 digits.
+    /// Each expected number is the least float above a value that was computed with 60 digits.
     #[test]
     fn profiles_of_floats_are_rounded_up() {
         let laplace = |distance| profile_of_laplace(distance, 1.0).unwrap();
@@ -233,8 +235,8 @@ mod tests {
             let vector = shifts.iter().fold(Account::new(), |all, shift| {
                 all.with(Arc::new(LaplacePair { epsilon: f64::from(*shift) / scale }), 1)
             });
-            // The control: the profiles for a distance that is smaller by 1 are not bounds at every
-            // epsilon.
+            // The control: for a distance that is smaller by 1, the delta of each profile is too
+            // small at some epsilon.
             let less = profile_of_discrete_laplace(distance - 1.0, scale).unwrap();
             let real = profile_of_laplace(distance - 1.0, scale).unwrap();
             let (mut above, mut real_above) = (false, false);

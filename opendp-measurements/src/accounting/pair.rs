@@ -26,8 +26,8 @@ impl Grid {
     /// overflow nor underflow as floats.
     pub const REACH: f64 = 690.0;
 
-    /// Make a grid with a given step that covers an interval of losses. Use the smallest possible
-    /// number of buckets.
+    /// Make a grid with a given step and the smallest possible number of buckets. The grid covers
+    /// the part of an interval of losses that is between `-REACH` and `REACH`.
     pub fn covering(step: f64, low: f64, high: f64) -> Self {
         let low = low.clamp(-Self::REACH, Self::REACH);
         let high = high.clamp(low, Self::REACH);
@@ -104,12 +104,13 @@ pub enum LogConcaveNoise {
     },
 }
 
-/// A pair inside of another pair, for the `Debug` text of the outer pair.
+/// A pair inside of another pair. The type writes the `Debug` text of the inner pair as a part of
+/// the text of the outer pair.
 ///
-/// A pair with an empty `Debug` text equals only itself. For such an inner pair, the text of the
-/// outer pair contains the address of the inner pair. So outer pairs with different inner pairs
-/// have different texts. The outer pair keeps the inner pair, so no other pair gets this address
-/// while the outer pair exists.
+/// A pair with an empty `Debug` text is treated as equal only to itself. For such an inner pair,
+/// the text of the outer pair contains the address of the inner pair. So outer pairs with different
+/// inner pairs have different texts. The outer pair keeps the inner pair, so no other pair gets
+/// this address while the outer pair exists.
 pub(super) struct Inner<'a>(pub(super) &'a Arc<dyn DominatingPair>);
 impl fmt::Debug for Inner<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -133,8 +134,9 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// Return an interval of losses. Under `P`, the losses below the interval have a mass of at
     /// most about `tail`. The same holds for the losses above the interval.
     ///
-    /// The computation is finer in this interval than outside. The bounds of an account are valid
-    /// for every returned interval.
+    /// The bounds of an account are valid for every returned interval. But losses outside of the
+    /// interval make the bounds less tight. For an upper bound, a loss below the interval counts as
+    /// the low end, and a loss above the interval counts as infinite.
     fn range(&self, tail: f64) -> (f64, f64);
     /// Put the outputs of the pair into the buckets of a grid.
     fn buckets(&self, grid: &Grid) -> Buckets;
@@ -183,10 +185,10 @@ pub trait DominatingPair: Debug + Send + Sync {
         None
     }
     /// Return the transform of the tilted loss, if the transform is known. The first argument is
-    /// the tilt `t`, which is at least 0: the mass at each loss `x` is multiplied by `e^(t x)`. The
-    /// second argument is the highest frequency at which the transform is needed. A composition
-    /// needs no grid if the transforms of all its pairs are known and decay fast with the
-    /// frequency.
+    /// the tilt `t`, which is at least 0. The tilt multiplies the mass at each loss `x` by
+    /// `e^(t x)`. The second argument is the highest frequency at which the transform is needed. A
+    /// composition needs no grid if the transforms of all its pairs are known and decay fast with
+    /// the frequency.
     ///
     /// The transform must be exact for this pair. The transform of a bound is not allowed.
     fn tilted(&self, _tilt: f64, _highest: f64) -> Option<Box<dyn Tilted>> {
@@ -221,7 +223,7 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// all pairs must be for the same direction, for example for a removed record. If a
     /// transformation before a mechanism can exchange the direction, use
     /// [`in_either_direction`](DominatingPair::in_either_direction). The privacy map of a chain
-    /// does this.
+    /// uses this method.
     fn reverse(&self) -> Option<std::sync::Arc<dyn DominatingPair>> {
         None
     }

@@ -1,6 +1,6 @@
-//! The computation of a delta or an epsilon on a grid. The choices here affect how tight the bounds
-//! are. The bounds hold for every choice. A tilt `t` multiplies the mass at a loss `x` by
-//! `e^(t x)`. The window of a plan contains the sums of losses whose masses are computed.
+//! The computation of a delta or an epsilon on a grid. The choice of the parameters affects how
+//! tight the bounds are. The bounds hold for every choice. A tilt `t` multiplies the mass at a loss
+//! `x` by `e^(t x)`. The window of a plan contains the sums of losses whose masses are computed.
 
 use std::sync::Arc;
 
@@ -77,8 +77,8 @@ struct Found {
     value: f64,
     epsilon: f64,
     delta: f64,
-    /// The growth of `ln delta` for an added loss, divided by the variance of this loss: see
-    /// [`shape`].
+    /// The growth of `ln delta` if a small loss is added, divided by the variance of the added
+    /// loss: see [`shape`].
     sharpness: f64,
     /// An estimate of the error that is due to the plan. The estimate is the smaller of two errors:
     /// the error of delta relative to delta, and the error of epsilon relative to epsilon.
@@ -106,10 +106,10 @@ struct Plan {
 
 /// Estimate two properties of delta at an epsilon.
 ///
-/// The first property is the slope of `-ln delta`. The second property is the growth of `ln delta`
-/// for an added loss, divided by the variance of this loss. This quotient is
-/// `(delta'' - delta') / (2 delta)`, with derivatives with respect to epsilon. Derivatives are
-/// computed from differences of deltas that clearly differ.
+/// The first property is the slope of `-ln delta`. For the second property, add an independent loss
+/// of a small variance `v` and the mean `v / 2`. The property is the growth of `ln delta`, divided
+/// by `v`. This quotient is `(delta'' - delta') / (2 delta)`, with derivatives with respect to
+/// epsilon. Each derivative is computed from deltas that clearly differ.
 fn shape(delta: impl Fn(f64) -> f64, epsilon: f64, least: f64) -> (f64, f64) {
     let first = delta(epsilon);
     let slope = ((first - delta(epsilon + least)) / (least * first)).max(0.0);
@@ -202,9 +202,9 @@ impl Plan {
         let width = window.high - window.low + 16.0 * fine;
         let length = (width / fine).clamp(SHORTEST as f64, LONGEST as f64) as usize;
         let length = length.next_power_of_two();
-        // The step has two lower limits. The grid error of the step `fine` is as large as the
-        // tolerance, so a step far below `fine` has no advantage. With a step below `least`, the
-        // losses of the single releases need too many buckets.
+        // The step has two lower limits. With the step `fine`, the error due to the grid is about
+        // the tolerance, so a step far below `fine` has no advantage. With a step below `least`,
+        // the losses of the single releases need too many buckets.
         let reaches = || coarse.ranges.iter().map(|range| reach(*range));
         let least = reaches().fold(0.0, f64::max) / LONGEST as f64;
         let least = least.max(reaches().sum::<f64>() / MOST_BUCKETS);
@@ -238,7 +238,7 @@ impl Plan {
         let (value, epsilon, delta) = match target {
             Target::Epsilon(epsilon) => (bound(epsilon), epsilon, bound(epsilon)),
             Target::Delta(delta) => {
-                // The bounds are good at epsilons within a few `1 / tilt` of the expected epsilon.
+                // The bounds are tight within a few `1 / tilt` of the expected epsilon.
                 let step = 0.1 / self.tilt;
                 let epsilon = smallest(bound, delta, side, self.target, sum.window(), step);
                 (epsilon, epsilon.min(sum.window().1), delta)
@@ -293,7 +293,8 @@ struct Window {
 }
 
 impl Window {
-    /// Choose the tilt with the narrowest window.
+    /// Choose a tilt and its window: the saddle point, or a smaller tilt with a much narrower
+    /// window.
     ///
     /// At the saddle point, the mean of the tilted sum of losses is the expected epsilon. With the
     /// tilt of the saddle point, all errors are relative to delta. But this tilt can make the
@@ -342,12 +343,12 @@ impl Window {
     }
 }
 
-/// Let `M(t)` be the moment generating function of the sum at the tilt `t`, and epsilon the tilted
-/// mean. Estimate the logarithm of the quotient of `M(t) e^(-t epsilon)` and delta.
+/// Estimate the logarithm of `M(t) e^(-t epsilon) / delta`. Here `M(t)` is the moment generating
+/// function of the sum of losses at the tilt `t`, and epsilon is the mean of the tilted sum.
 ///
-/// Let the tilted sum be normal with standard deviation `s`. The quotient is about
-/// `t (t + 1) s sqrt(2 pi)` if `t s` is large. The quotient is about `sqrt(2 pi) / s` if `s` is
-/// small, and about 1 between these cases.
+/// Suppose that the tilted sum is normal with the standard deviation `s`. Then this quotient is
+/// about `t (t + 1) s sqrt(2 pi)` if `t s` is large. It is about `sqrt(2 pi) / s` if `s` is small,
+/// and about 1 between these cases.
 pub(super) fn saddle_point(tilt: f64, variance: f64) -> f64 {
     let spread = (std::f64::consts::TAU * variance).sqrt();
     ln(1.0 + std::f64::consts::TAU / spread + tilt * (tilt + 1.0) * spread)
@@ -356,8 +357,8 @@ pub(super) fn saddle_point(tilt: f64, variance: f64) -> f64 {
 /// Find the smallest epsilon at which a bound on delta is at most `delta`. The result is rounded up
 /// for `Side::Above`, and down for `Side::Below`.
 ///
-/// Bounds are poor far from the expected epsilon. So the search starts at the expected epsilon
-/// and moves outward. The first move is at most `step`.
+/// Bounds are loose far from the expected epsilon. So the search starts at the expected epsilon and
+/// moves outward. The first move is at most `step`.
 pub(super) fn smallest(
     bound: impl Fn(f64) -> f64,
     delta: f64,

@@ -24,9 +24,9 @@ pub(super) struct Pot {
     /// Whether the filter charges the epsilon of every release. If it does, it also charges the
     /// delta of each release with a `mu^2`.
     pub(super) simple: bool,
-    /// Whether the filter charges each loss by twice its `rho`. If it does, `squares_spent` is a
-    /// sum of `2 rho`, and `squares` is the limit for this sum. For Gaussian noise, `2 rho` is
-    /// `mu^2`.
+    /// Whether the filter charges twice the `rho` of each loss, or the amount that `order`
+    /// describes. If it does, `squares_spent` is the sum of these amounts, and `squares` is the
+    /// limit for this sum. For Gaussian noise, `2 rho` is `mu^2`.
     pub(super) concentrated: bool,
     /// The order `a` of a Renyi filter. The filter charges `2 / a` times the divergence of this
     /// order, instead of `2 rho`. For Gaussian noise, this charge is also `mu^2`. A concentrated

@@ -9,12 +9,13 @@ use super::elementary::{CIS_ERROR, U, cis, ln};
 /// `k` from 0 to `n - 1`.
 ///
 /// The rule is exact for polynomials of degree up to `n - 1`. The weights are positive, and the sum
-/// of the weights is 2. Take the ellipse with the foci -1 and 1 whose half-axes add up to `r`. Let
-/// `f` be a function that is analytic inside this ellipse, with a modulus of at most `M` there. A
-/// polynomial of degree `n - 1` is within `2 M r^(1 - n) / (r - 1)` of `f` on the interval
-/// (Trefethen 2013, Theorem 8.2). The integrals of `f` and of the polynomial differ by at most
-/// twice this bound. The results of the rule for `f` and for the polynomial also differ by at most
-/// twice this bound. So the rule errs by at most `8 M r^(1 - n) / (r - 1)`.
+/// of the weights is 2. Let `r` be a number above 1. Take the ellipse that has the foci -1 and 1,
+/// and whose half-axes add up to `r`. Let `f` be a function that is analytic inside this ellipse,
+/// with a modulus of at most `M` there. A polynomial of degree `n - 1` is within
+/// `2 M r^(1 - n) / (r - 1)` of `f` on the interval (Trefethen 2013, Theorem 8.2). The integrals of
+/// `f` and of the polynomial differ by at most twice this bound. The results of the rule for `f`
+/// and for the polynomial also differ by at most twice this bound. So the rule errs by at most
+/// `8 M r^(1 - n) / (r - 1)`.
 pub(super) struct Rule {
     /// The nodes of the rule, each with its weight.
     pub(super) nodes: Vec<(f64, f64)>,

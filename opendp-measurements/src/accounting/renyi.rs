@@ -185,7 +185,7 @@ pub(super) fn divergence_of_pure(order: f64, epsilon: f64) -> Result<f64> {
 }
 
 /// Find an order and a limit for the Renyi divergence of this order. Every mechanism whose
-/// divergence is at most the limit is `(epsilon, delta)`-private, by the formula of
+/// divergence of this order is at most the limit is `(epsilon, delta)`-private, by the formula of
 /// [`renyi_delta`]. Up to rounding, the limit is the order times [`concentrated_rho`]. This product
 /// is the divergence of Gaussian noise with this `rho`. Return `None` if no such order is found.
 ///
@@ -304,8 +304,8 @@ fn best_order(value: impl Fn(f64) -> f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Each number in the last place is the least float above the exact value, which was computed
-    /// with 60 digits.
+    /// The last number of each tuple is the least float above the exact delta. The exact delta was
+    /// computed with 60 digits.
     #[test]
     fn the_delta_of_a_divergence_is_rounded_up() {
         for (order, divergence, epsilon, least) in [
@@ -323,8 +323,8 @@ mod tests {
             );
         }
     }
-    /// Each second number is the least float above the exact value, which was computed with 60
-    /// digits.
+    /// The second number of each pair is the least float above the exact `rho`. The exact `rho` was
+    /// computed with 60 digits.
     #[test]
     fn the_rho_of_a_pure_loss_is_rounded_up() {
         for (epsilon, least) in [

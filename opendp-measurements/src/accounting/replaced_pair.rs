@@ -42,17 +42,18 @@ mod noises;
 /// with `y`. So some split `q = k + l` and some number `y0` have the following property: each of
 /// the three expressions in `( )+` above is positive exactly at the outputs `y > y0`. So for these
 /// centres, the sum of the two integrals of the split is `H_alpha(P, Q)`. For `alpha < 1`, exchange
-/// the two records: `H_alpha(P, Q) = 1 - alpha + alpha H_(1 / alpha)(Q, P)`. So this pair consists
-/// of three parts. The first part is the positive losses of `P` and `Q`, for the centres above. The
-/// second part is the mirror image of the first part: the opposite losses, with `P` and `Q`
-/// exchanged. The third part is the remaining mass, at the loss 0. For noise on real numbers, this
-/// remaining mass is `1 - q` times the probability that the magnitude of the noise is at most
+/// the two records: `H_alpha(P, Q) = 1 - alpha + alpha H_(1 / alpha)(Q, P)`. So a `ReplacedPair`
+/// consists of three parts. The first part is the positive losses of `P` and `Q`, for the centres
+/// above. The second part is the mirror image of the first part: the opposite losses, with `P` and
+/// `Q` exchanged. The third part is the remaining mass, at the loss 0. For noise on real numbers,
+/// this remaining mass is `1 - q` times the probability that the magnitude of the noise is at most
 /// `added - replaced / 2`.
 ///
-/// For one release of one number, this pair gives the smallest possible bound. If `replaced` is
-/// twice `added`, this pair is the pair of the two mixtures `P` and `Q`. Then this pair also gives
-/// the smallest bound for compositions. With `alpha' = 1 + (alpha - 1) / q`, the fixed split
-/// `k = c / alpha'` gives the bound of advanced joint convexity (Balle, Barthe, Gaboardi 2018).
+/// For one release of one number, a `ReplacedPair` gives the smallest possible bound. If `replaced`
+/// is twice `added`, the `ReplacedPair` is the pair of the two mixtures `P` and `Q`. Then the
+/// `ReplacedPair` also gives the smallest bound for compositions. With
+/// `alpha' = 1 + (alpha - 1) / q`, the fixed split `k = c / alpha'` gives the bound of advanced
+/// joint convexity (Balle, Barthe, Gaboardi 2018).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReplacedPair {
     noise: LogConcaveNoise,
@@ -75,8 +76,8 @@ impl ReplacedPair {
 
     /// Make the pair of noise on a Poisson sample. For noise on real numbers (`Gaussian` and
     /// `Laplace`), `added` and `replaced` are distances divided by the scale. For noise on
-    /// integers, `added` and `replaced` are the distances themselves. The method
-    /// [`shift`](DominatingPair::shift) returns distances in the same units.
+    /// integers, `added` and `replaced` are the distances themselves. For a pair of such noise, the
+    /// method [`shift`](DominatingPair::shift) returns the distance in the same unit.
     ///
     /// # Errors
     /// `InvalidDistance` when an argument is out of range. A distance, divided by the scale, must
@@ -170,8 +171,8 @@ impl ReplacedPair {
     pub(super) fn is_real(&self) -> bool {
         matches!(self.noise, Gaussian | Laplace)
     }
-    /// Let `q` be the rate, and let `e^x` be the likelihood with the record, divided by the
-    /// likelihood without a record. Return `1 - q + q e^x`.
+    /// Let `q` be the rate. Let `e^x` be the likelihood of an output with a record, divided by the
+    /// likelihood of the output without a record. Return `1 - q + q e^x`.
     fn mixed(&self, x: f64) -> f64 {
         (1.0 - self.rate) + self.rate * exp(x.min(700.0))
     }

@@ -24,16 +24,16 @@ use super::{
 /// # Theorem
 /// Let `q` be the rate, and fix the sampled records other than the replaced record. Let `M0` be the
 /// law of the release without the replaced record, `M1` the law with this record, and `M2` the law
-/// with the replacing record. Let `H_alpha(M, N)` be the largest `M(S) - alpha N(S)` of any event
-/// `S`. Let `alpha = e^epsilon >= 1` and `c = (alpha - 1)(1 - q)`. For every split `q = k + l`, the
-/// delta of the release on the sample is at most `k H_(c / k)(M1, M0) + l H_(alpha q / l)(M1, M2)`:
-/// see the theorem at [`ReplacedPair`]. If `k > c`, then
-/// `k H_(c / k)(M1, M0) = k - c + c H_(k / c)(M0, M1)`. So for every split, the bound needs only
-/// `H` of orders of at least 1. The profile `added` bounds `H` of `M0` and `M1` in both directions,
-/// and the profile `replaced` bounds `H` of `M1` and `M2`. For noise, the split is chosen to give
-/// nearly the smallest bound. For all other profiles, the split is `k = c / alpha'` with
-/// `alpha' = 1 + (alpha - 1) / q`. Then both orders, `c / k` and `alpha q / l`, are `alpha'`
-/// (advanced joint convexity; Balle, Barthe, Gaboardi 2018, Theorem 2).
+/// with the replacing record. The divergence `H_alpha(M, N)` of order `alpha` is the largest
+/// `M(S) - alpha N(S)` over all events `S`. Let `alpha = e^epsilon >= 1` and
+/// `c = (alpha - 1)(1 - q)`. For every split `q = k + l`, the delta of the release on the sample is
+/// at most `k H_(c / k)(M1, M0) + l H_(alpha q / l)(M1, M2)`: see the theorem at [`ReplacedPair`].
+/// If `k > c`, then `k H_(c / k)(M1, M0) = k - c + c H_(k / c)(M0, M1)`. So for every split, the
+/// bound needs `H` only for orders of at least 1. The profile `added` bounds `H` of `M0` and `M1`
+/// in both directions, and the profile `replaced` bounds `H` of `M1` and `M2`. For noise, the split
+/// is chosen to give nearly the smallest bound. For all other profiles, the split is
+/// `k = c / alpha'` with `alpha' = 1 + (alpha - 1) / q`. Then both orders, `c / k` and
+/// `alpha q / l`, are `alpha'` (advanced joint convexity; Balle, Barthe, Gaboardi 2018, Theorem 2).
 ///
 /// # Errors
 /// Currently there are no errors.
@@ -116,11 +116,11 @@ fn at_split(
     share: f64,
 ) -> Result<f64> {
     // The symbols are from the theorem at `profile_of_replaced_sample`: `share` is `k`, `rest` is
-    // `l`, `without` is `c`, and `whole` is `alpha q`. The bound does not increase with `c` and
-    // with `alpha q`, so `without` and `whole` are rounded down. The bound does not decrease with
-    // `l`, so `rest` is rounded up. The order of each divergence is rounded down, because a
-    // divergence does not increase with its order. An order is a quotient of at least 1. The
-    // quotient stays at least 1 after rounding, because the denominator stays at most the
+    // `l`, `without` is `c`, and `whole` is `alpha q`. The bound does not increase if `c` or
+    // `alpha q` increases, so `without` and `whole` are rounded down. The bound does not decrease
+    // if `l` increases, so `rest` is rounded up. The order of each divergence is rounded down,
+    // because a divergence does not increase with its order. An order is a quotient of at least 1.
+    // The quotient stays at least 1 after rounding, because the denominator stays at most the
     // numerator.
     let without = epsilon.neg_inf_exp_m1()?.max(0.0).neg_inf_mul(1f64.neg_inf_sub(rate)?)?;
     let gathered = if without == 0.0 {
@@ -141,7 +141,7 @@ fn at_split(
     let whole = epsilon.neg_inf_exp()?.max(1.0).neg_inf_mul(rate)?;
     gathered.inf_add(rest.inf_mul(replaced.delta(order(whole, rest)?)?)?)
 }
-/// Return the logarithm of a quotient that is at least 1, rounded down.
+/// Return `ln(larger / smaller)`, rounded down. `larger` must be at least `smaller`.
 fn order(larger: f64, smaller: f64) -> Result<f64> {
     Ok(larger.neg_inf_div(smaller)?.neg_inf_ln()?.max(0.0))
 }

@@ -18,8 +18,8 @@ use super::pair::{Buckets, Grid, Inner};
 ///
 /// For `x` above 700, `e^x` can exceed all floats. So `e^x` is split into the factors `e^700` and
 /// `e^(x - 700)`. If the result is above 690, `1 - q` is negligible, so the result is
-/// `ln(q e^700) + (x - 700)`. The magnitude of this logarithm is below 745, so both terms together
-/// have a relative error of a few `u`.
+/// `ln(q e^700) + (x - 700)`. The magnitude of `ln(q e^700)` is below 745, so the sum of the two
+/// terms has a relative error of a few `u`.
 pub(super) fn mixed(x: f64, rate: f64) -> f64 {
     if x <= 700.0 {
         return mixed_of(x, exp(x), rate);
@@ -153,7 +153,7 @@ impl SampledPair {
         let buckets = self.inner.buckets(&grid);
         let atoms = buckets.p.iter().all(|p| *p == 0.0) && buckets.doubtful.is_empty();
         let losses = DiscreteLoss::above(&buckets, &grid);
-        // The bound from above enlarges the masses of `P`. The field `shift` of `losses` changes
+        // `DiscreteLoss::above` enlarges the masses of `P`. The field `shift` of `losses` changes
         // the masses of `Q`. The error `relative` includes both changes.
         let relative = 4.0 * buckets.relative + 4.0 * losses.shift + 256.0 * U;
         (OnGrid { losses, relative, below: buckets.below }, atoms)
@@ -247,9 +247,10 @@ impl DominatingPair for SampledPair {
 /// bound at `epsilon < 0`. This distribution has the positive losses of the first pair and the
 /// negative losses of the second pair. The remaining mass is at the loss 0.
 ///
-/// At `epsilon >= 0`, the profile of a removed record on a Poisson sample is at least the profile
-/// of an added record. At `epsilon < 0`, the profile of a removed record is at most the profile of
-/// an added record. So this pair also dominates both directions of a mechanism on a Poisson sample.
+/// On a Poisson sample, compare the profiles for a removed and for an added record. At
+/// `epsilon >= 0`, the profile for a removed record is at least as large. At `epsilon < 0`, the
+/// profile for an added record is at least as large. So this pair also dominates both directions of
+/// a mechanism on a Poisson sample.
 #[derive(Clone)]
 pub struct FixedSizePair {
     above: Arc<dyn DominatingPair>,
@@ -328,7 +329,7 @@ mod tests {
                 assert!(close(ln_unmixed(loss, rate), x), "{rate} {x}");
             }
         }
-        // The rate is the smallest positive float. Then the loss is near 0 and positive.
+        // Here the rate is the smallest positive float, so the loss is 0 or slightly above 0.
         assert!((0.0..1e-18).contains(&mixed(701.0, f64::from_bits(1))));
     }
 }

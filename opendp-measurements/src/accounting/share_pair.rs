@@ -163,8 +163,9 @@ impl SharePair {
     /// `r^2 / 8` (Cesar, Rogers 2021). A share of choices of range `r` also admits a pure loss of
     /// up to `r / 2`, whose `rho` is at most `r^2 / 8`. The dominating pair of the choices has a
     /// `rho` above `r^2 / 8`, because this pair dominates all mechanisms of the range at once. So
-    /// this function returns a `rho` of the releases, and not of this pair. The `rho` of discrete
-    /// Gaussian noise is `square / (2 scale^2)` (Canonne, Kamath, Steinke 2020, Theorem 4).
+    /// this function returns a `rho` of the releases, and not of the dominating pair. The `rho` of
+    /// discrete Gaussian noise is `square / (2 scale^2)` (Canonne, Kamath, Steinke 2020, Theorem
+    /// 4).
     pub(super) fn rho(&self) -> Option<f64> {
         let largest = self.most();
         let rho = match *self {
@@ -236,16 +237,16 @@ impl SharePair {
     /// *Sampled Gaussian.* Let `q` be the rate of this pair, and `m` its `mu`. Let
     /// `P = (1 - q) N(0, 1) + q N(m, 1)` and `Q = N(0, 1)`. Let `l` be from 0 to 1. At the smaller
     /// rate `l q`, the mixture `l P + (1 - l) Q` replaces `P`. The divergence at an epsilon `x` is
-    /// the largest `P(S) - e^x Q(S)` of any event `S`. This divergence is convex in the two
+    /// the largest `P(S) - e^x Q(S)` over all events `S`. This divergence is convex in the two
     /// distributions together. The divergence is least if the two distributions are equal. So if
     /// the mixture with `Q` replaces `P`, the divergence does not increase. The same holds if `P`
     /// and `Q` are exchanged. So this pair dominates the pair of a smaller rate, in both
     /// directions. For a smaller shift, multiply an output by a number below 1 and add independent
     /// noise, so that the variance is 1 again. This is post-processing of both distributions.
     ///
-    /// *Choices.* Losses in a shorter interval are also in a longer interval. So a choice of a
-    /// smaller range is also a choice of each larger range. If a release has fewer choices than the
-    /// pair, add constants. A constant is a choice whose range is 0. The losses of an `e`-DP
+    /// *Choices.* Losses in an interval are also in every longer interval around it. So a choice of
+    /// a smaller range is also a choice of each larger range. If a release has fewer choices than
+    /// the pair, add constants. A constant is a choice whose range is 0. The losses of an `e`-DP
     /// release are from `-e` to `e`, so their range is `2 e`. [`BoundedRangePair`] dominates every
     /// release of its range.
     pub fn dominates(&self, other: &SharePair) -> bool {

@@ -31,7 +31,7 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// answers. So the product of all pairs of `A` dominates the interaction (adaptive composition of
 /// dominating pairs: Zhu, Dong, Wang 2022, Theorem 10). If the choice of the first share is random,
 /// convexity gives the same claim. [`new`](SharedAccount::new) checks the delta of the product of
-/// all shares with [`Account`], in both directions.
+/// the pairs of all shares with [`Account`], in both directions.
 ///
 /// There is a second bound. Suppose that every release of each share has a known `rho`. Then the
 /// sum of all `rho` bounds the whole interaction (Bun, Steinke 2016, Lemma 2.3), because each `rho`
@@ -43,8 +43,8 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// Discrete Gaussian noise on vectors has no single pair, because shifts of equal length can have
 /// different losses. [`Account`] bounds these shares by smoothing (normal noise is added to the
 /// total loss), or by a recursion over the worst shift. Both bounds hold even if a shift depends on
-/// all losses so far. Both bounds also hold if other releases come between these releases, or if
-/// some of these releases are left out. Smoothing goes backward from the last release, and
+/// all losses so far. Both bounds also hold if other releases come between the releases of these
+/// shares, or if some shares are not used. Smoothing goes backward from the last release, and
 /// multiplies the bound by a factor for each release. The factor of a release depends only on the
 /// number of later releases of the same kind. The bound on the product of all factors holds for any
 /// order of the releases. If a release is left out, the proof of smoothing adds the loss of normal

@@ -92,7 +92,7 @@ impl Simplified {
         }
         Ok(Some(Simplified { parts: others, failure, factor: 1.0, share: 0.0 }))
     }
-    /// Return parts that bound these parts from above. Replace all discrete Gaussian noise on
+    /// Return parts that bound the given parts from above. Replace all discrete Gaussian noise on
     /// integers by one release with Gaussian noise: see [`Smoothing`]. Return `None` if there is no
     /// useful bound.
     pub(super) fn smoothed(parts: &[PairCount], side: Side) -> Result<Option<Simplified>> {

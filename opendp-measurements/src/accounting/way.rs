@@ -211,7 +211,7 @@ impl Way {
     }
 }
 /// Return upper bounds on how much of each filter a loss uses. `order` is the order of the Renyi
-/// filter, if there is one.
+/// filter, or `None` if there is no Renyi filter.
 fn sizes(loss: &AdaptiveLoss, order: Option<&Exact>) -> Result<Sizes> {
     if let Some(square) = &loss.mu_squared {
         // A `mu`-GDP release has a `rho` of at most `mu^2 / 2`.

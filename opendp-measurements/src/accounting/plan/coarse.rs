@@ -17,7 +17,7 @@ const ROUNDS: usize = 8;
 
 /// Losses on coarse grids.
 pub(super) struct Coarse {
-    /// The losses, each with the number of releases that have this loss.
+    /// The losses of each pair on a grid, with the number of releases of the pair.
     losses: Vec<(DiscreteLoss, u64)>,
     /// The mass below the range of each pair.
     below: Vec<f64>,
@@ -25,7 +25,7 @@ pub(super) struct Coarse {
     pub(super) ranges: Vec<(f64, f64)>,
 }
 
-/// A coarse estimate of the result.
+/// A coarse estimate of the composition. `delta` is the estimate of delta at the epsilon `centre`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Estimate {
     pub(super) tilt: f64,
@@ -70,10 +70,10 @@ impl Coarse {
     ///
     /// The mass below a range is moved up to the low end of the range. Let `M(t)` be the moment
     /// generating function of the sum of losses at the tilt `t`. The move multiplies `M(t)` by a
-    /// factor. Let `1 + b` be a bound on this factor. The ranges are chosen so that `b` is far
-    /// below the tolerance. So the moved mass adds at most `b M(t) e^(-t epsilon)` to delta, by
-    /// Chernoff's bound. If the tilt is large, the highest losses contribute most of `M(t)`. Then
-    /// the low end of a range can be close to the highest losses.
+    /// factor. Let `1 + b` be a bound on this factor. By Chernoff's bound, the moved mass adds at
+    /// most `b M(t) e^(-t epsilon)` to the delta at an epsilon. The ranges are chosen so that `b`
+    /// is far below the tolerance. If the tilt is large, the highest losses contribute most of
+    /// `M(t)`. Then the low end of a range can be close to the highest losses.
     fn narrowed(&self, tilt: f64, tolerance: f64) -> Option<Vec<(f64, f64)>> {
         let count: f64 = self.losses.iter().map(|(_, count)| *count as f64).sum();
         let small = 1e-6 * tolerance / count;

@@ -122,8 +122,8 @@ impl ReplacedPair {
             y += 1.0;
         }
         // The remaining mass has the loss 0. The probability that the magnitude of the noise is at
-        // most `middle` is `within / (1 + ratio)`. If `middle` is an integer, both records have the
-        // same likelihood at this output, so the loss at this output is also 0.
+        // most `middle` is `within / (1 + ratio)`. If `middle` is an integer, the output `middle`
+        // has the same likelihood with each of the two records, so its loss is also 0.
         let whole = middle.floor();
         let within = -exp_m1(-(whole + 1.0) / scale) - ratio * exp_m1(-whole / scale);
         let tie = if middle == whole { top * exp(-self.replaced / 2.0 / scale) } else { 0.0 };

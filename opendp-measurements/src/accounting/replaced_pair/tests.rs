@@ -1,5 +1,5 @@
-//! Comparison of the pair with divergences of mechanisms on actual data. The divergences are
-//! computed by plain integration.
+//! Comparison of a [`ReplacedPair`] with divergences of mechanisms on actual data. The divergences
+//! are computed by plain integration.
 
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ fn worst(noise: &impl Fn(f64) -> f64, records: &[f64], rate: f64, step: f64) -> 
     }
     worst
 }
-/// Return the profile, at an epsilon, of a distribution of losses on a grid.
+/// Return the delta, at an epsilon, of a distribution of losses on a grid.
 fn profile(loss: &DiscreteLoss, epsilon: f64) -> f64 {
     let masses = loss.mass.iter().enumerate();
     let finite = masses.map(|(i, mass)| mass * (1.0 - (epsilon - loss.loss(i)).exp()).max(0.0));
@@ -87,7 +87,7 @@ fn profile(loss: &DiscreteLoss, epsilon: f64) -> f64 {
 /// Compute two bounds on the profile of a pair: from above and from below. `exact` lists one
 /// divergence for each epsilon. Return whether each divergence exceeds the bound from above by at
 /// most [`SLACK`]. Also return the largest amount by which the bound from below exceeds a
-/// divergence, or 0 if it exceeds no divergence.
+/// divergence, or 0 if there is no such divergence.
 fn bounds(pair: impl DominatingPair, exact: [f64; 5]) -> (bool, f64) {
     let (low, high) = pair.range(1e-12);
     let grid = Grid::covering(1e-3, low, high);
@@ -121,10 +121,10 @@ fn discrete_gaussian_pair(
 #[test]
 fn bounds_every_sum_of_a_sample_and_the_worst_one_exactly() {
     for rate in [0.1, 0.6] {
-        // There are three cases. In the first case, the largest distance of two records is twice
-        // their largest magnitude. In the second case, the largest distance equals the largest
-        // magnitude. In the third case, the largest distance is between the largest magnitude and
-        // twice this magnitude.
+        // There are three cases. In the first case, the largest distance between two records is
+        // twice the largest magnitude of a record. In the second case, the largest distance equals
+        // the largest magnitude. In the third case, the largest distance is between the largest
+        // magnitude and twice this magnitude.
         let records: [(&[f64], f64); 3] =
             [(&[-1.0, -0.5, 0.0, 1.0], 2.0), (&[0.0, 0.5, 1.0], 1.0), (&[-0.5, 0.5, 1.0], 1.5)];
         for (records, width) in records {

@@ -199,8 +199,8 @@ fn questions_that_depend_on_answers_stay_within_the_product_of_the_shares() {
         }
     }
     assert!(0.9 < closest, "{closest}");
-    // The control: shares with a smaller range do not bound an adversary that uses the larger
-    // range. So the pair of a share must dominate the release.
+    // The control: shares with a smaller range do not bound the delta of an adversary that uses the
+    // larger range. So the pair of a share must dominate the release.
     let smaller = [choices(range * 0.6, 1), choices(other, 1), private(pure)];
     let adversary = |answers: &[bool]| match answers {
         [] => Some(choice(range, range * 0.5)),
