@@ -19,8 +19,8 @@ pub trait Released: Carrier {
     /// or one bound for all numbers.
     ///
     /// # Errors
-    /// `NotImplemented` when a bound is not known. `InvalidDistance` when the number of bounds is not
-    /// 1 and differs from the number of released numbers.
+    /// `NotImplemented` when a bound is not known. `InvalidDistance` when the number of bounds is
+    /// not 1 and differs from the number of released numbers.
     fn intervals(&self, bounds: &[Option<f64>]) -> Result<Self::Intervals>;
 }
 
