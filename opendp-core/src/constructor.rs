@@ -156,8 +156,8 @@ pub trait Constructor<Signature> {
     /// Call the function with decoded arguments.
     ///
     /// # Errors
-    /// The errors of the function. `NotImplemented` when the arguments were decoded as other types
-    /// than the types of the parameters.
+    /// The errors of the function. `NotImplemented` when the decoded arguments do not have the
+    /// types of the parameters.
     fn call(&self, call: &mut Call) -> Result<Constructed>;
 }
 /// The name of a parameter, and the default of the parameter as JSON text.

@@ -47,7 +47,7 @@ fn view<M: Metric>(metric: &AnyMetric) -> Option<AnyMetric> {
 struct Pair<'a> {
     domain: &'a AnyDomain,
     metric: &'a AnyMetric,
-    /// Whether it was already checked that the domain and the metric form a space.
+    /// Whether an earlier check found that the domain and the metric form a space.
     checked: bool,
     best: Best,
 }

@@ -197,8 +197,8 @@ mod tests {
         }
     }
 
-    /// Check that the two bounds are adjacent floats. Also check that `reference` is within these
-    /// bounds, or outside by at most two floats.
+    /// Check that the two bounds are adjacent floats. Also check that `reference` is at most two
+    /// floats outside of these bounds.
     fn check(inf: Result<f64>, neg_inf: Result<f64>, reference: f64) -> Result<(), TestCaseError> {
         if reference.abs() >= 1e308 {
             return Ok(());

@@ -194,6 +194,6 @@ fn a_running_total_does_not_depend_on_whether_a_term_was_read_again() {
     let half = float(1.0).over(&float(2f64.powi(1000))).over(&float(2f64.powi(101)));
     let (term, total) = (half.plus(&half), float(1.0));
     assert_eq!(total.plus_term(&term), total.plus_term(&exact(&term.to_string())));
-    // The control: a term with more factors is rounded.
+    // The control: `half`, whose denominator has 1101 factors of 2, is rounded.
     assert_ne!(total.plus_term(&half), total.plus(&half));
 }
