@@ -14,8 +14,8 @@ trait ErasedDistance: Any + Send + Sync {
     fn fits(&self, other: &AnyDistance) -> Result<bool>;
     fn valid(&self) -> Result<()>;
     fn exact_numbers(&self) -> [Option<AnyNumber>; 3];
-    /// Return the loss of [`Distance::in_either_direction`]. If this function does not change the
-    /// loss, return `None`.
+    /// Return the result of [`Distance::in_either_direction`]. Return `None` if this result is
+    /// equal to the loss itself.
     fn either(&self) -> Option<AnyDistance>;
 }
 impl<Q: Distance> ErasedDistance for Q {

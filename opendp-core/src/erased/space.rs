@@ -77,8 +77,8 @@ trait ErasedMetric: Erased {
 }
 impl<M: Metric> ErasedMetric for M {
     fn check(&self, distance: &AnyDistance) -> Result<()> {
-        // A value of some metric types represents one of several other metrics. Such a type accepts
-        // a distance of any type here.
+        // Some metric types stand for several metrics: each value of such a type represents one of
+        // these metrics. For such a type, this check accepts a distance of any type.
         if M::STANDS { Ok(()) } else { distance.downcast_ref::<M::Distance>().map(|_| ()) }
     }
     fn stands_for(&self) -> Option<AnyMetric> {
