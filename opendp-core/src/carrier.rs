@@ -42,7 +42,7 @@ pub trait Carrier: Named + Codec + Clone + Send + Sync {
     /// Append a copy of the rows of a chunk. If every value of this type is a single chunk, replace
     /// this value by a copy of the chunk.
     fn append_rows(&mut self, chunk: Self::Chunk<'_>);
-    /// Move the value out of `self`. The caller does not use `self` afterwards.
+    /// Move the value out of `self`. The caller must not use `self` afterwards.
     #[doc(hidden)]
     fn take(&mut self) -> Self {
         std::mem::replace(self, Self::buffer())

@@ -12,7 +12,7 @@ use crate::{AnyNumber, Codec, Error, Named, Result};
 ///
 /// Distances are partially ordered. The pair `(a, b)` is at most `(c, d)` if `a <= c` and `b <= d`.
 /// (The standard library compares tuples lexicographically. In that order, a pair with a smaller
-/// epsilon is smaller, even if its delta is larger.)
+/// first number is smaller, even if its second number is larger.)
 pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     /// Return whether every number in this distance is at most the number at the same position in
     /// `other`.

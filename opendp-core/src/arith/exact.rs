@@ -238,8 +238,8 @@ impl Fraction {
         };
         Some(Fraction { number, odd: fine.odd.clone(), twos: fine.twos })
     }
-    /// Compare two fractions. For most pairs with equal odd parts, the positions of the leading
-    /// bits of the two values differ. For these pairs, no number is shifted.
+    /// Compare two fractions. If the odd parts are equal, the code first compares bounds on the two
+    /// values, which needs no shift of a number. For most pairs, these bounds decide.
     fn compare(&self, other: &Self) -> Ordering {
         if self.odd == other.odd {
             // A number of `n` bits divided by `2^k` is at least `2^(n - 1 - k)` and less than

@@ -156,8 +156,8 @@ proptest! {
 }
 #[test]
 fn a_running_total_can_be_read_again() {
-    // The number `tiny` is 2^-13000. Its text has fewer than 4096 characters, and the text of the
-    // exact sum of `tiny` and 0.0001 has more.
+    // The number `tiny` is 2^-13000. Its text has fewer than 4096 characters. The text of the exact
+    // sum of `tiny` and 0.0001 has more than 4096 characters.
     let tiny = (0..13).fold(exact("1"), |product, _| product.times(&float(2f64.powi(-1000))));
     assert!(tiny.to_string().len() < 4096);
     for total in [Exact::ZERO.plus_term(&tiny), exact("0.0001").plus_term(&tiny)] {
