@@ -45,9 +45,10 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     /// bound on the distance between two values.
     ///
     /// For an integer type, the number in JSON must be an integer, and it is not rounded. For a
-    /// float type, the number is first read as the nearest `f64`, as in other programs. This `f64`
-    /// is rounded again only if the float type has less precision than `f64`. Each part of a tuple
-    /// is read by these rules. All other types use the default, which is [`Codec::from_json`].
+    /// float type, the number is first rounded to the nearest `f64`, as most programs do. This
+    /// `f64` is rounded again only if the float type has less precision than `f64`. Each part of a
+    /// tuple is read by these rules. All other types use the default, which is
+    /// [`Codec::from_json`].
     ///
     /// # Errors
     /// The errors of [`Codec::from_json`].

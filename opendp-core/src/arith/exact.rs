@@ -77,9 +77,9 @@ impl Exact {
     ///
     /// A person who writes `0.3` usually means three tenths. The float 0.3 is smaller than three
     /// tenths, so the result is the decimal number. A loss of three tenths is then within the
-    /// bound. A person who writes `0.1` can also mean the float 0.1 itself, for example if it is a
-    /// computed loss. This float is above a tenth, so the result is the float. Then the computed
-    /// loss is within the bound too.
+    /// bound. A person who writes `0.1` can also mean the float 0.1 itself, for example if this
+    /// float is a computed loss. This float is above a tenth, so the result is the float. Then the
+    /// computed loss is within the bound too.
     ///
     /// # Errors
     /// `InvalidDistance` when `value` is negative or NaN.

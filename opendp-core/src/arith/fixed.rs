@@ -143,8 +143,8 @@ pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig,
     let (j, s) = subtract_centre(r, w);
     // Let c = 1 + j/128. Replace r by s = r - ln c. The error of x makes the computed s too small
     // by less than one unit. The error of ln c makes the computed s too large by less than two
-    // units. The k multiples of ln 2 change s by less than 2 |k| units, all in one direction. So
-    // the error is less than 2 |k| + 2 units.
+    // units. The error of k ln 2 changes s by less than 2 |k| units. So the error of s is less than
+    // 2 |k| + 2 units.
     let drift = 2 * k.unsigned_abs() + 2;
 
     // Sum the Taylor series of exp(s) for 0 <= s < ln 2, with all truncations downward. All

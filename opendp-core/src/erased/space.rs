@@ -257,7 +257,7 @@ impl AnyMetric {
 }
 impl AnyMetric {
     /// If the type of this metric stands for several metrics, return the metric that this value
-    /// represents.
+    /// represents. Otherwise return `None`.
     pub(crate) fn stands_for(&self) -> Option<AnyMetric> {
         self.0.stands_for()
     }

@@ -171,8 +171,8 @@ impl<I: Carrier, O: Carrier> fmt::Debug for Partial<I, O> {
 /// The state of a fold in one run, with its type erased. Only the same fold can recover the type.
 pub(crate) type AnyState = Box<dyn Any + Send + Sync>;
 
-/// The definition of a fold, shared by all runs. Code that uses a `FoldStage` is compiled once.
-/// Only [`Leaf`] depends on types.
+/// The definition of a fold, shared by all runs. Code that uses a `FoldStage` is compiled once for
+/// all types of rows. Only [`Leaf`] depends on these types.
 ///
 /// A method returns an error if its argument is a state of another type than the states of this
 /// fold.

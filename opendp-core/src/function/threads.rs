@@ -28,8 +28,8 @@ static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
 ///   The workers of this pool run no tasks that wait for the lock.
 ///
 /// A `OnceLock` acts as a lock too: while a thread initialises the value, the workers can wait for
-/// this value. So this thread must not use a pool in the usual way. Compute the value first, and
-/// store it afterwards.
+/// this value. So the thread that initialises the value must not use a pool in the usual way.
+/// Compute the value first, and store it afterwards.
 ///
 /// Use this function in folds and maps that divide their work.
 pub fn with_threads<R: Send>(work: impl FnOnce(bool) -> R + Send) -> R {

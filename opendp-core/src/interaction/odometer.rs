@@ -11,8 +11,8 @@ use crate::{
     Distance, Domain, Measure, Metric, PrivacyMap, PrivacyMapRef, Result, Space, TypeName,
 };
 
-/// A mechanism that answers any number of questions about a data set, and reports a bound on their
-/// total loss.
+/// A mechanism that answers any number of questions about a data set, and reports a bound on the
+/// total loss of its answers.
 ///
 /// An odometer has no privacy map, because there is no limit on the total loss of its questions. A
 /// privacy filter adds such a limit to an odometer, and the result is a measurement.
