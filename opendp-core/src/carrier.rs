@@ -37,7 +37,8 @@ pub trait Carrier: Named + Codec + Clone + Send + Sync {
     }
     /// Make an empty value, to which stages append rows.
     fn buffer() -> Self;
-    /// Remove all rows of this value, and keep its allocated memory.
+    /// Remove all rows of this value. Vectors and frames keep their allocated memory. If every
+    /// value of this type is a single chunk, replace this value by an empty or default value.
     fn reset(&mut self);
     /// Append a copy of the rows of a chunk. If every value of this type is a single chunk, replace
     /// this value by a copy of the chunk.
