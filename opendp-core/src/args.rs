@@ -24,8 +24,8 @@ pub enum Arg {
     Json(Json),
     /// A metric space.
     Space(Space<AnyDomain, AnyMetric>),
-    /// A domain and a metric from a document. [`Argument::from_arg`] of the parameter type checks
-    /// later that the domain and the metric form a space.
+    /// A domain and a metric from a document. It is not known yet whether the domain and the metric
+    /// form a space. [`Argument::from_arg`] of the parameter type checks this condition.
     Pair(AnyDomain, AnyMetric),
     /// An object that a registered function made.
     Made(Constructed),

@@ -16,7 +16,7 @@ pub trait Atom: Carrier + Clone + Default + PartialOrd + Debug {
     /// Read a value from a cell of a table. Return `None` when the text is not a value of this
     /// type.
     ///
-    /// An integer can be written as any decimal number without a fraction, such as `47.0` or
+    /// An integer can be written as any decimal number whose value is an integer, such as `47.0` or
     /// `4.7e1`. Such a number is read exactly. Its exponent must not add more than 1000 zeros to
     /// the digits.
     fn from_cell(cell: &str) -> Option<Self>;

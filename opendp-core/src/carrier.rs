@@ -5,9 +5,9 @@ use std::{collections::HashMap, hash::Hash, ops::Range};
 use crate::erased::{AnyChunk, AnyValue};
 use crate::{Codec, Named};
 
-/// The largest number of rows that a stage `rows` or `fold` gets at once, if it is the first stage
-/// of a function. This number is large, so the cost of calling a stage is negligible. The number is
-/// also small enough that the rows fit into the cache of a core.
+/// The largest number of rows that the first stage of a function gets at once, if this stage is
+/// `rows` or `fold`. This number is large, so the cost of calling a stage is negligible. The number
+/// is also small enough that the rows fit into the cache of a core.
 pub const CHUNK_ROWS: usize = 4096;
 
 /// A borrowed range of the rows of a value.
@@ -37,12 +37,13 @@ pub trait Carrier: Named + Codec + Clone + Send + Sync {
     }
     /// Make an empty value, to which stages append rows.
     fn buffer() -> Self;
-    /// Remove all rows of this value, and keep its allocated memory.
+    /// Remove all rows of this value. Vectors and frames keep their allocated memory. If every
+    /// value of this type is a single chunk, replace this value by an empty or default value.
     fn reset(&mut self);
     /// Append a copy of the rows of a chunk. If every value of this type is a single chunk, replace
     /// this value by a copy of the chunk.
     fn append_rows(&mut self, chunk: Self::Chunk<'_>);
-    /// Move the value out of `self`. The caller does not use `self` afterwards.
+    /// Move the value out of `self`. The caller must not use `self` afterwards.
     #[doc(hidden)]
     fn take(&mut self) -> Self {
         std::mem::replace(self, Self::buffer())

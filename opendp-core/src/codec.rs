@@ -39,8 +39,8 @@ pub trait Codec: Sized {
     /// `FailedCast` when the JSON does not have the form of this type, or when a number is out of
     /// range. If the value is invalid, the constructor of the type gives the error.
     fn from_json(json: &Json) -> Result<Self>;
-    /// Bind every queryable and every session in this value to a turn. A bound queryable or session
-    /// stops answering when the turn ends.
+    /// Bind every queryable and every session in this value to a [`Turn`]. A bound queryable or
+    /// session stops answering when the turn ends.
     ///
     /// The default does nothing, which is correct for a value without queryables and sessions. A
     /// type that contains other values must call `bound_to` on each contained value that can be, or
@@ -90,7 +90,7 @@ pub fn items<'a>(json: &'a Json, expected: &str) -> Result<&'a [Json]> {
 }
 
 /// Make the error for a number outside of the range of a type. `name` is the name of the type, and
-/// `range` is a text that describes its range.
+/// `range` is a text that describes the range of this type.
 #[cold]
 fn range_error(name: &str, range: &str) -> Error {
     Error::FailedCast(format!(

@@ -156,8 +156,8 @@ pub trait Constructor<Signature> {
     /// Call the function with decoded arguments.
     ///
     /// # Errors
-    /// The errors of the function. `NotImplemented` when the arguments were decoded as other types
-    /// than the types of the parameters.
+    /// The errors of the function. `NotImplemented` when the decoded arguments do not have the
+    /// types of the parameters.
     fn call(&self, call: &mut Call) -> Result<Constructed>;
 }
 /// The name of a parameter, and the default of the parameter as JSON text.
@@ -220,9 +220,9 @@ impl Call {
     }
     /// Return the next argument. The type `A` of this argument was [checked](Call::check) before.
     ///
-    /// A function of the C ABI never unwinds. So the caller needs no code that drops the earlier
-    /// arguments after a panic. Without the C ABI, such code was one twentieth of the compiled code
-    /// of a crate that registers constructors.
+    /// A function of the C ABI never unwinds, because a panic in it ends the process. So the caller
+    /// needs no code that drops the earlier arguments after a panic. Without the C ABI, such code
+    /// was one twentieth of the compiled code of a crate that registers constructors.
     #[inline(never)]
     extern "C" fn next<A: Argument>(&mut self) -> A {
         if let Some(place) = self.place().downcast_mut::<Option<A>>()

@@ -32,7 +32,7 @@ pub(crate) fn whole_number(text: &str) -> Whole {
         _ => Whole::Fraction,
     }
 }
-/// Write a decimal number without a point and without an exponent, if its value is whole.
+/// Write the integer value of a decimal number, without a point and without an exponent.
 ///
 /// The form of the text is `sign digits . digits e exponent`. The sign, the point and the exponent
 /// can be absent. No float is used, so the value is exact at any length. Return `None` for other

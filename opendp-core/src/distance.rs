@@ -12,7 +12,7 @@ use crate::{AnyNumber, Codec, Error, Named, Result};
 ///
 /// Distances are partially ordered. The pair `(a, b)` is at most `(c, d)` if `a <= c` and `b <= d`.
 /// (The standard library compares tuples lexicographically. In that order, a pair with a smaller
-/// epsilon is smaller, even if its delta is larger.)
+/// first number is smaller, even if its second number is larger.)
 pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     /// Return whether every number in this distance is at most the number at the same position in
     /// `other`.
@@ -45,9 +45,10 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     /// bound on the distance between two values.
     ///
     /// For an integer type, the number in JSON must be an integer, and it is not rounded. For a
-    /// float type, the number is first read as the nearest `f64`, as in other programs. This `f64`
-    /// is rounded again only if the float type has less precision than `f64`. Each part of a tuple
-    /// is read by these rules. All other types use the default, which is [`Codec::from_json`].
+    /// float type, the number is first rounded to the nearest `f64`, as most programs do. This
+    /// `f64` is rounded again only if the float type has less precision than `f64`. Each part of a
+    /// tuple is read by these rules. All other types use the default, which is
+    /// [`Codec::from_json`].
     ///
     /// # Errors
     /// The errors of [`Codec::from_json`].
@@ -161,8 +162,8 @@ macro_rules! tuples {
                 let ($($a,)*) = self;
                 let mut numbers = [None; 3];
                 for (place, [first, second, _]) in numbers.iter_mut().zip([$($a.numbers()),*]) {
-                    // Each place of the result has room for one number. If a part of the tuple
-                    // consists of several numbers, the place for this part is `None`.
+                    // Each element of the result holds one number. If a part of the tuple consists
+                    // of several numbers, the element for this part is `None`.
                     *place = first.filter(|_| second.is_none());
                 }
                 numbers
@@ -200,9 +201,9 @@ mod tests {
     }
     #[test]
     fn a_distance_of_f32_is_read_upward_and_a_bound_downward() {
-        // The f32 nearest to 0.7 is below 0.7, and the f32 nearest to 0.1 is above 0.1. So rounding
-        // to the nearest f32 would be wrong for 0.7 when it must be rounded up, and for 0.1 when it
-        // must be rounded down.
+        // The f32 nearest to 0.7 is below 0.7, and the f32 nearest to 0.1 is above 0.1. So a
+        // function that rounds to the nearest f32 would wrongly round 0.7 down in `from_json_up`,
+        // and 0.1 up in `from_json_down`.
         let (seven, tenth): (Json, Json) = (0.7.into(), 0.1.into());
         for json in [&seven, &tenth] {
             let number = json.as_f64().unwrap();

@@ -10,9 +10,10 @@ use crate::{Carrier, Named, Result};
 /// proved. An output domain contains all possible outputs of the function.
 ///
 /// Two domains are equal if they have the same structure and the same descriptors, such as bounds
-/// and sizes. Two steps can be chained only if the output domain of the first equals the input
-/// domain of the second. An input domain is a claim of the caller about the data. A release does
-/// not test this claim, because the outcome of the test would reveal information about the data.
+/// and sizes. Two steps can be chained only if the output domain of the first step equals the input
+/// domain of the second step. An input domain is a claim of the caller about the data. A release
+/// does not test this claim, because the outcome of the test would reveal information about the
+/// data.
 pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
     /// The type of the members. The domain can exclude some values of this type.
     type Carrier: Carrier;

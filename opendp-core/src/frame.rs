@@ -145,11 +145,11 @@ impl<'a, K: HashableAtom> FrameChunk<'a, K> {
     pub fn cells<T: Cell>(self, name: &K) -> Option<&'a [T]> {
         self.frame.cells(name)?.get(self.start..self.end)
     }
-    /// Copy the rows into a new frame. If a column with this name exists, replace it by `column`.
-    /// Otherwise add `column`.
+    /// Copy the rows into a new frame. If the frame has a column with the name `name`, replace this
+    /// column by `column`. Otherwise add `column`.
     ///
     /// # Errors
-    /// `FailedCast` when the new column has another length.
+    /// `FailedCast` when `column` has another number of rows than the columns of this chunk.
     pub fn with_column(self, name: &K, column: Column) -> Result<DataFrame<K>> {
         let kept = self.frame.columns.iter().filter(|(known, _)| known != name);
         let kept = kept.map(|(name, column)| (name.clone(), column.copy(self.start..self.end)));

@@ -24,10 +24,10 @@ pub use threads::with_threads;
 use crate::erased::{AnyChunk, AnyValue};
 use crate::{Carrier, Result};
 
-/// A function from `I` to `O`, stored as one fused stage.
+/// A function from `I` to `O`, stored as one stage. This stage can consist of several fused stages.
 ///
-/// [`then`](Function::then) appends a stage and, if possible, fuses it with the stages before it.
-/// There are three kinds of stages:
+/// [`then`](Function::then) appends a stage. If possible, `then` fuses the new stage with the
+/// stages before it, so that they run in one pass over the rows. There are three kinds of stages:
 ///
 /// | stage | what it is | examples |
 /// |---|---|---|
@@ -35,12 +35,12 @@ use crate::{Carrier, Result};
 /// | [`fold`](Function::fold) | adds rows to a state, and returns one value | count, sum |
 /// | [`map`](Function::map) | maps a whole value to a value | steps after a fold, noise |
 ///
-/// Three sequences of stages run in one pass: `rows` after `rows`, a `fold` after `rows`, and any
-/// stage after a `fold`. The pass reads the data in small chunks, and each chunk fits the cache. So
-/// the stages never store a whole intermediate data set. A function runs over a stream if its first
-/// stage is a `rows` or a `fold`, and all its stages run in one pass. Any other function needs its
-/// whole input at once. If a function has a fold that does not depend on the order of the rows, the
-/// function folds large data sets on all cores.
+/// Three sequences of stages can be fused, and run in one pass: `rows` after `rows`, a `fold` after
+/// `rows`, and any stage after a `fold`. The pass reads the data in small chunks, and each chunk
+/// fits the cache. So the stages never store a whole intermediate data set. A function runs over a
+/// stream if its first stage is a `rows` or a `fold`, and all its stages run in one pass. Any other
+/// function needs its whole input at once. If a function has a fold that does not depend on the
+/// order of the rows, the function folds large data sets on all cores.
 ///
 /// The types of the stages are erased. Only the function states the types of its input and its
 /// output. So all code that fuses and runs stages is compiled once. Types are looked up once per

@@ -47,7 +47,7 @@ fn view<M: Metric>(metric: &AnyMetric) -> Option<AnyMetric> {
 struct Pair<'a> {
     domain: &'a AnyDomain,
     metric: &'a AnyMetric,
-    /// Whether it was already checked that the domain and the metric form a space.
+    /// Whether an earlier check found that the domain and the metric form a space.
     checked: bool,
     best: Best,
 }
@@ -59,8 +59,8 @@ impl Arg {
     }
     /// Return the space that this argument describes, if the domain of the space has the type
     /// `domain` and `view` accepts the metric of the space. If the domain and the metric come from
-    /// a document, `fits` checks that they form a space. `expected` returns the name of the type of
-    /// the space, for the message of an error.
+    /// a document, `fits` checks that they form a space. `expected` returns the name of the
+    /// expected type, which the message of an error states.
     fn untyped(
         &self,
         domain: TypeId,

@@ -9,14 +9,14 @@ pub use super::dyadic::{
 use super::float::finite;
 use crate::{Error, Result};
 
-/// Conversion to a value of a type, rounded in a chosen direction.
+/// Conversion of a value of type `T` to this type, rounded in a chosen direction.
 ///
 /// This trait is implemented for all pairs of primitive number types. A conversion between integers
 /// is exact. A conversion from a float to an integer rounds to the ceiling or to the floor. A
 /// conversion into a float gives the tightest bound. A zero result is `+0.0`.
 ///
 /// # Errors
-/// `FailedCast` when the result is not a finite value of the type. Infinities and NaN always fail,
+/// `FailedCast` when the result is not a finite value of this type. Infinities and NaN always fail,
 /// even in a conversion of a type to itself. The message shows the value. Do not pass the message
 /// on when the value is private.
 pub trait InfCast<T>: Sized {

@@ -109,7 +109,8 @@ impl Format {
 
 /// Write a finite float exactly as `mantissa * 2^exponent`.
 ///
-/// Return `None` for infinities and NaN. The mantissa is odd, or zero with exponent zero.
+/// Return `None` for infinities and NaN. The mantissa is odd, or both the mantissa and the exponent
+/// are zero.
 pub fn dyadic(x: f64) -> Option<(IBig, i32)> {
     let (negative, mantissa, exponent) = decode(x)?;
     let mantissa = IBig::from(mantissa);
@@ -145,8 +146,8 @@ pub fn to_f64_nearest(mantissa: &IBig, exponent: i64) -> f64 {
 
 /// Return the smallest `f64` that is at least `num / den`. The result can be infinity.
 ///
-/// If the denominator is zero, the result is an infinity with the sign of `num`. If both numbers
-/// are zero, the result is NaN.
+/// If only the denominator is zero, the result is an infinity with the sign of `num`. If both
+/// numbers are zero, the result is NaN.
 pub fn ratio_to_f64_up(num: &IBig, den: &UBig) -> f64 {
     round_ratio(num, den, Format::F64, Rounding::Up)
 }

@@ -14,7 +14,7 @@ use crate::{Error, Result};
 /// compute an interval around the result. These functions refine the interval until the tightest
 /// bound is certain, or until the precision of the computation is 32 times the initial precision.
 /// If the interval at this largest precision still contains a float, the returned bound can be the
-/// float next to the tightest bound. No argument is known for which this happens.
+/// float next to the tightest bound. No argument that leads to this case is known.
 ///
 /// # Errors
 /// `Overflow` when an argument is not finite, when an argument is outside of the domain of the
@@ -197,8 +197,8 @@ mod tests {
         }
     }
 
-    /// Check that the two bounds are adjacent floats. Also check that `reference` is within these
-    /// bounds, or outside by at most two floats.
+    /// Check that the two bounds are adjacent floats. Also check that `reference` is at most two
+    /// floats outside of these bounds.
     fn check(inf: Result<f64>, neg_inf: Result<f64>, reference: f64) -> Result<(), TestCaseError> {
         if reference.abs() >= 1e308 {
             return Ok(());

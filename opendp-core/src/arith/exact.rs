@@ -35,7 +35,8 @@ struct Fraction {
     twos: usize,
 }
 
-/// In a running total, the odd part of the denominator has at most this number of bits.
+/// In a running total, `odd` (the denominator without its factors of 2) has at most this number of
+/// bits.
 const MOST_BITS: usize = 256;
 /// In a running total, the denominator has at most this number of factors of 2. The denominator of
 /// every float has fewer factors of 2.
@@ -76,9 +77,9 @@ impl Exact {
     ///
     /// A person who writes `0.3` usually means three tenths. The float 0.3 is smaller than three
     /// tenths, so the result is the decimal number. A loss of three tenths is then within the
-    /// bound. A person who writes `0.1` can also mean the float 0.1 itself, for example if it is a
-    /// computed loss. This float is above a tenth, so the result is the float. Then the computed
-    /// loss is within the bound too.
+    /// bound. A person who writes `0.1` can also mean the float 0.1 itself, for example if this
+    /// float is a computed loss. This float is above a tenth, so the result is the float. Then the
+    /// computed loss is within the bound too.
     ///
     /// # Errors
     /// `InvalidDistance` when `value` is negative or NaN.
@@ -87,7 +88,7 @@ impl Exact {
         if float.0.is_none() {
             return Ok(float);
         }
-        // The formatted text has the shortest digits that are read as this float. The float and the
+        // The formatted text has the fewest digits that are read as this float. The float and the
         // decimal number are finite.
         let decimal: Exact = format!("{value:e}").parse()?;
         Ok(if float < decimal { decimal } else { float })
@@ -206,7 +207,7 @@ impl Fraction {
     }
     /// Write two fractions with a common denominator. Return both numerators, the odd part of the
     /// denominator, and the exponent of the power of two in the denominator. Return `None` when the
-    /// odd parts differ and the common odd part has more than `max_bits` bits.
+    /// odd parts differ and the odd part of the common denominator has more than `max_bits` bits.
     fn aligned(&self, other: &Self, max_bits: usize) -> Option<(UBig, UBig, UBig, usize)> {
         let twos = self.twos.max(other.twos);
         let (mut x, mut y) =
@@ -237,13 +238,14 @@ impl Fraction {
         };
         Some(Fraction { number, odd: fine.odd.clone(), twos: fine.twos })
     }
-    /// Compare two fractions. For most pairs with equal odd parts, the positions of the leading
-    /// bits of the two values differ. For these pairs, no number is shifted.
+    /// Compare two fractions. If the odd parts are equal, the code first compares bounds on the two
+    /// values, which needs no shift of a number. For most pairs, these bounds decide.
     fn compare(&self, other: &Self) -> Ordering {
         if self.odd == other.odd {
             // A number of `n` bits divided by `2^k` is at least `2^(n - 1 - k)` and less than
-            // `2^(n - k)`. So a larger `n - k` means a larger quotient. Instead of `n1 - k1` and
-            // `n2 - k2`, compare `n1 + k2` and `n2 + k1`, which are never negative.
+            // `2^(n - k)`. So a larger `n - k` means a larger quotient. Let `n1`, `k1` and `n2`,
+            // `k2` belong to the two fractions. The code compares `n1 + k2` with `n2 + k1`, which
+            // are never negative. This gives the order of `n1 - k1` and `n2 - k2`.
             let places = |x: &Self, y: &Self| x.number.bit_len().saturating_add(y.twos);
             let order = places(self, other).cmp(&places(other, self));
             if order.is_ne() && !self.number.is_zero() && !other.number.is_zero() {
@@ -269,7 +271,8 @@ impl Fraction {
         Some(self.twos.max(fives)).filter(|decimals| *decimals <= MOST_DECIMALS)
     }
     /// Reduce the fraction to lowest terms. A fraction whose denominator is `2^k` with
-    /// `k <= MOST_TWOS` is within the limits already, so it is not reduced.
+    /// `k <= MOST_TWOS` is already within the limits of `plus_term`, so this function does not
+    /// reduce the fraction.
     fn lowest(&self) -> Cow<'_, Self> {
         match self.odd == UBig::ONE && self.twos <= MOST_TWOS {
             true => Cow::Borrowed(self),
@@ -313,8 +316,8 @@ impl Ord for Exact {
     }
 }
 
-/// Write the exact number as a decimal number. If it needs more than `MOST_DECIMALS` decimals,
-/// write it as a fraction.
+/// Write the exact number as a decimal number. If the number needs more than `MOST_DECIMALS`
+/// decimals, write a fraction.
 impl fmt::Display for Exact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(x) = self.0.clone().map(Fraction::reduced) else { return f.write_str("inf") };

@@ -16,8 +16,8 @@ pub const EXP_MAX: i64 = 20_000;
 
 /// Enclose the natural logarithm of `mantissa * 2^exponent`.
 ///
-/// Return integers with `lo <= 2^bits * ln(mantissa * 2^exponent) <= hi` and `hi - lo <= 2`. If the
-/// argument is 1, the enclosure is exactly `(0, 0)`.
+/// Return integers `lo` and `hi` with `lo <= 2^bits * ln(mantissa * 2^exponent) <= hi` and
+/// `hi - lo <= 2`. If the argument is 1, the enclosure is exactly `(0, 0)`.
 ///
 /// `mantissa` must be positive: `ln(0)` is minus infinity, so no enclosure exists. Debug builds
 /// assert this condition. Release builds replace the argument zero by `2^(-2^63)`, so `hi` is still
@@ -84,8 +84,9 @@ pub fn ln(mantissa: &UBig, exponent: i64, bits: usize) -> (IBig, IBig) {
 
 /// Enclose the exponential of `x = numerator / 2^fraction_bits`.
 ///
-/// Return integers with `lo <= 2^bits * exp(x) <= hi` and `hi - lo <= 2`. The enclosure of `exp(0)`
-/// is exact. If `2^bits * exp(x)` is certainly less than 1/2, the enclosure can be `(0, 1)`.
+/// Return integers `lo` and `hi` with `lo <= 2^bits * exp(x) <= hi` and `hi - lo <= 2`. The
+/// enclosure of `exp(0)` is exact. If `2^bits * exp(x)` is certainly less than 1/2, the enclosure
+/// can be `(0, 1)`.
 ///
 /// The domain is `x <= EXP_MAX`. This domain limits the size of the result, which has about
 /// `bits + 1.45 x` bits. Debug builds assert `x <= EXP_MAX`. Outside the domain, release builds
@@ -142,8 +143,8 @@ pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig,
     let (j, s) = subtract_centre(r, w);
     // Let c = 1 + j/128. Replace r by s = r - ln c. The error of x makes the computed s too small
     // by less than one unit. The error of ln c makes the computed s too large by less than two
-    // units. The k multiples of ln 2 change s by less than 2 |k| units, all in one direction. So
-    // the error is less than 2 |k| + 2 units.
+    // units. The error of k ln 2 changes s by less than 2 |k| units. So the error of s is less than
+    // 2 |k| + 2 units.
     let drift = 2 * k.unsigned_abs() + 2;
 
     // Sum the Taylor series of exp(s) for 0 <= s < ln 2, with all truncations downward. All
@@ -164,9 +165,9 @@ pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig,
         }
         sum += &term;
     }
-    // Let d be `drift`, a bound on the error of s in units. This error multiplies exp(s), which is
-    // below 2.1, by a factor from 1 - 2 d 2^-w to 1 + 2 d 2^-w. So the drift changes the result by
-    // less than 5 d units.
+    // Let d be `drift`, a bound on the error of s in units. This error multiplies exp(s) by a
+    // factor from 1 - 2 d 2^-w to 1 + 2 d 2^-w. Here exp(s) < 2.1. So this error changes the result
+    // by less than 5 d units.
     let error = UBig::from(2 * count + 8) + UBig::from(drift) * UBig::from(5u8);
     let centre = UBig::from(STEPS + j);
     let lo = (&sum - (&error).min(&sum)) * &centre;

@@ -167,8 +167,8 @@ fn fraction(x: f64) -> Option<(IBig, usize)> {
 }
 
 /// Round a number that is close to the float `x`. The difference between the number and `x` is much
-/// less than the spacing of floats. The number is above `x` if `above` is true, and below `x`
-/// otherwise.
+/// less than the spacing of floats near `x`. The number is above `x` if `above` is true, and below
+/// `x` otherwise.
 fn nudge(x: f64, above: bool, format: Format, rounding: Rounding) -> f64 {
     let Some((negative, mantissa, exponent)) = decode(x) else {
         return f64::NAN;

@@ -109,9 +109,9 @@ impl<T: Atom> Domain for AtomDomain<T> {
     }
 }
 impl<T: Atom> AtomDomain<T> {
-    /// Convert any external value to a member. If the domain has NaN, a missing or unreadable value
-    /// becomes NaN. Otherwise, NaN and a missing or unreadable value become the default value of
-    /// the type. After this step, a value outside of the bounds becomes the nearest bound.
+    /// Convert any external value to a member. If the domain contains NaN, a missing or unreadable
+    /// value becomes NaN. Otherwise, NaN and a missing or unreadable value become the default value
+    /// of the type. After this step, a value outside of the bounds becomes the nearest bound.
     pub fn admit(&self, value: Option<T>) -> T {
         let value = value.unwrap_or_else(T::unreadable);
         let value = if value.is_null() && !self.nan { T::default() } else { value };

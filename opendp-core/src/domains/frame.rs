@@ -1,4 +1,5 @@
-//! Sets of frames with named columns. The schema can be known.
+//! Sets of frames with named columns. The schema (the names of the columns and the domains of their
+//! cells) can be known.
 
 use std::{any::Any, fmt, sync::Arc};
 

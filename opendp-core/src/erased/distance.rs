@@ -14,8 +14,8 @@ trait ErasedDistance: Any + Send + Sync {
     fn fits(&self, other: &AnyDistance) -> Result<bool>;
     fn valid(&self) -> Result<()>;
     fn exact_numbers(&self) -> [Option<AnyNumber>; 3];
-    /// Return the loss of [`Distance::in_either_direction`]. If this function does not change the
-    /// loss, return `None`.
+    /// Return the result of [`Distance::in_either_direction`]. `None` means that this function does
+    /// not change the loss.
     fn either(&self) -> Option<AnyDistance>;
 }
 impl<Q: Distance> ErasedDistance for Q {
@@ -38,7 +38,7 @@ impl<Q: Distance> ErasedDistance for Q {
         self.numbers()
     }
     fn either(&self) -> Option<AnyDistance> {
-        // A number is the same in both directions, and most losses are numbers.
+        // A loss of type `f64` is the same in both directions, and most losses have this type.
         let any: &dyn Any = self;
         (!any.is::<f64>()).then(|| AnyDistance::new(self.clone().in_either_direction()))
     }

@@ -77,8 +77,8 @@ trait ErasedMetric: Erased {
 }
 impl<M: Metric> ErasedMetric for M {
     fn check(&self, distance: &AnyDistance) -> Result<()> {
-        // A value of some metric types represents one of several other metrics. Such a type accepts
-        // a distance of any type here.
+        // Some metric types stand for several metrics: each value of such a type represents one of
+        // these metrics. For such a type, this check accepts a distance of any type.
         if M::STANDS { Ok(()) } else { distance.downcast_ref::<M::Distance>().map(|_| ()) }
     }
     fn stands_for(&self) -> Option<AnyMetric> {
@@ -141,7 +141,8 @@ macro_rules! any {
             /// Erase the type. Erasing an erased object changes nothing. Only this crate can call
             /// this function. Other crates use functions such as `Space::erase`.
             ///
-            /// A function of the C ABI never unwinds, so callers need no code that handles a panic.
+            /// A function of the C ABI never unwinds, because a panic in it ends the process. So
+            /// callers need no code that cleans up after a panic.
             #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
             pub(crate) extern "C" fn new<T: $bound>(inner: T) -> Self {
                 let any: &dyn Any = &inner;
@@ -257,7 +258,7 @@ impl AnyMetric {
 }
 impl AnyMetric {
     /// If the type of this metric stands for several metrics, return the metric that this value
-    /// represents.
+    /// represents. Otherwise return `None`.
     pub(crate) fn stands_for(&self) -> Option<AnyMetric> {
         self.0.stands_for()
     }

@@ -56,7 +56,7 @@ impl<T: Carrier> ErasedValue for T {
     fn move_to(mut self: Arc<Self>, place: &mut dyn Any) {
         if let Some(place) = place.downcast_mut() {
             // If the value has one owner, the value is moved out. If the value has several owners,
-            // it is copied.
+            // a copy is moved out.
             *place = Some(match Arc::get_mut(&mut self) {
                 Some(value) => value.take(),
                 None => (*self).clone(),
@@ -240,8 +240,8 @@ impl<'a> AnyRef<'a> {
             None => AnyChunk { value: Some(self.0), start: 0, end: self.0.rows() },
         }
     }
-    /// Return an erased copy of the value. If the value is already erased, it is shared and not
-    /// copied.
+    /// Return an erased copy of the value. If the value is already erased, the result shares the
+    /// value instead of a copy.
     pub(crate) fn to_value(self) -> AnyValue {
         match (self.0 as &dyn Any).downcast_ref::<AnyValue>() {
             Some(erased) => erased.clone(),

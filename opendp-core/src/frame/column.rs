@@ -42,8 +42,8 @@ trait Cells: Any + Send + Sync {
     /// If `other` has the same type as these cells, append the cells of `other` that are in a
     /// range. Return whether the types are the same.
     fn copy_from(&mut self, other: &dyn Cells, range: Range<usize>) -> bool;
-    /// If `other` has the same type as these cells, move its cells to the end of these cells.
-    /// Return whether the types are the same.
+    /// If `other` has the same type as these cells, move the cells of `other` to the end of these
+    /// cells. Return whether the types are the same.
     fn take_from(&mut self, other: &mut dyn Cells) -> bool;
     fn pad(&mut self, count: usize);
     fn kept(&self, range: Range<usize>, mask: &[bool]) -> Box<dyn Cells>;

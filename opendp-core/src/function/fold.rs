@@ -72,9 +72,9 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
 /// partial results cannot be written as bytes. Partial results contain unprotected data. So every
 /// channel that transfers partial results must be trusted.
 ///
-/// A partial result contains the label of its function. The label has the fold, the steps before
-/// the fold with their arguments, and the input spaces of these steps and of the fold. Only a
-/// function with the same label accepts the partial result. Steps after the fold are not in the
+/// A partial result contains the label of its function. The label contains the fold, the steps
+/// before the fold with their arguments, and the input spaces of these steps and of the fold. Only
+/// a function with the same label accepts the partial result. Steps after the fold are not in the
 /// label. Another process can resume the partial result if this other process builds a function
 /// with the same label. If the code of a step before the fold is a closure, this step needs its own
 /// label. See [`labelled`](crate::Function::labelled).
@@ -124,8 +124,9 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     ///
     /// # Errors
     /// `FailedFunction` when `other` belongs to another function. `NotImplemented` when the
-    /// function draws a secret sample, and another object of the function made `other`. `NoEntropy`
-    /// when no random number can be drawn for a step without a label.
+    /// function draws a secret sample, and `other` does not come from the same function object or a
+    /// clone of this object. `NoEntropy` when no random number can be drawn for a step without a
+    /// label.
     pub fn merge(&mut self, other: Self) -> Result<()> {
         if !self.label.same(&other.label)? {
             return Err(self.label.foreign());
@@ -170,8 +171,8 @@ impl<I: Carrier, O: Carrier> fmt::Debug for Partial<I, O> {
 /// The state of a fold in one run, with its type erased. Only the same fold can recover the type.
 pub(crate) type AnyState = Box<dyn Any + Send + Sync>;
 
-/// The definition of a fold, shared by all runs. Code that uses a `FoldStage` is compiled once.
-/// Only [`Leaf`] depends on types.
+/// The definition of a fold, shared by all runs. Code that uses a `FoldStage` is compiled once for
+/// all types of rows. Only [`Leaf`] depends on these types.
 ///
 /// A method returns an error if its argument is a state of another type than the states of this
 /// fold.

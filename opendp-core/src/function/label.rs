@@ -143,7 +143,7 @@ impl Label {
     pub(crate) fn same(&self, other: &Label) -> Result<bool> {
         Ok(Arc::ptr_eq(&self.0, &other.0) || self.text()? == other.text()?)
     }
-    /// Report that a partial result belongs to another function.
+    /// Make the error for a partial result that belongs to another function.
     #[cold]
     pub(crate) fn foreign(&self) -> Error {
         if !self.parts().iter().any(|part| matches!(part, Part::Unlabelled(_))) {

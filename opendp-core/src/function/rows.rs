@@ -5,8 +5,8 @@ use std::{any::Any, marker::PhantomData, sync::Arc};
 use crate::erased::{AnyChunk, AnyValue, mixed_up};
 use crate::{Carrier, Result};
 
-/// The definition of a stage, shared by all runs. Code that uses a `RowsStage` is compiled once.
-/// Only the implementation of [`Append`] depends on the types of the rows.
+/// The definition of a stage, shared by all runs. Code that uses a `RowsStage` is compiled once for
+/// all types of rows. Only the implementation of [`Append`] depends on the types of the rows.
 pub(crate) trait RowsStage: Send + Sync {
     fn start(&self) -> Box<dyn Run>;
     /// If the last stage is a projection, return this projection and the stages before it.

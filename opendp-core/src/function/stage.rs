@@ -182,7 +182,7 @@ pub(super) fn fold_after(
 /// all cores.
 ///
 /// The merge of states is exact, and its result does not depend on the order of the states. So the
-/// result does not depend on the division of the rows into parts. [`with_threads`] prevents
+/// final state does not depend on the division of the rows into parts. [`with_threads`] prevents
 /// deadlocks.
 pub(super) fn absorb(fold: &dyn FoldStage, state: &mut dyn Any, all: AnyChunk<'_>) -> Result<()> {
     let rows = all.rows();

@@ -16,8 +16,8 @@ static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
 /// whether the work can use a pool. If the argument is `false`, `work` must not call `rayon`.
 ///
 /// Most queryables and some sessions hold a lock while they answer. Any other code that holds a
-/// lock states this by a [`HeldLock`](crate::HeldLock). If the work under the lock used a pool in
-/// the usual way, there could be a deadlock:
+/// lock must keep a [`HeldLock`](crate::HeldLock) for the same time. If the work under the lock
+/// used a pool in the usual way, there could be a deadlock:
 ///
 /// * While a worker waits for the parts of its work, the worker runs other tasks of its pool. Such
 ///   a task can request the lock that this worker holds. The task can also wait for a second
@@ -28,8 +28,8 @@ static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
 ///   The workers of this pool run no tasks that wait for the lock.
 ///
 /// A `OnceLock` acts as a lock too: while a thread initialises the value, the workers can wait for
-/// this value. So this thread must not use a pool in the usual way. Compute the value first, and
-/// store it afterwards.
+/// this value. So the thread that initialises the value must not use a pool in the usual way.
+/// Compute the value first, and store it afterwards.
 ///
 /// Use this function in folds and maps that divide their work.
 pub fn with_threads<R: Send>(work: impl FnOnce(bool) -> R + Send) -> R {

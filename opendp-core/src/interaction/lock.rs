@@ -90,7 +90,7 @@ impl Drop for Named<'_> {
     }
 }
 
-/// Report a lock that is unusable after a panic.
+/// Make the error for a lock that is unusable after a panic.
 #[cold]
 pub(crate) fn poisoned<T>(_: T) -> Error {
     Error::FailedFunction("an earlier query panicked, so its queryable is closed".into())

@@ -11,8 +11,8 @@ use crate::{
     Distance, Domain, Measure, Metric, PrivacyMap, PrivacyMapRef, Result, Space, TypeName,
 };
 
-/// A mechanism that answers any number of questions about a data set, and reports a bound on their
-/// total loss.
+/// A mechanism that answers any number of questions about a data set, and reports a bound on the
+/// total loss of its answers.
 ///
 /// An odometer has no privacy map, because there is no limit on the total loss of its questions. A
 /// privacy filter adds such a limit to an odometer, and the result is a measurement.
@@ -40,9 +40,9 @@ impl<DI: Domain, MI: Metric, MO: Measure> Odometer<DI, MI, MO> {
     }
     /// Open a session on a data set. The data set is copied once.
     ///
-    /// [`Session::loss`] returns a bound on the loss so far, at any distance. The session stores
-    /// this bound for the distances of the most recent calls. At one of these distances, a later
-    /// call evaluates only the maps of new questions.
+    /// [`Session::loss`] returns a bound on the loss so far, for data sets at any given distance.
+    /// The session stores this bound for the distances of the most recent calls. At one of these
+    /// distances, a later call evaluates only the maps of new questions.
     ///
     /// # Errors
     /// There are currently no errors.

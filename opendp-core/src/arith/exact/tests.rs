@@ -156,8 +156,8 @@ proptest! {
 }
 #[test]
 fn a_running_total_can_be_read_again() {
-    // The number `tiny` is 2^-13000. Its text has fewer than 4096 characters, and the text of the
-    // exact sum of `tiny` and 0.0001 has more.
+    // The number `tiny` is 2^-13000. Its text has fewer than 4096 characters. The text of the exact
+    // sum of `tiny` and 0.0001 has more than 4096 characters.
     let tiny = (0..13).fold(exact("1"), |product, _| product.times(&float(2f64.powi(-1000))));
     assert!(tiny.to_string().len() < 4096);
     for total in [Exact::ZERO.plus_term(&tiny), exact("0.0001").plus_term(&tiny)] {
@@ -194,6 +194,6 @@ fn a_running_total_does_not_depend_on_whether_a_term_was_read_again() {
     let half = float(1.0).over(&float(2f64.powi(1000))).over(&float(2f64.powi(101)));
     let (term, total) = (half.plus(&half), float(1.0));
     assert_eq!(total.plus_term(&term), total.plus_term(&exact(&term.to_string())));
-    // The control: a term with more factors is rounded.
+    // The control: `half`, whose denominator has 1101 factors of 2, is rounded.
     assert_ne!(total.plus_term(&half), total.plus(&half));
 }
