@@ -1,4 +1,5 @@
-//! Distances: the numbers, or tuples of numbers, that maps take and return.
+//! The distances that maps take and return: numbers, tuples of numbers, privacy profiles and Renyi
+//! curves.
 
 use std::fmt::{Debug, Display};
 

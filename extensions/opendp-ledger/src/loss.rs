@@ -375,8 +375,8 @@ impl Loss {
         let amounts = parts.chain(squared).chain(rho).chain(members);
         Json::Object(amounts.chain(opening).collect::<Map<_, _>>())
     }
-    /// Write the parts of the loss. Round a part whose exact text has more than 20 characters to 12
-    /// decimals: up if `up` is true, and otherwise down.
+    /// Write the parts of the loss. If the exact text of a part has more than 20 characters, round
+    /// this part to 12 decimals. Round up if `up` is true, and otherwise down.
     pub fn show(&self, up: bool) -> String {
         self.write(|part| part.show(up))
     }

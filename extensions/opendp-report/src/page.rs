@@ -56,7 +56,7 @@ pub enum Block {
     Code(String),
 }
 
-/// A part of a page that has a title.
+/// A part of a page, with a title of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
     title: String,

@@ -111,7 +111,8 @@ impl ColumnFields {
     }
 }
 
-/// The fields of a question: one statistic, its noise and its conditions.
+/// The fields of a question: one statistic, or several statistics of groups, with the noise and the
+/// conditions.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object with a statistic, such as {\"count\": {}}")]
 pub(super) struct QuestionFields {

@@ -29,7 +29,7 @@ pub(crate) trait Run: Send + Sync {
     fn append(&mut self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()>;
 }
 
-/// The action of a stage on a chunk. The chunk and the output are erased.
+/// The action of a stage on a chunk. The types of the chunk and of the output are erased.
 pub(crate) trait Append: Send + Sync {
     fn append(&self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()>;
 }

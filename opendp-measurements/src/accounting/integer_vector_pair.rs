@@ -61,9 +61,10 @@ impl IntegerVectorPair {
     /// The largest allowed number of listed losses, added up over all steps.
     const MOST_LOSSES: f64 = 2e6;
 
-    /// Enclose the loss of a vector of integers with discrete Gaussian noise. The noise has a given
-    /// scale. The difference of two neighbours is a vector of integers whose squares add up to at
-    /// most `square`. `square` is at least 1.
+    /// Return two pairs that bound a loss from above and from below. It is the loss of a release of
+    /// a vector of integers with discrete Gaussian noise of a given scale. The difference of two
+    /// neighbours is a vector of integers whose squares add up to at most `square`. `square` is at
+    /// least 1.
     ///
     /// Return `None` if the scale is too small, if the distance is at least about `sqrt(2)` times
     /// the scale, or if too many losses must be listed.

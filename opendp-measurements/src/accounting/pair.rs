@@ -71,7 +71,8 @@ pub struct Buckets {
     /// its edge.
     pub at_edges: Vec<(usize, f64)>,
     /// Upper bounds on the masses that `P` can give to outputs that are not part of the other
-    /// fields. Each bound has the index of an edge at or above the loss of the mass.
+    /// fields. Each bound has the index of an edge. The losses of these outputs are at most this
+    /// edge.
     pub doubtful: Vec<(usize, f64)>,
     /// An upper bound on the mass that `P` gives to outputs below the first edge.
     pub below: f64,
