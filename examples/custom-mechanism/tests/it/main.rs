@@ -142,8 +142,8 @@ fn measures_that_differ_do_not_compose() {
     assert_eq!(error.unwrap_err().kind(), "MeasureMismatch");
 }
 // This registration stands for a registration in another crate that needs the same type. With this
-// registration, the registry has two equal signatures for this type. A document that uses the constructor for
-// this type is still not ambiguous.
+// registration, the registry has two equal signatures for this type. A document that uses the
+// constructor for this type is still not ambiguous.
 register! {
     "main.rs": make_clamp(input, bounds) for T in [isize], M in [SymmetricDistance];
 }
