@@ -152,8 +152,8 @@ impl Account {
     /// Use the budget with this name in a ledger.
     ///
     /// # Errors
-    /// `NotFound` when there is no such ledger or budget. `Argument` when the budget protects other
-    /// individuals, or has another amount or composition.
+    /// `NotFound` when there is no such ledger or budget. `Argument` when the individuals, the
+    /// amount or the composition of the budget differ from those of the metadata.
     pub(crate) fn durable(
         path: &str,
         name: &str,

@@ -26,7 +26,7 @@ pub(crate) use weights::named;
 
 /// The largest number of nodes in the expressions of a query.
 const MOST_NODES: usize = 20_000;
-/// The largest number of levels of an expression. Expressions are processed by recursion, so more
+/// The largest number of levels of an expression. Recursive functions process expressions, so more
 /// levels could overflow the stack. One level of an expression gives at most ten levels of the
 /// printed statement. [`PRINTED`](crate::engine::parse::PRINTED) bounds the levels of a statement.
 const MOST_LEVELS: usize = 200;

@@ -20,9 +20,9 @@
 //! Each thread reads rows and packs each row into a few 64-bit words (`packed`). Then the thread
 //! divides the rows into shards, by a hash of their ids (`shards`). If the rows take more memory
 //! than the engine may use, the last shards are dropped. The dropped shards are filled when the
-//! rows are read again. Then the rows of each id are brought together. Some of these rows are
-//! chosen (`people`). The chosen rows are added to the sums and counts (`totals`). Rows are sorted
-//! (`order`) only if their id has more rows than its limits allow.
+//! rows are read again. After each pass over the rows, the rows of each id are brought together.
+//! Some of these rows are chosen (`people`). The chosen rows are added to the sums and counts
+//! (`totals`). Rows are sorted (`order`) only if their id has more rows than its limits allow.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -166,7 +166,8 @@ struct Pass<'a, const N: usize> {
 }
 /// The state of a pass, which all threads share.
 struct Book {
-    /// The number of the first shard that this pass does not fill.
+    /// The index of the first shard that this pass does not fill. The pass fills the shards before
+    /// it.
     last: usize,
     /// The number of rows of each shard.
     rows: Vec<usize>,

@@ -121,8 +121,8 @@ impl<const N: usize> Drop for Slabs<N> {
 mod tests {
     use super::*;
 
-    /// Each row is at its position. This includes the rows at the end of the first slab and at the
-    /// start of the second slab.
+    /// Each row is at its position, also at the end of the first slab and at the start of the
+    /// second slab.
     #[test]
     fn rows_are_where_they_were_written() {
         let mut slabs = Slabs::<65>::default();

@@ -18,8 +18,9 @@ const MOST_FOLDERS: usize = 32;
 const SHOWN: usize = 5;
 
 /// Return the location of the files that a path or a URL names. An existing path is never a
-/// pattern, so the engine reads exactly the file or folder that [`check_files`] has checked. In a
-/// pattern, the leading part that exists as a folder is not read as a pattern either.
+/// pattern, so the engine reads exactly the file or folder that [`check_files`] has checked. If
+/// only a leading part of the path exists, and this part is a folder, only the rest of the path is
+/// a pattern.
 ///
 /// # Errors
 /// The errors of the file system, and an error when a pattern is malformed.
@@ -38,7 +39,7 @@ pub(super) fn located(text: &str) -> Result<ListingTableUrl, DataFusionError> {
 /// Return the URL of an existing file or folder. The URL of a folder ends in `/`.
 fn url_of(path: &Path) -> Result<Url, std::io::Error> {
     // A URL drops `..` and the name before it, although this name can be a link to another folder.
-    // So links are followed first. The last name is kept, because its ending states the format.
+    // So links are resolved first. The last name is kept, because its ending states the format.
     let absolute = match path.file_name() {
         Some(name) => {
             std::path::absolute(path)?.parent().unwrap_or(Path::new("/")).canonicalize()?.join(name)
@@ -149,7 +150,7 @@ pub(super) fn no_file(ending: &str) -> String {
          Check the path and the format: `format` states `csv` or `parquet`"
     )
 }
-/// Return the format whose files do not have this ending.
+/// There are two formats. Return the format whose files do not have this ending.
 fn other_format(ending: &str) -> &'static str {
     if ending == ".csv" { "parquet" } else { "csv" }
 }
