@@ -57,11 +57,12 @@
 //! most `2 r` entries of the sums differ, and each entry differs by at most `f(r, r) = r (u + v)`.
 //! `f(a, b)` is at most `B (a + b)`, so the magnitudes of the differences add up to at most
 //! `2 r B`. The sum of the `f(a_g, b_g)^2` is a convex function of the `a_g` and the `b_g`, because
-//! `f` is convex and not negative. It does not decrease if an `a_g` or a `b_g` grows. So it is
-//! largest if one `a_g` is `r`, one `b_g` is `r`, and all others are 0. If both belong to the same
-//! group, it is `f(r, r)^2 = (r (u + v))^2`. Otherwise it is `f(r, 0)^2 + f(0, r)^2 = 2 (r B)^2`.
-//! The squares of the differences add up to at most the larger of these two numbers. For quantiles,
-//! the bounds above hold for `C = G = K = 2 r`, because at most `2 r` rows are added or removed.
+//! `f` is convex and not negative. This sum does not decrease if an `a_g` or a `b_g` grows. So the
+//! sum is largest if one `a_g` is `r`, one `b_g` is `r`, and all other `a_g` and `b_g` are 0. If
+//! this `a_g` and this `b_g` belong to the same group, the sum is `f(r, r)^2 = (r (u + v))^2`.
+//! Otherwise the sum is `f(r, 0)^2 + f(0, r)^2 = 2 (r B)^2`. The squares of the differences add up
+//! to at most the larger of these two numbers. For quantiles, the bounds above hold for
+//! `C = G = K = 2 r`, because at most `2 r` rows are added or removed.
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast};
 use opendp_core::{Error, Result};
@@ -108,8 +109,9 @@ impl Contribution {
     /// list that this function returns. *Proof.* Let `a >= b` be two integers of a list, with
     /// `a < C` and `0 < b`. Replace `a` by `a + 1` and `b` by `b - 1`. The new list is allowed, and
     /// its sum is not smaller, because `f` is convex. After finitely many such steps, at most one
-    /// integer of the list is neither 0 nor `C`. If the integers then add up to less than `K`, a
-    /// larger integer at any place does not make the sum smaller.
+    /// integer of the list is neither 0 nor `C`. If the integers then add up to less than `K`,
+    /// increase them as far as `C`, `G` and `K` allow. This does not make the sum smaller, because
+    /// `f` does not decrease.
     pub(crate) fn fullest(self) -> (u64, u64) {
         let full = (self.rows / self.per_group.max(1)).min(self.groups);
         let rest = if full < self.groups { self.rows - full * self.per_group } else { 0 };

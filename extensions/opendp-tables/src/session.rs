@@ -204,7 +204,8 @@ impl Session {
         self.account.left()
     }
     /// Return a note about the rest of the budget, for the person who asks. A budget in memory ends
-    /// with the session, so a later session can spend it again. The note says this.
+    /// with the session. So for such a budget, the note says that a later session can spend the
+    /// budget again.
     ///
     /// # Errors
     /// The errors of the ledger.

@@ -80,7 +80,8 @@ impl Question<'_> {
         let noisy: Noisy = serde_json::from_str(&text).map_err(|_| unreadable())?;
         self.answer(&mechanisms, &noisy)
     }
-    /// Check that no key occurs twice in a public table, because a join would multiply rows.
+    /// Check that no key occurs twice in a public table, because a join by such a key would
+    /// multiply private rows.
     fn check_public_keys(&self) -> Result<()> {
         for join in self.checked.plan.branches.iter().flat_map(|branch| &branch.joins) {
             let (key, table) = (quoted(&join.key.0), quoted(&join.table));
@@ -120,7 +121,7 @@ fn scales(mechanisms: &Mechanisms) -> Json {
     all.map(|(request, scale)| json!([request, scale])).collect()
 }
 /// The text that ledgers store for records that cannot be decoded. The text is part of the file
-/// format, so it does not change.
+/// format, so do not change it.
 const REFUSAL: &str = "{\"refused\": \"the records cannot be decoded\"}";
 /// The reason of the error for records that cannot be decoded.
 const REFUSED: &str = "the records cannot be decoded: a line has a wrong number of cells, a text is \

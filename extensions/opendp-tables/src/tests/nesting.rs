@@ -1,4 +1,4 @@
-//! Tests that deeply nested queries end soon: in an answer, or in an error before the charge.
+//! Test that deeply nested queries end soon, either in an answer or in an error before the charge.
 
 use super::*;
 use crate::engine::parse::{PRINTED, WRITTEN, planned, too_deep};
