@@ -115,8 +115,8 @@ impl Metadata {
     /// path would silently give a new budget.
     ///
     /// # Errors
-    /// `Argument` when the metadata name no ledger, or when the budget exists already. Further
-    /// errors are the errors of the metadata and of the ledger.
+    /// `Argument` when the metadata lack the ledger or the name of the budget, or when the budget
+    /// exists already. Further errors are the errors of the metadata and of the ledger.
     pub fn create_budget(&self) -> Result<Loss> {
         let budget = Budget::read(&self.budget)?;
         let (Some(path), Some(name)) = (&self.budget.ledger, &self.budget.name) else {

@@ -101,8 +101,9 @@ impl Session {
     /// metadata.
     ///
     /// # Errors
-    /// `NotFound` when a table of the metadata has no source, or the metadata do not describe a
-    /// table. Further errors are the errors of the metadata, the sources and the ledger.
+    /// `NotFound` when a table of the metadata has no source, or when a source belongs to a table
+    /// that the metadata do not describe. Further errors are the errors of the metadata, the
+    /// sources and the ledger.
     pub fn new(metadata: Metadata, sources: Vec<(String, Source)>) -> Result<Self> {
         Session::on(metadata, sources, Box::new(DataFusion::new()?))
     }

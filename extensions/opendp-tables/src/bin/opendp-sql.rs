@@ -26,7 +26,7 @@ struct Cli {
 }
 #[derive(Subcommand)]
 enum Command {
-    /// Charge the budget for a query, and release its answer.
+    /// Charge the budget for a query, and release the answer of the query.
     Query {
         #[command(flatten)]
         ask: Ask,

@@ -9,7 +9,7 @@
 //! products and remainders of integers below `2^63`, so SQL computes the same lots on every engine.
 //!
 //! Privacy does not depend on the values of the lots. The bound of the module `sensitivity` holds
-//! for all values. The lots only make the choice of rows fair.
+//! for all values. The lots have one purpose: they make the choice of rows fair.
 
 use sha2::{Digest, Sha256};
 

@@ -40,8 +40,8 @@ impl Idle {
     fn slabs(&self) -> MutexGuard<'_, Vec<MmapMut>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// Return an idle slab, or a new slab if no slab is idle. The content of the slab has no
-    /// meaning.
+    /// Return an idle slab, or a new slab if no slab is idle. An idle slab contains rows of an
+    /// earlier pass. These rows have no meaning for the caller.
     fn take(&self) -> Result<MmapMut, NoMemory> {
         if let Some(slab) = self.slabs().pop() {
             return Ok(slab);

@@ -252,7 +252,8 @@ struct Folder {
     ending: &'static str,
     /// The files with the required ending. Each file has the columns of its folders `column=value`.
     files: Vec<(String, Vec<String>)>,
-    /// The files and folders that the engine does not read.
+    /// The files and folders that the engine does not read, except those whose names begin with `_`
+    /// or `.`.
     others: Vec<String>,
     /// The files and folders that the engine reads, although their names begin with `_` or `.`.
     hidden: Vec<String>,
