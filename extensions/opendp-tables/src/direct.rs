@@ -66,7 +66,7 @@ pub(crate) fn run(plan: &Plan, engine: &DataFusion, seed: &str) -> Option<Result
     match &plan.bounding {
         Bounding::Trusted { .. } => Some(run.all()),
         // If ids are not integers, the statements in SQL compute hashes in place of the lots of the
-        // module `lots`. This module does not support such plans.
+        // module `lots`. The module `direct` does not support such plans.
         Bounding::Enforced { id: (_, kind), .. } if *kind != Type::Integer => None,
         Bounding::Enforced { rows, groups, rows_per_group, .. } => {
             let limit = |limit: &Option<u64>| limit.unwrap_or(u64::MAX);

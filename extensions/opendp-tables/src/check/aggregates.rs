@@ -292,7 +292,7 @@ fn bounds_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Option<[f64; 2]> 
     }
 }
 /// Remove a clamp from an expression, because the lattice clamps to the same bounds. If the bounds
-/// are whole numbers, a column of integers then keeps its type.
+/// are whole numbers, also remove the conversion of a column of integers to floats.
 fn bare(row: &Row, bounds: [f64; 2]) -> Row {
     let whole = bounds.iter().all(|x| x.fract() == 0.0 && x.abs() <= 2f64.powi(53));
     match row {

@@ -76,8 +76,8 @@ fn power(x: u64) -> u64 {
 ///
 /// The function [`fold`] adds two terms: the lowest 31 bits of an integer, and its other bits. The
 /// folded square of `x` is below `2^32`. The proof has two cases. First, if `x` is below the prime,
-/// both terms are below `2^31`. Second, if `x` is one of the four integers from the prime to
-/// `2^31 + 2`, the lowest 31 bits of its square are at most 4, and the other bits are at most
+/// both terms are below `2^31`. Second, `x` can be one of the four integers from the prime to
+/// `2^31 + 2`. Then the lowest 31 bits of its square are at most 4, and the other bits are at most
 /// `2^31 + 4`. The fourth power is folded twice, and the result is at most `2^31 + 4`. The products
 /// use only the low 32 bits of both factors, so that a processor computes several products at once.
 fn near_power(x: u64) -> u64 {

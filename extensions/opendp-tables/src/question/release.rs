@@ -22,7 +22,8 @@ impl Question<'_> {
     /// The errors of [`explain`](Question::explain). `BudgetExceeded` when too little is left of
     /// the budget. If the rest of the budget is already too small when the call begins, the exact
     /// plan is not run. `Argument` when the id belongs to another question, when a key occurs twice
-    /// in a public table, or when the steps after the release fail on made-up numbers.
+    /// in a public table, or when the steps after the release fail on made-up numbers. These steps
+    /// are HAVING, ORDER BY, LIMIT and expressions.
     ///
     /// `FailedFunction` when the engine fails. After such a failure, a ledger has no charge, but a
     /// charge to a budget in memory stays. `Argument` when the engine in this process cannot decode
