@@ -36,7 +36,7 @@ pub struct Answer {
     /// the release.
     pub(crate) shown: Shown,
 }
-/// The facts that the page of an answer needs. They are not in the tables of the answer.
+/// The facts that the page of an answer needs, and that are not in the tables of the answer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shown {
     /// The number of values in the key of each group.

@@ -41,8 +41,8 @@ const SHOWN: usize = 60;
 pub(crate) struct Checked {
     /// The exact plan, which an engine runs without noise.
     pub(crate) plan: Plan,
-    /// The released values, in the order of the aggregates. They are computed from the sums and
-    /// buckets of the exact plan.
+    /// Descriptions of the released values, in the order of the aggregates. All values except
+    /// public numbers are computed from the sums and buckets of the exact plan.
     pub(crate) outputs: Vec<Output>,
     /// The weight of each released value. The values share the loss of the query in proportion to
     /// these weights.

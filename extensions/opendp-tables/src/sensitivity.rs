@@ -6,11 +6,11 @@
 //! alone, and drops rows by conditions. It can add columns from public tables. If a plan adds such
 //! columns, each private row matches at most one row of each public table. These steps form a
 //! branch. The plan can unite `m` branches of the same table. If the unit of the table is an id,
-//! the plan drops rows without an id, and then applies three limits to each id. First, it keeps at
-//! most `C` rows in each group. Then it keeps the rows of at most `G` groups. Then it keeps at most
-//! `K` rows. For each group, the plan computes sums and counts. A sum adds an integer of magnitude
-//! at most `B` for each row. A count of rows is such a sum, with `B = 1`. A count of ids adds 1 for
-//! each id.
+//! the plan drops rows without an id, and then applies three limits to each id. First, the plan
+//! keeps at most `C` rows of the id in each group. Then the plan keeps the rows of at most `G`
+//! groups. Then the plan keeps at most `K` rows. For each group, the plan computes sums and counts.
+//! A sum adds an integer of magnitude at most `B` for each row. A count of rows is such a sum, with
+//! `B = 1`. A count of ids adds 1 for each id.
 //!
 //! *Precondition.* One of two neighbouring tables has all rows of the other table, and also the
 //! rows of one individual. The rows of an individual are all rows with one id. If the unit is `rows
@@ -100,8 +100,8 @@ impl Contribution {
         }
     }
     /// Put the largest allowed number of rows into as many groups as possible, and the rest of the
-    /// rows into one more group. Return the number of full groups, and the number of the other
-    /// rows. This number is 0 if there is no further group.
+    /// rows into one more group. Return the number of full groups, and the number of rows in this
+    /// further group. The second number is 0 if there is no further group.
     ///
     /// Consider a function `f` of a number of rows. Let `f` be convex and not decreasing, and let
     /// `f(0)` be 0. Consider all lists of `G` integers from 0 to `C` that add up to at most `K`, as
@@ -209,7 +209,8 @@ mod tests {
         {
             let steps: Vec<(usize, i64)> =
                 (0..groups).flat_map(|group| (-ends.0..=ends.1).map(move |x| (group, x))).collect();
-            // The sums of the rows that a neighbour can have in addition to the other rows.
+            // Each element has the sums of two groups, over the rows that a neighbour can have in
+            // addition to the common rows.
             let mut own = vec![[0_i64; 2]];
             for _ in 0..rows {
                 let longer = |sums: &[i64; 2], (group, x): (usize, i64)| {

@@ -97,8 +97,8 @@ fn remainder(x: u64) -> u64 {
     const LAST: u64 = PRIME.cast_unsigned();
     // The folded integer is less than twice the prime.
     let folded = fold(x);
-    // If the folded integer is at least the prime, add 1 and drop the bit of `2^31`. This subtracts
-    // the prime.
+    // If the folded integer is at least the prime, add 1 and drop the bit of `2^31`. These two
+    // steps subtract the prime.
     (folded + ((folded + 1) >> 31)) & LAST
 }
 

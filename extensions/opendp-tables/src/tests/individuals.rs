@@ -2,7 +2,7 @@
 //! unions and queries of `WITH`.
 //!
 //! 1. The exact results are the results of the rows of one individual plus the results of all other
-//!    rows. So an individual does not decide which rows of others are kept.
+//!    rows. So an individual does not decide which rows of other individuals are kept.
 //! 2. The loss of one individual is at most the stated loss. The check computes this loss from the
 //!    change of the exact results and from the scales of the noise. It does not use the bounds of
 //!    the module `sensitivity`.
@@ -342,7 +342,7 @@ fn control_quantiles_with_noise_for_one_row_in_a_group_are_found() {
     assert!(found.is_some_and(|found| found.starts_with("loss")));
 }
 /// With different seeds, the runs keep different rows of an id, as if the choice depended on the
-/// rows of others.
+/// rows of other ids.
 #[test]
 fn control_a_choice_that_depends_on_others_is_found() {
     let seeds = ["0123456789abcdef", "0", "1"];
