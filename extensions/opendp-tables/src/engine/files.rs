@@ -53,7 +53,7 @@ fn url_of(path: &Path) -> Result<Url, std::io::Error> {
     };
     url.map_err(|()| std::io::Error::other("the path cannot be written as a URL"))
 }
-/// Return the path or URL of a source, and the ending that the engine requires of its files.
+/// Return the path or URL of a source, and the ending that the names of its files must have.
 fn text_of(source: &Source) -> Option<(&str, &'static str)> {
     match source {
         Source::Csv(path) => Some((path, ".csv")),
@@ -61,7 +61,7 @@ fn text_of(source: &Source) -> Option<(&str, &'static str)> {
         Source::Batches(_) | Source::Provider(_) => None,
     }
 }
-/// Return the local path of a source, and the ending that the engine requires of its files. URLs
+/// Return the local path of a source, and the ending that the names of its files must have. URLs
 /// and patterns such as `*.csv` have no local path.
 fn local(source: &Source) -> Option<(&Path, &'static str)> {
     let (text, ending) = text_of(source)?;
@@ -248,7 +248,7 @@ fn listed(mut names: Vec<String>) -> String {
 /// The files and folders of a folder.
 #[derive(Default)]
 struct Folder {
-    /// The ending that the engine requires of the names of files.
+    /// The ending that the names of files must have.
     ending: &'static str,
     /// The files with the required ending. Each file has the columns of its folders `column=value`.
     files: Vec<(String, Vec<String>)>,
