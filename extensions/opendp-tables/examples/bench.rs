@@ -120,7 +120,7 @@ struct Variant {
     peak: f64,
 }
 impl Variant {
-    /// Run the variant once, and return the seconds that this took.
+    /// Run the variant once, and return the time of this run in seconds.
     fn timed(&mut self) -> f64 {
         forget_peak();
         let start = Instant::now();

@@ -36,7 +36,7 @@ pub struct Answer {
     /// the release.
     pub(crate) shown: Shown,
 }
-/// The facts that the page of an answer needs. They are not in the tables of the answer.
+/// The facts that the page of an answer needs, and that are not in the tables of the answer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shown {
     /// The number of values in the key of each group.
@@ -90,8 +90,8 @@ pub(crate) fn printed(batch: &RecordBatch) -> Result<String> {
 pub(crate) fn printable(batch: RecordBatch) -> Result<RecordBatch> {
     printed(&batch.slice(0, batch.num_rows().min(1))).map(|_| batch)
 }
-/// Return the warning for an error that occurs after the charge. In this case, the answer has the
-/// released values, so the release is not lost.
+/// Return the warning for an error that occurs after the budget was charged. After such an error,
+/// the answer has the released values, so the release is not lost.
 pub(crate) fn instead(error: &Error) -> String {
     format!("{error}\nThe budget is charged, so the answer has the released values instead.")
 }

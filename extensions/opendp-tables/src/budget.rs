@@ -115,8 +115,8 @@ impl Metadata {
     /// path would silently give a new budget.
     ///
     /// # Errors
-    /// `Argument` when the metadata name no ledger, or when the budget exists already. Further
-    /// errors are the errors of the metadata and of the ledger.
+    /// `Argument` when the metadata lack the ledger or the name of the budget, or when the budget
+    /// exists already. Further errors are the errors of the metadata and of the ledger.
     pub fn create_budget(&self) -> Result<Loss> {
         let budget = Budget::read(&self.budget)?;
         let (Some(path), Some(name)) = (&self.budget.ledger, &self.budget.name) else {
@@ -152,8 +152,8 @@ impl Account {
     /// Use the budget with this name in a ledger.
     ///
     /// # Errors
-    /// `NotFound` when there is no such ledger or budget. `Argument` when the budget protects other
-    /// individuals, or has another amount or composition.
+    /// `NotFound` when there is no such ledger or budget. `Argument` when the individuals, the
+    /// amount or the composition of the budget differ from those of the metadata.
     pub(crate) fn durable(
         path: &str,
         name: &str,

@@ -26,7 +26,7 @@ pub(crate) use weights::named;
 
 /// The largest number of nodes in the expressions of a query.
 const MOST_NODES: usize = 20_000;
-/// The largest number of levels of an expression. Expressions are processed by recursion, so more
+/// The largest number of levels of an expression. Recursive functions process expressions, so more
 /// levels could overflow the stack. One level of an expression gives at most ten levels of the
 /// printed statement. [`PRINTED`](crate::engine::parse::PRINTED) bounds the levels of a statement.
 const MOST_LEVELS: usize = 200;
@@ -41,8 +41,8 @@ const SHOWN: usize = 60;
 pub(crate) struct Checked {
     /// The exact plan, which an engine runs without noise.
     pub(crate) plan: Plan,
-    /// The released values, in the order of the aggregates. They are computed from the sums and
-    /// buckets of the exact plan.
+    /// Descriptions of the released values, in the order of the aggregates. All values except
+    /// public numbers are computed from the sums and buckets of the exact plan.
     pub(crate) outputs: Vec<Output>,
     /// The weight of each released value. The values share the loss of the query in proportion to
     /// these weights.

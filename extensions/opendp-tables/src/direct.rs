@@ -12,17 +12,17 @@
 //!
 //! If an id has more rows than its limits allow, some of its rows are chosen. The rows of each id
 //! are collected first, because this choice depends on all of them. The choice is a function of the
-//! seed, the id, and the rows of this id. The choice does not depend on the order in which the rows
-//! arrive, because this order depends on threads. If the choice depended on this order, two runs on
-//! the same rows could keep different rows of every id. A test could not distinguish this
-//! difference from the effect of a wrong limit.
+//! seed, the id, and the rows of this id. The order in which the rows arrive depends on threads, so
+//! the choice must not depend on this order. If the choice depended on it, two runs on the same
+//! rows could keep different rows of every id. A test could not distinguish this difference from
+//! the effect of a wrong limit.
 //!
 //! Each thread reads rows and packs each row into a few 64-bit words (`packed`). Then the thread
 //! divides the rows into shards, by a hash of their ids (`shards`). If the rows take more memory
 //! than the engine may use, the last shards are dropped. The dropped shards are filled when the
-//! rows are read again. Then the rows of each id are brought together. Some of these rows are
-//! chosen (`people`). The chosen rows are added to the sums and counts (`totals`). Rows are sorted
-//! (`order`) only if their id has more rows than its limits allow.
+//! rows are read again. After each pass over the rows, the rows of each id are brought together.
+//! Some of these rows are chosen (`people`). The chosen rows are added to the sums and counts
+//! (`totals`). Rows are sorted (`order`) only if their id has more rows than its limits allow.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -66,7 +66,7 @@ pub(crate) fn run(plan: &Plan, engine: &DataFusion, seed: &str) -> Option<Result
     match &plan.bounding {
         Bounding::Trusted { .. } => Some(run.all()),
         // If ids are not integers, the statements in SQL compute hashes in place of the lots of the
-        // module `lots`. This module does not support such plans.
+        // module `lots`. The module `direct` does not support such plans.
         Bounding::Enforced { id: (_, kind), .. } if *kind != Type::Integer => None,
         Bounding::Enforced { rows, groups, rows_per_group, .. } => {
             let limit = |limit: &Option<u64>| limit.unwrap_or(u64::MAX);
@@ -166,7 +166,8 @@ struct Pass<'a, const N: usize> {
 }
 /// The state of a pass, which all threads share.
 struct Book {
-    /// The number of the first shard that this pass does not fill.
+    /// The index of the first shard that this pass does not fill. The pass fills the shards before
+    /// it.
     last: usize,
     /// The number of rows of each shard.
     rows: Vec<usize>,

@@ -1,9 +1,9 @@
 //! Private queries on tables: SQL, one exact relational plan, and noise on its results.
 //!
 //! A [`Session`] has tables with public [`Metadata`], a [`Budget`] and an [`Engine`]. A question in
-//! SQL, or as a data frame, is checked before anything is read. [`Question::explain`] returns its
-//! cost and the accuracy of its answer. [`Question::release`] charges this cost to the budget and
-//! returns the answer.
+//! SQL, or as a data frame, is checked before anything is read. [`Question::explain`] returns the
+//! cost of the question and the accuracy of its answer. [`Question::release`] charges this cost to
+//! the budget and returns the answer.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -139,8 +139,8 @@ pub(crate) fn add_selecting_sum(plan: &mut Plan) {
         plan.sums.push(deciding);
     }
 }
-/// Return the count that decides which keys are released. It counts ids, or rows if the privacy
-/// unit is a number of rows.
+/// Return the count that decides which keys are released. This count is a number of rows if the
+/// privacy unit is a number of rows. Otherwise, it is a number of ids.
 fn deciding(plan: &Plan) -> Sum {
     let addend = match plan.bounding {
         crate::ir::Bounding::Enforced { .. } => Addend::Id,

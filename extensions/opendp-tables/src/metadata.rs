@@ -191,9 +191,9 @@ pub(crate) fn check_weight(weight: f64) -> Result<()> {
     let reason = format!("expected a number from 0.000001 to 1000000, found {weight}");
     Err(Error::argument("weight", reason))
 }
-/// Check that `low <= high`, and that the magnitudes of both bounds are within the limits: at most
-/// [`MOST`] for integers, at most [`MOST_FLOAT`] for floats, and the larger magnitude at least
-/// [`LEAST_FLOAT`]. The bounds of integers must be whole numbers.
+/// Check that `low <= high`. Check that both magnitudes are at most [`MOST`] for integers and at
+/// most [`MOST_FLOAT`] for floats, and that the larger magnitude is at least [`LEAST_FLOAT`]. The
+/// bounds of integers must be whole numbers.
 pub(crate) fn check_bounds(low: f64, high: f64, kind: Type) -> Result<()> {
     let limit = if kind == Type::Integer { MOST } else { MOST_FLOAT };
     let fits = low <= high && -limit <= low && high <= limit;

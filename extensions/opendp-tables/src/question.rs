@@ -189,7 +189,7 @@ impl<'a> Question<'a> {
         let columns = columns(&self.checked, mechanisms, noisy)?;
         let plan = &self.checked.plan;
         let table = self.post_processed(noisy, &columns);
-        // If the table cannot be printed, handle this as the failure of a step after the release.
+        // A table that cannot be printed counts as the failure of a step after the release.
         let table = table.and_then(printable);
         let notion = mechanisms.loss.notion();
         let named = self.names()?.into_iter().zip(columns).zip(&self.checked.outputs);
@@ -220,8 +220,8 @@ impl<'a> Question<'a> {
     fn accounts(&self, mechanisms: &Mechanisms) -> Result<Vec<Account>> {
         let (whole, left) =
             (Budget::read(&self.session.metadata.budget)?, self.session.remaining()?);
-        // The loss of a question can be in another measure than the budget. So show the charged
-        // loss.
+        // The loss of a question and the budget can have different measures. So show the loss that
+        // is charged, in the measure of the budget.
         let loss = mechanisms.loss.within(self.session.account.notion())?;
         let number = |parts: &[Amount], place: usize, float: fn(&Amount) -> f64| {
             parts.get(place).map_or(0.0, float)

@@ -1,4 +1,4 @@
-//! Computes noisy results from exact results. No other module draws noise.
+//! Compute noisy results from exact results. No other module draws noise.
 
 use std::collections::{BTreeMap, HashMap};
 

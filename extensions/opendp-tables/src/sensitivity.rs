@@ -6,11 +6,11 @@
 //! alone, and drops rows by conditions. It can add columns from public tables. If a plan adds such
 //! columns, each private row matches at most one row of each public table. These steps form a
 //! branch. The plan can unite `m` branches of the same table. If the unit of the table is an id,
-//! the plan drops rows without an id, and then applies three limits to each id. First, it keeps at
-//! most `C` rows in each group. Then it keeps the rows of at most `G` groups. Then it keeps at most
-//! `K` rows. For each group, the plan computes sums and counts. A sum adds an integer of magnitude
-//! at most `B` for each row. A count of rows is such a sum, with `B = 1`. A count of ids adds 1 for
-//! each id.
+//! the plan drops rows without an id, and then applies three limits to each id. First, the plan
+//! keeps at most `C` rows of the id in each group. Then the plan keeps the rows of at most `G`
+//! groups. Then the plan keeps at most `K` rows. For each group, the plan computes sums and counts.
+//! A sum adds an integer of magnitude at most `B` for each row. A count of rows is such a sum, with
+//! `B = 1`. A count of ids adds 1 for each id.
 //!
 //! *Precondition.* One of two neighbouring tables has all rows of the other table, and also the
 //! rows of one individual. The rows of an individual are all rows with one id. If the unit is `rows
@@ -57,11 +57,12 @@
 //! most `2 r` entries of the sums differ, and each entry differs by at most `f(r, r) = r (u + v)`.
 //! `f(a, b)` is at most `B (a + b)`, so the magnitudes of the differences add up to at most
 //! `2 r B`. The sum of the `f(a_g, b_g)^2` is a convex function of the `a_g` and the `b_g`, because
-//! `f` is convex and not negative. It does not decrease if an `a_g` or a `b_g` grows. So it is
-//! largest if one `a_g` is `r`, one `b_g` is `r`, and all others are 0. If both belong to the same
-//! group, it is `f(r, r)^2 = (r (u + v))^2`. Otherwise it is `f(r, 0)^2 + f(0, r)^2 = 2 (r B)^2`.
-//! The squares of the differences add up to at most the larger of these two numbers. For quantiles,
-//! the bounds above hold for `C = G = K = 2 r`, because at most `2 r` rows are added or removed.
+//! `f` is convex and not negative. This sum does not decrease if an `a_g` or a `b_g` grows. So the
+//! sum is largest if one `a_g` is `r`, one `b_g` is `r`, and all other `a_g` and `b_g` are 0. If
+//! this `a_g` and this `b_g` belong to the same group, the sum is `f(r, r)^2 = (r (u + v))^2`.
+//! Otherwise the sum is `f(r, 0)^2 + f(0, r)^2 = 2 (r B)^2`. The squares of the differences add up
+//! to at most the larger of these two numbers. For quantiles, the bounds above hold for
+//! `C = G = K = 2 r`, because at most `2 r` rows are added or removed.
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast};
 use opendp_core::{Error, Result};
@@ -99,8 +100,8 @@ impl Contribution {
         }
     }
     /// Put the largest allowed number of rows into as many groups as possible, and the rest of the
-    /// rows into one more group. Return the number of full groups, and the number of the other
-    /// rows. This number is 0 if there is no further group.
+    /// rows into one more group. Return the number of full groups, and the number of rows in this
+    /// further group. The second number is 0 if there is no further group.
     ///
     /// Consider a function `f` of a number of rows. Let `f` be convex and not decreasing, and let
     /// `f(0)` be 0. Consider all lists of `G` integers from 0 to `C` that add up to at most `K`, as
@@ -108,8 +109,9 @@ impl Contribution {
     /// list that this function returns. *Proof.* Let `a >= b` be two integers of a list, with
     /// `a < C` and `0 < b`. Replace `a` by `a + 1` and `b` by `b - 1`. The new list is allowed, and
     /// its sum is not smaller, because `f` is convex. After finitely many such steps, at most one
-    /// integer of the list is neither 0 nor `C`. If the integers then add up to less than `K`, a
-    /// larger integer at any place does not make the sum smaller.
+    /// integer of the list is neither 0 nor `C`. If the integers then add up to less than `K`,
+    /// increase them as far as `C`, `G` and `K` allow. This does not make the sum smaller, because
+    /// `f` does not decrease.
     pub(crate) fn fullest(self) -> (u64, u64) {
         let full = (self.rows / self.per_group.max(1)).min(self.groups);
         let rest = if full < self.groups { self.rows - full * self.per_group } else { 0 };
@@ -170,7 +172,8 @@ pub(crate) fn sensitivity(plan: &Plan, sum: &Sum) -> Result<Sensitivity> {
 fn of_exchange(rows: u64, groups: u64, ends: (u64, u64)) -> Result<Sensitivity> {
     let (low, high) = (f64::inf_cast(ends.0)?, f64::inf_cast(ends.1)?);
     let rows = f64::inf_cast(rows)?;
-    // The change of a group that both loses and gets rows, and of a group that only gets rows.
+    // Bounds on the change of a group that both loses and gets rows, and of a group that only loses
+    // or only gets rows.
     let (both, alone) = (rows.inf_mul(low.inf_add(high)?)?, rows.inf_mul(low.max(high))?);
     let (l1, l2) = match groups {
         1 => (both, both),
@@ -206,7 +209,8 @@ mod tests {
         {
             let steps: Vec<(usize, i64)> =
                 (0..groups).flat_map(|group| (-ends.0..=ends.1).map(move |x| (group, x))).collect();
-            // The sums of the rows that a neighbour can have in addition to the other rows.
+            // Each element has the sums of two groups, over the rows that a neighbour can have in
+            // addition to the common rows.
             let mut own = vec![[0_i64; 2]];
             for _ in 0..rows {
                 let longer = |sums: &[i64; 2], (group, x): (usize, i64)| {

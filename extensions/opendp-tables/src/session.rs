@@ -101,8 +101,9 @@ impl Session {
     /// metadata.
     ///
     /// # Errors
-    /// `NotFound` when a table of the metadata has no source, or the metadata do not describe a
-    /// table. Further errors are the errors of the metadata, the sources and the ledger.
+    /// `NotFound` when a table of the metadata has no source, or when a source belongs to a table
+    /// that the metadata do not describe. Further errors are the errors of the metadata, the
+    /// sources and the ledger.
     pub fn new(metadata: Metadata, sources: Vec<(String, Source)>) -> Result<Self> {
         Session::on(metadata, sources, Box::new(DataFusion::new()?))
     }
@@ -204,7 +205,8 @@ impl Session {
         self.account.left()
     }
     /// Return a note about the rest of the budget, for the person who asks. A budget in memory ends
-    /// with the session, so a later session can spend it again. The note says this.
+    /// with the session. So for such a budget, the note says that a later session can spend the
+    /// budget again.
     ///
     /// # Errors
     /// The errors of the ledger.

@@ -105,7 +105,8 @@ fn only_create_makes_a_ledger_and_a_budget() {
     let again = create();
     assert_eq!(again.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&again.stderr).contains("exists already"), "{again:?}");
-    // The next run can spend a budget without a ledger again. A note says this.
+    // If no ledger keeps a budget, the next run can spend this budget again. A note warns about
+    // this.
     let metadata = METADATA.replace("ledger = \"study.ledger\"\nname = \"survey\"\n", "");
     std::fs::write(folder.path().join("study.toml"), metadata).unwrap();
     let answer = run(folder.path(), &ask);
@@ -159,7 +160,8 @@ fn losses_that_protect_little_give_warnings() {
     let named = large(METADATA).replace("\"survey\"", "\"large\"");
     let told = warnings(&named, &["create"], &[]);
     assert!(told.contains("epsilon is 1000,") && told.contains("delta is 0.5,"), "{told}");
-    // The ledger returns an earlier release free of charge, so only the first query warns.
+    // The ledger returns an earlier release free of charge, so only the first query with an id
+    // gives a warning.
     for (id, is_large) in [("first", true), ("first", false), ("second", true)] {
         let told = warnings(&named, &["query"], &[sql, "--epsilon", "20", "--id", id]);
         assert_eq!(told.contains("warning: epsilon is 20, which is above 10"), is_large, "{told}");
@@ -229,7 +231,7 @@ fn an_answer_is_printed_although_a_file_cannot_be_written() {
     assert_eq!(text(&written), text(&answer));
     assert!(folder.path().join("x.json").exists() && folder.path().join("x.html").exists());
 }
-/// Several first questions are charged to one budget at the same time.
+/// Several processes charge their first questions to one budget at the same time.
 #[test]
 fn first_questions_in_parallel_share_a_budget() {
     for _ in 0..4 {

@@ -1,4 +1,4 @@
-//! Tests a mechanism of a third party. The options of a query contain the name of the mechanism.
+//! Test a mechanism of a third party. The options of a query contain the name of the mechanism.
 #![allow(clippy::unwrap_used, reason = "tests stop by panicking")]
 
 use std::sync::Arc;

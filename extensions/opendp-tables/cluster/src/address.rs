@@ -49,7 +49,7 @@ pub enum Network {
     /// may read the private data.
     Trusted,
 }
-/// Check that a node may listen on `host`, and write `host` as part of an address.
+/// Check that a node may listen on `host`. Return `host` in the form that it has in an address.
 pub(crate) fn listening(host: IpAddr, network: Network) -> Result<String> {
     if host.is_unspecified() {
         let reason =

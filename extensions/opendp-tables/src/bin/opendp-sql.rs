@@ -26,7 +26,7 @@ struct Cli {
 }
 #[derive(Subcommand)]
 enum Command {
-    /// Charge the budget for a query, and release its answer.
+    /// Charge the budget for a query, and release the answer of the query.
     Query {
         #[command(flatten)]
         ask: Ask,
@@ -107,8 +107,9 @@ fn query(ask: &Ask, files: &Files) -> Result<()> {
         failures.join(".\n")
     )))
 }
-/// Show the number of read rows on a terminal. This is allowed, because the person who runs this
-/// command can read the files. `release` gets the function that prints warnings.
+/// Call `release`, and meanwhile show the number of read rows on a terminal. The number may be
+/// shown, because the person who runs this command can read the files. `release` gets the function
+/// that prints warnings.
 fn watched<T>(session: &Session, release: impl FnOnce(&dyn Fn(&[String])) -> T) -> T {
     if !std::io::stderr().is_terminal() {
         return release(&warn);

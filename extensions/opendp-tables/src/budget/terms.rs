@@ -30,8 +30,9 @@ fn individuals(table: &Table) -> Json {
     }
 }
 /// Return the terms of a new budget for tables. The terms state the individuals of all private
-/// tables. If the tables have the same unit `rows = k`, the terms state the symmetric distance `k`,
-/// so the budget can also be charged by other programs. Otherwise, the terms list the tables.
+/// tables. If all private tables have the same unit `rows = k` and none states its number of rows,
+/// the terms state the symmetric distance `k`. Other programs know this metric, so they can charge
+/// the same budget. In all other cases, the terms list the tables.
 pub(super) fn terms_of(tables: &BTreeMap<String, Table>) -> Result<Terms> {
     let private = || tables.iter().filter(|(_, table)| !table.public);
     let rows = private().find_map(|(_, table)| table.unit.as_ref()?.rows);

@@ -29,8 +29,8 @@ const SQUARE_BITS: i32 = 25;
 const LEAST_STEPS: f64 = 100.0;
 
 /// The quantile level of MIN. The quantile level of MAX is one minus this level. The true minimum
-/// and the true maximum are values of single individuals. So a private answer cannot be reliably
-/// near these values.
+/// and the true maximum are values of single individuals. So a private answer is not reliably near
+/// these values.
 const EXTREME: f64 = 0.005;
 
 /// The value that is released for an aggregate. All values except public numbers and quantiles are
@@ -161,8 +161,8 @@ fn condition(filter: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Resul
     }
     Ok(picked.column(rows))
 }
-/// Read a mean. If the mean is over all rows, the number of rows is public, and every row has a
-/// value, do not add a count for this mean to the plan.
+/// Read a mean. The plan needs no count for this mean if three conditions hold: the mean is over
+/// all rows, the number of these rows is public, and every row has a value.
 fn mean(
     arg: &Expr,
     source: &Relation,
@@ -292,7 +292,7 @@ fn bounds_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Option<[f64; 2]> 
     }
 }
 /// Remove a clamp from an expression, because the lattice clamps to the same bounds. If the bounds
-/// are whole numbers, a column of integers then keeps its type.
+/// are whole numbers, also remove the conversion of a column of integers to floats.
 fn bare(row: &Row, bounds: [f64; 2]) -> Row {
     let whole = bounds.iter().all(|x| x.fract() == 0.0 && x.abs() <= 2f64.powi(53));
     match row {

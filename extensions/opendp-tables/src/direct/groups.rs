@@ -102,8 +102,8 @@ impl Groups {
             let Some((key, factor)) = key else { continue };
             key.each(column, |row, number| {
                 if let Some(all) = numbers.get_mut(row) {
-                    // The sum cannot overflow. It is less than the number of all groups, and `new`
-                    // has checked that this number fits into 32 bits.
+                    // The sum cannot overflow. The sum is less than the number of all groups, and
+                    // `new` has checked that this number fits into 32 bits.
                     *all = match number {
                         Some(_) if !self.complete => *all,
                         Some(number) if *all != NO_GROUP => *all + number * factor,

@@ -9,7 +9,7 @@
 //! products and remainders of integers below `2^63`, so SQL computes the same lots on every engine.
 //!
 //! Privacy does not depend on the values of the lots. The bound of the module `sensitivity` holds
-//! for all values. The lots only make the choice of rows fair.
+//! for all values. The lots have one purpose: they make the choice of rows fair.
 
 use sha2::{Digest, Sha256};
 
@@ -76,8 +76,8 @@ fn power(x: u64) -> u64 {
 ///
 /// The function [`fold`] adds two terms: the lowest 31 bits of an integer, and its other bits. The
 /// folded square of `x` is below `2^32`. The proof has two cases. First, if `x` is below the prime,
-/// both terms are below `2^31`. Second, if `x` is one of the four integers from the prime to
-/// `2^31 + 2`, the lowest 31 bits of its square are at most 4, and the other bits are at most
+/// both terms are below `2^31`. Second, `x` can be one of the four integers from the prime to
+/// `2^31 + 2`. Then the lowest 31 bits of its square are at most 4, and the other bits are at most
 /// `2^31 + 4`. The fourth power is folded twice, and the result is at most `2^31 + 4`. The products
 /// use only the low 32 bits of both factors, so that a processor computes several products at once.
 fn near_power(x: u64) -> u64 {
@@ -97,8 +97,8 @@ fn remainder(x: u64) -> u64 {
     const LAST: u64 = PRIME.cast_unsigned();
     // The folded integer is less than twice the prime.
     let folded = fold(x);
-    // If the folded integer is at least the prime, add 1 and drop the bit of `2^31`. This subtracts
-    // the prime.
+    // If the folded integer is at least the prime, add 1 and drop the bit of `2^31`. These two
+    // steps subtract the prime.
     (folded + ((folded + 1) >> 31)) & LAST
 }
 

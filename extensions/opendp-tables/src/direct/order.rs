@@ -44,7 +44,7 @@ pub(crate) struct Places<const N: usize> {
 impl<const N: usize> Places<N> {
     /// Compute the places. The keys are copied to an array of `N` elements. The unused elements of
     /// this array have the value `i32::MAX`. A key can also have this value. The place of such a
-    /// key is still right, because unused elements are not counted.
+    /// key is still right, because no unused element is smaller than a key.
     ///
     /// The place of a key is the number of smaller keys. For few keys, comparing all pairs takes
     /// less time than sorting. The reason is that a processor compares several keys at once, and no

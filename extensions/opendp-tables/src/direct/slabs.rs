@@ -40,8 +40,8 @@ impl Idle {
     fn slabs(&self) -> MutexGuard<'_, Vec<MmapMut>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// Return an idle slab, or a new slab if no slab is idle. The content of the slab has no
-    /// meaning.
+    /// Return an idle slab, or a new slab if no slab is idle. An idle slab contains rows of an
+    /// earlier pass. These rows have no meaning for the caller.
     fn take(&self) -> Result<MmapMut, NoMemory> {
         if let Some(slab) = self.slabs().pop() {
             return Ok(slab);
@@ -121,8 +121,8 @@ impl<const N: usize> Drop for Slabs<N> {
 mod tests {
     use super::*;
 
-    /// Each row is at its position. This includes the rows at the end of the first slab and at the
-    /// start of the second slab.
+    /// Each row is at its position, also at the end of the first slab and at the start of the
+    /// second slab.
     #[test]
     fn rows_are_where_they_were_written() {
         let mut slabs = Slabs::<65>::default();

@@ -26,7 +26,7 @@ impl<'a> Totals<'a> {
         let by_ids = layout.sums.iter().any(|slot| matches!(slot, Slot::Ids | Slot::IdsWith(_)));
         Totals { layout, rows: Vec::new(), sums: Vec::new(), buckets, by_ids }
     }
-    /// Make room for all groups up to the number `group`. Return the index of this group.
+    /// Extend the lists to all groups up to the number `group`. Return the index of this group.
     fn reach(&mut self, group: u32) -> usize {
         let place = group as usize;
         if self.rows.len() <= place {

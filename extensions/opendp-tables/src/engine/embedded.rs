@@ -153,10 +153,11 @@ impl DataFusion {
     ///
     /// # Errors
     /// `FailedFunction` when the source cannot be opened or lacks a described column, when the type
-    /// of a column cannot be read as the declared type, when CSV files or batches have different
-    /// columns, when files of a folder would be left out, when files would be read although their
-    /// names begin with `_` or `.`, or when a pattern would read files of folders. The errors show
-    /// no cell of a file, and no name of a column that the metadata do not describe.
+    /// of a column cannot be read as the declared type, or when CSV files or batches have different
+    /// columns. A folder also gives this error if the engine would leave out some of its files, or
+    /// would read files whose names begin with `_` or `.`. A pattern also gives this error if the
+    /// engine would read files of folders that the pattern matches. The errors show no cell of a
+    /// file, and no name of a column that the metadata do not describe.
     pub fn register(&self, name: &str, table: &Table, source: Source) -> Result<()> {
         let raw = format!("__raw {name}");
         check_files(name, &source)?;

@@ -18,8 +18,9 @@ const MOST_FOLDERS: usize = 32;
 const SHOWN: usize = 5;
 
 /// Return the location of the files that a path or a URL names. An existing path is never a
-/// pattern, so the engine reads exactly the file or folder that [`check_files`] has checked. In a
-/// pattern, the leading part that exists as a folder is not read as a pattern either.
+/// pattern, so the engine reads exactly the file or folder that [`check_files`] has checked. If
+/// only a leading part of the path exists, and this part is a folder, only the rest of the path is
+/// a pattern.
 ///
 /// # Errors
 /// The errors of the file system, and an error when a pattern is malformed.
@@ -38,7 +39,7 @@ pub(super) fn located(text: &str) -> Result<ListingTableUrl, DataFusionError> {
 /// Return the URL of an existing file or folder. The URL of a folder ends in `/`.
 fn url_of(path: &Path) -> Result<Url, std::io::Error> {
     // A URL drops `..` and the name before it, although this name can be a link to another folder.
-    // So links are followed first. The last name is kept, because its ending states the format.
+    // So links are resolved first. The last name is kept, because its ending states the format.
     let absolute = match path.file_name() {
         Some(name) => {
             std::path::absolute(path)?.parent().unwrap_or(Path::new("/")).canonicalize()?.join(name)
@@ -52,7 +53,7 @@ fn url_of(path: &Path) -> Result<Url, std::io::Error> {
     };
     url.map_err(|()| std::io::Error::other("the path cannot be written as a URL"))
 }
-/// Return the path or URL of a source, and the ending that the engine requires of its files.
+/// Return the path or URL of a source, and the ending that the names of its files must have.
 fn text_of(source: &Source) -> Option<(&str, &'static str)> {
     match source {
         Source::Csv(path) => Some((path, ".csv")),
@@ -60,7 +61,7 @@ fn text_of(source: &Source) -> Option<(&str, &'static str)> {
         Source::Batches(_) | Source::Provider(_) => None,
     }
 }
-/// Return the local path of a source, and the ending that the engine requires of its files. URLs
+/// Return the local path of a source, and the ending that the names of its files must have. URLs
 /// and patterns such as `*.csv` have no local path.
 fn local(source: &Source) -> Option<(&Path, &'static str)> {
     let (text, ending) = text_of(source)?;
@@ -149,7 +150,7 @@ pub(super) fn no_file(ending: &str) -> String {
          Check the path and the format: `format` states `csv` or `parquet`"
     )
 }
-/// Return the format whose files do not have this ending.
+/// There are two formats. Return the format whose files do not have this ending.
 fn other_format(ending: &str) -> &'static str {
     if ending == ".csv" { "parquet" } else { "csv" }
 }
@@ -176,9 +177,9 @@ pub(crate) fn is_compressed(file: &str) -> bool {
 /// folder. Files whose names begin with `_` or `.` are not data, so the engine must leave them out.
 ///
 /// # Errors
-/// `FailedFunction` when the path does not exist, when the name of the file has another ending,
-/// when the engine would leave out a file without an error, or when the engine would read a file
-/// whose name begins with `_` or `.`.
+/// `FailedFunction` when the path does not exist, or when the name of the file has another ending.
+/// A folder also gives this error if the engine would leave out a file without an error, or would
+/// read a file whose name begins with `_` or `.`.
 pub(super) fn check_files(name: &str, source: &Source) -> Result<()> {
     check_pattern(name, source)?;
     let Some((path, ending)) = local(source) else { return Ok(()) };
@@ -247,11 +248,12 @@ fn listed(mut names: Vec<String>) -> String {
 /// The files and folders of a folder.
 #[derive(Default)]
 struct Folder {
-    /// The ending that the engine requires of the names of files.
+    /// The ending that the names of files must have.
     ending: &'static str,
     /// The files with the required ending. Each file has the columns of its folders `column=value`.
     files: Vec<(String, Vec<String>)>,
-    /// The files and folders that the engine does not read.
+    /// The files and folders that the engine does not read, except those whose names begin with `_`
+    /// or `.`.
     others: Vec<String>,
     /// The files and folders that the engine reads, although their names begin with `_` or `.`.
     hidden: Vec<String>,

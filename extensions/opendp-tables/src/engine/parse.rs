@@ -62,9 +62,10 @@ const STEPS: usize = 20;
 /// an expression can name an argument, as in `f(name => a)`. So `d` nested calls would take `2^d`
 /// steps. With `Postgres`, only a word can name an argument, so the parser reads an argument once.
 ///
-/// The parser also reads tables such as `((SELECT ..) CROSS JOIN ..)` twice, and parts of some
-/// wrong statements. So the steps are counted, and the parser stops after [`STEPS`] steps for each
-/// byte of the statement. Each expression, each table and each SELECT is a step.
+/// The parser also reads tables such as `((SELECT ..) CROSS JOIN ..)` twice, and it reads parts of
+/// some wrong statements several times. So the steps are counted, and the parser stops after
+/// [`STEPS`] steps for each byte of the statement. Each expression, each table and each SELECT is a
+/// step.
 #[derive(Debug)]
 struct Postgres {
     base: PostgreSqlDialect,

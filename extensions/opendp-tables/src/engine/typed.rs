@@ -35,7 +35,8 @@ fn value_type(found: &DataType) -> &DataType {
 fn numbers_with_text(found: &DataType) -> Option<(i64, i64)> {
     use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
     // The local time of a zone can be almost a day before or after the stored time. For a local
-    // time beyond the calendar, the cast would panic. So the first and the last day are left out.
+    // time beyond the calendar, the cast would panic. So for times in a zone, the first and the
+    // last day are left out.
     let dates = |parts: i64, zoned: bool| {
         let days = if zoned { DAY } else { 0 };
         Some(((FIRST + days) * parts, (LAST - days) * parts + (parts - 1)))
@@ -79,9 +80,9 @@ fn has_zone(found: &DataType) -> bool {
         _ => false,
     }
 }
-/// Write an expression that keeps the cells of a column that can be written as text. It replaces
-/// any other cell by null. Without this replacement, the cast of a column to texts would fail if a
-/// single cell cannot be written as text, for example a date beyond the calendar.
+/// Write an expression for a column. The expression keeps each cell that can be written as text,
+/// and replaces each other cell by null. Without this replacement, the cast of a column to texts
+/// would fail if a single cell cannot be written as text, for example a date beyond the calendar.
 fn with_text(column: &str, found: &DataType) -> String {
     let values = value_type(found);
     let Some((first, last)) = numbers_with_text(values) else { return column.to_owned() };

@@ -74,7 +74,7 @@ impl Metadata {
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |reason: String| Error::argument("metadata", reason);
         let metadata: Metadata = if text.trim_start().starts_with('{') {
-            // In this reader, a key that occurs twice is an error.
+            // This reader returns an error if an object of JSON has the same key twice.
             let json = opendp_registry::json::parse(text).map_err(|error| error.at("metadata"))?;
             serde_json::from_value(json).map_err(|error| wrong(error.to_string()))?
         } else {

@@ -22,7 +22,8 @@ impl Question<'_> {
     /// The errors of [`explain`](Question::explain). `BudgetExceeded` when too little is left of
     /// the budget. If the rest of the budget is already too small when the call begins, the exact
     /// plan is not run. `Argument` when the id belongs to another question, when a key occurs twice
-    /// in a public table, or when the steps after the release fail on made-up numbers.
+    /// in a public table, or when the steps after the release fail on made-up numbers. These steps
+    /// are HAVING, ORDER BY, LIMIT and expressions.
     ///
     /// `FailedFunction` when the engine fails. After such a failure, a ledger has no charge, but a
     /// charge to a budget in memory stays. `Argument` when the engine in this process cannot decode
@@ -80,7 +81,8 @@ impl Question<'_> {
         let noisy: Noisy = serde_json::from_str(&text).map_err(|_| unreadable())?;
         self.answer(&mechanisms, &noisy)
     }
-    /// Check that no key occurs twice in a public table, because a join would multiply rows.
+    /// Check that no key occurs twice in a public table, because a join by such a key would
+    /// multiply private rows.
     fn check_public_keys(&self) -> Result<()> {
         for join in self.checked.plan.branches.iter().flat_map(|branch| &branch.joins) {
             let (key, table) = (quoted(&join.key.0), quoted(&join.table));
@@ -120,7 +122,7 @@ fn scales(mechanisms: &Mechanisms) -> Json {
     all.map(|(request, scale)| json!([request, scale])).collect()
 }
 /// The text that ledgers store for records that cannot be decoded. The text is part of the file
-/// format, so it does not change.
+/// format, so do not change it.
 const REFUSAL: &str = "{\"refused\": \"the records cannot be decoded\"}";
 /// The reason of the error for records that cannot be decoded.
 const REFUSED: &str = "the records cannot be decoded: a line has a wrong number of cells, a text is \

@@ -1,10 +1,11 @@
 //! Refuse the clauses of a query that the planner reads and then leaves out.
 //!
 //! Without this check, a query such as `SELECT COUNT(*) FROM t TABLESAMPLE BERNOULLI (50)` would
-//! get the answer of another query, and the loss of this answer would be charged. For each
-//! structure of the parser that the check takes apart, the check names every field, except for the
-//! structure `TableAlias`. So if a new version of the parser adds a field for a new clause to such
-//! a structure, this file does not compile until the check names this field.
+//! get the answer of another query, and the loss of this answer would be charged. The check takes
+//! structures of the parser apart, and names every field of each structure. The only exception is
+//! the structure `TableAlias`. Suppose that a new version of the parser adds a field for a new
+//! clause to one of the other structures. Then this file does not compile until the check names
+//! this field.
 
 use std::ops::ControlFlow;
 

@@ -9,7 +9,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 pub(super) const MOST_LEVELS: usize = 200;
 /// The limit on the nodes that an engine adds to an expression when it copies operands.
 const MOST_COPIES: usize = 4000;
-/// The limit on the total number of nodes of all conditions after the aggregate.
+/// The limit on the total number of nodes of all conditions and sort orders after the aggregate.
 const MOST_CONDITIONS: usize = 20_000;
 /// The error for a query that exceeds a limit.
 pub(super) const DEEP: &str = "the query is nested too deeply: use fewer levels of expressions and \
@@ -17,7 +17,8 @@ pub(super) const DEEP: &str = "the query is nested too deeply: use fewer levels 
 
 /// Return whether a plan exceeds one of four limits. A plan may have at most [`MOST_LEVELS`] nodes.
 /// Each expression may have at most [`MOST_LEVELS`] levels and [`MOST_COPIES`] copied nodes. All
-/// conditions together may have at most `MOST_CONDITIONS` nodes.
+/// conditions and sort orders above the aggregate together may have at most `MOST_CONDITIONS`
+/// nodes.
 ///
 /// The thread that makes plans has a large stack. A thread with a smaller stack could run out of
 /// stack when it processes a plan with more than [`MOST_LEVELS`] nodes or levels.
@@ -42,7 +43,7 @@ pub(super) fn is_deep(plan: &LogicalPlan) -> Result<bool, DataFusionError> {
     Ok(MOST_CONDITIONS < conditions)
 }
 /// For each column of a plan, return the size of its expression. The expression can contain columns
-/// that a node above the aggregate computes. Such a column counts as many nodes as its own
+/// that a node above the aggregate computes. The size of such a column is the size of its own
 /// expression. Add the sizes of all conditions and sort orders above the aggregate to `conditions`.
 ///
 /// The optimizer moves a condition below a projection, and replaces the columns of the projection

@@ -7,7 +7,7 @@
 //! lots. Rows with equal values are interchangeable. So the choice of rows depends on the seed, the
 //! id and its rows, and not on the order in which rows arrive. For a random seed, all choices are
 //! equally likely. If ids are integers, the lots are the integers that the module `lots` defines.
-//! The lots of other ids are hashes.
+//! If ids have another type, the lots are hashes.
 
 use std::fmt::Write as _;
 

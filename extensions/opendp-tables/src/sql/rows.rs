@@ -84,11 +84,12 @@ fn clamped(value: &str, low: f64, high: f64) -> String {
     let inner = format!("least({value}, {})", float(high));
     format!("CASE WHEN {value} IS NULL THEN NULL ELSE greatest({inner}, {}) END", float(low))
 }
-/// Print an operation on floats so that it cannot fail. Some servers raise an error where others
-/// return infinity or zero. So the printed operation must not overflow or underflow. If the
-/// operation could overflow or underflow, its operands are moved to moderate magnitudes first. A
-/// product or a quotient can be negative zero. Here and in [`column`], negative zero becomes zero.
-/// A sum or a difference is never negative zero, because its operands are not negative zero.
+/// Print an operation on floats so that it cannot fail. If an operation overflows or underflows,
+/// some servers raise an error, and other servers return infinity or zero. So the printed operation
+/// must not overflow or underflow. If the operation could overflow or underflow, its operands are
+/// moved to moderate magnitudes first. A product or a quotient can be negative zero. Here and in
+/// [`column`], negative zero becomes zero. A sum or a difference is never negative zero, because
+/// its operands are not negative zero.
 fn arithmetic(operator: Operator, x: &Row, y: &Row, dialect: Dialect) -> String {
     let safe = is_safe(operator, x, y);
     let operand =

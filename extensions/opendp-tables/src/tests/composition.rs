@@ -1,4 +1,4 @@
-//! Tests budgets with tight composition.
+//! Test budgets with tight composition.
 
 use opendp_ledger::{Loss, Request};
 

@@ -39,7 +39,8 @@ fn a_public_number_of_rows_is_exact_and_costs_nothing() {
 fn rows_that_a_condition_or_a_key_picks_are_counted_with_noise() {
     let session = open(eight(PrivacyUnit::rows(1))).unwrap();
     for (sql, sensitivities) in [
-        // The exchange can remove a row that is counted, or add a row that is counted.
+        // If an exchange replaces a counted row by a row that is not counted, the count changes by
+        // 1.
         ("SELECT COUNT(*) FROM people WHERE age > 3", vec![1.0]),
         ("SELECT COUNT(*) FILTER (WHERE age > 3) FROM people", vec![1.0]),
         ("SELECT COUNT(age) FROM people", vec![1.0]),

@@ -19,7 +19,8 @@ fn wide(unit: PrivacyUnit) -> Table {
     described(unit).with("age", age)
 }
 /// Run the exact plan of a query with one aggregate, and return its first sum, multiplied by its
-/// step. Both engines of this process run the plan, and their results must be the same.
+/// step. The module `direct` and the portable SQL statements both run the plan, and their results
+/// must be the same.
 fn sum(sql: &str, rows: &[Person]) -> f64 {
     let table = wide(PrivacyUnit::rows(1));
     let idle = Box::new(DataFusion::new().unwrap());

@@ -273,8 +273,8 @@ fn files_of_folders_that_are_columns_are_checked_too() {
     let error = refused("people", "csv", folder.path());
     assert!(error.contains("`more.CSV`"), "{error}");
     std::fs::remove_file(part.join("more.CSV")).unwrap();
-    // The folder of `rows.csv` is the column `sex`. The engine would leave out a file whose folders
-    // are not exactly this column.
+    // The folder `sex=f` of `rows.csv` gives the column `sex`. The engine would leave out a file
+    // whose folders do not give exactly this column.
     for path in ["people/all.csv", "people/employed=true/a.csv", "people/sex=m/year=1/b.csv"] {
         let path = folder.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

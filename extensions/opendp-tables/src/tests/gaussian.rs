@@ -133,8 +133,8 @@ fn one_individual_reveals_a_key_with_probability_delta() {
         trials.filter(|_| !noisy(&plan, &all, exact).unwrap().groups.is_empty()).count()
     };
     // Half of the delta is for keys. So the expected number of releases with the key is at most 100
-    // of 5000. The threshold is rounded up to a whole number. If this rounding leaves a part of the
-    // delta unspent, the expected number is much less than 100. The probability of 185 or more is
+    // of 5000. The threshold is rounded up to a whole number, which leaves a part of this delta
+    // unspent. So the expected number is between 50 and 100. The probability of 185 or more is
     // below 1e-14, and so is the probability of 0.
     let count = released(&exact);
     assert!(count < 185 && count > 0, "{count}");

@@ -108,7 +108,7 @@ fn a_header_that_is_the_first_line_of_records_is_checked_in_all_files() {
     let error = open(&["age,note\n", "", "", "note,age\n"]).unwrap_err();
     assert!(error.contains("different headers"), "{error}");
 }
-/// Of two columns of the same name, the engine would read one without an error.
+/// If two columns had the same name, the engine would read only one of them, without an error.
 #[test]
 fn a_parquet_file_with_two_columns_of_the_same_name_is_refused() {
     use datafusion::arrow::datatypes::{DataType, Field, Schema};

@@ -2,9 +2,10 @@
 //! unions and queries of `WITH`.
 //!
 //! 1. The exact results are the results of the rows of one individual plus the results of all other
-//!    rows. So an individual does not decide which rows of others are kept.
-//! 2. What one individual adds to the exact results, measured in the scales of the noise, is at
-//!    most the stated loss. This check does not use the bounds of the module `sensitivity`.
+//!    rows. So an individual does not decide which rows of other individuals are kept.
+//! 2. The loss of one individual is at most the stated loss. The check computes this loss from the
+//!    change of the exact results and from the scales of the noise. It does not use the bounds of
+//!    the module `sensitivity`.
 //!
 //! `OPENDP_TABLES_QUERIES` sets the number of queries.
 
@@ -184,7 +185,8 @@ fn divided(dice: &mut Dice, unit: &PrivacyUnit) -> [Vec<Person>; 3] {
         [own, others].map(|rows| rows.into_iter().map(|(row, _)| row.clone()).collect());
     [rows, own, others]
 }
-/// Return whether the results of all rows are the results of two parts of the rows, added up.
+/// The rows are divided into two parts. Return whether the results of all rows are the sums of the
+/// results of the two parts.
 fn add_up(plan: &Plan, all: &Exact, parts: [&Exact; 2]) -> bool {
     let sum = |exact: &Exact, group: &Group, k: usize| {
         exact.sums.get(group).map_or(IBig::ZERO, |sums| sums[k].clone())
@@ -325,7 +327,8 @@ fn control_noise_for_half_of_the_values_is_found() {
     };
     assert!(tried(200, 32, SEEDS, halved).unwrap().starts_with("loss"));
 }
-/// The default number of queries finds noise that covers only one row of an individual in a group.
+/// With the default number of queries, the check finds noise that covers only one row of an
+/// individual in a group.
 #[test]
 fn control_quantiles_with_noise_for_one_row_in_a_group_are_found() {
     let of_one_row = |checked: &Checked, find: &dyn Fn(&Checked) -> Mechanisms| {
@@ -339,7 +342,7 @@ fn control_quantiles_with_noise_for_one_row_in_a_group_are_found() {
     assert!(found.is_some_and(|found| found.starts_with("loss")));
 }
 /// With different seeds, the runs keep different rows of an id, as if the choice depended on the
-/// rows of others.
+/// rows of other ids.
 #[test]
 fn control_a_choice_that_depends_on_others_is_found() {
     let seeds = ["0123456789abcdef", "0", "1"];
@@ -348,7 +351,8 @@ fn control_a_choice_that_depends_on_others_is_found() {
     );
 }
 /// Random rows rarely need the whole loss of a quantile. Here the individual fills as many groups
-/// as the limits allow, on the side of the median that changes the scores most.
+/// as the limits allow. The ages of the individual are on the side of the median that changes the
+/// scores most.
 #[test]
 fn quantiles_cost_the_stated_loss_in_all_groups_of_an_individual() {
     let row = |pid: i64, sex: &'static str, age: i64| Person {

@@ -1,4 +1,4 @@
-//! Tests budgets that a ledger keeps after the process ends.
+//! Test budgets that a ledger keeps after the process ends.
 
 use super::*;
 

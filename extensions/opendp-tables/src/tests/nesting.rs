@@ -1,4 +1,4 @@
-//! Tests that deeply nested queries end soon: in an answer, or in an error before the charge.
+//! Test that deeply nested queries end soon, either in an answer or in an error before the charge.
 
 use super::*;
 use crate::engine::parse::{PRINTED, WRITTEN, planned, too_deep};
@@ -112,7 +112,8 @@ fn short_lists_in_nested_projections_are_refused() {
         format!("SELECT SUM(clamp(a, 0, 9)) FROM ({from}) AS t WHERE a > 0 AND a < 100000")
     };
     assert!(asked(&session, &query(12, "(1, 2, 3)")).contains("nested too deeply"));
-    // The controls: an engine does not copy the operand of a longer list, and two levels are few.
+    // The controls: a query with longer lists, whose operands an engine does not copy, and a query
+    // with only two levels.
     assert_eq!(asked(&session, &query(4, "(1, 2, 3, 4, 5)")), "");
     assert_eq!(asked(&session, &query(2, "(1, 2, 3)")), "");
 }

@@ -1,4 +1,4 @@
-//! Tests the pages of answers.
+//! Test the pages of answers.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Paths of tables. An existing path is no pattern, although its name contains `*`, `?` or `[`.
+//! Paths of tables. An existing path is no pattern, even if its name contains `*`, `?` or `[`.
 
 use std::path::{Path, PathBuf};
 

@@ -221,8 +221,8 @@ fn the_rest_of_a_query_computes_with_released_values() {
     // `values` lists all released values, also values that the table leaves out.
     assert_eq!(answer.values.num_rows(), 3);
 }
-/// The engine would return a wrong number for a sum, a difference or a product of integers that is
-/// too large.
+/// If a sum, a difference or a product of integers is too large for its type, the engine alone
+/// would return a wrong number.
 #[test]
 fn released_integers_do_not_wrap() {
     let session = session(PrivacyUnit::rows(1));

@@ -199,8 +199,8 @@ fn nested_projections_are_an_error_before_they_fill_the_memory() {
         format!("SELECT SUM(clamp(age, 0, 9)) FROM {source}")
     };
     refused(&nested(15), "nested too deeply");
-    // The outer expression names the column `a` 100 times. So it copies the inner expression 100
-    // times.
+    // The outer expression names the column `a` 100 times. So the outer expression copies the inner
+    // expression 100 times.
     let long = |name: &str, count: usize| format!("coalesce({})", vec![name; count].join(","));
     let (inner, outer) = (long("age", 300), long("a", 100));
     let source = format!("(SELECT {inner} AS a FROM people) AS p");

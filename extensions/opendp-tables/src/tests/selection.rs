@@ -1,4 +1,4 @@
-//! Tests the release of keys that are not public.
+//! Test the release of keys that are not public.
 
 use opendp_core::IBig;
 

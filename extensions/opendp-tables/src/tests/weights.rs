@@ -1,4 +1,4 @@
-//! Tests how the aggregates of a query share the loss of the query.
+//! Test how the aggregates of a query share the loss of the query.
 
 use datafusion::functions_aggregate::expr_fn::sum;
 use datafusion::prelude::{col, ident, lit};

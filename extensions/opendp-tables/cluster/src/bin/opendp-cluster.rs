@@ -64,8 +64,8 @@ enum Command {
         #[arg(long, default_value_t = 0)]
         wait: u32,
     },
-    /// Charge the budget for a query, and release its answer. The cluster runs the exact plan. This
-    /// machine adds the noise.
+    /// Charge the budget for a query, and release the answer of the query. The cluster runs the
+    /// exact plan. This machine adds the noise.
     Query(Box<OnCluster>),
 }
 #[derive(Args)]
