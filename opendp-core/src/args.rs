@@ -54,9 +54,9 @@ impl Arg {
             Arg::Pair(domain, metric) => {
                 format!("a space ({}, {})", domain.inner_type(), metric.inner_type())
             }
-            Arg::Made(Constructed::Domain(domain)) => format!("a {}", domain.inner_type()),
-            Arg::Made(Constructed::Metric(metric)) => format!("a {}", metric.inner_type()),
-            Arg::Made(Constructed::Measure(measure)) => format!("a {}", measure.inner_type()),
+            Arg::Made(Constructed::Domain(domain)) => with_article(domain.inner_type()),
+            Arg::Made(Constructed::Metric(metric)) => with_article(metric.inner_type()),
+            Arg::Made(Constructed::Measure(measure)) => with_article(measure.inner_type()),
             Arg::Made(made) => made.kind().with_article().to_owned(),
             Arg::List(items) => match items.len() {
                 1 => "a list of 1 item".to_owned(),
@@ -151,7 +151,7 @@ pub(crate) fn missing(name: &str, expected: &TypeName) -> Error {
         ("Bounds", [atom]) => format!("a pair [lower, upper] of {atom}"),
         ("Scale", []) => "a scale, a number of at least 0".to_owned(),
         ("Option" | "Vec", _) => expected.to_string(),
-        _ => format!("a {expected}"),
+        _ => with_article(expected),
     };
     Error::argument(name, format!("missing, expected {written}"))
 }
@@ -202,7 +202,15 @@ fn stands_for_none(_: &Arg) -> Option<TypeName> {
 
 #[cold]
 fn wrong(expected: &TypeName, found: &Arg) -> Error {
-    Error::FailedCast(format!("expected a {expected}, found {}", found.describe()))
+    Error::FailedCast(format!("expected {}, found {}", with_article(expected), found.describe()))
+}
+/// Write the name of a type with its article, such as "an `i32`".
+fn with_article(name: impl fmt::Display) -> String {
+    let name = name.to_string();
+    // The letter of a float type is spoken as "eff".
+    let vowel = name.starts_with(['A', 'E', 'I', 'O', 'a', 'e', 'i', 'o']);
+    let article = if vowel || name == "f32" || name == "f64" { "an" } else { "a" };
+    format!("{article} {name}")
 }
 
 impl<T: Named + Codec + Clone + Send + Sync> Argument for T {
@@ -224,5 +232,28 @@ impl<T: Named + Codec + Clone + Send + Sync> Argument for T {
             _ => None,
         };
         value.ok_or_else(|| wrong(&<T as Named>::type_name(), arg))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AtomDomain;
+
+    #[test]
+    fn messages_have_the_article_that_fits_the_type() {
+        let message = |error: Error| error.to_string();
+        let found = Arg::Json(Json::Bool(true));
+        for (expected, written) in [
+            (<i32 as Named>::type_name(), "expected an i32, found"),
+            (<u32 as Named>::type_name(), "expected a u32, found"),
+            (<f64 as Named>::type_name(), "expected an f64, found"),
+            (<AtomDomain<i32> as Named>::type_name(), "expected an AtomDomain<i32>, found"),
+        ] {
+            let error = message(wrong(&expected, &found));
+            assert!(error.contains(written), "{error}");
+        }
+        let error = message(missing("x", &<i64 as Named>::type_name()));
+        assert!(error.contains("missing, expected an i64"), "{error}");
     }
 }

@@ -18,7 +18,7 @@ use label::Types;
 use map::MapLeaf;
 use rows::{RowsLeaf, begin, erased};
 pub(crate) use stage::Stage;
-use stage::{fold_last, fold_stage, in_order_only, whole_only};
+use stage::{fold_last, fold_stage, in_order_only, no_fold};
 pub use threads::with_threads;
 
 use crate::erased::{AnyChunk, AnyValue};
@@ -203,7 +203,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
         match &self.stage {
             Stage::Fold(fold, _) if fold.in_order() => Err(in_order_only()),
             Stage::Fold(fold, label) => Ok(Partial::new(fold.start(), fold, label)),
-            _ => Err(whole_only()),
+            _ => Err(no_fold()),
         }
     }
     /// Resume a partial result that was written by [`Partial::to_bytes`], possibly on another
@@ -220,7 +220,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
         match &self.stage {
             Stage::Fold(fold, _) if fold.in_order() => Err(in_order_only()),
             Stage::Fold(fold, label) => Ok(Partial::new(load(&**fold, label, bytes)?, fold, label)),
-            _ => Err(whole_only()),
+            _ => Err(no_fold()),
         }
     }
 }

@@ -307,7 +307,7 @@ impl Table {
 }
 fn check_rows(rows: u64, unit: Option<&PrivacyUnit>) -> Result<()> {
     let reason = match unit {
-        None => "a public table has no private number of rows: leave `rows` out",
+        None => "only a private table can state its number of rows: leave `rows` out",
         Some(PrivacyUnit { id: Some(_), .. }) => {
             "individuals with ids have different numbers of rows, so the total number of rows \
              reveals something about each of them: leave `rows` out, or protect rows instead of ids"

@@ -230,7 +230,15 @@ pub(super) fn in_order_only() -> Error {
     )
 }
 #[cold]
-pub(super) fn whole_only() -> Error {
+pub(super) fn no_fold() -> Error {
+    Error::NotImplemented(
+        "the function does not fold its rows, so there are no partial results; invoke the function \
+         on a slice"
+            .into(),
+    )
+}
+#[cold]
+fn whole_only() -> Error {
     Error::NotImplemented(
         "this function needs the whole data set at once; invoke it on a slice".into(),
     )

@@ -52,8 +52,9 @@ pub enum Network {
 /// Check that a node may listen on `host`. Return `host` in the form that it has in an address.
 pub(crate) fn listening(host: IpAddr, network: Network) -> Result<String> {
     if host.is_unspecified() {
-        let reason =
-            format!("{host} is not an address of a machine: state the one that other machines use");
+        let reason = format!(
+            "{host} is not the address of one machine: state the address that other machines use"
+        );
         return Err(Error::argument("host", reason));
     }
     if network == Network::Loopback && !host.is_loopback() {

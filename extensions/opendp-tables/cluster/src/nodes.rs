@@ -93,7 +93,9 @@ impl Scheduler {
         let listener = listener.map_err(|error| {
             failed(&format!("port {} of {host} cannot be used", self.port), error)
         })?;
-        let bound = listener.local_addr().map_err(|error| failed("the port", error))?;
+        let bound = listener
+            .local_addr()
+            .map_err(|error| failed("the port of the scheduler cannot be read", error))?;
         let config = Arc::new(self.config(&host, bound.port()));
         let stopped = |error| failed("the scheduler stopped", error);
         let cluster = BallistaCluster::new_from_config(&config).await.map_err(stopped)?;
@@ -180,7 +182,9 @@ impl Executor {
     fn config(&self, host: String, port: u16, work: String) -> Result<ExecutorProcessConfig> {
         let cores = match self.cores {
             Some(cores) => cores,
-            None => available_parallelism().map_err(|error| failed("state `--cores`", error))?,
+            None => available_parallelism().map_err(|error| {
+                failed("the number of cores is unknown, so state `--cores`", error)
+            })?,
         };
         Ok(ExecutorProcessConfig {
             bind_host: host.clone(),

@@ -24,7 +24,7 @@ fn nodes_refuse_other_machines_unless_the_network_is_trusted() {
     refused(&["scheduler", "--port", "0", "--host", "192.0.2.1"], others);
     refused(&["executor", "--scheduler", "127.0.0.1:1", "--host", "192.0.2.1"], others);
     let everywhere = ["scheduler", "--host", "0.0.0.0", "--trusted-network"];
-    refused(&everywhere, "state the one that other machines use");
+    refused(&everywhere, "state the address that other machines use");
     // With --trusted-network, the address passes the check. But the scheduler cannot listen on the
     // address. No machine has this address, because it is reserved for documentation (RFC 5737).
     let trusted = ["scheduler", "--port", "0", "--host", "192.0.2.1", "--trusted-network"];
