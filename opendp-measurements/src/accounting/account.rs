@@ -350,9 +350,9 @@ impl Account {
 }
 
 /// Return whether an upper bound needs no computation for the original parts (pairs with their
-/// numbers of releases). Then two other bounds are enough: the bound of the smoothed parts (if
-/// there are any), and the bound from the sum of all `rho`. In the smoothed parts, one release with
-/// Gaussian noise replaces all discrete Gaussian noise.
+/// numbers of releases). If no computation is needed, two other bounds are enough: the bound of the
+/// smoothed parts (if there are any), and the bound from the sum of all `rho`. In the smoothed
+/// parts, one release with Gaussian noise replaces all discrete Gaussian noise.
 fn is_enough(parts: &[PairCount], side: Side, smoothed: Option<&Simplified>) -> bool {
     let curve = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
         pair.integer_gaussian().is_some() && pair.only_above() && pair.between(*count).is_none()

@@ -68,8 +68,8 @@ pub(super) fn roughness(variance: f64) -> f64 {
 }
 
 /// Return the magnitude of the difference between two variances: the variance of the given noise,
-/// and the variance of the noise of an enclosing pair. The result is for both enclosing pairs. The
-/// scale must be at least 20.
+/// and the variance of the noise of an enclosing pair. The difference is the same for both
+/// enclosing pairs. The scale must be at least 20.
 ///
 /// A larger difference makes the failure smaller, but the bounds less tight. At a difference of 40,
 /// the failure is negligible.
@@ -78,8 +78,9 @@ pub(super) fn smoothing(scale: f64) -> f64 {
 }
 /// Return two pairs of normal noise that enclose given noise. Let `v` be the variance of the given
 /// noise. The noise of the first pair has the variance `(1 - part) v`, and the noise of the second
-/// pair has the variance `(1 + part) v`. `more` and `less` are the distance in units of the
-/// standard deviation of the given noise. `more` is rounded up, and `less` is rounded down.
+/// pair has the variance `(1 + part) v`. Both `more` and `less` are the distance of the means,
+/// divided by the standard deviation of the given noise. `more` is rounded up, and `less` is
+/// rounded down.
 pub(super) fn continuous(more: f64, less: f64, part: f64) -> Result<(GaussianPair, GaussianPair)> {
     let above = more.inf_div(1f64.neg_inf_sub(part)?.neg_inf_sqrt()?)?;
     let below = less.neg_inf_div(1f64.inf_add(part)?.inf_sqrt()?)?;

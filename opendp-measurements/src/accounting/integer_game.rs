@@ -61,8 +61,8 @@ const MOST_NOISE: f64 = 4000.0;
 /// The largest allowed `m f`, for `m` releases and the `f` of the theorem at [`IntegerGame`]. Delta
 /// is enlarged by a factor of about `1 + m f`.
 const MOST_EXCESS: f64 = 0.01;
-/// The reach is chosen for a bound on the mass of the outputs beyond the reach. This constant is
-/// the bound for all releases together, divided by the least needed delta.
+/// The reach is chosen so that the outputs beyond the reach have a small mass. For all releases
+/// together, this mass is at most about this constant times the least needed delta.
 const BEYOND: f64 = 1e-7;
 
 impl IntegerGame {
@@ -83,7 +83,8 @@ impl IntegerGame {
             return None;
         }
         // `deviation` is a close upper bound on the standard deviation of the `u` of one release.
-        // `all` is such a bound for the sum of the `u` of all releases. The theorem defines `u`.
+        // `all` is an upper bound on the standard deviation of the sum of the `u` of all releases.
+        // The theorem at `IntegerGame` defines `u`.
         let deviation = scale * distance.sqrt();
         let all = deviation * times.sqrt();
         let far = deviations(least);

@@ -196,8 +196,8 @@ fn variance(square: f64, scale: f64, excess: f64) -> Option<f64> {
 /// For `count` equal releases, return an upper bound on the sum of all `h(c)`. The proof at
 /// [`Smoothing`] defines `h` and `c`.
 fn roughness_of_all(square: f64, scale: f64, variance: f64, count: u64) -> Result<f64> {
-    // As in the proof, releases are counted from the last release. The term of a release is its
-    // part of the sum. In this order, the terms decrease. So `term(ONE_BY_ONE)` bounds the terms of
+    // As in the proof, releases are counted from the last release. Each release contributes one
+    // term to the sum. In this order, the terms decrease. So `term(ONE_BY_ONE)` bounds the terms of
     // all releases after the first `ONE_BY_ONE` releases.
     const ONE_BY_ONE: u64 = 32;
     let term = |before: u64| {

@@ -355,8 +355,8 @@ fn many_choices_share_rho_and_get_less_noise_than_by_mu() {
         let best = concentrated_rho(EPSILON, DELTA).unwrap();
         assert!(sum <= best * (1.0 + 1e-9) && best < sum * 1.07, "{releases}: {sum} {best}");
         // In units of `mu^2`, a Gaussian filter charges `pi rho` for a choice. A Renyi filter
-        // charges only `2 rho`. The two limits differ by a smaller factor than these charges. So a
-        // Gaussian filter with the whole delta admits a smaller sum of `rho` than a Renyi filter.
+        // charges only `2 rho`. The filters' limits differ by a smaller factor. So a Gaussian
+        // filter with the whole delta admits a smaller sum of `rho` than a Renyi filter.
         assert!(all * all / std::f64::consts::PI * 1.28 < sum, "{releases}: {sum}");
         assert!(account.charge(&choice(&exact(1e-6), &exact(1e-9))).is_err());
         assert!(composed(&losses) <= DELTA, "{releases}");
