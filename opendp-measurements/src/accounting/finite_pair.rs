@@ -110,8 +110,8 @@ impl DominatingPair for FinitePair {
     }
 }
 
-/// Randomized response: the output is the truth with probability `truth`. Otherwise, each of the
-/// other categories has the same probability.
+/// Randomized response: the output is the truth with probability `truth`. Otherwise, the output is
+/// one of the other categories, all with the same probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RandomizedResponsePair {
     /// The probability of the truth, above 0 and below 1.
