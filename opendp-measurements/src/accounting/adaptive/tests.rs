@@ -131,7 +131,7 @@ fn composed(losses: &[AdaptiveLoss]) -> f64 {
     let (mut account, mut delta) = (Account::new(), 0.0);
     for loss in losses {
         account = match &loss.mu_squared {
-            // If the losses of a choice span a range `r`, they can be `r / 2` and `-r / 2`.
+            // The losses of a choice of range `r` can be `r / 2` and `-r / 2`.
             Some(_) if loss.rho.is_some() => {
                 let rho = loss.rho.as_ref().unwrap().to_f64_up();
                 let epsilon = (8.0 * rho).sqrt() / 2.0;
