@@ -69,10 +69,10 @@
 //! noise replaces all discrete Gaussian noise of an account. The loss of the continuous noise has a
 //! slightly larger variance than the total loss of the replaced noise. The bound holds for vectors
 //! of integers at every distance. For `m` equal releases of scale `s`, the variance is larger by a
-//! factor of about `1 + 0.5 / (m s^2)`. The bound on epsilon exceeds the epsilon of continuous
-//! noise of scale `s` by a factor of at most about `1 + 0.5 / (m s^2)`. This factor is 1.001 if
-//! `m s^2` is 500. If `m s^2` is below 500, other bounds can be smaller than this bound. The
-//! smallest computed bound is reported.
+//! factor of about `1 + 0.5 / (m s^2)`. The bound on epsilon is at most about `1 + 0.5 / (m s^2)`
+//! times the epsilon of continuous noise of scale `s`. This factor is 1.001 if `m s^2` is 500. If
+//! `m s^2` is below 500, other bounds can be smaller than this bound. The smallest computed bound
+//! is reported.
 //!
 //! Some accounts contain only a few equal releases of vectors of integers with discrete Gaussian
 //! noise. For such accounts, delta is also computed by recursion. A shift is the difference of the
@@ -85,9 +85,9 @@
 //! scale 2 at this distance have an epsilon of 19.424.
 //!
 //! The simplest bound is for equal releases of one integer with discrete Gaussian noise. For such
-//! releases, the distribution of the total noise is known up to a factor of about `1 + 10^-12`.
-//! Delta is a sum over the values of the total noise. This bound is exact up to this factor and
-//! rounding.
+//! releases, the distribution of the total noise is known up to a factor of at most about
+//! `1 + 10^-12`. Delta is a sum over the values of the total noise. This bound is exact up to this
+//! factor and rounding.
 //!
 //! If only the profile of a pair is known, the profile is evaluated once, at 257 epsilons. The
 //! account then composes a pair whose finite losses are among these epsilons and their negatives.

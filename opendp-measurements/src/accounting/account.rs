@@ -174,8 +174,8 @@ impl Account {
         if let (Some(sum), [(_, 2..)]) = (sum, &self.parts[..])
             && 1e-30 < sum
         {
-            // The relative error of the sum is about 10^-12 plus rounding, so no other bound can be
-            // much smaller than the sum.
+            // The relative error of the sum is at most about 10^-12 plus rounding, so no other
+            // bound can be much smaller than the sum.
             return Ok(known.map_or(sum, |known| known.min(sum)));
         }
         let delta = self.worst(|parts| self.delta_of(parts, epsilon, Side::Above))?;

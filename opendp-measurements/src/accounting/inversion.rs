@@ -83,9 +83,9 @@ const SHARE: f64 = 1e-3;
 /// The maximum number of frequencies of a sum without smoothing. Smoothing is the addition of a
 /// small Gaussian release: see `Inversion::smoothed`.
 pub(super) const MOST: usize = 2048;
-/// This maximum replaces [`MOST`] if at least one part lists its losses (see `Tilted::listed`), and
-/// the tolerance is at least the default. If such a sum needs more frequencies, a grid is faster
-/// than the sum.
+/// The maximum number of frequencies of a sum without smoothing, if at least one part lists its
+/// losses (see `Tilted::listed`), and the tolerance is at least the default. If such a sum needs
+/// more frequencies, a grid is faster than the sum.
 pub(super) const MOST_LISTED: usize = 256;
 /// The maximum number of frequencies of a smoothed sum.
 const MOST_SMOOTHED: usize = 16384;
