@@ -49,12 +49,13 @@
 //!
 //! Pairs for noise on a Poisson sample, and pairs for profiles known only as curves, list their
 //! losses. One Fourier transform of such a list computes the transform of the loss at all
-//! frequencies. An account first tries the sum over frequencies with the added Gaussian release,
-//! and only then without this release, if two conditions hold. First, the requested relative error
-//! is at least the default, `10^-4`. Second, the account has 64 or more different pairs, or it has
-//! 16 or more different pairs and at least one pair lists its losses. With 64 or more pairs, the
-//! added release has a larger loss than with fewer pairs, and increases epsilon by about 0.01 %.
-//! With 64 or more pairs, the heuristic considers only a few pairs, which represent all pairs.
+//! frequencies. For an upper bound, if two conditions hold, an account first tries the sum over
+//! frequencies with the added Gaussian release, and then the sum without this release. First, the
+//! requested relative error is at least the default, `10^-4`. Second, the account has 64 or more
+//! different pairs, or it has 16 or more different pairs and at least one pair lists its losses.
+//! With 64 or more pairs, the added release has a larger loss than with fewer pairs, and increases
+//! epsilon by about 0.01 %. With 64 or more pairs, the heuristic considers only a few pairs, which
+//! represent all pairs.
 //!
 //! Before all steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
 //! that [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by
@@ -68,10 +69,10 @@
 //! noise replaces all discrete Gaussian noise of an account. The loss of the continuous noise has a
 //! slightly larger variance than the total loss of the replaced noise. The bound holds for vectors
 //! of integers at every distance. For `m` equal releases of scale `s`, the variance is larger by a
-//! factor of about `1 + 0.5 / (m s^2)`. Compare this bound on epsilon with the epsilon of
-//! continuous noise without the added variance. This bound is larger by a factor of at most about
-//! `1 + 0.5 / (m s^2)`, which is 1.001 if `m s^2` is 500. If `m s^2` is below 500, other bounds can
-//! be smaller than this bound. The smallest computed bound is reported.
+//! factor of about `1 + 0.5 / (m s^2)`. The bound on epsilon is at most about `1 + 0.5 / (m s^2)`
+//! times the epsilon of continuous noise of scale `s`. This factor is 1.001 if `m s^2` is 500. If
+//! `m s^2` is below 500, other bounds can be smaller than this bound. The smallest computed bound
+//! is reported.
 //!
 //! Some accounts contain only a few equal releases of vectors of integers with discrete Gaussian
 //! noise. For such accounts, delta is also computed by recursion. A shift is the difference of the
@@ -80,12 +81,13 @@
 //! by at most about 1 %. The exact epsilon of such an account can exceed the epsilon of continuous
 //! noise of the same scale by more than 0.1 %. The reason is that the losses are on a lattice. The
 //! choice of shifts can make this lattice finer or coarser. For example, ten releases of scale 2 at
-//! distance 2 have an epsilon of 19.459 at a delta of 1e-6. Continuous noise of scale 2 has an
-//! epsilon of 19.424.
+//! distance 2 have an epsilon of 19.459 at a delta of 1e-6. Ten releases with continuous noise of
+//! scale 2 at this distance have an epsilon of 19.424.
 //!
-//! The simplest bound is for equal releases of one integer with discrete Gaussian noise. The
-//! distribution of the total noise is then known, and delta is a sum over the values of the total
-//! noise. This bound is exact up to rounding.
+//! The simplest bound is for equal releases of one integer with discrete Gaussian noise. For such
+//! releases, the distribution of the total noise is known up to a factor of at most about
+//! `1 + 10^-12`. Delta is a sum over the values of the total noise. This bound is exact up to this
+//! factor and rounding.
 //!
 //! If only the profile of a pair is known, the profile is evaluated once, at 257 epsilons. The
 //! account then composes a pair whose finite losses are among these epsilons and their negatives.

@@ -174,7 +174,8 @@ impl Account {
         if let (Some(sum), [(_, 2..)]) = (sum, &self.parts[..])
             && 1e-30 < sum
         {
-            // The sum is exact up to rounding, so no other bound can be much smaller than the sum.
+            // The relative error of the sum is at most about 10^-12 plus rounding, so no other
+            // bound can be much smaller than the sum.
             return Ok(known.map_or(sum, |known| known.min(sum)));
         }
         let delta = self.worst(|parts| self.delta_of(parts, epsilon, Side::Above))?;
@@ -350,9 +351,9 @@ impl Account {
 }
 
 /// Return whether an upper bound needs no computation for the original parts (pairs with their
-/// numbers of releases). Then two other bounds are enough: the bound of the smoothed parts (if
-/// there are any), and the bound from the sum of all `rho`. In the smoothed parts, one release with
-/// Gaussian noise replaces all discrete Gaussian noise.
+/// numbers of releases). If no computation is needed, two other bounds are enough: the bound of the
+/// smoothed parts (if there are any), and the bound from the sum of all `rho`. In the smoothed
+/// parts, one release with Gaussian noise replaces all discrete Gaussian noise.
 fn is_enough(parts: &[PairCount], side: Side, smoothed: Option<&Simplified>) -> bool {
     let curve = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
         pair.integer_gaussian().is_some() && pair.only_above() && pair.between(*count).is_none()

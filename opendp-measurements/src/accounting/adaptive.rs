@@ -73,9 +73,9 @@ impl Default for Room {
 ///
 /// The account has several filters. Each filter `j` except the Renyi filter has two limits. The
 /// pure losses may add up to at most `S_j`, and the `mu^2` of Gaussian noise may add up to at most
-/// `B_j^2`. Each release is charged to all filters. A release is admitted only if at least one
-/// filter has room for this release and for all earlier releases, and the deltas fit (see
-/// *Deltas*). The filters and their charges are:
+/// `B_j^2`. Each release is charged to all filters. A filter has room for a release if this release
+/// and all earlier releases stay within its limits. A release is admitted only if at least one
+/// filter has room for it, and the deltas fit (see *Deltas*). The filters and their charges are:
 ///
 /// | filter | pure loss epsilon | Gaussian noise of `mu` |
 /// |---|---|---|
@@ -128,10 +128,10 @@ impl Default for Room {
 /// this divergence. The divergence of every release with a `rho` is at most `a rho`. Consider a
 /// zero-concentrated filter of the same delta: it admits releases while the sum of their `rho` is
 /// at most `c`. Up to rounding, the Renyi filter admits each interaction that the zero-concentrated
-/// filter admits. One order is enough. A filter with several orders has two forms. If it refused a
-/// release when the limit of any order is exceeded, it would admit less than a filter with one
-/// order. If it refused a release only when all limits are exceeded, each order would need a part
-/// of delta.
+/// filter admits. One order is enough. A filter with several orders could refuse a release when the
+/// limit of any order is exceeded. Such a filter would admit less than a filter with one order. The
+/// filter could also refuse a release only when all limits are exceeded. Each order would then need
+/// a part of delta.
 ///
 /// *Deltas.* An `(e, d)`-DP release is post-processing of a release that reveals all data with
 /// probability `d` and is `e`-DP otherwise (Kairouz, Oh, Viswanath 2015). So the probability that

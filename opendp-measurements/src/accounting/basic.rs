@@ -264,7 +264,7 @@ mod tests {
             profile_of_private(0.5, 0.0).unwrap(),
         ]
     }
-    /// Return the account of a composition. Its bounds do not use basic composition.
+    /// Return the account of a composition. The bounds of the account do not use basic composition.
     fn joined(all: &PrivacyProfile) -> &dyn opendp_core::ComposableLoss {
         &**all.loss().unwrap()
     }

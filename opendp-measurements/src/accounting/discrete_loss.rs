@@ -34,17 +34,17 @@ pub(crate) struct DiscreteLoss {
 const ROUNDING: f64 = 64.0 * U;
 
 impl DiscreteLoss {
-    /// Make a measure that bounds a loss from above: "connect the dots" (Doroshenko, Ghazi, Kamath,
-    /// Kumar, Manurangsi 2022).
+    /// Make a measure that bounds a loss from above. The method is called "connect the dots"
+    /// (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022).
     ///
     /// A bucket contains the outputs with losses between two edges, `x` and `x + h`. The bucket has
     /// the masses `p` and `q` under the two distributions. The mass `p` is divided between the two
-    /// edges so that `q` stays the same. The upper edge gets `b = (p - q e^x) / (1 - e^-h)`. At the
-    /// edges, the profile of the measure is exact. Between the edges, this profile is linear in
-    /// `e^epsilon`. The true profile is convex in `e^epsilon`, so the true profile is at most this
-    /// linear function. Bounds on the rounding errors and on the errors of `p` and `q` are added,
-    /// so that `b` and the total mass become larger. Outputs above the grid get an infinite loss.
-    /// Outputs below the grid get the lowest loss of the grid.
+    /// edges so that the mass under the second distribution is still `q`. The upper edge gets
+    /// `b = (p - q e^x) / (1 - e^-h)`. At the edges, the profile of the measure is exact. Between
+    /// the edges, this profile is linear in `e^epsilon`. The true profile is convex in `e^epsilon`,
+    /// so the true profile is at most this linear function. Bounds on the rounding errors and on
+    /// the errors of `p` and `q` are added, so that `b` and the total mass become larger. Outputs
+    /// above the grid get an infinite loss. Outputs below the grid get the lowest loss of the grid.
     pub(crate) fn above(buckets: &Buckets, grid: &Grid) -> Self {
         let mut mass = vec![0.0; grid.count + 1];
         let widen = 1.0 + 2.0 * buckets.relative + ROUNDING;

@@ -16,19 +16,20 @@ use super::{GaussianPair, SampledPair};
 ///
 /// Let `(P, Q)` be the pair of all these releases, and `f` the `failure`. Two conditions must hold:
 /// - Let `A` be the pair of `times` releases with `above`. Take the hockey-stick divergences of
-///   `(P, Q)` and of `A` at any positive or negative epsilon. The divergence of `(P, Q)` is at most
-///   `f + (1 - f) a`, where `a` is the divergence of `A`. So `(P, Q)` is dominated by `A` together
-///   with an event of probability `f` that reveals all data. So the delta of a composition is at
-///   most the delta of the composition of all `A`, plus the sum of all `f`.
-/// - Let `(C, D)` be the pair of `times` releases with `below`. A (possibly random) function of the
-///   output maps `P` to at least `(1 - f) C`, and `Q` to at most `D / (1 - f)`. In a composition,
-///   let `C` and `D` be the products of these distributions, and let `F <= 1/3` be the sum of all
-///   `f`. Let `delta` be the delta of `(C, D)`: the largest `C - e^epsilon D` of any event. Take an
-///   event at which `C - e^epsilon D` has this largest value. Write `C` and `D` also for the two
-///   probabilities of this event. Let the functions of all releases act on the output of the
-///   composition. The probability that the result of these functions is in the event is at least
-///   `(1 - F) C` under the first distribution, and at most `D / (1 - F)` under the second
-///   distribution. So the delta of the composition is at least
+///   `(P, Q)` and of `A` at any positive or negative epsilon. The first condition is: the
+///   divergence of `(P, Q)` is at most `f + (1 - f) a`, where `a` is the divergence of `A`. So
+///   `(P, Q)` is dominated by `A` together with an event of probability `f` that reveals all data.
+///   So the delta of a composition is at most the delta of the composition of all `A`, plus the sum
+///   of all `f`.
+/// - Let `(C, D)` be the pair of `times` releases with `below`. The second condition is: a
+///   (possibly random) function of the output maps `P` to at least `(1 - f) C`, and `Q` to at most
+///   `D / (1 - f)`. In a composition, let `C` and `D` be the products of these distributions, and
+///   let `F <= 1/3` be the sum of all `f`. Let `delta` be the delta of `(C, D)`: the largest
+///   `C - e^epsilon D` of any event. Take an event at which `C - e^epsilon D` has this largest
+///   value. Write `C` and `D` also for the two probabilities of this event. Let the functions of
+///   all releases act on the output of the composition. The probability that the result of these
+///   functions is in the event is at least `(1 - F) C` under the first distribution, and at most
+///   `D / (1 - F)` under the second distribution. So the delta of the composition is at least
 ///   `delta - F C - (1 / (1 - F) - 1) e^epsilon D`. This value is at least `delta - 3 F`, because
 ///   `e^epsilon D <= C <= 1`.
 #[derive(Clone)]
@@ -68,8 +69,8 @@ pub(super) fn roughness(variance: f64) -> f64 {
 }
 
 /// Return the magnitude of the difference between two variances: the variance of the given noise,
-/// and the variance of the noise of an enclosing pair. The result is for both enclosing pairs. The
-/// scale must be at least 20.
+/// and the variance of the noise of an enclosing pair. The difference is the same for both
+/// enclosing pairs. The scale must be at least 20.
 ///
 /// A larger difference makes the failure smaller, but the bounds less tight. At a difference of 40,
 /// the failure is negligible.
@@ -78,8 +79,9 @@ pub(super) fn smoothing(scale: f64) -> f64 {
 }
 /// Return two pairs of normal noise that enclose given noise. Let `v` be the variance of the given
 /// noise. The noise of the first pair has the variance `(1 - part) v`, and the noise of the second
-/// pair has the variance `(1 + part) v`. `more` and `less` are the distance in units of the
-/// standard deviation of the given noise. `more` is rounded up, and `less` is rounded down.
+/// pair has the variance `(1 + part) v`. Both `more` and `less` are the distance of the means,
+/// divided by the standard deviation of the given noise. `more` is rounded up, and `less` is
+/// rounded down.
 pub(super) fn continuous(more: f64, less: f64, part: f64) -> Result<(GaussianPair, GaussianPair)> {
     let above = more.inf_div(1f64.neg_inf_sub(part)?.neg_inf_sqrt()?)?;
     let below = less.neg_inf_div(1f64.inf_add(part)?.inf_sqrt()?)?;
@@ -125,15 +127,14 @@ impl EnclosedPair {
     /// factor in `[1 / (1 + h), 1]`. Let `f = 1 - (1 - h) / (1 + h)`. Then the law of the discrete
     /// noise is `1 - f` times the law of `y` plus `f` times some other law.
     ///
-    /// *Below.* Add a normal variable of variance `v` to the discrete noise centred at `c`. Let
-    /// `t = s^2 v / (s^2 + v)`, which is at least `w`. Let `W` be the sum of `e^(-y^2 / (2 s^2))`
-    /// over all integers `y`. The density of the sum at `x` has three factors. The first factor is
-    /// the density of a normal variable of variance `s^2 + v`. The second factor is
+    /// *Below.* Let `X` be the sum of the discrete noise centred at `c` and a normal variable of
+    /// variance `v`. Let `t = s^2 v / (s^2 + v)`, which is at least `w`. Let `W` be the sum of
+    /// `e^(-y^2 / (2 s^2))` over all integers `y`. The density of `X` at `x` has three factors. The
+    /// first factor is the density of a normal variable of variance `s^2 + v`. The second factor is
     /// `sum_y e^(-(y - y0)^2 / (2 t)) / sqrt(2 pi t)`, where the number `y0` depends on `x` and
     /// `c`. The third factor is the inverse of `W / sqrt(2 pi s^2)`. The second factor and
     /// `W / sqrt(2 pi s^2)` are in `[1 - h, 1 + h]`, and `W / sqrt(2 pi s^2)` is at least 1. So the
-    /// density of the sum is at least `1 - f` times and at most `1 / (1 - f)` times the first
-    /// factor.
+    /// density of `X` is at least `1 - f` times and at most `1 / (1 - f)` times the first factor.
     ///
     /// The probabilities of the failures of all numbers that differ add up to at most `square`
     /// times `f`. Without failures, the noise is normal noise, and the vector of all differences

@@ -110,8 +110,8 @@ impl DominatingPair for FinitePair {
     }
 }
 
-/// Randomized response: the output is the truth with probability `truth`. Otherwise, each of the
-/// other categories has the same probability.
+/// Randomized response: the output is the truth with probability `truth`. Otherwise, the output is
+/// one of the other categories, all with the same probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RandomizedResponsePair {
     /// The probability of the truth, above 0 and below 1.
@@ -211,8 +211,8 @@ impl DominatingPair for ThresholdedPair {
     fn range(&self, tail: f64) -> (f64, f64) {
         self.noise.range(tail)
     }
-    /// The added event has a probability of at most `delta` under `P`. Without the event, the
-    /// measure of the losses is at most the measure for `noise`.
+    /// The added event has a probability of at most `delta` under `P`. The other outputs add at
+    /// most the measure of the losses of `noise`.
     fn buckets(&self, grid: &Grid) -> Buckets {
         let mut buckets = self.noise.buckets(grid);
         buckets.above += self.delta;

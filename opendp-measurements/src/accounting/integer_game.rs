@@ -19,8 +19,8 @@ use super::gaussian_pair::deviations;
 ///
 /// The shift of a release can depend on all losses so far. Let `x` be the total loss minus epsilon,
 /// and let `V_0(x)` be `max(0, 1 - e^-x)`. For each step `g`, let `E_g` be the mean over `u` with
-/// this discrete Gaussian law. Let `V_(k+1)(x) = max_g E_g V_k(x + (D + 2 u) / (2 s^2))`. Here `k`
-/// is the number of releases that are still to come. Use induction from the last release to the
+/// this discrete Gaussian law. Let `V_(k+1)(x) = max_g E_g V_k(x + (D + 2 u) / (2 s^2))`. Here
+/// `V_k` is for `k` releases that are still to come. Use induction from the last release to the
 /// first. Each release multiplies the bound by at most `1 / (1 - f)`, because the `V_k` are not
 /// negative. So for `m` releases, the delta of the best choices of the adversary is at most
 /// `V_m(-epsilon) / (1 - f)^m`. If all laws of `u` were exactly discrete Gaussian, `V_m(-epsilon)`
@@ -34,9 +34,9 @@ use super::gaussian_pair::deviations;
 /// `x` that are `1 / s^2` apart. The values `V_k(x)` are listed for all such `x` in a window. These
 /// values are at most 1, and increase with `x`. So values above the window are replaced by 1.
 /// Values below the window are replaced by the first value of the window. For integers `u` beyond a
-/// reach (a largest `|u|`), the value 1 is used. For each release, only numbers that are not
-/// negative are added. So the relative error of each sum is small, and each sum is enlarged by a
-/// bound on this error. Let `y` be the total loss. Delta is a maximum of means of
+/// reach (a largest `|u|`), the value of `V_k` is replaced by 1. For each release, only numbers
+/// that are not negative are added. So the relative error of each sum is small, and each sum is
+/// enlarged by a bound on this error. Let `y` be the total loss. Delta is a maximum of means of
 /// `max(0, 1 - e^epsilon e^-y)`. So delta is convex in `e^epsilon`. Between two total losses, delta
 /// is therefore at most its linear interpolation in `e^epsilon`.
 #[derive(Clone, Debug)]
@@ -61,8 +61,8 @@ const MOST_NOISE: f64 = 4000.0;
 /// The largest allowed `m f`, for `m` releases and the `f` of the theorem at [`IntegerGame`]. Delta
 /// is enlarged by a factor of about `1 + m f`.
 const MOST_EXCESS: f64 = 0.01;
-/// The reach is chosen for a bound on the mass of the outputs beyond the reach. This constant is
-/// the bound for all releases together, divided by the least needed delta.
+/// The reach is chosen so that the outputs beyond the reach have a small mass. For all releases
+/// together, this mass is at most about this constant times the least needed delta.
 const BEYOND: f64 = 1e-7;
 
 impl IntegerGame {
@@ -83,7 +83,8 @@ impl IntegerGame {
             return None;
         }
         // `deviation` is a close upper bound on the standard deviation of the `u` of one release.
-        // `all` is such a bound for the sum of the `u` of all releases. The theorem defines `u`.
+        // `all` is an upper bound on the standard deviation of the sum of the `u` of all releases.
+        // The theorem at `IntegerGame` defines `u`.
         let deviation = scale * distance.sqrt();
         let all = deviation * times.sqrt();
         let far = deviations(least);

@@ -59,10 +59,10 @@ impl DominatingPair for IntegerGaussianPair {
 /// Gaussian noise of scale `s_i`. The releases can be chosen adaptively. Other mechanisms can be
 /// used between these releases. For each `i`, choose a number `v_i`. Let `t^2` be at least
 /// `D_i v_i / s_i^4` for each `i`. Replace all these releases by one normal loss of variance `mu^2`
-/// and mean `mu^2 / 2`, where `mu^2 = t^2 + sum D_i / s_i^2`. The result is a new composition. For
-/// each release `i`, let `1 + r_i` be the bound `e^R` that the proof below derives. The delta of
-/// the original composition is at most the delta of the new composition times the product of all
-/// `1 + r_i`.
+/// and mean `mu^2 / 2`, where `mu^2 = t^2 + sum D_i / s_i^2`. The composition with this normal loss
+/// is called the new composition. For each release `i`, let `1 + r_i` be the bound `e^R` that the
+/// proof below derives. The delta of the original composition is at most the delta of the new
+/// composition times the product of all `1 + r_i`.
 ///
 /// # Proof
 /// Numbers with the shift 0 reveal nothing, so assume that each release has as many such numbers as
@@ -84,14 +84,14 @@ impl DominatingPair for IntegerGaussianPair {
 /// `k y / s^2` and `n + g` is `y + z`. Let `c = s^2 w / (s^2 + w)`. The density of `y + z` at each
 /// point has three factors. The first factor is the density of a normal variable of variance
 /// `s^2 + w`. The second factor is `sum_y e^(-(y - y0)^2 / (2 c)) / sqrt(2 pi c)` with some `y0`.
-/// The third factor is the inverse of `sum_y e^(-y^2 / (2 s^2)) / sqrt(2 pi s^2)`. Let
-/// `h(c) = sum e^(-2 pi^2 c j^2)` over all integers `j` except 0. By Poisson's summation the second
-/// factor is at most `1 + h(c)`, and the sum in the third factor is at least 1. Replace `y` by
-/// normal noise of variance `s^2`. Then the loss is the loss of a normal pair. Because `f` is not
-/// negative, the mean of `f` before the replacement is at most `1 + h(c)` times the mean of `f`
-/// after the replacement. The bound holds for each shift that can be chosen for this number. Let
-/// `l` be the loss of another mechanism, and `x'` the loss before it. The mean of
-/// `f(x' + l + n + g + b)` is the profile of the loss `l + n + g + b` at `epsilon - x'`. So this
+/// The third factor is the inverse of `sum_y e^(-y^2 / (2 s^2)) / sqrt(2 pi s^2)`. Both sums are
+/// over all integers `y`. Let `h(c) = sum e^(-2 pi^2 c j^2)` over all integers `j` except 0. By
+/// Poisson's summation the second factor is at most `1 + h(c)`, and the sum in the third factor is
+/// at least 1. Replace `y` by normal noise of variance `s^2`. Then the loss is the loss of a normal
+/// pair. Because `f` is not negative, the mean of `f` before the replacement is at most `1 + h(c)`
+/// times the mean of `f` after the replacement. The bound holds for each shift that can be chosen
+/// for this number. Let `l` be the loss of another mechanism, and `x'` the loss before it. The mean
+/// of `f(x' + l + n + g + b)` is the profile of the loss `l + n + g + b` at `epsilon - x'`. So this
 /// mechanism can be replaced by its dominating pair: the profile does not become smaller.
 ///
 /// *All numbers of a release.* Write `D`, `s` and `v` for the `D_i`, `s_i` and `v_i` of the
@@ -196,8 +196,8 @@ fn variance(square: f64, scale: f64, excess: f64) -> Option<f64> {
 /// For `count` equal releases, return an upper bound on the sum of all `h(c)`. The proof at
 /// [`Smoothing`] defines `h` and `c`.
 fn roughness_of_all(square: f64, scale: f64, variance: f64, count: u64) -> Result<f64> {
-    // As in the proof, releases are counted from the last release. The term of a release is its
-    // part of the sum. In this order, the terms decrease. So `term(ONE_BY_ONE)` bounds the terms of
+    // As in the proof, releases are counted from the last release. Each release contributes one
+    // term to the sum. In this order, the terms decrease. So `term(ONE_BY_ONE)` bounds the terms of
     // all releases after the first `ONE_BY_ONE` releases.
     const ONE_BY_ONE: u64 = 32;
     let term = |before: u64| {

@@ -56,7 +56,7 @@ const REACH: f64 = 37.4;
 
 impl IntegerVectorPair {
     /// The largest allowed probability of a failure (the `f` of the theorem at
-    /// [`enclosed`](IntegerVectorPair::enclosed)). This probability is added to delta.
+    /// [`enclosed`](IntegerVectorPair::enclosed)). The probability of a failure is added to delta.
     const MOST_FAILURE: f64 = 1e-7;
     /// The largest allowed number of listed losses, added up over all steps.
     const MOST_LOSSES: f64 = 2e6;
@@ -222,11 +222,11 @@ impl Lattice {
             middle: losses.partition_point(|loss| *loss < 0.0),
         }
     }
-    /// Return the profile at each point. The arguments are the masses of `Q` at the points. Let `r`
-    /// be `e^loss` at a point. Every term of the sums is positive. For two adjacent points, let `d`
-    /// be the difference of the two values of `r`. From a point to the previous point, delta grows
-    /// by `d` times the mass of `Q` above the lower point. From a point to the next point, `rest`
-    /// grows by `d` times the mass of `Q` below the higher point.
+    /// Return the profile at each point. The argument `masses` lists the masses of `Q` at the
+    /// points. Let `r` be `e^loss` at a point. Every term of the sums is positive. For two adjacent
+    /// points, let `d` be the difference of the two values of `r`. From a point to the previous
+    /// point, delta grows by `d` times the mass of `Q` above the lower point. From a point to the
+    /// next point, `rest` grows by `d` times the mass of `Q` below the higher point.
     fn profile(&self, masses: &[f64]) -> Profile {
         let (mut delta, mut above, mut rest, mut below) = (0.0, 0.0, 0.0, 0.0);
         let points = self.ratios.iter().zip(masses);
@@ -331,8 +331,8 @@ pub(super) fn joined(square: u64, scale: f64, step: u64, count: u64) -> Result<O
     let failure = roughness(0.99 * variance).inf_add(failure)?;
     Ok(Some(Between { above: Arc::new(above), below: Some(Arc::new(below)), times: 1, failure }))
 }
-/// The largest allowed probability of a failure if releases are joined. This probability is added
-/// to delta.
+/// The largest allowed probability of a failure if releases are joined. The probability of a
+/// failure is added to delta.
 const JOINED_FAILURE: f64 = 1e-20;
 
 impl DominatingPair for IntegerVectorPair {

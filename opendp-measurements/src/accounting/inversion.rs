@@ -83,9 +83,9 @@ const SHARE: f64 = 1e-3;
 /// The maximum number of frequencies of a sum without smoothing. Smoothing is the addition of a
 /// small Gaussian release: see `Inversion::smoothed`.
 pub(super) const MOST: usize = 2048;
-/// The maximum number of frequencies of a sum without smoothing, under two conditions: the
-/// transform of a part is a long sum, and the tolerance is at least the default. If a sum would
-/// need more frequencies, a grid is faster than the sum.
+/// The maximum number of frequencies of a sum without smoothing, if at least one part lists its
+/// losses (see `Tilted::listed`), and the tolerance is at least the default. If such a sum needs
+/// more frequencies, a grid is faster than the sum.
 pub(super) const MOST_LISTED: usize = 256;
 /// The maximum number of frequencies of a smoothed sum.
 const MOST_SMOOTHED: usize = 16384;
@@ -102,8 +102,8 @@ const GROUPS: (usize, usize) = (12, 3);
 /// If there are at least this many parts, several threads compute the losses of parts.
 pub(super) const PARALLEL: usize = 8;
 
-/// Sort parts by the width of the interval of their losses. The widest interval comes first. Then a
-/// product of waves becomes negligible after fewer factors than in another order.
+/// Sort parts by the width of the interval of their losses. The widest interval comes first. In
+/// this order, a product of waves becomes negligible after fewer factors than in other orders.
 fn by_width(parts: &[PairCount]) -> Vec<PairCount> {
     let width = |pair: &Arc<dyn DominatingPair>| {
         let (low, high) = pair.range(1e-6);

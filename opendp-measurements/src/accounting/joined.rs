@@ -180,8 +180,8 @@ pub fn joined_delta(pure: f64, mu: f64, epsilon: f64) -> Result<f64> {
 
 /// Find a `mu` for which a `pure`-DP mechanism composed with Gaussian noise of `mu` is
 /// `(epsilon, delta)`-DP. If `pure` is above epsilon, or if no such `mu` is found, the result is 0.
-/// Otherwise, the result differs from the largest such `mu` by at most about a millionth of this
-/// `mu`.
+/// Otherwise, the relative difference between the result and the largest such `mu` is at most about
+/// a millionth.
 ///
 /// # Errors
 /// The errors of [`joined_delta`].

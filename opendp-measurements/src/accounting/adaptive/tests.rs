@@ -131,7 +131,7 @@ fn composed(losses: &[AdaptiveLoss]) -> f64 {
     let (mut account, mut delta) = (Account::new(), 0.0);
     for loss in losses {
         account = match &loss.mu_squared {
-            // If the losses of a choice span a range `r`, they can be `r / 2` and `-r / 2`.
+            // The losses of a choice of range `r` can be `r / 2` and `-r / 2`.
             Some(_) if loss.rho.is_some() => {
                 let rho = loss.rho.as_ref().unwrap().to_f64_up();
                 let epsilon = (8.0 * rho).sqrt() / 2.0;
@@ -355,8 +355,8 @@ fn many_choices_share_rho_and_get_less_noise_than_by_mu() {
         let best = concentrated_rho(EPSILON, DELTA).unwrap();
         assert!(sum <= best * (1.0 + 1e-9) && best < sum * 1.07, "{releases}: {sum} {best}");
         // In units of `mu^2`, a Gaussian filter charges `pi rho` for a choice. A Renyi filter
-        // charges only `2 rho`. The two limits differ by a smaller factor than these charges. So a
-        // Gaussian filter with the whole delta admits a smaller sum of `rho` than a Renyi filter.
+        // charges only `2 rho`. The filters' limits differ by a smaller factor. So a Gaussian
+        // filter with the whole delta admits a smaller sum of `rho` than a Renyi filter.
         assert!(all * all / std::f64::consts::PI * 1.28 < sum, "{releases}: {sum}");
         assert!(account.charge(&choice(&exact(1e-6), &exact(1e-9))).is_err());
         assert!(composed(&losses) <= DELTA, "{releases}");
