@@ -91,8 +91,8 @@ fn no_count() -> Error {
     Error::FailedCast("d_in: expected a count and two numbers of the same type".into())
 }
 
-/// The noise of one threshold mechanism. The trait states the loss of this noise, if the changes of
-/// all numbers are bounded in the `P`-norm.
+/// The noise of one threshold mechanism. The trait states the loss of this noise for a given bound
+/// on the `P`-norm of all changes.
 ///
 /// Take the releases from two data sets, and one event for each release. Suppose that both events
 /// have probability at least `1 - delta`. Suppose that the divergence of the releases, conditioned

@@ -95,10 +95,11 @@ pub fn profile_of_gaussian(sensitivity: f64, scale: f64) -> Result<PrivacyProfil
 
 /// Return the profile of discrete Gaussian noise on one integer.
 ///
-/// For scales of at least 100, profiles of continuous noise enclose this profile: see
-/// [`EnclosedPair`](super::EnclosedPair). For smaller scales, there are two cases. If the
-/// sensitivity is below 20 times the scale, the outputs of the noise are listed. Otherwise, the
-/// result is the profile that follows from `rho` (the zero-concentrated loss).
+/// If the sensitivity and the scale are at most 65536, and the sensitivity is below 20 times the
+/// scale, the outputs of the noise are listed. Otherwise, there are two cases. For scales of at
+/// least 100, profiles of continuous noise enclose this profile: see
+/// [`EnclosedPair`](super::EnclosedPair). For smaller scales, the result is the profile that
+/// follows from `rho` (the zero-concentrated loss).
 ///
 /// # Errors
 /// The errors of [`profile_of_laplace`].

@@ -276,7 +276,8 @@ mod tests {
         assert_eq!(kind(vec![1, 2, 3], 0.5), Err("InvalidDistance"));
         assert_eq!(kind(vec![1, 2], 5e-324), Err("InvalidDistance"));
         assert!(kind(vec![1, 2], 1e-323).is_ok());
-        // A measurement that states two bounds for one number states no interval of this number.
+        // If a measurement states two bounds for one number, the result is an error and not an
+        // interval.
         let integers = space(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new());
         let wrong = make_laplace(integers, Scale::new(1.0).unwrap(), None).unwrap();
         let wrong = wrong.with_accuracy(|_| Ok(vec![Some(1.0), Some(2.0)]));

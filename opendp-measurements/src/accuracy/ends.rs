@@ -14,10 +14,10 @@ const ALMOST_NEVER: f64 = 1e-12;
 /// interval.
 ///
 /// `release` is a release of this measurement, as JSON: a number, or a vector of numbers. `kind` is
-/// its type. If the type is not known, the release is compared with the ends of `i32`, `u32`,
-/// `i64`, `u64`, `i128` and `u128`. The lower ends of unsigned types are left out, because a sum of
-/// unsigned integers cannot be below 0. Floats do not saturate, so the result for floats is
-/// `false`.
+/// the type of the release. If this type is not known, the release is compared with the ends of
+/// `i32`, `u32`, `i64`, `u64`, `i128` and `u128`. The lower ends of unsigned types are left out,
+/// because a sum of unsigned integers cannot be below 0. Floats do not saturate, so the result for
+/// floats is `false`.
 ///
 /// # Example
 /// ```

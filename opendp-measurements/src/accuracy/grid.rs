@@ -51,8 +51,8 @@ fn reach(kind: Kind, scale: f64, log: f64) -> f64 {
 }
 
 impl Placed {
-    /// Return whether this noise is integer noise, and `R + 1` is used as a bound on this noise.
-    /// Here `R` is noise of the same scale on real numbers.
+    /// Return whether `R + 1` is used as a bound on this noise. Here `R` is noise of the same scale
+    /// on real numbers. The bound is used for integer noise whose scale is above [`COARSE`].
     pub(super) fn is_bounded_by_reals(&self) -> bool {
         self.kind.is_discrete() && COARSE < self.scale
     }

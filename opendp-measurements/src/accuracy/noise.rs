@@ -51,8 +51,8 @@ impl Noise {
     pub fn gaussian(scale: Scale) -> Self {
         Noise::new(Kind::Gaussian, scale)
     }
-    /// Build integer noise with probabilities proportional to `exp(-|z| / scale)`, also called
-    /// geometric noise.
+    /// Build integer noise with probabilities proportional to `exp(-|z| / scale)`. This noise is
+    /// also called geometric noise.
     pub fn discrete_laplace(scale: Scale) -> Self {
         Noise::new(Kind::DiscreteLaplace, scale)
     }

@@ -20,7 +20,8 @@ pub(super) struct OnGrid {
 }
 impl OnGrid {
     /// Put integer noises with rational weights on a lattice that contains all their values. Return
-    /// `None` if some noise is not discrete, or if a scale or another number is too large.
+    /// `None` if some noise is not discrete, or if a scale, a denominator or another number is too
+    /// large.
     pub(super) fn lattice(noises: &[Term]) -> Result<Option<Self>> {
         if !noises.iter().all(|term| term.noise.kind.is_discrete()) {
             return Ok(None);

@@ -66,11 +66,11 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
 /// not depend on data or noise. With probability at most `(n + 2) 2^-64`, some word is not enough
 /// to decide a random bit, and more words are drawn. This event depends on the drawn words alone,
 /// and not on the data. For each number, take the joint law of the release and the count of drawn
-/// words. Compare this law with the joint law of the same release and a constant. The total
-/// variation distance between the two laws is at most `(n + 2) 2^-64`, less than `2^-56`. Here,
-/// *constant time* means only that this bound holds. A compiler and a processor do not guarantee
-/// how long the instructions take. The running time reveals the length of a vector. If the two
-/// bounds are equal, nothing is drawn.
+/// words. Compare this law with the joint law of the same release and the constant `n + 3`. The
+/// total variation distance between the two laws is at most `(n + 2) 2^-64`, less than `2^-56`.
+/// Here, *constant time* means only that this bound holds. A compiler and a processor do not
+/// guarantee how long the instructions take. The running time reveals the length of a vector. If
+/// the two bounds are equal, nothing is drawn.
 ///
 /// # Accuracy
 /// Without bounds, the accuracy is the accuracy of [`make_laplace`]. With bounds, no accuracy is

@@ -21,9 +21,9 @@ use crate::{Gaussian, Laplace, NoiseDistribution, Scale};
 /// noise, and `MO` is the measure of the loss.
 ///
 /// An implementation assumes a bound on the differences between the [numbers](crate::Numbers) of
-/// two `d_in`-close members, and computes the loss from this bound. For [`Laplace`] noise, the
-/// absolute differences add up to at most `d_in`. For [`Gaussian`] noise, the squares of the
-/// differences add up to at most the square of `d_in`.
+/// two members at distance at most `d_in`. The implementation computes the loss from this bound.
+/// For [`Laplace`] noise, the absolute differences add up to at most `d_in`. For [`Gaussian`]
+/// noise, the squares of the differences add up to at most the square of `d_in`.
 pub trait NoiseLoss<N: NoiseDistribution, MO: Measure>: Metric {
     /// Return an upper bound, rounded up, on the loss at the distance `d_in`. The noise has the
     /// given scale.

@@ -8,7 +8,7 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 /// Noise `N` that makes `x + N` (epsilon, delta)-differentially private if `x` changes by at most 1
 /// between neighbours.
 ///
-/// The distribution of this noise is the canonical noise distribution of this guarantee (Awan,
+/// This noise has the canonical noise distribution of (epsilon, delta)-differential privacy (Awan,
 /// Vadhan 2023, "Canonical noise distributions and private hypothesis tests", Definition 3.1 and
 /// Theorem 3.3). Among all noise with the same guarantee, this noise gives the most powerful
 /// hypothesis tests.
@@ -45,9 +45,9 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 ///   make independent trials that fail with probability `e^-epsilon`. The number counts the
 ///   failures before the first success. The difference of the two numbers is `z` with probability
 ///   proportional to `b^|z|`. With a positive delta, this difference is rejected if `|z| > k`.
-/// * Otherwise: draw `z` uniformly from `-k` to `k`. Then draw one geometric number with the
-///   distribution of the numbers above. If this number is at least `|z|`, `z` is accepted. The
-///   probability of acceptance is `b^|z|`.
+/// * Otherwise: draw `z` uniformly from `-k` to `k`. Then draw one geometric number, with the same
+///   distribution as each of the two numbers in the first way. If this number is at least `|z|`,
+///   `z` is accepted. The probability of acceptance is `b^|z|`.
 ///
 /// The place in the step is a uniform real `W`. In the steps `k` and `-k`, digits of `W` are drawn
 /// until they decide whether `W < theta`. With each new digit, bounds of `theta` are computed with

@@ -45,7 +45,7 @@ use std::hint::black_box;
 /// `n + 2` coins. The coin then takes microseconds to draw more words. The event depends only on
 /// the words, and not on the number. So an observer sees a constant time, except with probability
 /// at most `(n + 2) 2^-64 < 2^-56`. Compare the joint distribution of the sum and the time with the
-/// distribution of the sum and a constant. The total variation distance between the two
+/// joint distribution of the sum and a constant time. The total variation distance between the two
 /// distributions is at most `(n + 2) 2^-64`. If the sum alone is epsilon-differentially private,
 /// the sum and the time together are (epsilon, delta)-differentially private, with a delta of at
 /// most `1 + e^epsilon` times this distance. The source of random words refills its buffer after a

@@ -9,9 +9,10 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// float nearest to `m 2^k`, with `m = floor(x / 2^k + 1/2 + (scale / 2^k) L)`. So `m 2^k` is the
 /// lattice point nearest to the real number `x + scale L`. A tie is rounded up.
 ///
-/// `|L|` is a standard exponential variable. `|L|` is drawn by rejection from an envelope of `e^-t`
-/// that is constant on intervals (the strips). The digits of `|L|` are drawn only when a decision
-/// needs them.
+/// `|L|` is a standard exponential variable. `|L|` is drawn by rejection. The envelope is a
+/// function that is at least the density `e^-t` of `|L|` at every `t >= 0`. The envelope is
+/// constant on intervals (the strips). The digits of `|L|` are drawn only when a decision needs
+/// them.
 ///
 /// # Exactness
 ///

@@ -10,8 +10,9 @@ use opendp_core::arith::fixed;
 use opendp_core::random::{NoEntropy, RandomSource};
 use std::sync::LazyLock;
 
-/// An envelope of `f(x) = e^-z` for `x >= 0`, where `z` is `x` or `x^2 / 2`. The envelope is
-/// constant on strips. A strip is an interval of width 1/32, or of width 1 in the tail.
+/// An envelope of `f(x) = e^-z` for `x >= 0`, where `z` is `x` or `x^2 / 2`. The envelope is a
+/// function that is at least `f`. The envelope is constant on strips. A strip is an interval of
+/// width 1/32, or of width 1 in the tail.
 ///
 /// Entry `j < 255` stands for `x` from `j / 32` to `(j + 1) / 32`. Entry 255 stands for the tail,
 /// which is all `x` above `255 / 32`. Entry `j` is drawn with probability exactly

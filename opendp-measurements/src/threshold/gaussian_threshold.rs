@@ -47,10 +47,10 @@ use crate::{Gaussian, Scale, ThresholdNumber};
 /// integers, `linf` is then rounded down. The loss has two parts:
 /// * `rho = min(l2^2, l0 linf^2) / (2 scale^2)`, rounded up
 /// * `delta = 1 - (1 - p)^l0`, rounded up, where `p` is a tail of the noise. For integers, `p` is
-///   the [`discrete_gaussian_tail`] at `|threshold| - linf`. For floats, `p` is the
-///   [`gaussian_tail`] at `t - linf - 2^k / 2`. If `2^k` is at least the distance from the
-///   threshold to the next smaller float, `t` is the threshold rounded up to the lattice.
-///   Otherwise, `t` is this smaller float
+///   the [`discrete_gaussian_tail`] at `|threshold| - linf`. For floats, there are two cases. If
+///   `2^k` is at least the distance from the threshold to the next smaller float, let `t` be the
+///   threshold rounded up to the lattice. Otherwise, let `t` be this smaller float. In both cases,
+///   `p` is the [`gaussian_tail`] at `t - linf - 2^k / 2`
 ///
 /// The loss is `(0, 0)` if `l0`, `l2` or `linf` is 0. At scale 0, any other `d_in` gives
 /// `(infinity, 1)`, even if a part of `d_in` is rounded down to 0.

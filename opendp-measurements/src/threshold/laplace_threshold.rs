@@ -47,10 +47,10 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// integers, `l1` and `linf` are then rounded down. The loss has two parts:
 /// * `epsilon = min(l1, l0 linf) / scale`, rounded up
 /// * `delta = 1 - (1 - p)^l0`, rounded up, where `p` is a tail of the noise. For integers, `p` is
-///   the [`discrete_laplacian_tail`] at `|threshold| - linf`. For floats, `p` is the
-///   [`laplacian_tail`] at `t - linf - 2^k / 2`. If `2^k` is at least the distance from the
-///   threshold to the next smaller float, `t` is the threshold rounded up to the lattice.
-///   Otherwise, `t` is this smaller float
+///   the [`discrete_laplacian_tail`] at `|threshold| - linf`. For floats, there are two cases. If
+///   `2^k` is at least the distance from the threshold to the next smaller float, let `t` be the
+///   threshold rounded up to the lattice. Otherwise, let `t` be this smaller float. In both cases,
+///   `p` is the [`laplacian_tail`] at `t - linf - 2^k / 2`
 ///
 /// The loss is `(0, 0)` if `l0`, `l1` or `linf` is 0. At scale 0, any other `d_in` gives
 /// `(infinity, 1)`, even if a part of `d_in` is rounded down to 0.
@@ -69,16 +69,15 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// magnitude is an integer. With the noise `Z`, an integer `v <= linf` reaches the threshold `T` if
 /// `v + Z >= T`. This is possible only if `Z >= T - linf`. The mechanism compares with `>=`. The
 /// tail also uses `>=`, so the tail includes `Z = T - linf`. For a float, the exact sum `v + Z` is
-/// rounded to the nearest lattice point, and then to the nearest float. If this float is at least
-/// `T`, the lattice point is above the largest float that is below `T`. If `2^k` is at least the
-/// distance from `T` to the next smaller float, let `T'` be the least lattice point that is at
-/// least `T`. Otherwise, let `T'` be this smaller float. In the first case, all lattice points are
-/// multiples of this distance, so no lattice point is strictly between this smaller float and `T`.
-/// So in both cases, the lattice point is at least `T'`. The exact sum is at most `2^k / 2` below
-/// the lattice point. So `Z >= T' - linf - 2^k / 2`. For a negative threshold, the same proof holds
-/// with all signs changed, because the noise is symmetric. The noise of different keys is
-/// independent, so `P[E] >= (1 - p)^l0 >= 1 - delta`. The same bound holds for `y` and the
-/// corresponding event `F`.
+/// rounded to the nearest lattice point, and then to the nearest float. Let `B` be the largest
+/// float below `T`. If the rounded sum is at least `T`, the lattice point is above `B`. If
+/// `2^k >= T - B`, let `T'` be the least lattice point that is at least `T`. Otherwise, let `T'` be
+/// `B`. In the first case, all lattice points are multiples of `T - B`, so no lattice point is
+/// strictly between `B` and `T`. So in both cases, the lattice point is at least `T'`. The exact
+/// sum is at most `2^k / 2` below the lattice point. So `Z >= T' - linf - 2^k / 2`. For a negative
+/// threshold, the same proof holds with all signs changed, because the noise is symmetric. The
+/// noise of different keys is independent, so `P[E] >= (1 - p)^l0 >= 1 - delta`. The same bound
+/// holds for `y` and the corresponding event `F`.
 ///
 /// *The loss.* Given `E`, the release from `x` contains exactly those common keys whose noisy
 /// numbers reach the threshold. `E` depends only on the noise of those keys of `x` that are not

@@ -10,15 +10,16 @@ impl ReplacedPair {
     /// For each `k` from 0 up to `count`, find an output of normal noise whose loss is `k * step`.
     /// Also return a bound on the error of the losses of these outputs.
     ///
-    /// Let `q` be the rate, `other = added - replaced` and `b = (1 / q - 1)(1 - e^-x)`. An output
-    /// `y` with the loss `x` is a zero of
+    /// `added` and `replaced` are the distances that [`ReplacedPair`] defines. Let `q` be the rate,
+    /// `other = added - replaced` and `b = (1 / q - 1)(1 - e^-x)`. An output `y` with the loss `x`
+    /// is a zero of
     /// `f(y) = added y - added^2 / 2 - x - ln(b + e^(other y - other^2 / 2))`. If `f(y)` is `r`,
     /// the loss at `y` is within `|r|` of `x`. Here `x` is at least 0, so `b` is at least 0. Then
     /// the slope of `f` is `added - w other`, with a number `w` from 0 to 1. So the slope is
     /// between `added` and `replaced`, because `replaced` is `added - other`. The magnitude of the
-    /// second derivative is at most `other^2 / 4`. Take one Newton step from `y`. After this step,
-    /// the error of the loss is at most `f(y)^2 other^2 / 8` divided by the square of the smallest
-    /// slope.
+    /// second derivative of `f` is at most `other^2 / 4`. Take one Newton step from `y`. After this
+    /// step, the error of the loss is at most `f(y)^2 other^2 / 8` divided by the square of the
+    /// smallest slope of `f`.
     fn outputs(&self, step: f64, count: usize) -> (Vec<f64>, f64) {
         let (added, other) = (self.added, self.added - self.replaced);
         let odds = (1.0 - self.rate) / self.rate;

@@ -30,7 +30,7 @@ fn certain(found: f64, exact: f64, by: f64) -> bool {
 
 #[test]
 fn two_laplaces_have_the_tail_of_the_closed_form() {
-    // The density of the sum is (1 + |x|) exp(-|x|) / 4.
+    // At scale 1, the density of the sum at x is (1 + |x|) exp(-|x|) / 4.
     let tail = |t: f64| (2.0 + t) * (-t).exp() / 2.0;
     for alpha in [0.9, 0.5, 0.05, 1e-3, 1e-9, 1e-30, 1e-100] {
         let exact = root(tail, alpha);
@@ -42,7 +42,7 @@ fn two_laplaces_have_the_tail_of_the_closed_form() {
             assert!(!certain(root(|t| (-t / 2.0).exp(), alpha) * s, exact * s, 5e-4));
         }
     }
-    // For scales 1 and 2, the density is (2 exp(-|x| / 2) - exp(-|x|)) / 6.
+    // For scales 1 and 2, the density at x is (2 exp(-|x| / 2) - exp(-|x|)) / 6.
     let tail = |t: f64| (4.0 * (-t / 2.0).exp() - (-t).exp()) / 3.0;
     for alpha in [0.5, 0.05, 1e-9] {
         let terms = [term(Noise::laplace, 1.0), term(Noise::laplace, 1.0).weighted(-2)];
@@ -77,7 +77,8 @@ fn gaussians_add_up_to_a_gaussian() {
 }
 #[test]
 fn thousands_of_noises_are_rounded_to_nearly_nothing() {
-    // The exact values are computed from the characteristic function, (1 + u^2)^-n.
+    // The exact values are computed from the characteristic function of the sum of n noises, which
+    // is (1 + u^2)^-n at u.
     for (n, alpha, exact, by) in [
         (1000, 0.05, 87.661_480_743_9, 1e-3),
         (1000, 1e-6, 219.330_199_486, 1e-3),
@@ -293,8 +294,8 @@ fn the_largest_of_independent_noises_has_the_product_of_their_chances() {
 }
 #[test]
 fn a_tiny_probability_has_a_finite_bound() {
-    // For each of two noises, P[|Z| > t] is about exp(-t / 10). The union bound for their sum is
-    // about twice the bound for one noise.
+    // For each of the two noises Z, P[|Z| > t] is about exp(-t / 10). The union bound for the sum
+    // of the two noises is about twice the bound for one noise.
     let terms = [term(Noise::discrete_laplace, 10.0).times(2)];
     for alpha in [1e-300_f64, 1e-307, 1e-310] {
         let (single, t) = (-10.0 * alpha.ln(), sum_of(&terms, alpha).unwrap());

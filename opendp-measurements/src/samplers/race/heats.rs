@@ -259,8 +259,8 @@ mod tests {
     }
 
     /// Check that candidates that the gate excludes cannot reach the bar without a hit. Let `d` be
-    /// the distance of the gate to the best score. For this, check that the largest noise without a
-    /// hit, minus `d / scale`, is less than the height of the bar.
+    /// the distance from the gate to the best score. The largest noise without a hit, minus
+    /// `d / scale`, must be less than the height of the bar.
     fn is_shut(gate: impl Score, best: impl Score, scale: f64, height: f64) -> bool {
         let unit = 1200;
         let aligned = |(m, e): (IBig, i64)| m << (e + unit) as usize;

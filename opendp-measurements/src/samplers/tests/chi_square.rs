@@ -1,9 +1,9 @@
 //! The goodness-of-fit test of counts, which the tests of distributions use.
 //!
 //! The tests of the samplers use seeded sources, so a sampler test that passes once always passes.
-//! For the sampler tests, the false-alarm rate of 1e-12 applies only when a seed or the order of
-//! draws changes. Tests of releases do not use seeds, so this rate applies to each run of such a
-//! test. The exact false-alarm rate of the tests of releases is at most 2e-12.
+//! A sampler test can raise a false alarm only after a change of its seed or of the order of its
+//! draws. The probability of this false alarm is about 1e-12. Tests of releases use no seeds, so
+//! each run of such a test can raise a false alarm, with a probability of at most 2e-12.
 
 /// Compare counts with expected counts by Pearson's chi-square statistic.
 ///

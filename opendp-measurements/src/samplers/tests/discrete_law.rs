@@ -41,7 +41,7 @@ pub(super) trait DiscreteLaw {
         (reach, weights.into_iter().map(|weight| weight / sum).collect())
     }
     /// Compare the counts of draws with the probabilities of noise of a given scale. The result is
-    /// below 1 if they agree.
+    /// below 1 if the counts agree with the probabilities.
     fn fit(draws: &[i128], scale: f64) -> f64 {
         let (reach, probabilities) = Self::pmf(scale);
         let mut observed = vec![0; probabilities.len()];

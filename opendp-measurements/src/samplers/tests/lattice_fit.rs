@@ -20,8 +20,8 @@ pub(super) trait FloatLaw {
     ) -> Vec<f64> {
         (0..count).map(|_| Self::draw(x, scale, k, source).unwrap()).collect()
     }
-    /// Compare draws with the probabilities of the lattice points. The result is below 1 if they
-    /// agree.
+    /// Compare draws with the probabilities of the lattice points. The result is below 1 if the
+    /// draws agree with the probabilities.
     fn fit(draws: &[f64], case: (f64, f64, i32)) -> f64 {
         fit(draws, case, Self::cdf)
     }
