@@ -111,7 +111,7 @@ fn check_bounds(bounds: &[Option<f64>], numbers: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::InvalidDistance(format!(
-        "release: expected {} numbers, one for each bound, found {numbers}",
+        "release: the measurement states {} bounds, but the count of released numbers is {numbers}",
         bounds.len()
     )))
 }
@@ -282,7 +282,9 @@ mod tests {
         let wrong = make_laplace(integers, Scale::new(1.0).unwrap(), None).unwrap();
         let wrong = wrong.with_accuracy(|_| Ok(vec![Some(1.0), Some(2.0)]));
         let error = confidence_interval(&wrong, &1, 0.5).unwrap_err();
-        assert!(error.to_string().contains("expected 2 numbers, one for each bound, found 1"));
+        assert!(
+            error.to_string().contains("states 2 bounds, but the count of released numbers is 1")
+        );
         // The error of a post-processed release is unknown.
         let after =
             release.then(|| Ok(Function::map(|numbers: &Vec<i32>| Ok(numbers[0])))).unwrap();
