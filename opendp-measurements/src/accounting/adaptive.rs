@@ -102,8 +102,8 @@ impl Default for Room {
 /// nothing from `S`. Then the same argument holds with `N(sqrt m)` and `N(sqrt(B^2 - m))`. The
 /// product of these two pairs is `N(B)` (Dong, Roth, Su 2022, on the composition of normal shifts).
 /// If all releases have Gaussian noise, filter `j` is the filter of Smith, Thakurta 2022 (also:
-/// Koskela, Tobaben, Honkela 2023). An interaction can have any number of releases. Its delta is
-/// the supremum of the deltas after finitely many releases.
+/// Koskela, Tobaben, Honkela 2023). An interaction can have any number of releases. The delta of an
+/// interaction is the supremum of its deltas after finitely many releases.
 ///
 /// *The Renyi filter.* This filter adds up Renyi divergences of one order `a > 1`, which is fixed
 /// in advance. A `mu`-GDP release is post-processing of a normal shift of `mu` (Dong, Roth, Su
@@ -128,9 +128,9 @@ impl Default for Room {
 /// this divergence. The divergence of every release with a `rho` is at most `a rho`. Consider a
 /// zero-concentrated filter of the same delta: it admits releases while the sum of their `rho` is
 /// at most `c`. Up to rounding, the Renyi filter admits each interaction that the zero-concentrated
-/// filter admits. One order is enough. A filter with several orders has two forms. If it refused a
-/// release when the limit of any order is exceeded, it would admit less than a filter with one
-/// order. If it refused a release only when all limits are exceeded, each order would need a part
+/// filter admits. One order is enough. A filter with several orders can refuse a release when the
+/// limit of any order is exceeded. Such a filter admits less than a filter with one order. The
+/// filter can also refuse a release only when all limits are exceeded. Then each order needs a part
 /// of delta.
 ///
 /// *Deltas.* An `(e, d)`-DP release is post-processing of a release that reveals all data with
@@ -144,8 +144,8 @@ impl Default for Room {
 /// all releases. Let `P` and `Q` be the distributions of the transcript on two neighbours. Consider
 /// the interaction that stops before filter `j` is exceeded. For transcripts in `E_j`, this
 /// interaction is the whole interaction. Let `H_j` be the delta of filter `j`: the largest delta,
-/// at the budget's epsilon, of an interaction that this filter admits. Without releases that reveal
-/// all data, `P(E_j) - e^epsilon Q(E_j)` is at most `H_j`. Each transcript in `E` is in exactly one
+/// at the budget's epsilon, of an interaction that this filter admits. If no release reveals all
+/// data, `P(E_j) - e^epsilon Q(E_j)` is at most `H_j`. Each transcript in `E` is in exactly one
 /// `E_j`, because some filter has admitted all releases of the transcript. So
 /// `P(E) - e^epsilon Q(E) <= D + sum_j H_j`, which is at most the budget's delta.
 ///
