@@ -151,10 +151,10 @@ impl Default for Room {
 ///
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
 /// on the kind and the size of this release, and on whether the account is for a single release.
-/// There are no answers at that time, so the division cannot depend on an answer. A pure loss would
-/// use up a fraction of the Renyi filter, of the Gaussian filter and of the budget's epsilon. If
-/// the first release has a pure loss, these fractions are compared. The first of the following four
-/// cases that applies determines the division. A part is 1/64 of delta:
+/// There are no answers at that time, so the division cannot depend on an answer. If the first
+/// release has a pure loss, three fractions are compared: the fraction of the Renyi filter, of the
+/// Gaussian filter and of the budget's epsilon that this loss would use up. The first of the
+/// following four cases that applies determines the division. A part is 1/64 of delta:
 ///
 /// * The account is for a single release: this release gets all of delta.
 /// * The first release is a choice, or it has a pure loss whose fraction of the Renyi filter is

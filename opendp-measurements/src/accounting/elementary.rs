@@ -109,8 +109,8 @@ fn power_of_two(k: i64) -> f64 {
 /// `s = (m - 1) / (m + 1)`, and `|s| < 0.1716`. The numerator is exact, and the quotient is off by
 /// `2 u`. The first omitted term of the series is `2 s^25 / 25`. Its magnitude is below
 /// `2^-60 |s|`. The product `k * LN_2_HIGH` is exact. If `k != 0`, the magnitude of the sum
-/// `k ln 2 + ln m` is at least `|ln m|`. So the error of `ln m` relative to this sum is at most the
-/// error relative to `ln m`.
+/// `k ln 2 + ln m` is at least `|ln m|`. So the error of `ln m`, divided by this sum, is at most
+/// the relative error of `ln m`.
 #[inline]
 pub(crate) fn ln(x: f64) -> f64 {
     if !(0.0 < x) {
