@@ -67,9 +67,10 @@ pub(crate) fn exp(x: f64) -> f64 {
 
 /// Compute `e^x - 1`.
 ///
-/// For `|x| < 0.35`, the first term of the sum is `x`, which has no error. The second term is below
-/// `|x| / 5` in magnitude. So the relative error of the sum is below `4 u`. For larger `|x|`, the
-/// relative error of [`exp`] is multiplied by at most `e^0.35 / (e^0.35 - 1) < 3.4`.
+/// For `|x| < 0.35`, the result is a sum of two terms. The first term is `x`, which has no error.
+/// The second term is below `|x| / 5` in magnitude. So the relative error of the sum is below
+/// `4 u`. For larger `|x|`, the relative error of [`exp`] is multiplied by at most
+/// `e^0.35 / (e^0.35 - 1) < 3.4`.
 #[inline]
 pub(crate) fn exp_m1(x: f64) -> f64 {
     if x.abs() < 0.35 { x + x * x * tail(x) } else { exp(x) - 1.0 }
