@@ -195,14 +195,14 @@ impl Default for Room {
 pub struct AdaptiveAccount {
     epsilon: Exact,
     delta: Exact,
-    /// Three ways to divide delta among the filters. The first release selects one of these ways. A
-    /// pure loss would use up a fraction of the Gaussian filter, of the Renyi filter and of the
-    /// budget's epsilon. If the first release has a pure loss and is not the only release, these
-    /// fractions are compared. The first way is for Gaussian noise, and for a pure loss whose
-    /// fraction of the Gaussian filter is the smallest of the three. The second way is for a
-    /// choice, and for a pure loss whose fraction of the Renyi filter is the smallest. The third
-    /// way is for all other first releases. Accounts of older versions do not have the second way.
-    /// After the first release is charged, the account keeps only the way for this release.
+    /// Three ways to divide delta among the filters. The first release selects one of these ways.
+    /// If the first release has a pure loss and is not the only release, three fractions are
+    /// compared: the fraction of the Gaussian filter, of the Renyi filter and of the budget's
+    /// epsilon that this loss would use up. The first way is for Gaussian noise, and for a pure
+    /// loss whose fraction of the Gaussian filter is the smallest of the three. The second way is
+    /// for a choice, and for a pure loss whose fraction of the Renyi filter is the smallest. The
+    /// third way is for all other first releases. Accounts of older versions do not have the second
+    /// way. After the first release is charged, the account keeps only the way for this release.
     ways: Vec<Way>,
     began: bool,
     /// Whether the account is for a single release.
