@@ -36,7 +36,7 @@
 //! For some pairs, the Fourier transform of the loss is known ([`DominatingPair::tilted`]). For
 //! such pairs, the steps above are not needed if the transform of the composition decays fast as
 //! the frequency grows. Delta is then a sum over a few dozen frequencies. The sum over the omitted
-//! frequencies is bounded. If the transform does not decay, the grid is used. For example, the
+//! frequencies is bounded. If the transform does not decay fast, the grid is used. For example, the
 //! transform of one release with atoms (outputs of positive probability) does not decay.
 //!
 //! One release with at most `2^17` outputs, such as discrete noise of a small scale, needs no grid
@@ -49,13 +49,13 @@
 //!
 //! Pairs for noise on a Poisson sample, and pairs for profiles known only as curves, list their
 //! losses. One Fourier transform of such a list computes the transform of the loss at all
-//! frequencies. For an upper bound, if two conditions hold, an account first tries the sum over
-//! frequencies with the added Gaussian release, and then the sum without this release. First, the
-//! requested relative error is at least the default, `10^-4`. Second, the account has 64 or more
-//! different pairs, or it has 16 or more different pairs and at least one pair lists its losses.
-//! With 64 or more pairs, the added release has a larger loss than with fewer pairs, and increases
-//! epsilon by about 0.01 %. With 64 or more pairs, the heuristic considers only a few pairs, which
-//! represent all pairs.
+//! frequencies. Under two conditions, an account first tries the sum over frequencies with the
+//! added Gaussian release, and only then the sum without this release. First, the requested
+//! relative error is at least the default, `10^-4`. Second, the account has 64 or more different
+//! pairs, or it has 16 or more different pairs and at least one pair lists its losses. With 64 or
+//! more pairs, the added release has a larger loss than with fewer pairs, and increases epsilon by
+//! about 0.01 %. With 64 or more pairs, the heuristic considers only a few pairs, which represent
+//! all pairs.
 //!
 //! Before all steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
 //! that [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by
@@ -69,10 +69,10 @@
 //! noise replaces all discrete Gaussian noise of an account. The loss of the continuous noise has a
 //! slightly larger variance than the total loss of the replaced noise. The bound holds for vectors
 //! of integers at every distance. For `m` equal releases of scale `s`, the variance is larger by a
-//! factor of about `1 + 0.5 / (m s^2)`. The bound on epsilon is at most about `1 + 0.5 / (m s^2)`
-//! times the epsilon of continuous noise of scale `s`. This factor is 1.001 if `m s^2` is 500. If
-//! `m s^2` is below 500, other bounds can be smaller than this bound. The smallest computed bound
-//! is reported.
+//! factor of about `1 + 0.5 / (m s^2)`. This bound on epsilon is at most about `1 + 0.5 / (m s^2)`
+//! times the epsilon of continuous noise without the added variance. This factor is 1.001 if
+//! `m s^2` is 500. If `m s^2` is below 500, other bounds can be smaller than this bound. The
+//! smallest computed bound is reported.
 //!
 //! Some accounts contain only a few equal releases of vectors of integers with discrete Gaussian
 //! noise. For such accounts, delta is also computed by recursion. A shift is the difference of the

@@ -102,8 +102,8 @@ impl Default for Room {
 /// nothing from `S`. Then the same argument holds with `N(sqrt m)` and `N(sqrt(B^2 - m))`. The
 /// product of these two pairs is `N(B)` (Dong, Roth, Su 2022, on the composition of normal shifts).
 /// If all releases have Gaussian noise, filter `j` is the filter of Smith, Thakurta 2022 (also:
-/// Koskela, Tobaben, Honkela 2023). An interaction can have any number of releases. Its delta is
-/// the supremum of the deltas after finitely many releases.
+/// Koskela, Tobaben, Honkela 2023). An interaction can have any number of releases. The delta of an
+/// interaction is the supremum of its deltas after finitely many releases.
 ///
 /// *The Renyi filter.* This filter adds up Renyi divergences of one order `a > 1`, which is fixed
 /// in advance. A `mu`-GDP release is post-processing of a normal shift of `mu` (Dong, Roth, Su
@@ -128,10 +128,10 @@ impl Default for Room {
 /// this divergence. The divergence of every release with a `rho` is at most `a rho`. Consider a
 /// zero-concentrated filter of the same delta: it admits releases while the sum of their `rho` is
 /// at most `c`. Up to rounding, the Renyi filter admits each interaction that the zero-concentrated
-/// filter admits. One order is enough. A filter with several orders could refuse a release when the
-/// limit of any order is exceeded. Such a filter would admit less than a filter with one order. The
-/// filter could also refuse a release only when all limits are exceeded. Each order would then need
-/// a part of delta.
+/// filter admits. One order is enough. A filter with several orders can refuse a release when the
+/// limit of any order is exceeded. Such a filter admits less than a filter with one order. The
+/// filter can also refuse a release only when all limits are exceeded. Then each order needs a part
+/// of delta.
 ///
 /// *Deltas.* An `(e, d)`-DP release is post-processing of a release that reveals all data with
 /// probability `d` and is `e`-DP otherwise (Kairouz, Oh, Viswanath 2015). So the probability that
@@ -144,17 +144,17 @@ impl Default for Room {
 /// all releases. Let `P` and `Q` be the distributions of the transcript on two neighbours. Consider
 /// the interaction that stops before filter `j` is exceeded. For transcripts in `E_j`, this
 /// interaction is the whole interaction. Let `H_j` be the delta of filter `j`: the largest delta,
-/// at the budget's epsilon, of an interaction that this filter admits. Without releases that reveal
-/// all data, `P(E_j) - e^epsilon Q(E_j)` is at most `H_j`. Each transcript in `E` is in exactly one
+/// at the budget's epsilon, of an interaction that this filter admits. If no release reveals all
+/// data, `P(E_j) - e^epsilon Q(E_j)` is at most `H_j`. Each transcript in `E` is in exactly one
 /// `E_j`, because some filter has admitted all releases of the transcript. So
 /// `P(E) - e^epsilon Q(E) <= D + sum_j H_j`, which is at most the budget's delta.
 ///
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
 /// on the kind and the size of this release, and on whether the account is for a single release.
-/// There are no answers at that time, so the division cannot depend on an answer. A pure loss would
-/// use up a fraction of the Renyi filter, of the Gaussian filter and of the budget's epsilon. If
-/// the first release has a pure loss, these fractions are compared. The first of the following four
-/// cases that applies determines the division. A part is 1/64 of delta:
+/// There are no answers at that time, so the division cannot depend on an answer. If the first
+/// release has a pure loss, three fractions are compared: the fraction of the Renyi filter, of the
+/// Gaussian filter and of the budget's epsilon that this loss would use up. The first of the
+/// following four cases that applies determines the division. A part is 1/64 of delta:
 ///
 /// * The account is for a single release: this release gets all of delta.
 /// * The first release is a choice, or it has a pure loss whose fraction of the Renyi filter is
@@ -195,14 +195,14 @@ impl Default for Room {
 pub struct AdaptiveAccount {
     epsilon: Exact,
     delta: Exact,
-    /// Three ways to divide delta among the filters. The first release selects one of these ways. A
-    /// pure loss would use up a fraction of the Gaussian filter, of the Renyi filter and of the
-    /// budget's epsilon. If the first release has a pure loss and is not the only release, these
-    /// fractions are compared. The first way is for Gaussian noise, and for a pure loss whose
-    /// fraction of the Gaussian filter is the smallest of the three. The second way is for a
-    /// choice, and for a pure loss whose fraction of the Renyi filter is the smallest. The third
-    /// way is for all other first releases. Accounts of older versions do not have the second way.
-    /// After the first release is charged, the account keeps only the way for this release.
+    /// Three ways to divide delta among the filters. The first release selects one of these ways.
+    /// If the first release has a pure loss and is not the only release, three fractions are
+    /// compared: the fraction of the Gaussian filter, of the Renyi filter and of the budget's
+    /// epsilon that this loss would use up. The first way is for Gaussian noise, and for a pure
+    /// loss whose fraction of the Gaussian filter is the smallest of the three. The second way is
+    /// for a choice, and for a pure loss whose fraction of the Renyi filter is the smallest. The
+    /// third way is for all other first releases. Accounts of older versions do not have the second
+    /// way. After the first release is charged, the account keeps only the way for this release.
     ways: Vec<Way>,
     began: bool,
     /// Whether the account is for a single release.

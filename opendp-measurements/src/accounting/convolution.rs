@@ -78,7 +78,7 @@ impl TiltedMasses {
         for (i, &mass) in part.mass.iter().enumerate() {
             let exponent = tilt * part.loss(i) - log;
             let value = if mass > 0.0 { mass * exp(exponent) } else { 0.0 };
-            // exp errs by 8 u. Its argument errs by 4 u (|exponent| + |tilt * loss|).
+            // exp errs by 8 u. The argument of exp errs by 4 u (|exponent| + |tilt * loss|).
             error += value * (24.0 + 4.0 * (exponent.abs() + (tilt * part.loss(i)).abs()));
             values.push(value);
         }
