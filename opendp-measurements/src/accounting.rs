@@ -49,13 +49,13 @@
 //!
 //! Pairs for noise on a Poisson sample, and pairs for profiles known only as curves, list their
 //! losses. One Fourier transform of such a list computes the transform of the loss at all
-//! frequencies. Under two conditions, an account first tries the sum over frequencies with the
-//! added Gaussian release, and only then the sum without this release. First, the requested
-//! relative error is at least the default, `10^-4`. Second, the account has 64 or more different
-//! pairs, or it has 16 or more different pairs and at least one pair lists its losses. With 64 or
-//! more pairs, the added release has a larger loss than with fewer pairs, and increases epsilon by
-//! about 0.01 %. With 64 or more pairs, the heuristic considers only a few pairs, which represent
-//! all pairs.
+//! frequencies. For an upper bound, under two conditions, an account first tries the sum over
+//! frequencies with the added Gaussian release, and then the sum without this release. First, the
+//! requested relative error is at least the default, `10^-4`. Second, the account has 64 or more
+//! different pairs, or it has 16 or more different pairs and at least one pair lists its losses.
+//! With 64 or more pairs, the added release has a larger loss than with fewer pairs, and increases
+//! epsilon by about 0.01 %. With 64 or more pairs, the heuristic considers only a few pairs, which
+//! represent all pairs.
 //!
 //! Before all steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
 //! that [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by

@@ -107,11 +107,11 @@ fn power_of_two(k: i64) -> f64 {
 /// Compute `ln x` for a positive float. Return minus infinity for zero and negative numbers.
 ///
 /// Write `x = 2^k m` with `m` within a factor `sqrt 2` of 1. Then `ln m = 2 atanh(s)` for
-/// `s = (m - 1) / (m + 1)`, and `|s| < 0.1716`. The numerator is exact, and the quotient is off by
-/// `2 u`. The first omitted term of the series is `2 s^25 / 25`. Its magnitude is below
-/// `2^-60 |s|`. The product `k * LN_2_HIGH` is exact. If `k != 0`, the magnitude of the sum
-/// `k ln 2 + ln m` is at least `|ln m|`. So the error of `ln m`, divided by this sum, is at most
-/// the relative error of `ln m`.
+/// `s = (m - 1) / (m + 1)`, and `|s| < 0.1716`. The numerator is exact, and the relative error of
+/// the quotient is at most `2 u`. The first omitted term of the series is `2 s^25 / 25`. Its
+/// magnitude is below `2^-60 |s|`. The product `k * LN_2_HIGH` is exact. If `k != 0`, the magnitude
+/// of the sum `k ln 2 + ln m` is at least `|ln m|`. So the error of `ln m`, divided by this sum, is
+/// at most the relative error of `ln m`.
 #[inline]
 pub(crate) fn ln(x: f64) -> f64 {
     if !(0.0 < x) {
