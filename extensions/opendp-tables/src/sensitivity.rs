@@ -13,9 +13,9 @@
 //! `B = 1`. A count of ids adds 1 for each id.
 //!
 //! *Precondition.* One of two neighbouring tables has all rows of the other table, and also the
-//! rows of one individual. The rows of an individual are all rows with one id. If the unit is `rows
-//! = k`, the rows of an individual are any `k` or fewer rows. The public tables are the same for
-//! both neighbours, and the joined column of each public table has no value twice.
+//! rows of one individual. The rows of an individual are all rows with one id. If the unit is
+//! `rows = k`, the rows of an individual are any `k` or fewer rows. The public tables are the same
+//! for both neighbours, and the joined column of each public table has no value twice.
 //!
 //! *Postcondition.* For the two neighbouring tables, let `x` and `y` be the vectors with one sum
 //! for each group. Groups without rows have the sum 0. At most `G` entries of `x` and `y` differ,
