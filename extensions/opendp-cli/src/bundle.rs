@@ -16,7 +16,7 @@ use files::Listed;
 /// The arguments of the command `bundle`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// A crate that registers constructors: its name, and its folder or git URL (URL#REVISION).
+    /// A crate that registers constructors: its name, and a folder, a git URL or URL#REVISION.
     /// Can be given several times
     #[arg(long = "crate", value_name = "NAME=WHERE", required = true, value_parser = parse_crate)]
     crates: Vec<Listed>,

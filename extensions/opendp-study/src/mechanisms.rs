@@ -26,8 +26,9 @@ pub(super) trait Mechanisms: Accounted {
              {\"histogram\": {\"column\", \"categories\"}}",
         ))
     }
-    /// Find the keys of groups to which enough people belong. One search finds the noise of the
-    /// keys and of all statistics of these groups. A measure without a delta returns an error.
+    /// Find the keys of groups to which enough people belong. The noise scales of the keys and of
+    /// all statistics of these groups are found together. A measure without a delta returns an
+    /// error.
     fn find_keys<'c>(groups: Groups<'c, Self>) -> Result<Groups<'c, Self>> {
         let _ = groups;
         Err(Error::argument(

@@ -31,20 +31,20 @@
 //! are applied, the rows of the two tables differ only by rows of one individual. If the unit is
 //! `rows = k`, they differ by at most `m k` rows. The limits rank the rows of each id separately
 //! from the rows of other ids. The rows of an id are numbered in the order of their values. Each
-//! row has a lot, which is a value that depends only on the seed, the id and the number of the row.
-//! The rank of a row depends on its lot. So the kept rows of other ids do not change. The
-//! individual has at most `C` kept rows in each group, has kept rows in at most `G` groups, and has
-//! at most `K` kept rows in total. Later limits only remove rows, so the earlier limits still hold.
-//! Equal rows of an id are interchangeable. So the multiset of kept rows is a function of the data
-//! and the seed. Each kept row adds an integer of magnitude at most `B` to the sum of one group.
-//! The magnitude is at most `B`, because the plan clamps the value to two bounds by comparisons,
-//! and because rounding to the lattice is monotone. Sums are decimals of 38 digits, and the
-//! magnitude of each added integer is at most `2^53`. So sums are exact for fewer than `10^22`
-//! rows. Let `c_g` be the number of kept rows of the individual in group `g`. The sum of group `g`
-//! changes by at most `B c_g`. Here `c_g <= C`, `sum c_g <= K`, and at most `G` of the `c_g` are
-//! not 0. The sum of the squares of the `c_g` is a convex function. So this sum is largest when as
-//! many `c_g` as possible are `C`. For a count of ids, each id adds at most 1 to each group in
-//! which it has kept rows.
+//! row gets a pseudo-random value, which is called its lot. The lot depends only on a secret seed,
+//! on the id, and on the number of the row in this order. The rank of a row depends on its lot. So
+//! the kept rows of other ids do not change. The individual has at most `C` kept rows in each
+//! group, has kept rows in at most `G` groups, and has at most `K` kept rows in total. Later limits
+//! only remove rows, so the earlier limits still hold. Equal rows of an id are interchangeable. So
+//! the multiset of kept rows is a function of the data and the seed. Each kept row adds an integer
+//! of magnitude at most `B` to the sum of one group. The magnitude is at most `B`, because the plan
+//! clamps the value to two bounds by comparisons, and because rounding to the lattice is monotone.
+//! Sums are decimals of 38 digits, and the magnitude of each added integer is at most `2^53`. So
+//! sums are exact for fewer than `10^22` rows. Let `c_g` be the number of kept rows of the
+//! individual in group `g`. The sum of group `g` changes by at most `B c_g`. Here `c_g <= C`,
+//! `sum c_g <= K`, and at most `G` of the `c_g` are not 0. The sum of the squares of the `c_g` is a
+//! convex function. So this sum is largest when as many `c_g` as possible are `C`. For a count of
+//! ids, each id adds at most 1 to each group in which it has kept rows.
 //!
 //! *Exchanges.* If the number of rows of a table is public, neighbours differ by an exchange: at
 //! most `k` rows of one individual are replaced by the same number of other rows. Let `t` be the

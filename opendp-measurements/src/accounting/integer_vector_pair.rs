@@ -252,8 +252,8 @@ impl Lattice {
     fn masses(&self, profile: &Profile) -> Vec<f64> {
         let entry = |list: &[f64], i: usize| list.get(i).copied().unwrap_or(0.0);
         // The profile is a function of `r = e^loss`. The mass of Q below a point is the slope of
-        // `rest` in `r` before this point. The mass of Q above a point is the negative slope of
-        // delta in `r` after this point.
+        // `rest` in `r` before this point. The mass of Q above a point is minus the slope of delta
+        // in `r` after this point.
         let width = |i: usize| entry(&self.ratios, i) * self.growth;
         let below = |i: usize| match i {
             0 => 0.0,

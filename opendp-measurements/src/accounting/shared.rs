@@ -30,8 +30,8 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// product of the pairs of these shares dominates the rest. This product is the same for all
 /// answers. So the product of all pairs of `A` dominates the interaction (adaptive composition of
 /// dominating pairs: Zhu, Dong, Wang 2022, Theorem 10). If the choice of the first share is random,
-/// convexity gives the same claim. [`new`](SharedAccount::new) checks the delta of the product of
-/// the pairs of all shares with [`Account`], in both directions.
+/// convexity gives the same claim. [`new`](SharedAccount::new) uses [`Account`] to compute the
+/// delta of this product for all shares, in both directions.
 ///
 /// There is a second bound. Suppose that every release of each share has a known `rho`. Then the
 /// sum of all `rho` bounds the whole interaction (Bun, Steinke 2016, Lemma 2.3), because each `rho`

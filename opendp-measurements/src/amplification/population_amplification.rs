@@ -269,13 +269,13 @@ where
 /// This measure does not compose, because two releases from one sample depend on the same secret.
 /// For several releases, first compose the measurements, and then amplify the composition.
 ///
-/// # Map
-/// The distance `d_in` is between populations. Let `n` and `N` be the sizes of the sample and the
-/// population. Let `k` be the number of records that `d_in` can replace. If the metric counts
-/// removed and added records, `k` is half of `d_in`, rounded down. Let `(epsilon, delta)` be the
-/// loss of the measurement at `d_in`, or at one replaced record if `k = 1`. Let
-/// `q = min(1, k n / N)`. The loss is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. Without a
-/// delta, the loss is at most `k` times the amplified loss for a single replaced record.
+/// # Map The distance `d_in` is between populations. Let `n` and `N` be the sizes of the sample and
+/// the population. Let `k` be the largest number of replaced records between two populations at
+/// distance `d_in`. If the metric counts removed and added records, `k` is half of `d_in`, rounded
+/// down. Let `(epsilon, delta)` be the loss of the measurement at `d_in`, or at one replaced record
+/// if `k = 1`. Let `q = min(1, k n / N)`. The loss is `(ln(1 + q (e^epsilon - 1)), q delta)`,
+/// rounded up. Without a delta, the loss is at most `k` times the amplified loss for a single
+/// replaced record.
 ///
 /// # Proof
 /// Let `x`, `y` be populations that differ by `k` replaced records. Pair each record of `x` that is

@@ -46,14 +46,14 @@ named!(Interpolation as "Interpolation");
 /// records below all edges, and a last count for the records above all edges. These two counts are
 /// not used.
 ///
-/// # Postcondition
-/// The output has a point for each share. For `"linear"`, the cumulative distribution of the counts
-/// first reaches the share at this point (see [`make_cdf`](crate::make_cdf)). For `"nearest"`, the
-/// point is the nearer edge of the bin in which the distribution first reaches the share. If the
-/// share is zero and the count of the first bin is zero, the point is the lower edge of this bin.
-/// Whatever the counts are, the point is between the first and the last edge. Counts that add up to
-/// zero are treated as equal counts. If there is only one edge, there is no bin, and each point is
-/// this edge. For integers, the point is rounded toward zero.
+/// # Postcondition The output has a point for each share. For `"linear"`, the cumulative
+/// distribution of the counts first reaches the share at this point (see
+/// [`make_cdf`](crate::make_cdf)). For `"nearest"`, the point is the edge of the same bin that is
+/// nearer to the point for `"linear"`. If both edges are equally near, the point is the lower edge.
+/// If the share is zero and the count of the first bin is zero, the point is the lower edge of this
+/// bin. Whatever the counts are, the point is between the first and the last edge. Counts that add
+/// up to zero are treated as equal counts. If there is only one edge, there is no bin, and each
+/// point is this edge. For integers, the point is rounded toward zero.
 ///
 /// # Map
 /// The function is post-processing, so the privacy loss does not change.

@@ -24,7 +24,8 @@ fn ids_are_not_groups() {
     let sql = "SELECT COUNT(*) FROM (SELECT pid AS p FROM people) AS q GROUP BY p";
     refused(sql, "GROUP BY id");
 }
-/// The engine merges equal keys, so the values of the answer would be in the wrong columns.
+/// The engine merges equal keys. So if a query could repeat a key, the values of its answer would
+/// be in the wrong columns.
 #[test]
 fn a_key_is_not_repeated() {
     let from = "SELECT COUNT(*) AS n, SUM(age) AS s FROM people GROUP BY";

@@ -21,7 +21,8 @@ const SLACK: f64 = 1.0 + 1e-9;
 /// The mean square error of rounding a number to an integer.
 const ROUNDING: f64 = 1.0 / 12.0;
 
-/// The noise of all questions, and the share of each release: a pair of distributions.
+/// The noise of all questions, and the shares of all releases. Each share is a pair of
+/// distributions.
 type Tightened = (Vec<Setting>, Vec<SharePair>);
 
 impl<MO: Accounted> Plan<'_, MO> {

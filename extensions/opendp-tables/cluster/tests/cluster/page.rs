@@ -20,7 +20,7 @@ fn the_commands_of_the_page_run_as_they_stand() {
     let commands = Path::new(env!("CARGO_BIN_EXE_opendp-cluster")).parent().unwrap();
     let sql = commands.join("opendp-sql");
     assert!(sql.exists(), "build the whole workspace: {} is missing", sql.display());
-    // The port of the page can be in use, so replace it by a free port.
+    // The port in the commands of the page can be in use, so replace this port by a free one.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let script = script(text).replace("50050", &free.to_string());
 

@@ -56,7 +56,7 @@ fn means_of_counted_groups_are_within_their_goal() {
     // Each of the three means misses its goal with probability at most 0.05. So all three are
     // within the goal with probability at least 0.85, which gives 127.5 of 150 trials. By the
     // binomial distribution, the probability that fewer than 94 trials are within the goal is at
-    // most 5e-12.
+    // most 6e-12.
     assert!(94 <= pure && 94 <= tight, "{pure} {tight}");
 }
 #[test]
