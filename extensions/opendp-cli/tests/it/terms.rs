@@ -246,8 +246,8 @@ fn an_infinite_loss_is_refused_and_a_large_one_gives_a_warning() {
         );
     }
 }
-/// A run on data that are refused is charged, so its large loss gives a warning too. The second run
-/// gets the answer that the budget keeps, and nothing is charged.
+/// A run is charged even if its data are refused. So a large loss gives a warning also in this
+/// case. The second run gets the answer that the budget keeps, and nothing is charged.
 #[test]
 fn a_large_loss_gives_a_warning_before_the_data_are_read() {
     let desk = desk();

@@ -20,8 +20,9 @@ const MU_OF_PURE: f64 = 1.253_314_137_315_500_3;
 const ROOM: f64 = 1.0 + 1e-8;
 /// The search tries `TRIALS + 1` values for the part of epsilon that pure losses get.
 const TRIALS: u32 = 512;
-/// The number of intervals into which epsilon is divided. The ends of the intervals are called
-/// nodes. The room for Gaussian noise is computed at the nodes, and interpolated between them.
+/// The number of intervals into which epsilon is divided. If no question needs both kinds of room,
+/// there is only one interval. The ends of the intervals are called nodes. The room for Gaussian
+/// noise is computed at the nodes, and interpolated between them.
 const NODES: u32 = 12;
 
 /// One kind of noise for a question, with the numbers that the search needs.
