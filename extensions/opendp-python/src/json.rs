@@ -216,7 +216,8 @@ fn frame<'py>(py: Python<'py>, json: &Json) -> PyResult<Bound<'py, PyAny>> {
         other => to_python(py, other, None),
     }
 }
-/// Convert a column of a frame. Its JSON states the type of its cells, as in `{"f64": [1.0]}`.
+/// Convert a column of a frame. The JSON of a column states the type of the cells, as in
+/// `{"f64": [1.0]}`.
 fn column<'py>(py: Python<'py>, json: &Json) -> PyResult<Bound<'py, PyAny>> {
     let dict = PyDict::new(py);
     for (cell, cells) in json.as_object().into_iter().flatten() {
@@ -244,7 +245,7 @@ fn parts<'py>(
     let [first, _, _] = numbers;
     match (json, first) {
         (Json::Array(items), _) => {
-            // After the third item, no exact number is known.
+            // There are exact numbers for at most three items.
             let numbers = numbers.into_iter().chain(iter::repeat(None));
             let items = items.iter().zip(numbers);
             let items = items.map(|(item, number)| parts(py, item, [number, None, None]));

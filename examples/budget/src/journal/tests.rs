@@ -75,8 +75,8 @@ fn a_question_whose_number_another_process_took_gets_the_next_number() {
     let context = context.unwrap();
     context.query().count().laplace().unwrap().release().unwrap();
     let entry = context.report().entries()[0].clone();
-    // The next question gets the number 4. Its loss is equal to the loss of the release with the
-    // number 4, and not to the loss of the release with the number 5.
+    // The next question gets the number 4. The loss of this question is equal to the loss of the
+    // release with the number 4, and not to the loss of the release with the number 5.
     let ledger = Ledger::open(&path).unwrap();
     let same = loss_of(&entry).unwrap();
     let twice = Loss::together(vec![same.clone(), same.clone()]).unwrap();
