@@ -140,8 +140,8 @@ impl Table {
     pub fn new(runs: usize, filter: String) -> Self {
         Table { runs: runs.max(1), filter, lines: Vec::new() }
     }
-    /// Return whether the filter selects work of this name. Call this before making data for the
-    /// work.
+    /// Return whether the filter selects work of this name. Call this function before you make data
+    /// for the work.
     pub fn wants(&self, work: &str) -> bool {
         work.contains(&self.filter)
     }

@@ -91,8 +91,8 @@ impl OdometerQueryable {
         json::distance(py, &left)
     }
     /// Return another object for the same session. The new object can bound the loss of the
-    /// questions so far. `space` must be the input space of the session. If the metric were another
-    /// metric, the bound on the loss would not be proved.
+    /// questions so far. `space` must be the input space of the session. For a space with another
+    /// metric, no bound on the loss is proved.
     fn within(&self, py: Python<'_>, space: &Bound<'_, PySpace>) -> PyResult<Self> {
         let space = Space::<AnyDomain, AnyMetric>::from_arg(&space.get().arg).or_raise(py)?;
         check_space(&self.session, &space).or_raise(py)?;
