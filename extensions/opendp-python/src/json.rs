@@ -28,8 +28,8 @@ pub(crate) fn distance_from_python(value: &Bound<'_, PyAny>, name: &str) -> Resu
     }
     Ok(json)
 }
-/// If `error` says that an infinite distance cannot be cast to its type, return an error that says
-/// that the distance is infinite. Otherwise return `error`. `name` is the name of the argument.
+/// If `error` says that an infinite distance cannot be cast, return an error that says that the
+/// distance is infinite. Otherwise return `error`. `name` is the name of the argument.
 pub(crate) fn infinite(error: Error, value: &Json, name: &str) -> Error {
     if error.kind() == "FailedCast" && value == "Infinity" {
         let reason = format!("{name}: expected a finite number, found infinity");
@@ -121,7 +121,7 @@ fn unknown(value: &Bound<'_, PyAny>) -> Error {
 
 /// Convert JSON to a Python value. The same JSON can stand for several values. An array of pairs
 /// can be a map or a list. Any array can be a tuple or a list. A text can be a string, or a number
-/// that is not finite. If the type is known, it selects one of these values.
+/// that is not finite. A known type selects one of these values.
 pub(crate) fn to_python<'py>(
     py: Python<'py>,
     json: &Json,

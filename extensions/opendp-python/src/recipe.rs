@@ -1,4 +1,5 @@
-//! Recipes, which state how objects were made. An object is written as a document from its recipe.
+//! Recipes, which state how objects were made. The recipe of an object gives the document of the
+//! object.
 
 use std::sync::Arc;
 
