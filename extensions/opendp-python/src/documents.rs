@@ -90,8 +90,9 @@ fn called(description: Json) -> Json {
         other => other,
     }
 }
-/// Return the type of the object of a document, as far as it is known without building the object.
-/// If a document is one call that makes a function, the input type of the function is known.
+/// Return the type of the object that a document describes, as far as this type is known without
+/// building the object. If a document is one call that makes a function, the input type of the
+/// function is known.
 fn output(document: &Json) -> TypeName {
     let unknown = || TypeName::plain("Function");
     let Some(name) = document.get("constructor").and_then(Json::as_str) else { return unknown() };

@@ -101,8 +101,8 @@ pub(crate) fn float(value: f64) -> Json {
     format!("{value:?}").parse::<Number>().map_or(Json::Null, Json::Number)
 }
 fn integer(value: &Bound<'_, PyAny>) -> Result<Json> {
-    // A subclass of a Python number can have another printed form. So write the value of the
-    // number.
+    // A subclass of a Python number can change the printed form. So write the value of the number,
+    // and not the printed form.
     if let Ok(number) = value.extract::<i64>() {
         return Ok(number.into());
     }

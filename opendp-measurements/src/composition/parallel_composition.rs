@@ -150,8 +150,8 @@ where
 }
 /// Return whether all measurements share one map. Copies of one measurement share one map.
 ///
-/// If the measurements are typed, call this function before erasing each of them, because each call
-/// of `erase` makes a new map.
+/// If the measurements are typed, call this function before `erase`, because each call of `erase`
+/// makes a new map.
 fn alike<DI: Domain, MI: Metric, MO: Measure, TO: Carrier>(
     measurements: &[Measurement<DI, MI, MO, TO>],
 ) -> bool {

@@ -1,4 +1,4 @@
-//! Comparison of the bounds on the loss of groups with the exact losses of small mechanisms.
+//! Tests that compare the bounds for groups with the exact losses of small mechanisms.
 
 use opendp_core::{
     AbsoluteDistance, AtomDomain, ChangeOneDistance, DiscreteDistance, Function, HammingDistance,
