@@ -98,9 +98,9 @@ fn a_question_whose_number_another_process_took_gets_the_next_number() {
 const CRASHES: &str = "BUDGET_CRASHES";
 
 /// Release a plan of 101 counts. If `keys` is true, the plan also asks for keys. All goals are
-/// weights. So a plan without keys divides the whole budget among its questions. A plan with keys
-/// leaves a small rest of the budget. If `crashes` is true, the process ends while the last answer
-/// is computed.
+/// `Goal::Weight`. So a plan without keys divides the whole budget among its questions. A plan with
+/// keys leaves a small part of the budget. If `crashes` is true, the process ends while the last
+/// answer is computed.
 fn release_all(context: &Context<survey::Loss>, keys: bool, crashes: bool) -> Result<usize> {
     let (mut plan, goal) = (context.plan().with_id("May"), Goal::Weight(1.0));
     for _ in 0..100 {
