@@ -7,7 +7,7 @@
 //! - [`table`] defines the columns of a table, and reads a file. A wrong cell in the file gives no
 //!   error;
 //! - [`statistics`] is the part to read first. Each statistic is a chain of typed steps, from a
-//!   column to a release. The map of the chain returns its loss;
+//!   column to a release. The map of the chain returns the loss of the release;
 //! - [`report`] writes the releases, for display and as JSON;
 //! - [`page`] makes a page of the releases, with charts.
 //!

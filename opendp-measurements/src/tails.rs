@@ -148,7 +148,7 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// rounded up. The ratios decrease. So the sum of the weights after a weight `w` with ratio `r < 1`
 /// is at most `w r / (1 - r)`. For `s < 4`, the sum of the first weights, rounded down, is a lower
 /// bound of `W`. For `s >= 4`, `s sqrt(2 pi)` is a lower bound of `W`. For these `s`, the relative
-/// difference of this bound and `W` is less than `2^-400`.
+/// difference between this bound and `W` is less than `2^-400`.
 ///
 /// *Above `s = 256`.* By the formula of Euler and Maclaurin, the sum of `w(z)` over `z >= m` is
 /// `integral_m^inf w + w(m) / 2 - w'(m) / 12 + R`. Let `B_3` be the third Bernoulli polynomial on

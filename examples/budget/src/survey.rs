@@ -21,7 +21,7 @@ const ALPHA: f64 = Context::<Loss>::ALPHA;
 /// Open a budget for ten questions. One person is one row of the survey.
 ///
 /// # Errors
-/// `Argument` when epsilon is not positive and finite, or when delta is not at least 0 and below 1.
+/// `Argument` unless epsilon is positive and finite, and delta is at least 0 and below 1.
 pub(crate) fn open(table: Table, epsilon: f64, delta: f64) -> Result<Context<Loss>> {
     let budget = Budget::epsilon_delta(epsilon, delta)?;
     Context::new(table, PrivacyUnit::person(1)?, budget, Split::evenly(QUESTIONS)?)

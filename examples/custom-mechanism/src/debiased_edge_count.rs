@@ -20,9 +20,10 @@ use crate::{FlipProbability, Graph, GraphDomain};
 /// of pairs of nodes. The estimate may be negative.
 ///
 /// # Proof
-/// Let `m` be the number of edges. On average, `m (1 - flip)` edges stay, and `(pairs - m) flip`
-/// other edges appear. So the released graph has `m (1 - flip) + (pairs - m) flip` edges on
-/// average. Set this average equal to `released`, and solve for `m`.
+/// Let `m` be the number of edges before the flips. On average, `m (1 - flip)` edges stay, and
+/// `(pairs - m) flip` other edges appear. So the released graph has
+/// `m (1 - flip) + (pairs - m) flip` edges on average. Set this average equal to `released`, and
+/// solve for `m`.
 ///
 /// # Errors
 /// `MakeDomain` when there are too many nodes, `Argument` when `flip` is one half.

@@ -41,7 +41,7 @@ const ROOT_OF_HALF_PI: f64 = 1.253_314_137_315_500_4;
 /// Let `t = mu / 2` and `g(t) = ln(Phi(t) / Phi(-t))`. Then `Phi(-t) <= k` is equivalent to
 /// `e <= g(t)`. Now `g(0) = 0` and `g'(t) = phi(t) / (Phi(t) Phi(-t))`. For two independent
 /// standard normal variables, the probability of the square `[-t, t]^2` is at least the probability
-/// of the disk of radius `t` inside it: `(2 Phi(t) - 1)^2 >= 1 - exp(-t^2 / 2)`. So
+/// of the disk of radius `t` inside this square: `(2 Phi(t) - 1)^2 >= 1 - exp(-t^2 / 2)`. So
 /// `4 Phi(t) Phi(-t) = 1 - (2 Phi(t) - 1)^2 <= exp(-t^2 / 2)`. Because
 /// `phi(t) = phi(0) exp(-t^2 / 2)`, this gives `g'(t) >= 4 phi(0) = 4 / sqrt(2 pi)`. It follows
 /// that `g(mu / 2) >= mu * 2 / sqrt(2 pi) = mu / sqrt(pi / 2)`. The right side equals `e` for

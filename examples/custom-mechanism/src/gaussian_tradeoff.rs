@@ -23,7 +23,8 @@ impl Measure for GaussianTradeoff {
     fn to_json(&self) -> Json {
         descriptor("acme::gaussian_tradeoff", [])
     }
-    /// Round up each square, the sum of squares, and its root. A single loss stays unchanged.
+    /// Compute the root of the sum of the squares of the losses. Each operation rounds up. A single
+    /// loss stays unchanged.
     fn compose(&self, losses: &[f64]) -> Result<f64> {
         if losses.iter().any(|loss| loss.is_nan()) {
             return Err(Error::FailedMap("a loss in the composition is NaN".into()));

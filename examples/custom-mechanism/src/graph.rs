@@ -6,8 +6,8 @@ use serde_json::Value as Json;
 /// A simple graph: edges between numbered nodes. The edges have no direction, no edge is a loop,
 /// and no edge is repeated.
 ///
-/// A graph is stored in a unique form. Each edge goes from its smaller node to its larger node, and
-/// the edges are sorted. So two graphs with the same edges are stored identically.
+/// A graph is stored in a unique form. Each edge is a pair: first the smaller node, then the larger
+/// node. The edges are sorted. So two graphs with the same edges are stored identically.
 ///
 /// ```
 /// # use custom_mechanism::Graph;
@@ -27,7 +27,8 @@ impl Graph {
         edges.dedup();
         Graph { edges }
     }
-    /// Return the edges in order. An edge goes from its smaller node to its larger node.
+    /// Return the edges in order. Each edge is a pair: first the smaller node, then the larger
+    /// node.
     pub fn edges(&self) -> &[(u32, u32)] {
         &self.edges
     }

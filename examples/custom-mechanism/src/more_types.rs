@@ -1,8 +1,8 @@
 //! Registers a constructor of the framework for one more type. The framework itself does not
 //! register the constructor for this type.
 //!
-//! The registered function is the function of the framework, so its name still has only one
-//! meaning. Only the list of types is longer.
+//! The registered function is the function of the framework, so the name of this function still has
+//! only one meaning. The registration only adds a type to the list of its types.
 
 use opendp_core::{
     ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance, register,

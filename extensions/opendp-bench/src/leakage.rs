@@ -45,7 +45,7 @@ impl Report {
     }
 }
 
-/// Measure the times of draws, for each mechanism whose name contains the text `filter`.
+/// Measure the times of draws, for each mechanism whose name contains the string `filter`.
 ///
 /// The slowest 2 % of the draws are left out, because interrupts slow these draws. An attacker can
 /// recognise interrupts, too, and leave out such draws. The control is a mechanism that draws the

@@ -50,8 +50,8 @@ impl Report {
     }
 }
 
-/// Release sums of streams of different lengths. The lengths are one million and the larger powers
-/// of ten, if they are below `rows`, and then `rows` itself.
+/// Release sums of streams of different lengths. The lengths are the powers of ten from one million
+/// on that are below `rows`, and then `rows` itself.
 pub fn report(rows: u64) -> Result<Report> {
     let records = Space::new(VectorDomain::new(AtomDomain::non_nan()), SymmetricDistance)?;
     let release = make_clamp(records, Bounds::new(0.0, 100.0)?)?

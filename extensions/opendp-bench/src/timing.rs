@@ -135,13 +135,13 @@ pub struct Table {
     lines: Vec<Line>,
 }
 impl Table {
-    /// Begin a table of medians of `runs` runs. The table includes the work whose name contains the
-    /// text `filter`.
+    /// Begin a table of medians of `runs` runs. If the name of a piece of work contains the string
+    /// `filter`, the table includes this work.
     pub fn new(runs: usize, filter: String) -> Self {
         Table { runs: runs.max(1), filter, lines: Vec::new() }
     }
-    /// Return whether the filter selects work of this name. Call this before making data for the
-    /// work.
+    /// Return whether the filter selects work of this name. Call this function before you make data
+    /// for the work.
     pub fn wants(&self, work: &str) -> bool {
         work.contains(&self.filter)
     }

@@ -12,7 +12,7 @@ use crate::objects::{
 use crate::recipe::Inner;
 
 /// The largest number of constructors on a path through an object. On a path, each constructor made
-/// an argument of the constructor before it. When the function or the map of the object runs, each
+/// an argument of the previous constructor. When the function or the map of the object runs, each
 /// constructor on a path adds a frame to the stack.
 const MAX_LINKS: usize = 256;
 

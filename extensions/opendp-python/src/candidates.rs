@@ -10,7 +10,8 @@ use crate::values::Cell as _;
 
 /// The constructor that needs releases with a score.
 const NAME: &str = "make_select_private_candidate";
-/// The name of the argument that is a measurement. Its releases are pairs of a score and a value.
+/// The name of the argument that is a measurement. The releases of this measurement are pairs of a
+/// score and a value.
 const MEASUREMENT: &str = "measurement";
 
 /// Prepare the arguments of a constructor. If the constructor selects candidates, return the

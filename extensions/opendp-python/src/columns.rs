@@ -37,8 +37,8 @@ use crate::values::outside;
 /// numbers of rows from 384 to 2,048 were measured, and this number took the least time.
 const ROWS: usize = 768;
 /// The rows of a column are divided into parts, and a thread takes one part at a time. This
-/// constant is the largest number of rows in a part. It is an odd multiple of `ROWS`, so that the
-/// two halves of a part begin at different offsets in their pages of memory.
+/// constant is the largest number of rows in a part. The constant is an odd multiple of `ROWS`, so
+/// that the two halves of a part begin at different offsets in their pages of memory.
 const PART_ROWS: usize = 213 * ROWS;
 /// Arrays of at least this many rows are divided among all cores.
 const PARALLEL_ROWS: usize = 1 << 17;
@@ -248,8 +248,8 @@ where
     let fold = || {
         let mut partial = function.start()?;
         // Each thread has its own copy of `rows`. Another thread may write to memory that is next
-        // to the original `rows`. If the threads read the original, its memory would move between
-        // the caches of the cores for each chunk.
+        // to the original `rows`. If the threads read the original, the memory of the original
+        // would move between the caches of the cores for each chunk.
         let rows = rows.clone();
         let mut chunk = Vec::new();
         while let Some(part) = pieces(all.clone(), part_rows).nth(next.fetch_add(1, Relaxed)) {
@@ -290,8 +290,8 @@ struct Chunks<'a, T: Atom> {
     /// The domain of one row, if `domain` is a vector domain of atoms. Then the rows are checked
     /// without `domain`.
     row: Option<&'a AtomDomain<T>>,
-    /// The domain of the rows of one chunk. It is stored only if the domain of the column has a
-    /// known size.
+    /// The domain of the rows of one chunk. This domain is stored only if the domain of the column
+    /// has a known size.
     sized: Option<AnyDomain>,
 }
 impl<'a, T: Atom> Chunks<'a, T>

@@ -15,10 +15,11 @@ use crate::objects::{
 };
 use crate::recipe::Recipe;
 
-/// The assumed number of constructors on the longest path through a loaded object. The true number
-/// is not known, but the depth of documents is limited. The number of constructors on a path is
-/// limited by `arguments::MAX_LINKS`. With the assumed number, this limit allows at most two loaded
-/// objects on a path.
+/// The assumed number of constructors on the longest path through a loaded object. On a path, each
+/// constructor made an argument of the previous constructor. The true number is not known, but the
+/// depth of documents is limited. The number of constructors on a path is limited by
+/// `arguments::MAX_LINKS`. With the assumed number, this limit allows at most two loaded objects on
+/// a path.
 const LOADED_LINKS: usize = 100;
 
 /// Build the object of a JSON document. The document has the format of this library or of OpenDP
@@ -90,8 +91,9 @@ fn called(description: Json) -> Json {
         other => other,
     }
 }
-/// Return the type of the object of a document, as far as it is known without building the object.
-/// If a document is one call that makes a function, the input type of the function is known.
+/// Return the type of the object that a document describes, as far as this type is known without
+/// building the object. If a document is one call that makes a function, the input type of the
+/// function is known.
 fn output(document: &Json) -> TypeName {
     let unknown = || TypeName::plain("Function");
     let Some(name) = document.get("constructor").and_then(Json::as_str) else { return unknown() };

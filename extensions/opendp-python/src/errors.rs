@@ -8,8 +8,9 @@ use pyo3::sync::PyOnceLock;
 
 use crate::{callbacks, forked};
 
-/// Convert an error to an exception of the class for its kind. If a function of a user asked the
-/// program to stop, return the exception of [`callbacks::stopped`].
+/// Convert an error to an exception. The kind of the error determines the class of the exception.
+/// If a function of a user asked the program to stop, return the exception of
+/// [`callbacks::stopped`].
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     if let Some(stopped) = callbacks::stopped(error) {
         return stopped;

@@ -91,8 +91,8 @@ impl OdometerQueryable {
         json::distance(py, &left)
     }
     /// Return another object for the same session. The new object can bound the loss of the
-    /// questions so far. `space` must be the input space of the session. For a distance in another
-    /// metric, the loss would not be proved.
+    /// questions so far. `space` must be the input space of the session. For a space with another
+    /// metric, no bound on the loss is proved.
     fn within(&self, py: Python<'_>, space: &Bound<'_, PySpace>) -> PyResult<Self> {
         let space = Space::<AnyDomain, AnyMetric>::from_arg(&space.get().arg).or_raise(py)?;
         check_space(&self.session, &space).or_raise(py)?;
@@ -101,7 +101,8 @@ impl OdometerQueryable {
         Ok(OdometerQueryable { session, metric, charged, opened })
     }
     /// The number of questions that were charged through this object and through objects from
-    /// `within`. A refused question is not charged. A question whose answer failed is charged.
+    /// `within`. A refused question is not charged. A question is also charged if its answer
+    /// failed.
     #[getter]
     fn charged(&self) -> usize {
         self.charged.load(SeqCst)

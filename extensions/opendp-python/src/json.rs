@@ -28,8 +28,8 @@ pub(crate) fn distance_from_python(value: &Bound<'_, PyAny>, name: &str) -> Resu
     }
     Ok(json)
 }
-/// If `error` says that an infinite distance cannot be cast to its type, return an error that says
-/// that the distance is infinite. Otherwise return `error`. `name` is the name of the argument.
+/// If `error` says that an infinite distance cannot be cast, return an error that says that the
+/// distance is infinite. Otherwise return `error`. `name` is the name of the argument.
 pub(crate) fn infinite(error: Error, value: &Json, name: &str) -> Error {
     if error.kind() == "FailedCast" && value == "Infinity" {
         let reason = format!("{name}: expected a finite number, found infinity");
@@ -101,8 +101,8 @@ pub(crate) fn float(value: f64) -> Json {
     format!("{value:?}").parse::<Number>().map_or(Json::Null, Json::Number)
 }
 fn integer(value: &Bound<'_, PyAny>) -> Result<Json> {
-    // A subclass of a Python number can have another printed form. So write the value of the
-    // number.
+    // A subclass of a Python number can change the printed form. So write the value of the number,
+    // and not the printed form.
     if let Ok(number) = value.extract::<i64>() {
         return Ok(number.into());
     }
@@ -121,7 +121,7 @@ fn unknown(value: &Bound<'_, PyAny>) -> Error {
 
 /// Convert JSON to a Python value. The same JSON can stand for several values. An array of pairs
 /// can be a map or a list. Any array can be a tuple or a list. A text can be a string, or a number
-/// that is not finite. If the type is known, it selects one of these values.
+/// that is not finite. A known type selects one of these values.
 pub(crate) fn to_python<'py>(
     py: Python<'py>,
     json: &Json,
@@ -216,7 +216,8 @@ fn frame<'py>(py: Python<'py>, json: &Json) -> PyResult<Bound<'py, PyAny>> {
         other => to_python(py, other, None),
     }
 }
-/// Convert a column of a frame. Its JSON states the type of its cells, as in `{"f64": [1.0]}`.
+/// Convert a column of a frame. The JSON of a column states the type of the cells, as in
+/// `{"f64": [1.0]}`.
 fn column<'py>(py: Python<'py>, json: &Json) -> PyResult<Bound<'py, PyAny>> {
     let dict = PyDict::new(py);
     for (cell, cells) in json.as_object().into_iter().flatten() {
@@ -244,7 +245,7 @@ fn parts<'py>(
     let [first, _, _] = numbers;
     match (json, first) {
         (Json::Array(items), _) => {
-            // After the third item, no exact number is known.
+            // There are exact numbers for at most three items.
             let numbers = numbers.into_iter().chain(iter::repeat(None));
             let items = items.iter().zip(numbers);
             let items = items.map(|(item, number)| parts(py, item, [number, None, None]));

@@ -27,8 +27,8 @@ macro_rules! classes {
             pub(crate) fn links(&self) -> usize {
                 0
             }
-            /// Return `Inner::None`. To write a domain, a metric or a measure in a document, its
-            /// value is enough.
+            /// Return `Inner::None`. A document contains only the value of a domain, a metric or a
+            /// measure.
             pub(crate) fn inner(&self) -> Inner {
                 Inner::None
             }

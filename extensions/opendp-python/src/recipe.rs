@@ -1,4 +1,5 @@
-//! Recipes, which state how objects were made. An object is written as a document from its recipe.
+//! Recipes, which state how objects were made. The recipe of an object gives the document of the
+//! object.
 
 use std::sync::Arc;
 
@@ -16,11 +17,11 @@ pub(crate) enum Recipe {
     Call(Arc<Call>),
     /// Two objects that were joined in a chain.
     Chain(Arc<Chain>),
-    /// A document that was read. It is stored in the newest form, without the fields `version` and
-    /// `packages`.
+    /// A document that was read. The document is stored in the newest form, without the fields
+    /// `version` and `packages`.
     Read(Arc<Json>),
-    /// A document that was read. It is stored unchanged. It has the format of OpenDP, or it states
-    /// an earlier version of the format or of a package.
+    /// A document that was read. The document is stored unchanged. It has the format of OpenDP, or
+    /// states an earlier version of the format or of a package.
     Kept(Arc<Json>),
     /// No constructor made the object. For example, the object is a Python function.
     Unknown,
@@ -34,7 +35,7 @@ pub(crate) struct Call {
 }
 /// How the objects in an argument were made.
 pub(crate) enum Inner {
-    /// The argument contains no objects. To write the argument in a document, its value is enough.
+    /// The argument contains no objects. A document contains only the value of the argument.
     None,
     One(Recipe),
     List(Vec<Inner>),

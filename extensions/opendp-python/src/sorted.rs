@@ -1,5 +1,5 @@
-//! A domain for tests, such as a third party can define. The domain has a condition on all rows
-//! together.
+//! A domain for tests. A third party can define such a domain. The domain has a condition on all
+//! rows together.
 
 use std::slice;
 

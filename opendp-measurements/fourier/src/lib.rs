@@ -1,8 +1,8 @@
 //! Fourier transforms of real numbers.
 //!
 //! The transforms of the crate `rustfft` are generic and have half a million instructions. Without
-//! this crate, every crate that uses the transforms would compile these instructions again. This
-//! crate compiles them once, for `f64`, and rarely changes.
+//! `opendp-fourier`, every crate that uses the transforms would compile these instructions again.
+//! `opendp-fourier` compiles the instructions once, for `f64`, and rarely changes.
 //!
 //! ```
 //! use opendp_fourier::Transform;

@@ -17,7 +17,8 @@ use super::transform::{Listed, Tilted, Wave};
 /// `z = t + i s`. The proof uses `t` in place of `z` in this formula for `v`, so `v` is a real
 /// number there.
 ///
-/// # Proof *The sum.* Take the strip `|Im y| <= a` of the complex plane, with `mu a < pi / 2`. On
+/// # Proof
+/// *The sum.* Take the strip `|Im y| <= a` of the complex plane, with `mu a < pi / 2`. On
 /// this strip, `|arg w| <= mu a`, `|w(y)| <= w(Re y)` and `|w(y)| >= cos(mu a) w(Re y)`. The
 /// modulus of the normal density at `y` is at most `e^(a^2 / 2)` times the density at `Re y`. The
 /// integrand is the normal density times `w(y)^(v + i s)` for a removed record, or times

@@ -1,5 +1,4 @@
-//! Privacy amplification: a release from a secret sample reveals less about the population than
-//! about the sample.
+//! Privacy amplification: the loss of a release from a secret sample of a population.
 
 use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::erased::{AnyDistance, AnyDomain, AnyMetric, AnyValue};
@@ -269,7 +268,8 @@ where
 /// This measure does not compose, because two releases from one sample depend on the same secret.
 /// For several releases, first compose the measurements, and then amplify the composition.
 ///
-/// # Map The distance `d_in` is between populations. Let `n` and `N` be the sizes of the sample and
+/// # Map
+/// The distance `d_in` is between populations. Let `n` and `N` be the sizes of the sample and
 /// the population. Let `k` be the largest number of replaced records between two populations at
 /// distance `d_in`. If the metric counts removed and added records, `k` is half of `d_in`, rounded
 /// down. Let `(epsilon, delta)` be the loss of the measurement at `d_in`, or at one replaced record
@@ -283,16 +283,16 @@ where
 /// order. Pair the `k` replaced records of `x` with the `k` new records of `y`. A sample of `x`
 /// contains at least one replaced record with probability `p <= k n / N`. Couple each sample of `x`
 /// with the sample of `y` that has the paired records. So both distributions of releases are
-/// mixtures with a common part. The common part is the distribution of releases from samples
+/// mixtures with a common part. The common part `A` is the distribution of releases from samples
 /// without replaced records, and has the weight `1 - p`. Let `B` be the other part of the first
-/// mixture, and `C` the other part of the second mixture. Coupled samples in `B` and `C` differ by
-/// at most `k` replaced records. There is a second coupling. In a sample in `B` or `C`, exchange
-/// the replaced records for random records that are in both populations and not in the sample. The
-/// new sample is in the common part `A`, and differs from the old sample in at most `k` records. So
-/// the loss between any two of `A`, `B` and `C` is at most the loss at `d_in`. Advanced joint
-/// convexity then gives the claim (Balle, Barthe, Gaboardi 2018). For `k = 1`, the claim is the
-/// bound of this article for samples without replacement. The bound grows with the weight `p`, so
-/// `q` can replace `p`. The bound without a delta, `k` times the amplified loss at one replaced
+/// mixture, and `C` the other part of the second mixture. Two coupled samples, one for `B` and one
+/// for `C`, differ by at most `k` replaced records. There is a second coupling. In a sample for `B`
+/// or `C`, exchange the replaced records for random records that are in both populations and not in
+/// the sample. The new sample is a sample for `A`, and differs from the old sample in at most `k`
+/// records. So the loss between any two of `A`, `B` and `C` is at most the loss at `d_in`. Advanced
+/// joint convexity then gives the claim (Balle, Barthe, Gaboardi 2018). For `k = 1`, the claim is
+/// the bound of this article for samples without replacement. The bound grows with the weight `p`,
+/// so `q` can replace `p`. The bound without a delta, `k` times the amplified loss at one replaced
 /// record, is group privacy for populations.
 ///
 /// # Errors

@@ -14,7 +14,7 @@ use crate::amplification::population_amplification::{
 use crate::amplification::rows::check_rows;
 use crate::samplers::BernoulliLanes;
 
-/// A metric on data sets of any size, in which samples of close data sets can be coupled.
+/// A metric on data sets of any size. Samples of two close data sets can be coupled.
 ///
 /// An implementation makes two claims for two data sets at distance `d`. First, the total number of
 /// records that are in only one of the data sets is at most `changed(d)`. All other records are

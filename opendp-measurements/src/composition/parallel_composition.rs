@@ -33,9 +33,9 @@ pub use parts::Parts;
 /// # Precondition
 /// The measurements have the input space `input`, have the same measure, and have no loss at
 /// distance 0. The size of data sets is not part of the domain. The part of each row depends only
-/// on this row. The number of parts is public, and equals the number of measurements. For
-/// categories, the number of parts is the number of categories. For edges, the number of parts is
-/// the number of edges plus one.
+/// on this row. The number of parts is public, and equals the number of measurements. For a
+/// partition by categories, the number of parts is the number of categories. For a partition by
+/// edges, the number of parts is the number of edges plus one.
 ///
 /// # Postcondition
 /// The release is the list of the releases of the parts. The rows of a part keep their order. The
@@ -150,8 +150,8 @@ where
 }
 /// Return whether all measurements share one map. Copies of one measurement share one map.
 ///
-/// If the measurements are typed, call this function before erasing each of them, because each call
-/// of `erase` makes a new map.
+/// If the measurements are typed, call this function before `erase`, because each call of `erase`
+/// makes a new map.
 fn alike<DI: Domain, MI: Metric, MO: Measure, TO: Carrier>(
     measurements: &[Measurement<DI, MI, MO, TO>],
 ) -> bool {

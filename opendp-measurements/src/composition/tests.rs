@@ -137,8 +137,9 @@ fn joins_erased_members_of_different_types() {
     let error = both.map(&AnyDistance::new(1.0)).unwrap_err();
     assert_eq!(error.kind(), "FailedCast");
 }
-/// A chain refuses an earlier step whose lowest score is the best only if the composition states
-/// that one of its members selects the highest score.
+/// If a composition states that one of its members selects the highest score, a chain refuses an
+/// earlier step whose lowest score is the best. Without this statement, the chain would accept such
+/// a step.
 #[test]
 fn a_composition_states_that_a_member_selects_the_highest_score() {
     let other = |input| {

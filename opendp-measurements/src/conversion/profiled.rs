@@ -7,7 +7,7 @@ use opendp_core::{
 
 use crate::accounting::{profile_of_concentrated, profile_of_private, profile_of_renyi};
 
-/// A measure whose losses bound a delta at every epsilon.
+/// A measure whose losses give an upper bound on delta at every epsilon.
 ///
 /// An implementation makes the following claim. Let a mechanism have a loss in this measure. Then
 /// the [profile](Profiled::profiled) of this loss is also a loss of the mechanism, in the measure

@@ -12,7 +12,8 @@ use opendp_core::{Carrier, Error, Function, Queryable, Result};
 /// loss of all answers together.
 ///
 /// # Arguments
-/// * `transition` - the function that changes the state for a question, and returns the answer
+/// * `transition` - the function that gets the state of the conversation and a question, changes
+///   the state, and returns the answer
 ///
 /// # Precondition
 /// The transition uses no information about the data except the state and the question.

@@ -13,8 +13,8 @@ use super::profile::grouped;
 /// such steps. The second argument of the function is the number of steps, which is at least 1.
 #[derive(Debug)]
 pub enum Growth<MO: Measure> {
-    /// The function maps the [parts](Measure::parts) of the loss of a step to the parts of the loss
-    /// of all steps.
+    /// The function maps the loss of a step to the loss of all steps. Both losses are lists of
+    /// [parts](Measure::parts).
     Parts(fn(Vec<Exact>, u32) -> Vec<Exact>),
     /// The function maps the loss of a step to the loss of all steps, rounded up.
     Whole(fn(&MO::Distance, u32) -> Result<MO::Distance>),

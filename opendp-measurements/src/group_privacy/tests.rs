@@ -1,4 +1,4 @@
-//! Comparison of the bounds on the loss of groups with the exact losses of small mechanisms.
+//! Tests that compare the bounds for groups with the exact losses of small mechanisms.
 
 use opendp_core::{
     AbsoluteDistance, AtomDomain, ChangeOneDistance, DiscreteDistance, Function, HammingDistance,
@@ -262,8 +262,8 @@ fn a_distance_is_divided_and_never_loses_less_than_a_shorter_one() {
     let four = make_group_privacy(single, 4).unwrap();
     assert_eq!([1, 2, 3, 4].map(|d| four.map(&d).unwrap()), [0.25, 0.5, 0.75, 1.0]);
     assert_eq!(four.map(&5).unwrap_err().kind(), "FailedMap");
-    // The map of `any` also accepts larger distances than 1. Seven records are divided into four
-    // steps of at most two records.
+    // The map of `any` also accepts distances above 1. Seven records are divided into four steps of
+    // at most two records.
     let any = |_: &u32| Ok(0.25);
     let measure = MaxDivergence;
     let any = four.with_loss(measure, PrivacyMap::new(any));

@@ -120,8 +120,8 @@ register! {
         make_randomized_response_bitvec(input, f, constant_time = false);
 }
 
-/// Flip each bit of the data whose coin shows true. The words of the data are processed one after
-/// another.
+/// Draw a coin for each bit of the data, and flip the bit if the coin shows true. The words of the
+/// data are processed one after another.
 fn flip<S: RandomSource>(
     data: &BitVector,
     coins: BernoulliLanes,

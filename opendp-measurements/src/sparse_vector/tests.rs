@@ -28,7 +28,8 @@ fn integral(s: f64, weight: impl Fn(f64) -> f64) -> f64 {
     (-reach..reach).map(point).sum()
 }
 /// Compute the probability of a sequence of answers. The queries have the given values. The
-/// threshold is 0, and the scales of the noise are `s` and `r`.
+/// threshold is 0. The noise on the threshold has scale `s`, and the noise on each query has scale
+/// `r`.
 fn law(answers: &[bool], values: &[f64], (s, r): (f64, f64)) -> f64 {
     integral(s, |z| {
         let factor = |(above, q): (&bool, &f64)| {

@@ -236,8 +236,8 @@ fn vectors_with_noise() {
     audit::<_, _, MaxDivergence, _>(make, (&vec![0, 0], &vec![1, -1]), &2, cell);
     let input = Space::new(VectorDomain::default(), L2Distance::<i32>::new()).unwrap();
     let make = |s| make_gaussian(input.clone(), scale(5.0 * s), None);
-    // The function `cell` projects a release onto the line through both vectors. The cells are
-    // intervals on this line.
+    // The function `cell` projects a release onto the line through the vectors `[0, 0]` and
+    // `[3, 4]`. The cells are intervals on this line.
     let cell = |y: &Vec<i32>| i64::from((3 * y[0] + 4 * y[1]) / 5);
     audit::<_, _, ZeroConcentratedDivergence, _>(make, (&vec![0, 0], &vec![3, 4]), &5, cell);
 }

@@ -46,7 +46,8 @@ named!(Interpolation as "Interpolation");
 /// records below all edges, and a last count for the records above all edges. These two counts are
 /// not used.
 ///
-/// # Postcondition The output has a point for each share. For `"linear"`, the cumulative
+/// # Postcondition
+/// The output has a point for each share. For `"linear"`, the cumulative
 /// distribution of the counts first reaches the share at this point (see
 /// [`make_cdf`](crate::make_cdf)). For `"nearest"`, the point is the edge of the same bin that is
 /// nearer to the point for `"linear"`. If both edges are equally near, the point is the lower edge.

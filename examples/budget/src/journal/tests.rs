@@ -75,8 +75,8 @@ fn a_question_whose_number_another_process_took_gets_the_next_number() {
     let context = context.unwrap();
     context.query().count().laplace().unwrap().release().unwrap();
     let entry = context.report().entries()[0].clone();
-    // The next question gets the number 4. Its loss is equal to the loss of the release with the
-    // number 4, and not to the loss of the release with the number 5.
+    // The next question gets the number 4. The loss of this question is equal to the loss of the
+    // release with the number 4, and not to the loss of the release with the number 5.
     let ledger = Ledger::open(&path).unwrap();
     let same = loss_of(&entry).unwrap();
     let twice = Loss::together(vec![same.clone(), same.clone()]).unwrap();
@@ -98,9 +98,9 @@ fn a_question_whose_number_another_process_took_gets_the_next_number() {
 const CRASHES: &str = "BUDGET_CRASHES";
 
 /// Release a plan of 101 counts. If `keys` is true, the plan also asks for keys. All goals are
-/// weights. So a plan without keys divides the whole budget among its questions. A plan with keys
-/// leaves a small rest of the budget. If `crashes` is true, the process ends while the last answer
-/// is computed.
+/// `Goal::Weight`. So a plan without keys divides the whole budget among its questions. A plan with
+/// keys leaves a small part of the budget. If `crashes` is true, the process ends while the last
+/// answer is computed.
 fn release_all(context: &Context<survey::Loss>, keys: bool, crashes: bool) -> Result<usize> {
     let (mut plan, goal) = (context.plan().with_id("May"), Goal::Weight(1.0));
     for _ in 0..100 {

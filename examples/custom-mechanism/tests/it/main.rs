@@ -87,7 +87,7 @@ fn a_function_of_ours_follows_a_mechanism_of_ours() {
     ]));
     let estimate = build(&document).unwrap();
     assert!((loss(&estimate, 1) - 1.098_612_288_668).abs() < 1e-12);
-    // Let `k` of the six pairs be edges in the release. The estimate is (k - 1.5) / 0.5.
+    // The release has `k` edges, from 0 to 6. The estimate is (k - 1.5) / 0.5.
     let found: f64 = release(&estimate).downcast().unwrap();
     assert!((0..=6).any(|k| f64::from(2 * k - 3) == found), "{found}");
 }
@@ -121,8 +121,8 @@ fn losses_in_a_measure_of_ours_compose_in_a_composition_of_the_house() {
     });
     let hundred = json!({"acme::repeat": {"measurement": gaussian, "times": 100}});
     let hundred = build(&on_graphs(json!([hundred]))).unwrap();
-    // In pure differential privacy, the epsilon of all releases together would be 10. In this
-    // measure, mu grows only with the root of the number of releases.
+    // In pure differential privacy, the epsilon of all releases together is 10. In this measure, mu
+    // grows only with the root of the number of releases.
     let mu = loss(&hundred, 1);
     assert!((mu - 1.253_314).abs() < 1e-5, "{mu}");
     assert_eq!(hundred.measure().to_json(), json!("acme::gaussian_tradeoff"));

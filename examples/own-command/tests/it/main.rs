@@ -5,7 +5,8 @@ use std::process::Command;
 
 use serde_json::{Value as Json, json};
 
-/// Run the command. Return three results: whether it succeeded, its output, and its errors.
+/// Run the command. Return three results: whether the command succeeded, its output, and its
+/// errors.
 fn graphs(arguments: &[&str]) -> (bool, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_graphs")).args(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();

@@ -113,8 +113,8 @@ fn describe(measurement: &AnyMeasurement) -> Result<Vec<String>> {
     Ok(text)
 }
 /// Make one constructor that can be added to the registry. The constructor is made from a closure
-/// and a description, and it makes a function of a release. In the same way, a program can add
-/// constructors of functions while it runs. For example, a binding to another language does this.
+/// and a description. The constructor makes a function of a release. In the same way, a program can
+/// add constructors of functions at run time, as a binding to another language does.
 fn round_to() -> Addition {
     let output = <Function<f64, f64> as Made>::type_name();
     Addition::new("tour::make_round_to", "opendp-examples", Kind::Function, output)

@@ -108,8 +108,8 @@ macro_rules! same {
                     }
                     null
                 }
-                // The compiler does not know that this number is zero. Otherwise the compiler would
-                // split the loop into a copy and a second loop. The second loop would read all rows
+                // The compiler does not know that this number is zero. If it knew, it would split
+                // the loop into a copy and a second loop. The second loop would read all rows
                 // again.
                 let zero = black_box(0);
                 // The copy uses wide vector instructions, such as AVX2, if this processor has them.

@@ -52,7 +52,7 @@ described! {
         fn carrier_type(&self) -> String {
             self.made.carrier().to_string()
         }
-        /// The number of records of each member of the domain, if this number is known.
+        /// The number of records in each member of the domain, if this number is known.
         #[getter]
         fn size(&self) -> Option<usize> {
             self.made.records()

@@ -167,8 +167,8 @@ impl Odometer {
         format!("Odometer({} -> {})", shown(self.made.input()), measure(self.made.measure()))
     }
 }
-/// Evaluate a map at a distance that is a Python value. If the result is a curve, as some privacy
-/// losses are, return it as a `Profile`. Warn if there are no neighbours at the distance.
+/// Evaluate a map at a distance that is a Python value. Some privacy losses are curves. Return a
+/// curve as a `Profile`. Warn if there are no neighbours at the distance.
 fn bound<'py>(
     d_in: &Bound<'py, PyAny>,
     space: &Space<AnyDomain, AnyMetric>,
@@ -199,7 +199,8 @@ fn check(made: Constructed, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -
     Ok(holds)
 }
 /// Warn if a check found no neighbours at a distance, as the command `opendp` does. Without
-/// neighbours, the loss is 0 even without noise. This loss is correct, but it gives no protection.
+/// neighbours, the loss is 0 even without noise. This loss is correct, but such a release is not
+/// protected.
 fn warn(py: Python<'_>, neighbours: Result<()>) -> PyResult<()> {
     let Err(error) = neighbours else { return Ok(()) };
     let text = CString::new(error.to_string()).unwrap_or_default();

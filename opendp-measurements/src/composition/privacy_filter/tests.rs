@@ -337,6 +337,7 @@ fn a_session_states_that_it_can_select_the_highest_score() {
     };
     assert!(made(numbers()).selects_highest());
     assert!(filter(MaxDivergence, 1.0).input().selects_highest());
-    // The control: a session on the scores themselves does not change what is known of the scores.
+    // The control: if a space states that the lowest score is the best, the input space of the
+    // session states the same.
     assert!(made(numbers().with_lowest_best()).lowest_is_best());
 }

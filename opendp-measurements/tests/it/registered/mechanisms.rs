@@ -22,8 +22,9 @@ fn numbers<T: Atom, Q: Distance + Number>() -> Space<AtomDomain<T>, AbsoluteDist
     Space::new(AtomDomain::non_nan(), AbsoluteDistance::new()).unwrap()
 }
 
-/// Check the signatures of a mechanism of additive noise, and compare the measurement of its
-/// registration with the typed measurement for two integers and the scale 2.
+/// Check the signatures of a mechanism of additive noise. Construct a measurement by the name of
+/// the mechanism, with the scale 2. Compare this measurement with the typed measurement on vectors
+/// of two integers.
 fn noise_is_registered<M, MO>(
     (name, noise): (&str, &str),
     (metric, measure): (&str, &str),

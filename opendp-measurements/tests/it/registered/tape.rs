@@ -36,7 +36,7 @@ fn check<DI: Domain, MI: Metric, MO: Measure, TO: Carrier + PartialEq + Debug>(
     let registered = fitting(name, args, made).construct(args).unwrap().measurement().unwrap();
     let erased = AnyValue::new(data.clone());
     let mut releases = Vec::new();
-    // All 100 releases are equal with a probability below 1e-15, for each mechanism below.
+    // For each mechanism below, the probability that all 100 releases are equal is below 1e-15.
     for _ in 0..100 {
         let (first, other) =
             laws::on_one_tape(|| typed.invoke(data), || registered.invoke(&erased)).unwrap();

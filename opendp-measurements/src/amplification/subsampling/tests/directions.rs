@@ -34,7 +34,7 @@ fn a_transformation_can_exchange_the_direction_of_one_member() {
     };
     // The composition runs on the neighbours `[]` and `[4]`. The first member samples from `[]` and
     // `[4]`. The second member samples from `[4]` and `[]`, because the transformation exchanges
-    // them.
+    // the two data sets.
     let (empty, full) = (poisson(&[], rate), poisson(&[4], rate));
     let exact = either(&both(&empty, &full), &both(&full, &empty), epsilon);
     let bound = composed(vec![sampled.clone(), turned.clone()]);
