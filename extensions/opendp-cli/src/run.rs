@@ -180,7 +180,7 @@ impl Run<'_> {
         Ok(Report { json: report, loss: said, near_end })
     }
     /// Check that the loss has a bound. If no distance is stated, the loss at a small distance is
-    /// checked. Without this check, a release without noise would be the exact answer, and no
+    /// checked. Without this check, a pipeline without noise would release the exact answer, and no
     /// message would say so.
     fn check_loss(&self, caution: Option<&Caution>) -> Result<()> {
         match caution {
@@ -256,7 +256,7 @@ impl Run<'_> {
                 .and_then(|value| measurement.invoke(&value)),
             data::Data::Rows(rows) => stream(
                 measurement,
-                // An error of `rows` is an error of the file, if it does not depend on the records.
+                // An error of `rows` that does not depend on the records is an error of the file.
                 rows.inspect(|rows| {
                     broken.set(matches!(rows, Err(error) if !depends_on_records(error)));
                 }),

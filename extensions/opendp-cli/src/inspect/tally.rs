@@ -75,7 +75,7 @@ const TYPES: [Type; 16] = types! {
     usize Integer integer Some("usize");
     f32 Float float Some("f32");
 };
-/// The number of types that a guess tries. These are the first types of the list: `bool`, `i64`,
+/// The number of types that a guess tries. A guess tries the first types of `TYPES`: `bool`, `i64`,
 /// `f64` and `String`.
 const GUESSES: usize = 4;
 
@@ -292,8 +292,8 @@ mod tests {
         cells.extend(["no", "No", "t", "1", "true", ""]);
         let found = report(None, &cells);
         assert_eq!((&found["type"], &found["unreadable_as_bool"]), (&json!("String"), &json!(8)));
-        // The controls: `bool` can read all cells of the first and the third column, and too few
-        // cells of the second column look like truth values. If the type is stated, the field
+        // The controls: `bool` can read all cells of the first and the third column. In the second
+        // column, too few cells look like truth values. If the type is stated, the field
         // `unreadable` already has the number.
         for cells in [&["true", "0", "FALSE", ""][..], &["yes", "Lyon"], &["1", "0"]] {
             assert!(report(None, cells).get("unreadable_as_bool").is_none(), "{cells:?}");

@@ -311,8 +311,9 @@ fn a_budget_whose_size_makes_the_number_of_rows_public_has_a_warning() {
     for (count, (metric, unit, more, warned)) in (1..).zip([
         ("symmetric_distance", "2", &["--size", "3"][..], true),
         ("insert_delete_distance", "2", &["--size", "3", "--contributions", "1"], true),
-        // The controls. The number of rows is private, or it is public by the metric, or no two
-        // data sets of one size are at the distance of the unit.
+        // The controls. In the first two, the number of rows is private. In the third, the number
+        // is public because of the metric. In the fourth, no two data sets of the same size are at
+        // the distance of the unit.
         ("symmetric_distance", "2", &[], false),
         ("symmetric_distance", "2", &["--size", "3", "--contributions", "2"], false),
         ("change_one_distance", "2", &["--size", "3"], false),
