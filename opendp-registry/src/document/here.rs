@@ -1,4 +1,5 @@
-//! The current spaces of the chains around a node.
+//! The current spaces of the chains around a node. The current space of a chain is the space that
+//! the next link of the chain takes.
 
 use std::mem;
 

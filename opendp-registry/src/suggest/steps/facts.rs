@@ -44,8 +44,8 @@ impl Search<'_> {
         }
         if missing.is_empty() { Ok(given) } else { Err(missing) }
     }
-    /// Return whether the fact `bounds`, which states the bounds of the rows, also applies to this
-    /// constructor. The fact applies if the output of the chain consists of rows, and if the
+    /// Return whether the fact `bounds` applies to this constructor. This fact states the bounds of
+    /// the rows. The fact applies if the output of the chain consists of rows, and if the
     /// constructor does not drop rows. After an aggregation, the output has another range than the
     /// rows. With the bounds of the rows, a noisy sum or count would be clamped to the wrong range.
     fn clamps(&self, entry: &Entry, chain: &Chain) -> bool {

@@ -45,7 +45,7 @@ impl Member {
 }
 
 /// Return the delta of randomized response with probability 3/4. The mechanism reports whether the
-/// first row is odd, and the report is true with probability 3/4.
+/// first row is odd, and the report is correct with probability 3/4.
 fn of_order(epsilon: f64) -> f64 {
     (0.75 - 0.25 * epsilon.inf_exp().unwrap()).max(0.0)
 }
