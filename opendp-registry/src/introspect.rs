@@ -69,8 +69,8 @@ impl Registry {
     }
 }
 impl Entry {
-    /// Return whether the constructor has a parameter `input` that takes spaces of the types of
-    /// `here`.
+    /// Return whether the constructor has a parameter `input` that takes spaces with the same types
+    /// as `here`.
     pub(crate) fn takes_space(&self, here: &Arg) -> bool {
         self.parameters.iter().any(|p| p.name == "input" && p.accepts(here))
     }

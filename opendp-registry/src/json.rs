@@ -76,7 +76,8 @@ fn read(text: &str, node: Node) -> Result<Json> {
         )
     })
 }
-/// Return advice about the correct form of JSON, if the character at this place shows the mistake.
+/// Return advice about the correct form of JSON, if the character at this line and column shows the
+/// mistake.
 fn hint(text: &str, line: usize, column: usize) -> &'static str {
     let first = (line, column) == (1, 1);
     let line = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
@@ -132,7 +133,7 @@ impl<'de> Visitor<'de> for Node {
         while let Some(item) = items.next_element_seed(self)? {
             all.push(item);
         }
-        // The capacity of an array doubles when it grows. The array can be kept for a long time, so
+        // When an array grows, its capacity doubles. The array can be kept for a long time, so
         // release the unused capacity.
         all.shrink_to_fit();
         Ok(Json::Array(all))

@@ -305,17 +305,17 @@ impl Failure {
         }
     }
 }
-/// The message for data that have no release under a budget. All such data get the same message.
+/// The message for a [`Failure::OfData`] under a budget. All such failures have the same message.
 pub(crate) const REFUSED: &str = "no release is possible: the data do not fit the pipeline or the \
                                   study (the number of rows is not its `size`, or a value is \
                                   outside of its domain), or the mechanism failed. The budget is \
                                   charged as for a release, and keeps this answer";
-/// The text that ledgers store for data that have no release. The text is part of the file format,
-/// so never change the text.
+/// The text that ledgers store for a [`Failure::OfData`]. The text is part of the file format, so
+/// never change the text.
 const KEPT: &str = "nothing can be released of these data: they are no member of the pipeline's \
                     domain (their number of rows is not its `size`, or a value is none of its \
                     values), or the mechanism failed. It is charged as a release is, and kept";
-/// The outcome that a budget keeps for data that have no release.
+/// Return the outcome that a budget keeps for a [`Failure::OfData`].
 pub(crate) fn refusal() -> Json {
     json!({"refused": KEPT})
 }

@@ -98,8 +98,8 @@ fn is_other_truth(cell: &str) -> bool {
     const WORDS: [&str; 10] = ["yes", "no", "y", "n", "t", "f", "on", "off", "true", "false"];
     bool::from_cell(cell).is_none() && WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }
-/// Return whether the first line of a table can be its header: distinct names that are neither
-/// empty nor numbers.
+/// Return whether `names`, the cells of the first line of a table, can be a header. The names in a
+/// header are distinct. They are not empty, and they are not numbers.
 pub(super) fn may_be_header(names: &[String]) -> bool {
     let name = |(place, name): (usize, &String)| {
         let before = names.get(..place).unwrap_or_default();
@@ -108,7 +108,7 @@ pub(super) fn may_be_header(names: &[String]) -> bool {
     names.iter().enumerate().all(name)
 }
 
-/// The counts of cells by the result of reading them as the type `kind`.
+/// The number of cells for each [`Reading`], if the cells are read as the type `kind`.
 struct Count {
     kind: Type,
     values: u64,

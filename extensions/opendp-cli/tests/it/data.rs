@@ -188,8 +188,8 @@ fn a_json_file_that_is_not_text_is_charged_like_other_data_without_a_release() {
     desk.file("sum.json", sum(20.0).to_string());
     desk.says(&["budget", "create", "l.db:b", "--epsilon", "2"]);
     let mut told = Vec::new();
-    // A single record can make the file invalid JSON, invalid UTF-8, or a text with a NUL. So each
-    // of these failures is charged, and all of them have the same message.
+    // Because of a single record, a file can be invalid JSON or invalid UTF-8, or can contain a
+    // NUL. So a run on such a file is charged, and the message is the same for all such files.
     for (place, text) in
         [&b"[\"1\", 2"[..], b"[\"1\", \"\xff\"]", b"[\"1\", \"\0\"]"].iter().enumerate()
     {

@@ -69,7 +69,7 @@ impl Search<'_> {
     }
     /// Return whether a transformation converts rows, although the goal does not request the
     /// conversion. Two conversions count: from floats to a type that is not a float type, and from
-    /// texts to integers. Rounded rows have other medians and other sums, and a text such as `4.5`
+    /// texts to integers. Rounding changes the median and the sum of rows, and a text such as `4.5`
     /// is not an integer. The goal requests a conversion if a fact states one of the
     /// transformation's arguments, or if the condition `about` of the goal holds for the
     /// transformation.

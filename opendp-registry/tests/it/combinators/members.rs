@@ -73,7 +73,7 @@ fn renyi(d: f64, always: f64) -> RenyiCurve {
     RenyiCurve::new(move |alpha| Ok(alpha * d * d / 2.0 + always))
 }
 
-/// Return the members with one input space. In each measure, some members have no loss at distance
+/// Return the members for one input space. In each measure, some members have no loss at distance
 /// 0, and other members have a loss at distance 0.
 fn members_of<T: Atom, M>(metric: &M, size: Option<usize>) -> Vec<Member>
 where
