@@ -78,7 +78,7 @@ impl Entry {
     pub(crate) fn leads_to(&self, measure: &AnyMeasure) -> bool {
         self.measure_type().is_some_and(|name| *name == measure.inner_type())
     }
-    /// Return the type of the measure of the constructed measurements.
+    /// Return the type of the privacy measure that the constructed measurements have.
     pub(crate) fn measure_type(&self) -> Option<&opendp_core::TypeName> {
         match self.kind {
             Kind::Measurement => self.output.args().get(2),

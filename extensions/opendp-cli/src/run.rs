@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 
 use crate::{budget, caution::Caution, command, data, operations, words};
 
-/// The text about the accuracy of a release that is near an end of its integer type.
+/// The text for a release that is near an end of its integer type: its accuracy is not known.
 const NEAR_END: &str = "accuracy  not known: a number is near an end of its integer type, so the \
                         true sum may be beyond this end. Use a wider type, such as i64";
 

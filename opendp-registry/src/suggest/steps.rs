@@ -17,7 +17,7 @@ const SOLVED: [&str; 2] = ["scale", "prob"];
 /// The types to try for a type parameter with more than two possible types, if the space and the
 /// facts do not determine its type.
 const USUAL: [&str; 2] = ["f64", "i64"];
-/// The largest number of choices of types for one link.
+/// The largest number of ways to choose the types of one link.
 const CHOICES: usize = 6;
 /// The metrics on data sets. If the output of a chain has such a metric, the output consists of
 /// rows.

@@ -24,8 +24,8 @@ pub(crate) struct Type {
     name: &'static str,
     class: Class,
     read: fn(&str) -> Reading,
-    /// The type of atoms of an `option_domain` that contains all values of this type. `None` if
-    /// there is no such `option_domain`.
+    /// An `option_domain` with this type of atoms contains all values of the cells. `None` if there
+    /// is no such `option_domain`.
     option: Option<&'static str>,
 }
 fn integer<T: Atom>(cell: &str) -> Reading {

@@ -58,8 +58,8 @@ impl Search<'_> {
         };
         rows && !DROPPING.contains(&entry.name())
     }
-    /// Return the fact for this parameter of this constructor, or else the fact for all parameters
-    /// with this name.
+    /// Return the fact for this parameter of this constructor. If there is no such fact, return the
+    /// fact for all parameters with this name.
     pub(in super::super) fn fact(&self, constructor: &str, parameter: &str) -> Option<&Json> {
         let own = self.own_fact(constructor, parameter);
         own.or_else(|| self.aim.facts.get(parameter))
@@ -95,7 +95,7 @@ impl Search<'_> {
         rounds && rows && !named && !way.written.keys().any(stated)
     }
 }
-/// Return the name of the type of the atoms in rows.
+/// Return the name of the atomic type of rows. `carrier` is the type of the rows.
 fn atom(carrier: &TypeName) -> Option<String> {
     match carrier.args() {
         [] => Some(carrier.head().to_owned()),
