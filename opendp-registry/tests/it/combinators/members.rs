@@ -98,9 +98,9 @@ where
             all.push(Member { made, told, truth: $truth, rows: rows.clone() });
         })*};
     }
-    // For randomized response with probability 3/4, the divergence of order 1 is 3/4 ln 3 - 1/4 ln
-    // 3. If an outcome is possible for one data set and impossible for the other data set, the
-    // divergence is infinite.
+    // For randomized response with probability 3/4, the divergence of order 1 is
+    // `3/4 ln 3 - 1/4 ln 3`. If an outcome is possible for one data set and impossible for the
+    // other data set, the divergence is infinite.
     let order = Some(Truth { delta: of_order, divergence: 0.5 * ln3() * (1.0 - 1e-9) });
     let first = Some(Truth { delta: of_first_row, divergence: f64::INFINITY });
     let rho = ln3() * ln3() / 2.0;
