@@ -322,7 +322,7 @@ impl Planned {
     /// refuses the next release. If a study is one plan for its whole budget, the filters of the
     /// ledger's budget can refuse this plan. In this case, the loss also states the shares or the
     /// reserve of the plan, as parts of the ledger's budget. The ledger admits such a loss only if
-    /// nothing was charged to its budget before.
+    /// nothing was charged to this budget before.
     fn loss(&self, whole: &Loss, account: &Account) -> Result<Loss> {
         let members = whole.clone().with_members(self.losses.clone())?;
         if account.admits(&members) {

@@ -196,10 +196,10 @@ impl Writer<'_> {
             Constructed::Transformation(made) => {
                 known.check(name, &made.input().metric().inner_type())?;
             }
-            // The list `known.takes` can contain the types that a function accepts. If a function
-            // has the parameter `output_measure`, this list can contain only metrics, as for
-            // `make_private_quantile`. For any other function that makes measurements, this list
-            // can contain only measures, as for `make_laplace`.
+            // The list `known.takes` contains the types that a function accepts, or is empty. If a
+            // function has the parameter `output_measure`, this list can contain only metrics, as
+            // for `make_private_quantile`. For any other function that makes measurements, this
+            // list can contain only measures, as for `make_laplace`.
             Constructed::Measurement(made) if listed("output_measure") => {
                 known.check(name, &made.input().metric().inner_type())?;
             }

@@ -37,7 +37,8 @@ pub(super) fn check(account: &Account, study: PrivacyUnit) -> Result<()> {
     };
     Err(Error::argument("unit", reason))
 }
-/// Write the unit of a budget as a study states it. Return `None` if no study has this unit.
+/// Write the unit of a budget in the form that a study uses. Return `None` if no study has this
+/// unit.
 fn stated(unit: &Unit) -> Option<String> {
     let name = match unit.metric().as_str()? {
         "symmetric_distance" => "person",
