@@ -217,9 +217,9 @@ fn terms(command: &Command) -> Result<Terms> {
     })
 }
 /// Return whether the number of rows is public only because the terms state the number of people.
-/// If the terms did not state this number, the budget would protect the number of rows. If the
-/// distance of the unit is 1, the answer is `false`. No two data sets of the same size are at this
-/// distance, so such a budget admits no release that needs a public number of rows.
+/// If the terms did not state the number of people, the budget would protect the number of rows. If
+/// the distance of the unit is 1, the answer is `false`. No two data sets of the same size are at
+/// this distance, so such a budget admits no release that needs a public number of rows.
 fn has_public_rows_by_size(terms: &Terms) -> bool {
     let without_size = |unit: &Unit| Terms::new().with_unit(unit.clone()).protects_size();
     let hidden = terms.unit().is_some_and(|unit| 1 < unit.d_in() && without_size(unit));

@@ -24,8 +24,8 @@ pub(crate) struct Type {
     name: &'static str,
     class: Class,
     read: fn(&str) -> Reading,
-    /// An `option_domain` with this type of atoms contains all values of the cells. `None` if there
-    /// is no such `option_domain`.
+    /// The atom type of an `option_domain` for these cells. The domain contains all values of the
+    /// type `name`. `None` if there is no such `option_domain`.
     option: Option<&'static str>,
 }
 fn integer<T: Atom>(cell: &str) -> Reading {
