@@ -190,8 +190,8 @@ pub(crate) fn parse_object(text: &str) -> Result<Json, String> {
 }
 
 /// Return the names of the constructors that take a space, or `None` if no space is given. If a
-/// measure is given, return only the names of measurements that also state their loss in this
-/// measure.
+/// measure is given, return only the names of measurements that take the space and state their loss
+/// in this measure.
 pub(crate) fn among(
     registry: &Registry,
     space: Option<&Json>,

@@ -130,8 +130,7 @@ impl<'a> Search<'a> {
     }
 
     /// Extend a chain by each constructor that takes the output space of the chain. Add the longer
-    /// chains of transformations to `next`, and the chains that end in a measurement to the
-    /// releases.
+    /// chains of transformations to `next`. Add the chains that end in a measurement to `releases`.
     fn grow(&mut self, chain: &Chain, next: &mut Vec<Chain>) {
         let here = match &chain.made {
             None => self.aim.start.clone(),
