@@ -93,7 +93,7 @@ pub(crate) fn parse_type(name: &str) -> Result<Type, String> {
     })
 }
 
-/// Return whether a cell is a common form of a truth value that `bool` cannot read.
+/// Return whether a cell is a truth value in a common form that `bool` cannot read.
 fn is_other_truth(cell: &str) -> bool {
     const WORDS: [&str; 10] = ["yes", "no", "y", "n", "t", "f", "on", "off", "true", "false"];
     bool::from_cell(cell).is_none() && WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word))
@@ -128,9 +128,9 @@ pub(super) struct Tally {
     words: u64,
     /// The number of cells that contain a truth value in a form that `bool` cannot read.
     other_words: u64,
-    /// The least and the greatest integer, if a cell is an integer.
+    /// The least and the greatest integer, if at least one cell is an integer.
     whole: Option<(IBig, IBig)>,
-    /// The least and the greatest finite number, if a cell is a finite number.
+    /// The least and the greatest finite number, if at least one cell is a finite number.
     real: Option<(f64, f64)>,
 }
 impl Tally {
