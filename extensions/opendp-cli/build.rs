@@ -2,8 +2,8 @@
 
 fn main() {
     // The list of registered constructors has a hundred thousand constants that hold addresses.
-    // Without packed relocations, each constant would take 24 more bytes. A linker without this
-    // feature ignores the option.
+    // Without the option, the program has a relocation of 24 bytes for each of these constants. A
+    // linker that does not know the option ignores it.
     let target = |what: &str| std::env::var(format!("CARGO_CFG_TARGET_{what}")).unwrap_or_default();
     if target("OS") == "linux" && target("ENV") == "gnu" {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");

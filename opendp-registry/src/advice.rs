@@ -118,7 +118,8 @@ fn hint(
                 .to_owned()
         }
         (false, _) if head == "MapDomain" => {
-            // Each mechanism with a threshold takes maps under one metric.
+            // Each mechanism with a threshold takes maps under only one metric. So the metric of
+            // the given space determines the mechanism.
             let noise = if metric == "L02InfDistance" { "gaussian" } else { "laplace" };
             format!(
                 "keys that are not public need a threshold: \"{noise}_threshold\"; or count public \

@@ -1,5 +1,6 @@
 //! The names that the catalogues of this workspace register. A catalogue is a crate that registers
-//! constructors. The list includes the names of catalogues that this program does not link.
+//! constructors. If this program does not link a catalogue, the list still includes the names that
+//! this catalogue registers.
 
 use opendp_core::{Error, Registration};
 

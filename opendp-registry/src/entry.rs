@@ -77,9 +77,9 @@ impl Entry {
             Documentation::Text(text) => text.clone(),
         }
     }
-    /// Return whether the author of the constructor states a proof. The proof must show that the
-    /// claims of the constructed object hold. No program checks this proof. Without a proof, the
-    /// caller is responsible for the claims.
+    /// Return whether the claims of the constructed object have a stated proof, or need no proof.
+    /// The author of the constructor states the proof. No program checks this proof. Without a
+    /// proof, the caller is responsible for the claims.
     ///
     /// A constructor that is added at run time, such as a closure of a user, has no proof. A linked
     /// constructor has a proof if its documentation has a section `# Proof`. A linked constructor

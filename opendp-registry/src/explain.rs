@@ -11,7 +11,7 @@ use crate::{Entry, Request};
 
 /// The largest number of types that an error lists.
 const LISTED: usize = 5;
-/// The largest number of names of arguments that an error lists.
+/// The largest number of argument names that an error lists.
 const NAMED: usize = 12;
 /// The most common types. They are listed first.
 const USUAL: [&str; 5] = ["f64", "i32", "i64", "bool", "String"];

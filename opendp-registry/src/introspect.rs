@@ -69,8 +69,8 @@ impl Registry {
     }
 }
 impl Entry {
-    /// Return whether the constructor has a parameter `input` that takes spaces of the types of
-    /// `here`.
+    /// Return whether the constructor has a parameter `input` that takes spaces with the same types
+    /// as `here`.
     pub(crate) fn takes_space(&self, here: &Arg) -> bool {
         self.parameters.iter().any(|p| p.name == "input" && p.accepts(here))
     }
@@ -78,7 +78,7 @@ impl Entry {
     pub(crate) fn leads_to(&self, measure: &AnyMeasure) -> bool {
         self.measure_type().is_some_and(|name| *name == measure.inner_type())
     }
-    /// Return the type of the measure of the constructed measurements.
+    /// Return the type of the privacy measure that the constructed measurements have.
     pub(crate) fn measure_type(&self) -> Option<&opendp_core::TypeName> {
         match self.kind {
             Kind::Measurement => self.output.args().get(2),

@@ -76,7 +76,8 @@ fn read(text: &str, node: Node) -> Result<Json> {
         )
     })
 }
-/// Return advice about the correct form of JSON, if the character at this place shows the mistake.
+/// Return advice about the correct form of JSON, if the character at this line and column shows the
+/// mistake.
 fn hint(text: &str, line: usize, column: usize) -> &'static str {
     let first = (line, column) == (1, 1);
     let line = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
@@ -102,8 +103,8 @@ impl<'de> DeserializeSeed<'de> for Node {
         reader.deserialize_any(self)
     }
 }
-/// The JSON reader passes an integer of 64 bits as an integer. It passes any other number as a map
-/// with this key. The value in the map is the text of the number, with all digits.
+/// The JSON reader passes an integer of 64 bits as an integer. The reader passes any other number
+/// as a map with this key. The value in the map is the text of the number, with all digits.
 const NUMBER: &str = "$serde_json::private::Number";
 impl<'de> Visitor<'de> for Node {
     type Value = Json;
@@ -132,7 +133,7 @@ impl<'de> Visitor<'de> for Node {
         while let Some(item) = items.next_element_seed(self)? {
             all.push(item);
         }
-        // The capacity of an array doubles when it grows. The array can be kept for a long time, so
+        // When an array grows, its capacity doubles. The array can be kept for a long time, so
         // release the unused capacity.
         all.shrink_to_fit();
         Ok(Json::Array(all))

@@ -49,9 +49,9 @@ impl Entry {
     }
 }
 impl crate::entry::Generic {
-    /// Return whether an argument states this type. The argument can be the name of the type, or a
-    /// domain, a metric or a measure of the type. It can also be null, if the type parameter has a
-    /// default.
+    /// Return whether an argument states the type of this type parameter. The argument can be the
+    /// name of the type, or a domain, a metric or a measure of the type. It can also be null, if
+    /// the type parameter has a default.
     fn means(&self, arg: &Arg) -> bool {
         match arg {
             Arg::Json(Json::Null) => self.default.is_some(),

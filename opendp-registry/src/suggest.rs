@@ -135,8 +135,8 @@ pub struct Suggestions {
     pub whole: bool,
 }
 
-/// A goal, and the space and the measure that were read from the goal. The distances of the goal
-/// were read too, to check them.
+/// A goal, with its space and its measure as objects. [`Registry::suggest`] also checks the
+/// distances of the goal before it makes an `Aim`.
 struct Aim<'a> {
     start: Arg,
     measure: AnyMeasure,
@@ -151,10 +151,10 @@ impl Registry {
     /// the parameter of the noise. The search uses constructors without a stated proof only if the
     /// goal allows them. The search does not use older names. By default, the search never turns
     /// rows of floats into rows of another type, or rows of texts into rows of integers. A
-    /// constructor may do so in two cases: the condition `about` of the goal holds for the
-    /// constructor, or a fact such as `cast_default.TOA` states one of its arguments. If several
-    /// chains of transformations compute the same statistic, the search continues only with the
-    /// shortest of them.
+    /// constructor may convert rows in these ways in two cases: the condition `about` of the goal
+    /// holds for the constructor, or a fact such as `cast_default.TOA` states one of its arguments.
+    /// If several chains of transformations compute the same statistic, the search continues only
+    /// with the shortest of them.
     ///
     /// ```
     /// use opendp_measurements as _;

@@ -32,8 +32,8 @@ impl Registry {
         }
         entry.construct(&args)
     }
-    /// Check each argument that is an object but stands for a type. Such an object must not have
-    /// arguments of its own, because these arguments would be ignored.
+    /// To state a type, an argument can be an object of this type. Check that such an object has no
+    /// arguments of its own, because only its type has an effect.
     pub(crate) fn check_type_arguments(&self, entry: &Entry, args: &Args) -> Result<()> {
         for (name, arg) in args.iter() {
             let Arg::Made(made) = arg else { continue };

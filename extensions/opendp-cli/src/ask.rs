@@ -158,9 +158,9 @@ impl Asking<'_> {
     /// Read the file, and answer the study.
     ///
     /// The study checks its questions before it reads the first column. So an error of this check
-    /// does not depend on the records, and is a `Failure::OfFile`. The check needs the number of
-    /// rows if this number is public. If the document does not state this number, read the file
-    /// first, and state the number of its rows.
+    /// does not depend on the records, and is a `Failure::OfFile`. If the number of rows is public,
+    /// the check needs this number. If the number is public and the document does not state it,
+    /// read the file first, and state the number of its rows.
     fn ask(&self) -> Result<Outcome, Failure> {
         self.study.check_spaces().map_err(Failure::OfFile)?;
         let columns = || columns::of_file(&self.source(), self.study, !self.as_json);
@@ -208,7 +208,7 @@ impl Asking<'_> {
         }
     }
     /// Find the charge for all releases. This function does not read the data. Return `None` if the
-    /// budget is not an epsilon and a delta, or if the public number of rows is not stated.
+    /// budget is not an epsilon and a delta, or if the number of rows is public and not stated.
     fn planned(&self) -> Option<Planned> {
         Planned::of(&self.study.rehearse(self.arguments.alpha).ok()?)
     }
@@ -245,8 +245,9 @@ impl Asking<'_> {
         let past = ledger.entry(name, id)?;
         past.as_ref().map_or(Ok(()), |past| self.check_alpha(name, past, document))?;
         let past = past.map(|entry| entry.loss);
-        // Find wrong questions without the data, so that they are not charged. If the number of
-        // rows is public and is not stated, the release does this check after it reads the file.
+        // Check the questions without the data, so that wrong questions are not charged. If the
+        // number of rows is public and not stated, `ask` checks the questions after it reads the
+        // file.
         let known = !self.study.unit().size_is_public() || self.study.rows().is_some();
         if past.is_none() && known {
             self.study.rehearse(self.arguments.alpha)?;
@@ -291,8 +292,10 @@ impl Asking<'_> {
 struct Planned {
     losses: Vec<Loss>,
     /// The reserved epsilon and the reserved delta of the [first entry](Entry::reserved). The first
-    /// entry states them only if the study is one plan for its whole budget. If the only release of
-    /// a study has a `mu^2`, both are 0, so that the whole budget is for this release.
+    /// entry states them only if the study is one plan for its whole budget. A release that is
+    /// `mu`-GDP (Gaussian differentially private) can state its `mu^2`. If the only release of a
+    /// study states a `mu^2`, nothing is reserved: the whole budget is for this release, and the
+    /// two reserved numbers are 0.
     reserved: Option<[Exact; 2]>,
     /// The pair of distributions of each release, from the [first entry](Entry::shares). There are
     /// pairs only if the study is one plan that divides its whole budget into shares.
@@ -319,7 +322,7 @@ impl Planned {
     /// refuses the next release. If a study is one plan for its whole budget, the filters of the
     /// ledger's budget can refuse this plan. In this case, the loss also states the shares or the
     /// reserve of the plan, as parts of the ledger's budget. The ledger admits such a loss only if
-    /// nothing was charged to its budget before.
+    /// nothing was charged to this budget before.
     fn loss(&self, whole: &Loss, account: &Account) -> Result<Loss> {
         let members = whole.clone().with_members(self.losses.clone())?;
         if account.admits(&members) {

@@ -152,8 +152,8 @@ fn repeat(request: &Map<String, Json>) -> Result<Option<usize>> {
 
 struct Server<'a> {
     registry: &'a Registry,
-    /// The built pipelines. The key of a pipeline is the text of its document and of the values of
-    /// its parameters.
+    /// The built pipelines. The key of a pipeline contains its document and the values of its
+    /// parameters, as text.
     kept: HashMap<String, Constructed>,
 }
 impl Server<'_> {

@@ -217,9 +217,9 @@ fn terms(command: &Command) -> Result<Terms> {
     })
 }
 /// Return whether the number of rows is public only because the terms state the number of people.
-/// Without this number, the budget would protect the number of rows, and with this number, it does
-/// not. If the distance of the unit is 1, the answer is `false`. No two data sets of the same size
-/// are at this distance, so such a budget admits no release that needs a public number of rows.
+/// If the terms did not state the number of people, the budget would protect the number of rows. If
+/// the distance of the unit is 1, the answer is `false`. No two data sets of the same size are at
+/// this distance, so such a budget admits no release that needs a public number of rows.
 fn has_public_rows_by_size(terms: &Terms) -> bool {
     let without_size = |unit: &Unit| Terms::new().with_unit(unit.clone()).protects_size();
     let hidden = terms.unit().is_some_and(|unit| 1 < unit.d_in() && without_size(unit));
@@ -287,7 +287,8 @@ fn entry_text(entry: &Entry) -> String {
         visible(&source),
     )
 }
-/// Write a number of milliseconds after 1970 as a date and a time of day in UTC.
+/// Write a time as a date and a time of day in UTC. The time is stated in milliseconds after the
+/// start of 1970.
 fn date(milliseconds: i64) -> String {
     let seconds = milliseconds.div_euclid(1000);
     let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
@@ -315,7 +316,8 @@ pub(crate) fn people(place: &Place) -> Option<u64> {
     Ledger::open_to_read(&place.file).ok()?.account(&place.name).ok()?.terms.size()
 }
 
-/// Write a charge to a budget for readers. The charge is the JSON of [`charge_json`].
+/// Write the text that tells readers about a charge to a budget. `charge` is the JSON of
+/// [`charge_json`].
 pub(crate) fn charge_text(charge: &Json) -> String {
     let text = |name: &str| charge[name].as_str().unwrap_or_default();
     format!(
@@ -326,7 +328,7 @@ pub(crate) fn charge_text(charge: &Json) -> String {
         words::amounts(&charge["remaining"], false)
     )
 }
-/// Describe the charge to a budget in the report of a run.
+/// Return the JSON that describes a charge to a budget in the report of a run.
 pub(crate) fn charge_json(release: &opendp_ledger::Release, remaining: &Loss) -> Json {
     let entry = release.entry();
     json!({

@@ -24,8 +24,9 @@ impl Caution {
         };
         Caution { loss, delta, size }
     }
-    /// Find the loss of a measurement at the first small distance at which there are neighbours and
-    /// the map has a result. Return `None` if no such distance is found.
+    /// Try a few small distances in turn. Find the loss of a measurement at the first distance at
+    /// which neighbours exist and the map has a result. Return `None` if none of the distances is
+    /// suitable.
     pub(crate) fn at_small_distance(
         made: &Constructed,
         size: impl Fn(&Json) -> Option<u64>,

@@ -98,9 +98,9 @@ impl Source<'_> {
         }
         Ok((file, kind))
     }
-    /// Describe the source. The path is written as the user gave it. If an id is used again, a
-    /// ledger compares this description with the description of the first use. A path that is not
-    /// UTF-8 is an error, because two such paths could have the same description.
+    /// Describe the source. The path is written as the user gave it. If the id of a release is used
+    /// again, a ledger compares this description with the description of the first use. A path that
+    /// is not UTF-8 is an error, because two such paths could have the same description.
     pub(crate) fn to_json(self, digest: Option<&str>) -> Result<Json> {
         let Some(path) = self.path.to_str() else {
             let reason = "the path is not UTF-8, so a budget cannot record it: rename the file";
@@ -281,8 +281,8 @@ fn json(path: &Path, file: File) -> Result<Result<Json>> {
 /// object, or the same field of all objects in an array.
 ///
 /// An atom is a number, a text or a truth value. Rows of atoms are read from their text, like cells
-/// of a table. Every text of a cell gives an atom of the domain. A missing field of an object is an
-/// empty cell.
+/// of a table. The domain converts every text to one of its atoms, also a text that is unreadable.
+/// A missing field of an object is an empty cell.
 ///
 /// # Errors
 /// [`outside`] when the value is not a member of the domain. For a domain with rows of atoms, there

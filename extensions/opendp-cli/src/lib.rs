@@ -1,8 +1,8 @@
 //! The command `opendp`: build pipelines from documents, evaluate their maps, and release.
 //!
-//! This crate is a library. A short program that calls `opendp_cli::main` is a command with your
-//! own constructors. The program names the crates of these constructors. Then `list` shows the
-//! constructors, and documents can use them.
+//! This crate is a library. To make a command with your own constructors, write a short program
+//! that calls `opendp_cli::main`. The program must name the crates of your constructors. Then
+//! `list` shows your constructors, and documents can use them.
 //!
 //! ```no_run
 //! # use opendp_transformations as my_mechanisms;

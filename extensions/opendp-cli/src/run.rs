@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 
 use crate::{budget, caution::Caution, command, data, operations, words};
 
-/// The text about the accuracy of a release that is near an end of its integer type.
+/// The text for a release that is near an end of its integer type: its accuracy is not known.
 const NEAR_END: &str = "accuracy  not known: a number is near an end of its integer type, so the \
                         true sum may be beyond this end. Use a wider type, such as i64";
 
@@ -180,7 +180,7 @@ impl Run<'_> {
         Ok(Report { json: report, loss: said, near_end })
     }
     /// Check that the loss has a bound. If no distance is stated, the loss at a small distance is
-    /// checked. Without this check, a release without noise would be the exact answer, and no
+    /// checked. Without this check, a pipeline without noise would release the exact answer, and no
     /// message would say so.
     fn check_loss(&self, caution: Option<&Caution>) -> Result<()> {
         match caution {
@@ -256,7 +256,7 @@ impl Run<'_> {
                 .and_then(|value| measurement.invoke(&value)),
             data::Data::Rows(rows) => stream(
                 measurement,
-                // An error of `rows` is an error of the file, if it does not depend on the records.
+                // An error of `rows` that does not depend on the records is an error of the file.
                 rows.inspect(|rows| {
                     broken.set(matches!(rows, Err(error) if !depends_on_records(error)));
                 }),
@@ -305,17 +305,17 @@ impl Failure {
         }
     }
 }
-/// The message for data that have no release under a budget. All such data get the same message.
+/// The message for a [`Failure::OfData`] under a budget. All such failures have the same message.
 pub(crate) const REFUSED: &str = "no release is possible: the data do not fit the pipeline or the \
                                   study (the number of rows is not its `size`, or a value is \
                                   outside of its domain), or the mechanism failed. The budget is \
                                   charged as for a release, and keeps this answer";
-/// The text that ledgers store for data that have no release. The text is part of the file format,
-/// so never change the text.
+/// The text that ledgers store for a [`Failure::OfData`]. The text is part of the file format, so
+/// never change the text.
 const KEPT: &str = "nothing can be released of these data: they are no member of the pipeline's \
                     domain (their number of rows is not its `size`, or a value is none of its \
                     values), or the mechanism failed. It is charged as a release is, and kept";
-/// The outcome that a budget keeps for data that have no release.
+/// Return the outcome that a budget keeps for a [`Failure::OfData`].
 pub(crate) fn refusal() -> Json {
     json!({"refused": KEPT})
 }

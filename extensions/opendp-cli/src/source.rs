@@ -42,8 +42,8 @@ impl Source {
         });
         Ok(Source::Git { url: url.to_owned(), reference })
     }
-    /// Read the place of a package from a text in the output of `cargo metadata`. An example of the
-    /// form of this text is `git+URL?branch=NAME#COMMIT`.
+    /// Read the place of a package from a text in the output of `cargo metadata`. For example, this
+    /// text can be `git+URL?branch=NAME#COMMIT`.
     fn locked(text: &str) -> Option<Self> {
         let text = text.strip_prefix("git+")?;
         let text = text.rsplit_once('#').map_or(text, |(before, _)| before);

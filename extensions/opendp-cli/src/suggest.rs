@@ -60,8 +60,8 @@ pub(crate) struct Arguments {
     count: u8,
 }
 
-/// Suggest chains. If `as_json` is true, write them as JSON for programs. Otherwise, write a text
-/// for readers.
+/// Suggest chains. If `as_json` is true, write the suggestions as JSON for programs. Otherwise,
+/// write a text for readers.
 pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) -> Result<String> {
     let word = arguments.word.as_deref();
     let about = |entry: &Entry| word.is_none_or(|word| search::matches(word, entry.names(), ""));
@@ -190,8 +190,8 @@ pub(crate) fn parse_object(text: &str) -> Result<Json, String> {
 }
 
 /// Return the names of the constructors that take a space, or `None` if no space is given. If a
-/// measure is given, return only the names of measurements that also state their loss in this
-/// measure.
+/// measure is given, return only the names of measurements that take the space and state their loss
+/// in this measure.
 pub(crate) fn among(
     registry: &Registry,
     space: Option<&Json>,

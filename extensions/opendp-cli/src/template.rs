@@ -1,5 +1,5 @@
-//! Writes a new crate of mechanisms. The crate is a copy of the example of the guide for authors of
-//! mechanisms, under another name.
+//! Writes a new crate of mechanisms. The crate is a copy of `examples/custom-mechanism` under
+//! another name. The guide for authors of mechanisms explains this example.
 
 use std::path::{Path, PathBuf};
 
@@ -14,8 +14,8 @@ macro_rules! template {
         [$(($file, include_str!(concat!("../../../examples/custom-mechanism/", $file)))),*]
     };
 }
-/// The files of the template. Cargo.toml is not copied, because the new crate states the places of
-/// its dependencies in another way.
+/// The files of the template. Cargo.toml is not copied. [`manifest`] writes this file, because the
+/// dependencies of the new crate are at other places.
 const FILES: [(&str, &str); 20] = template! {
     "README.md"
     "documents/edge_count.json"

@@ -1,4 +1,5 @@
-//! The current spaces of the chains around a node.
+//! The current spaces of the chains around a node. The current space of a chain is the space that
+//! the next link of the chain takes.
 
 use std::mem;
 
@@ -12,7 +13,7 @@ pub(super) struct Here {
     /// The current space of each chain, from the outermost chain inwards.
     spaces: Vec<Arg>,
     /// The innermost space is the last item of `spaces`. Each time this space is read, the number
-    /// of items is recorded. This field is the least recorded number.
+    /// of items in `spaces` is recorded. This field is the least recorded number.
     least: usize,
 }
 impl Default for Here {

@@ -34,8 +34,8 @@ pub(super) fn repeated(item: &Json) -> Result<Option<(Json, usize)>> {
     };
     Ok(Some((member, times)))
 }
-/// Return a repeated member, which must be a measurement. Copies of any other value would use
-/// memory, and no constructor accepts such copies.
+/// Return a repeated member, which must be a measurement. Copies of any other value use memory, and
+/// no constructor accepts such copies.
 pub(super) fn repeatable(member: Arg) -> Result<Arg> {
     match member {
         Arg::Made(Constructed::Measurement(_)) => Ok(member),

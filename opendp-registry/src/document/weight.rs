@@ -4,7 +4,7 @@ use opendp_core::{Error, Result};
 
 /// The largest number of links on a path through a document. A path contains the links of a chain,
 /// and the links in the arguments of these links. A path contains only one member of each list.
-/// When a function or a map runs, each of these links uses stack memory.
+/// When a function or a map runs, each link of the path uses stack memory.
 pub(super) const MAX_LINKS: usize = 256;
 /// The largest number of links in a whole document. Each link uses memory.
 const MAX_LINKS_IN_ALL: usize = 1 << 14;
@@ -13,11 +13,11 @@ const MAX_LINKS_IN_ALL: usize = 1 << 14;
 /// member takes about 500 bytes.
 const MAX_MEMBERS: usize = 100_000;
 
-/// A text with at most this many values is always read. A text with more values must have at least
-/// four bytes for each value. If all values of such a text are distinct, the text satisfies this
-/// condition, because most of the values need at least three characters and a comma.
+/// A text with at most this many values always passes [`check_text`]. A text with more values must
+/// have at least four bytes for each value. If all values of such a text are distinct, the text
+/// satisfies this condition, because most of the values need at least three characters and a comma.
 const MAX_VALUES: usize = 1 << 18;
-/// One object takes about the memory of this number of plain values.
+/// One object takes about as much memory as this number of plain values.
 const OBJECT: usize = 6;
 
 /// A number of levels of nesting. The reader of JSON returns an error for each text with more

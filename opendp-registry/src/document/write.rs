@@ -196,9 +196,10 @@ impl Writer<'_> {
             Constructed::Transformation(made) => {
                 known.check(name, &made.input().metric().inner_type())?;
             }
-            // If a function has the parameter `output_measure`, its list of accepted types can
-            // contain only metrics, as for `make_private_quantile`. For any other function that
-            // makes measurements, the list can contain only measures, as for `make_laplace`.
+            // The list `known.takes` contains the types that a function accepts, or is empty. If a
+            // function has the parameter `output_measure`, this list can contain only metrics, as
+            // for `make_private_quantile`. For any other function that makes measurements, this
+            // list can contain only measures, as for `make_laplace`.
             Constructed::Measurement(made) if listed("output_measure") => {
                 known.check(name, &made.input().metric().inner_type())?;
             }
@@ -286,8 +287,8 @@ fn is_node(json: &Json) -> bool {
     let keys = ["chain", "constructor", "measurement", "__function__"];
     json.as_object().is_some_and(|object| keys.iter().any(|key| object.contains_key(*key)))
 }
-/// Return whether an argument can be left out if OpenDP has no such parameter. Default values, type
-/// arguments, null, and the input space can be left out.
+/// Return whether an argument can be left out if the function of OpenDP lacks the parameter.
+/// Default values, type arguments, null, and the input space can be left out.
 fn implied(entry: &Entry, key: &str, value: &Json) -> bool {
     let generic = entry.generics().any(|(name, _)| name == key);
     let default =

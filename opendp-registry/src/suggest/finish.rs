@@ -83,8 +83,8 @@ impl Search<'_> {
             }
         }
     }
-    /// Apply the constructor at `place` in the families to a release, to convert its measure.
-    /// Return `None` if this is not possible: the constructor does not take the release, facts are
+    /// Convert the measure of a release with the constructor at `place` in `families`. Return
+    /// `None` in four cases: the constructor has no signature for this conversion, facts are
     /// missing, no more calls are allowed, or the call returns an error.
     fn converted(&mut self, release: &Release, depth: usize, place: usize) -> Option<Release> {
         let arg = Arg::Made(release.made.clone().into());

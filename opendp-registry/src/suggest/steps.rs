@@ -17,7 +17,7 @@ const SOLVED: [&str; 2] = ["scale", "prob"];
 /// The types to try for a type parameter with more than two possible types, if the space and the
 /// facts do not determine its type.
 const USUAL: [&str; 2] = ["f64", "i64"];
-/// The largest number of choices of types for one link.
+/// The largest number of ways to choose the types of one link.
 const CHOICES: usize = 6;
 /// The metrics on data sets. If the output of a chain has such a metric, the output consists of
 /// rows.
@@ -130,8 +130,7 @@ impl<'a> Search<'a> {
     }
 
     /// Extend a chain by each constructor that takes the output space of the chain. Add the longer
-    /// chains of transformations to `next`, and the chains that end in a measurement to the
-    /// releases.
+    /// chains of transformations to `next`. Add the chains that end in a measurement to `releases`.
     fn grow(&mut self, chain: &Chain, next: &mut Vec<Chain>) {
         let here = match &chain.made {
             None => self.aim.start.clone(),

@@ -29,8 +29,8 @@ use targets::TARGETS;
 static MEMORY: PeakAlloc = PeakAlloc;
 
 /// The longest allowed processor time for one text. The limit is one second for an optimised
-/// program. With debug assertions, the limit is higher, because such programs have little
-/// optimisation.
+/// program. With debug assertions, the limit is higher, because programs with debug assertions have
+/// little optimisation.
 const TOO_LONG: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 1 });
 /// If there is no answer within this time, the test fails.
 const NEVER: Duration = Duration::from_secs(600);

@@ -88,7 +88,7 @@ fn check(made: &AnyMeasurement, member: &Member) -> Result<bool, String> {
             }
         }
     }
-    // The map can return an error at distance 0. Then check only whether the map returns a loss at
+    // If the map returns an error at distance 0, check only whether the map returns a loss at
     // another distance.
     let (Ok(at_0), _) = &bounds[0] else {
         return Ok(bounds.iter().any(|(bound, _)| bound.is_ok()));

@@ -34,8 +34,8 @@ fn test(entry: &Entry, grounds: &Grounds, seed: u64) -> Result<(), String> {
     for Built { made, told } in builds(entry, &mut draw)? {
         let measurement = made.measurement().map_err(|error| error.to_string())?;
         let members = grounds.members(measurement.input(), &mut draw)?;
-        // The release of this mechanism ends after a limited number of answers `true`. So the
-        // length of the release depends on the data. The stated loss covers all answers and the
+        // The release of `make_above_threshold` ends after a limited number of answers `true`. So
+        // the length of the release depends on the data. The stated loss covers all answers and the
         // length, so the lengths of two releases can differ.
         let stops = entry.name() == "make_above_threshold";
         let seen = |member: &AnyValue| -> Vec<Result<usize, String>> {

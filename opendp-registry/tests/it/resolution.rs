@@ -187,7 +187,8 @@ fn a_name_has_one_function() {
     assert_eq!(error.kind(), "Ambiguous");
     assert!(error.to_string().contains("package a") && error.to_string().contains("package b"));
     assert_eq!(registry.add(addition("mine", "a")).unwrap_err().kind(), "Ambiguous");
-    // A second signature has another text. It is an error to add the second signature twice, too.
+    // A second signature has another text. If the second signature is added twice, the second call
+    // also gives an error.
     let second =
         || addition("mine", "a").parameter(Parameter::new::<i32>("upper", Some("7".into())));
     registry.add(second()).unwrap();

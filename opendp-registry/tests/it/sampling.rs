@@ -24,7 +24,7 @@ fn a_composition_repeats_members_and_is_tight_in_profiles() {
     let d_in = made.input().metric().decode(&json!(1)).unwrap();
     let profile = made.measure().profile(&made.map(&d_in).unwrap()).unwrap();
     let epsilon = profile.epsilon(1e-5).unwrap();
-    // At distance 1, the privacy loss of Laplace noise on integers is always one of two values. So
+    // At distance 1, the privacy loss of Laplace noise on integers has only two possible values. So
     // the loss of the composition is a linear function of a binomial random variable. The
     // distribution of this loss gives the expected epsilon.
     assert!((4.306_791..4.306_82).contains(&epsilon), "{epsilon}");

@@ -79,8 +79,8 @@ fn a_name_added_later_is_used_at_once_even_if_an_older_one_was_remembered() {
     for _ in 0..2 {
         assert!(is(&registry.make("it", &Args::new()).unwrap(), 1));
     }
-    // From now on, the exact name `it` is registered. A request for `it` prefers this name to
-    // `make_it`.
+    // From now on, the exact name `it` is registered. For a request `it`, the registry prefers this
+    // name to `make_it`.
     registry.add(alias("it", 2)).unwrap();
     assert!(is(&registry.make("it", &Args::new()).unwrap(), 2));
     assert!(is(&registry.make("make_it", &Args::new()).unwrap(), 1));

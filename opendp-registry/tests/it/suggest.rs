@@ -19,7 +19,8 @@ fn named(word: &'static str) -> impl Fn(&Entry) -> bool {
 const PURE: &str = "max_divergence";
 const RHO: &str = "zero_concentrated_divergence";
 
-/// Suggest chains. Build each suggestion from its document alone, and check that it meets the goal.
+/// Suggest chains. Build each suggestion from its document alone, and check that the built chain
+/// meets the goal.
 #[track_caller]
 fn suggest(
     space: &Json,

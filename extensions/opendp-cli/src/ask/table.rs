@@ -39,7 +39,8 @@ pub(super) fn file(arguments: &Arguments, study: &Study) -> Result<PathBuf> {
     }
     Ok(file)
 }
-/// Return whether a path can lead out of its folder: it is absolute, or has a part `..`.
+/// Return whether a path can lead out of the folder of the study. Such a path is absolute, or has a
+/// part `..`.
 fn leads_out(path: &Path) -> bool {
     !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }

@@ -4,13 +4,13 @@ use opendp_analysis::PrivacyUnit;
 use opendp_core::{Error, Result};
 use opendp_ledger::{Account, Misfit, Unit};
 
-/// Check that a budget protects the unit of a study. The ledger decides with the same function
-/// ([`Terms::misfit`](opendp_ledger::Terms::misfit)) for every release, but its errors do not state
-/// the unit as a study states it.
+/// Check that a budget protects the unit of a study. For every release, the ledger also calls
+/// [`Terms::misfit`](opendp_ledger::Terms::misfit). But the errors of the ledger do not write the
+/// unit in the form that a study uses.
 ///
-/// Studies can protect different units, such as one row or two rows of a person, or replaced rows.
-/// The sum of losses for different units is not a bound on the loss for one unit. So the budget
-/// must state its unit.
+/// Different studies can protect different units, such as one row of each person, two rows of each
+/// person, or the replacement of rows. The sum of losses for different units is not a bound on the
+/// loss for one unit. So the budget must state its unit.
 pub(super) fn check(account: &Account, study: PrivacyUnit) -> Result<()> {
     let Some(unit) = account.terms.unit() else {
         return Err(Error::argument("budget", without_unit(account)));
@@ -37,7 +37,8 @@ pub(super) fn check(account: &Account, study: PrivacyUnit) -> Result<()> {
     };
     Err(Error::argument("unit", reason))
 }
-/// Write the unit of a budget as a study states it. Return `None` if no study has this unit.
+/// Write the unit of a budget in the form that a study uses. Return `None` if no study has this
+/// unit.
 fn stated(unit: &Unit) -> Option<String> {
     let name = match unit.metric().as_str()? {
         "symmetric_distance" => "person",

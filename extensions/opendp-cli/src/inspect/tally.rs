@@ -24,8 +24,8 @@ pub(crate) struct Type {
     name: &'static str,
     class: Class,
     read: fn(&str) -> Reading,
-    /// The type of atoms of an `option_domain` that contains all values of this type. `None` if
-    /// there is no such `option_domain`.
+    /// The atom type of an `option_domain` for these cells. The domain contains all values of the
+    /// type `name`. `None` if there is no such `option_domain`.
     option: Option<&'static str>,
 }
 fn integer<T: Atom>(cell: &str) -> Reading {
@@ -75,7 +75,7 @@ const TYPES: [Type; 16] = types! {
     usize Integer integer Some("usize");
     f32 Float float Some("f32");
 };
-/// The number of types that a guess tries. These are the first types of the list: `bool`, `i64`,
+/// The number of types that a guess tries. A guess tries the first types of `TYPES`: `bool`, `i64`,
 /// `f64` and `String`.
 const GUESSES: usize = 4;
 
@@ -93,13 +93,13 @@ pub(crate) fn parse_type(name: &str) -> Result<Type, String> {
     })
 }
 
-/// Return whether a cell is a common form of a truth value that `bool` cannot read.
+/// Return whether a cell is a truth value in a common form that `bool` cannot read.
 fn is_other_truth(cell: &str) -> bool {
     const WORDS: [&str; 10] = ["yes", "no", "y", "n", "t", "f", "on", "off", "true", "false"];
     bool::from_cell(cell).is_none() && WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }
-/// Return whether the first line of a table can be its header: distinct names that are neither
-/// empty nor numbers.
+/// Return whether `names`, the cells of the first line of a table, can be a header. The names in a
+/// header are distinct. They are not empty, and they are not numbers.
 pub(super) fn may_be_header(names: &[String]) -> bool {
     let name = |(place, name): (usize, &String)| {
         let before = names.get(..place).unwrap_or_default();
@@ -108,7 +108,7 @@ pub(super) fn may_be_header(names: &[String]) -> bool {
     names.iter().enumerate().all(name)
 }
 
-/// The counts of cells by the result of reading them as the type `kind`.
+/// The number of cells for each [`Reading`], if the cells are read as the type `kind`.
 struct Count {
     kind: Type,
     values: u64,
@@ -128,9 +128,9 @@ pub(super) struct Tally {
     words: u64,
     /// The number of cells that contain a truth value in a form that `bool` cannot read.
     other_words: u64,
-    /// The least and the greatest integer, if a cell is an integer.
+    /// The least and the greatest integer, if at least one cell is an integer.
     whole: Option<(IBig, IBig)>,
-    /// The least and the greatest finite number, if a cell is a finite number.
+    /// The least and the greatest finite number, if at least one cell is a finite number.
     real: Option<(f64, f64)>,
 }
 impl Tally {
@@ -292,8 +292,8 @@ mod tests {
         cells.extend(["no", "No", "t", "1", "true", ""]);
         let found = report(None, &cells);
         assert_eq!((&found["type"], &found["unreadable_as_bool"]), (&json!("String"), &json!(8)));
-        // The controls: `bool` can read all cells of the first and the third column, and too few
-        // cells of the second column look like truth values. If the type is stated, the field
+        // The controls: `bool` can read all cells of the first and the third column. In the second
+        // column, too few cells look like truth values. If the type is stated, the field
         // `unreadable` already has the number.
         for cells in [&["true", "0", "FALSE", ""][..], &["yes", "Lyon"], &["1", "0"]] {
             assert!(report(None, cells).get("unreadable_as_bool").is_none(), "{cells:?}");

@@ -188,8 +188,8 @@ fn a_json_file_that_is_not_text_is_charged_like_other_data_without_a_release() {
     desk.file("sum.json", sum(20.0).to_string());
     desk.says(&["budget", "create", "l.db:b", "--epsilon", "2"]);
     let mut told = Vec::new();
-    // A single record can make the file invalid JSON, invalid UTF-8, or a text with a NUL. So each
-    // of these failures is charged, and all of them have the same message.
+    // Because of a single record, a file can be invalid JSON or invalid UTF-8, or can contain a
+    // NUL. So a run on such a file is charged, and the message is the same for all such files.
     for (place, text) in
         [&b"[\"1\", 2"[..], b"[\"1\", \"\xff\"]", b"[\"1\", \"\0\"]"].iter().enumerate()
     {
@@ -311,8 +311,9 @@ fn a_budget_whose_size_makes_the_number_of_rows_public_has_a_warning() {
     for (count, (metric, unit, more, warned)) in (1..).zip([
         ("symmetric_distance", "2", &["--size", "3"][..], true),
         ("insert_delete_distance", "2", &["--size", "3", "--contributions", "1"], true),
-        // The controls. The number of rows is private, or it is public by the metric, or no two
-        // data sets of one size are at the distance of the unit.
+        // The controls. In the first two, the number of rows is private. In the third, the number
+        // is public because of the metric. In the fourth, no two data sets of the same size are at
+        // the distance of the unit.
         ("symmetric_distance", "2", &[], false),
         ("symmetric_distance", "2", &["--size", "3", "--contributions", "2"], false),
         ("change_one_distance", "2", &["--size", "3"], false),

@@ -52,8 +52,8 @@ fn every_block_is_compiled_or_is_a_part_of_the_file_above_it() {
     let page = std::fs::read_to_string(Path::new(ROOT).join("docs/mechanism-authors.md")).unwrap();
     let quotes = stray(&page).unwrap_or_else(|broken| panic!("{broken}"));
     assert!(20 <= quotes, "{quotes}");
-    // The controls: a page with a changed line, a page that names no file, and a page with a block
-    // in another language are wrong.
+    // The controls: three wrong pages. One has a changed line, one names no file, and one has a
+    // block in another language.
     let changed = page.replacen("*larger < self.nodes", "*larger <= self.nodes", 1);
     assert!(stray(&changed).unwrap_err().contains("does not contain"));
     let unnamed = page.replacen("graph_domain.rs`:", "graph_domain.rs`.", 1);

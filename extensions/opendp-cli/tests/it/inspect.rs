@@ -1,4 +1,4 @@
-//! Tests of exact facts about a table, for its curator.
+//! Tests of the command `inspect`, which shows the curator of a table exact facts about the table.
 
 use serde_json::{Value as Json, json};
 

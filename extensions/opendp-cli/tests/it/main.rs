@@ -183,7 +183,8 @@ fn a_line_is_a_row_whatever_it_holds() {
         let report = desk.says(&[&run[..], &["--allow-infinite-loss"]].concat());
         serde_json::from_str::<Json>(&report).unwrap()["release"].clone()
     };
-    // A quoted cell may contain a comma. An unclosed quote ends with its line.
+    // A quoted cell may contain a comma. A quoted cell without a closing quote ends at the end of
+    // its line.
     let table = b"id,x\n1,\"a, b\"\n2,\"c\n3,c\r\n4\n\n5,\xff\n6,c";
     assert_eq!(release("one.csv", table, "x"), json!([1, 3, 3, 0]));
     // In a table with one column, an empty line is a row with an empty cell.

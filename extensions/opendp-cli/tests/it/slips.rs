@@ -177,7 +177,7 @@ fn a_number_of_rows_that_is_believed_is_named_in_the_report() {
     let output = desk.run(&["ask", "study.json", "--csv"]);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("note: `old` uses the stated number of rows, 900"), "{said}");
-    // The answers that a ledger keeps have the note too.
+    // The answers that a ledger keeps also have the note about the stated number of rows.
     desk.budget("b.ledger:x", &["--epsilon", "1e7"]);
     let charged = ["ask", "study.json", "--budget", "b.ledger:x", "--id", "a"];
     desk.says(&charged);

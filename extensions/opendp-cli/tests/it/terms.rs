@@ -67,7 +67,7 @@ fn a_metric_in_document_form_is_the_metric_of_this_name() {
     }
 }
 /// A release without noise is the exact answer. If no distance is stated, no loss is printed. So
-/// the user would not notice that the release gives no protection.
+/// without an error, the user would not notice that the release gives no protection.
 #[test]
 fn a_release_without_a_bound_on_its_loss_is_refused_without_a_distance() {
     let desk = desk();

@@ -44,8 +44,8 @@ impl Search<'_> {
         }
         if missing.is_empty() { Ok(given) } else { Err(missing) }
     }
-    /// Return whether the fact `bounds`, which states the bounds of the rows, also applies to this
-    /// constructor. The fact applies if the output of the chain consists of rows, and if the
+    /// Return whether the fact `bounds` applies to this constructor. This fact states the bounds of
+    /// the rows. The fact applies if the output of the chain consists of rows, and if the
     /// constructor does not drop rows. After an aggregation, the output has another range than the
     /// rows. With the bounds of the rows, a noisy sum or count would be clamped to the wrong range.
     fn clamps(&self, entry: &Entry, chain: &Chain) -> bool {
@@ -58,8 +58,8 @@ impl Search<'_> {
         };
         rows && !DROPPING.contains(&entry.name())
     }
-    /// Return the fact for this parameter of this constructor, or else the fact for all parameters
-    /// with this name.
+    /// Return the fact for this parameter of this constructor. If there is no such fact, return the
+    /// fact for all parameters with this name.
     pub(in super::super) fn fact(&self, constructor: &str, parameter: &str) -> Option<&Json> {
         let own = self.own_fact(constructor, parameter);
         own.or_else(|| self.aim.facts.get(parameter))
@@ -69,7 +69,7 @@ impl Search<'_> {
     }
     /// Return whether a transformation converts rows, although the goal does not request the
     /// conversion. Two conversions count: from floats to a type that is not a float type, and from
-    /// texts to integers. Rounded rows have other medians and other sums, and a text such as `4.5`
+    /// texts to integers. Rounding changes the median and the sum of rows, and a text such as `4.5`
     /// is not an integer. The goal requests a conversion if a fact states one of the
     /// transformation's arguments, or if the condition `about` of the goal holds for the
     /// transformation.
@@ -95,7 +95,7 @@ impl Search<'_> {
         rounds && rows && !named && !way.written.keys().any(stated)
     }
 }
-/// Return the name of the type of the atoms in rows.
+/// Return the name of the atomic type of rows. `carrier` is the type of the rows.
 fn atom(carrier: &TypeName) -> Option<String> {
     match carrier.args() {
         [] => Some(carrier.head().to_owned()),

@@ -19,8 +19,8 @@ pub(super) struct Member {
     pub(super) rows: Json,
 }
 /// A lower bound on the true loss at distance 0. The function `delta` gives a lower bound on delta
-/// for each epsilon. The number `divergence` is a lower bound on the divergence of every order of
-/// at least 1. Let `d` be the limit of `delta` for large epsilon. A loss of an approximate measure
+/// for each epsilon. For every order of at least 1, the number `divergence` is a lower bound on the
+/// divergence. Let `d` be the limit of `delta` for large epsilon. A loss of an approximate measure
 /// consists of a divergence and a delta. If the delta of such a loss is less than `d`, the number
 /// `divergence` is also a lower bound on the divergence of this loss.
 #[derive(Clone, Copy)]
@@ -44,8 +44,8 @@ impl Member {
     }
 }
 
-/// Return the delta of randomized response with probability 3/4. The mechanism reports whether the
-/// first row is odd, and the report is true with probability 3/4.
+/// Return the delta of randomized response with probability 3/4, at an epsilon. The mechanism
+/// reports whether the first row is odd, and the report is correct with probability 3/4.
 fn of_order(epsilon: f64) -> f64 {
     (0.75 - 0.25 * epsilon.inf_exp().unwrap()).max(0.0)
 }
@@ -61,19 +61,19 @@ fn ln3() -> f64 {
 fn order_profile() -> PrivacyProfile {
     PrivacyProfile::new(|epsilon| Ok(of_order(epsilon)))
 }
-/// Return the profile of Laplace noise of scale 1 for the distance `d`.
+/// Return the privacy profile of Laplace noise with scale 1, at the distance `d`.
 fn laplace_profile(d: f64) -> PrivacyProfile {
     PrivacyProfile::new(move |epsilon| {
         Ok(if epsilon < d { -((epsilon - d) / 2.0).neg_inf_exp_m1().unwrap() } else { 0.0 })
     })
 }
-/// Return the Renyi curve of Gaussian noise of scale 1 for the distance `d`. Add the constant
+/// Return the Renyi curve of Gaussian noise with scale 1, at the distance `d`. Add the constant
 /// `always` at every order.
 fn renyi(d: f64, always: f64) -> RenyiCurve {
     RenyiCurve::new(move |alpha| Ok(alpha * d * d / 2.0 + always))
 }
 
-/// Return the members with one input space. In each measure, some members have no loss at distance
+/// Return the members for one input space. In each measure, some members have no loss at distance
 /// 0, and other members have a loss at distance 0.
 fn members_of<T: Atom, M>(metric: &M, size: Option<usize>) -> Vec<Member>
 where
@@ -98,9 +98,9 @@ where
             all.push(Member { made, told, truth: $truth, rows: rows.clone() });
         })*};
     }
-    // The divergence of order 1 of randomized response with probability 3/4 is 3/4 ln 3 - 1/4 ln 3.
-    // If an outcome is possible for one data set and impossible for the other data set, the
-    // divergence is infinite.
+    // For randomized response with probability 3/4, the divergence of order 1 is
+    // `3/4 ln 3 - 1/4 ln 3`. If an outcome is possible for one data set and impossible for the
+    // other data set, the divergence is infinite.
     let order = Some(Truth { delta: of_order, divergence: 0.5 * ln3() * (1.0 - 1e-9) });
     let first = Some(Truth { delta: of_first_row, divergence: f64::INFINITY });
     let rho = ln3() * ln3() / 2.0;
