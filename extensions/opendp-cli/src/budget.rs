@@ -60,7 +60,7 @@ pub(crate) enum Command {
         digest: Option<String>,
         /// The number of people in the data; there is a warning if delta is at least 1 / SIZE
         ///
-        /// Without --contributions above 1, the number of rows is then public.
+        /// If --size is stated and --contributions is not above 1, the number of rows is public.
         #[arg(long, allow_negative_numbers = true)]
         size: Option<u64>,
     },

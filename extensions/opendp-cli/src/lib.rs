@@ -52,8 +52,8 @@ use serde_json::{Value as Json, json};
 
 /// Differential privacy from pipeline documents.
 ///
-/// Answers go to standard output, errors to standard error. The exit code is 1 when an operation
-/// fails and 2 when the command line is wrong.
+/// Answers go to standard output, and errors go to standard error. The exit code is 1 when an
+/// operation fails and 2 when the command line is wrong.
 #[derive(Parser)]
 #[command(name = "opendp", version)]
 struct Cli {
@@ -151,7 +151,7 @@ enum Command {
     Run(run::Arguments),
     /// Answer all questions of a study, a document with a budget and questions about a table
     ///
-    /// First ask with --dry-run: it prints the accuracy of the answers before anything is spent.
+    /// First use --dry-run, which prints the accuracy of the answers and spends nothing.
     /// Each run without --dry-run spends the study's budget again.
     Ask(ask::Arguments),
     /// Count the kinds of cells in a table: the exact counts are PRIVATE, only for the curator
