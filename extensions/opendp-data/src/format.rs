@@ -160,7 +160,7 @@ mod tests {
         assert!(refused(b"\xff\xfea\0,\0").contains("UTF-16"));
         assert!(refused(b"\xfe\xff\0a\0,").contains("UTF-16"));
         assert!(text(&b"a,b\n"[..]).is_ok() && text(&b"PKW,b\n"[..]).is_ok());
-        // A record with a NUL is no error, because an error must not depend on the records.
+        // A record with a NUL is not an error, because an error must not depend on the records.
         assert!(text(&b"a,b\n1,\0\n"[..]).is_ok());
         assert!(text(&b"[\"a\0\"]"[..]).is_ok());
     }

@@ -17,11 +17,11 @@ pub struct Progress {
     pub total_rows: Option<u64>,
 }
 
-/// A function that is called with the progress, each time a chunk or a batch was read.
+/// A function that is called with the progress after each chunk or batch.
 pub(crate) type Listener = Box<dyn FnMut(Progress) + Send>;
 
 /// A counter of records. It reports the progress, and compares the number of records with the size
-/// in the domain.
+/// that the domain states.
 pub(crate) struct Meter {
     pub(crate) progress: Progress,
     pub(crate) listener: Option<Listener>,
@@ -42,8 +42,8 @@ impl Meter {
             listener(self.progress);
         }
     }
-    /// Compare the number of records with the size in the domain, at the end of the source. Return
-    /// the error [`outside`] if the two numbers differ.
+    /// At the end of the source, compare the number of records with the size that the domain
+    /// states. Return the error [`outside`] if the two numbers differ.
     pub(crate) fn end(&self) -> Result<()> {
         if self.size.is_none_or(|size| size == self.progress.rows) {
             return Ok(());
@@ -83,8 +83,8 @@ pub(crate) fn place(names: &[String], column: Option<&str>) -> Result<usize> {
 const WHERE: &str =
     "The first line of a CSV file is its header; the curator can show it with `opendp inspect`";
 
-/// Make the error for a column that the table does not have. `rule` states how the column would be
-/// read, or is empty.
+/// Make the error for a column that the table does not have. `rule` is the end of a sentence that
+/// states the domain of the column, or is empty.
 #[cold]
 pub(crate) fn absent(argument: &str, columns: usize, name: &str, rule: &str) -> Error {
     let (name, s) = (name.escape_debug(), if columns == 1 { "" } else { "s" });

@@ -31,7 +31,7 @@
 //!
 //! - The losses of all releases that were ever returned are in the ledger. Their exact sum is at
 //!   most the budget. If the budget composes tightly, a bound on the total loss is at most the
-//!   budget instead. The promise holds for any number of processes that share the file, and for
+//!   budget instead. This promise holds for any number of processes that share the file, and for
 //!   any names by which they open the file. The promise also holds if the processes are killed at
 //!   any time.
 //! - After a crash, either a loss and its release are both recorded, or neither is recorded. If
@@ -80,7 +80,7 @@
 //! the file counts the lines. The mark is written when the lines are durable. So every changed byte
 //! of the header, of the mark and of a counted line is noticed. If the file is cut within these
 //! parts, the cut is noticed, too. After such damage, nothing is released. The file has no index
-//! that could be damaged, and it needs no other file.
+//! that could be damaged, and the ledger needs no other file.
 //!
 //! Three kinds of damage are not noticed. First, a forgery is not noticed, because anyone can
 //! compute a seal. Second, the whole file can be replaced by an older copy while no process has the

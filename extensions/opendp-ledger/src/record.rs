@@ -1,5 +1,5 @@
-//! The rows of the two tables of a ledger, budgets and entries, and the seals that detect damage. A
-//! seal is a hash of the content of a row.
+//! The rows of a ledger, in two tables of budgets and of entries, and the seals that detect damage.
+//! A seal is a hash of the content of a row.
 
 use opendp_core::{Error, Result};
 use opendp_measurements::accounting::AdaptiveAccount;
@@ -42,7 +42,7 @@ pub struct Account {
 }
 impl Account {
     /// Return the rest of the budget. If the budget composes tightly, return the epsilon and the
-    /// delta of the filter in which the most remains ([`AdaptiveAccount::left`]).
+    /// delta that remain in the filter with the largest rest ([`AdaptiveAccount::left`]).
     pub fn remaining(&self) -> Loss {
         let left = self.filters.as_ref().and_then(|filters| tight::loss(filters.left().ok()?).ok());
         match (&self.filters, left) {

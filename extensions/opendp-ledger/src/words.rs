@@ -101,7 +101,7 @@ impl Decimal {
     fn value(&self) -> Option<Exact> {
         format!("{}e{}", self.digits, self.power).parse().ok()
     }
-    /// Write all digits of the decimal number. If many zeros would be needed, write an exponent.
+    /// Write all digits of the decimal number. If this needs many zeros, write an exponent instead.
     fn write(&self) -> String {
         let digits = self.digits.to_string();
         let zeros = digits.len() - digits.trim_end_matches('0').len();

@@ -20,8 +20,8 @@ impl Axis {
             let (low, high) = point.interval.unwrap_or((point.value, point.value));
             [point.value, low, high]
         });
-        // Leave out numbers of magnitude 1e300 or more, because the length of the axis could
-        // overflow.
+        // Leave out numbers of magnitude 1e300 or more, because such numbers can make the length of
+        // the axis overflow.
         let ends = ends.filter(|x| x.abs() < 1e300);
         let ends: Vec<f64> = ends.chain(zero.then_some(0.0)).collect();
         let low = ends.iter().copied().fold(f64::INFINITY, f64::min);

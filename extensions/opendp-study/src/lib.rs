@@ -75,7 +75,7 @@
 //! `candidates` is a list, or `{"from", "to", "step"}`, where a whole number of steps leads from
 //! `from` to `to`. `rows` of a mean or a variance defaults to the public number of rows of the
 //! table, if the question has no condition and its column drops no rows. A `rows` above this public
-//! number is an error. A smaller `rows` is no error.
+//! number is an error. A smaller `rows` is not an error.
 //!
 //! # Groups
 //!
@@ -270,7 +270,7 @@ impl Study {
         self.unit
     }
     /// Return the study as one measurement of tables. The loss of the measurement is the whole
-    /// budget, and a ledger can charge it.
+    /// budget, and a ledger can charge this loss.
     ///
     /// # Errors
     /// The errors of the columns; `Argument` when there is not enough memory for the stated rows.

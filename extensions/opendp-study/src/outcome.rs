@@ -45,7 +45,7 @@ pub struct StudyAnswer {
     pub scales: Vec<f64>,
     /// A bound on the error of the answer, if this bound is known before the release. The bound
     /// holds with the stated probability. After the release, there is no bound if the answer is an
-    /// integer near an end of its type.
+    /// integer near an end of the range of its type.
     pub error: Option<f64>,
     /// The unit of `error`.
     pub error_in: ErrorIn,
@@ -86,8 +86,8 @@ impl Outcome {
     }
     /// Convert to JSON, with the budget and the remaining budget. If the budget is an epsilon and a
     /// delta, the field `spent_holds` states the condition under which `spent` bounds the total
-    /// loss. If the outcome is of [`rehearse`](crate::Study::rehearse), the field `dry_run` is
-    /// true, and `spent` is the amount that the answers would spend.
+    /// loss. If [`rehearse`](crate::Study::rehearse) made the outcome, the field `dry_run` is true,
+    /// and `spent` is the amount that the answers would spend.
     pub fn to_json(&self) -> Json {
         let answers: Vec<Json> = self.answers.iter().map(StudyAnswer::to_json).collect();
         let mut json = json!({
@@ -216,8 +216,8 @@ impl StudyAnswer {
             cells: Vec::new(),
         }
     }
-    /// Remove the error of a number that was released without an interval. Such a number is near
-    /// an end of its type, so its error has no bound.
+    /// Remove the error of a number that was released without an interval. Such a number is near an
+    /// end of the range of its type, so its error has no bound.
     pub(super) fn checked(mut self) -> Self {
         if self.error_in == ErrorIn::Value && self.cells.iter().any(|cell| cell.interval.is_none())
         {

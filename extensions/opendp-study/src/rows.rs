@@ -10,7 +10,7 @@ use super::outcome::{Cell, StudyAnswer};
 use super::questions::Asker;
 
 /// The largest number of rows that a mean or a variance can state for a table whose number of rows
-/// is private. All stated rows are kept in memory, with 8 bytes for each.
+/// is private. All stated rows are kept in memory, with 8 bytes for each row.
 const MOST_ROWS: usize = 100_000_000;
 
 /// The number of rows that a mean or a variance uses.

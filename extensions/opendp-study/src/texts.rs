@@ -9,10 +9,10 @@ use super::{Study, place_of};
 
 impl Study {
     /// Check that no text of a question begins or ends with a space. The command `opendp` reads
-    /// cells without the spaces around them, so no cell would be equal to such a text. In a column
-    /// that states `missing`, an empty cell is missing. So also check that no text for such a
-    /// column is empty. Call this function if [`Cells`](crate::Cells) are read as the command reads
-    /// them. The check does not depend on the data.
+    /// cells without the spaces around them, so no cell is equal to such a text. In a column that
+    /// states `missing`, an empty cell is missing. So also check that no text for such a column is
+    /// empty. Call this function if [`Cells`](crate::Cells) are read as the command reads them. The
+    /// check does not depend on the data.
     ///
     /// A text is allowed if it is the replacement `missing` of its column, because a replaced cell
     /// is equal to this text.

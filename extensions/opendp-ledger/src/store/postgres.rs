@@ -105,8 +105,8 @@ fn client(parameters: &str) -> Result<Client> {
         )),
     }
 }
-/// Check that no table of another program has the name of a table of the ledger. Such a table would
-/// be changed by the statements of `SCHEMA`.
+/// Check that no table of another program has the name of a table of the ledger. The statements of
+/// `SCHEMA` would change such a table.
 fn check_tables(transaction: &mut Transaction<'_>) -> Result<()> {
     for (table, columns) in TABLES {
         let row = transaction.query_one(FOUND, &[&table]).map_err(|error| fault(&error))?;

@@ -248,7 +248,7 @@ fn a_creation_that_fails_leaves_no_file() {
     drop(new(&path));
     assert_eq!(Ledger::open_existing(&path).unwrap().history("b").unwrap().len(), 1);
 }
-/// A small disk for the test, if the test has the right to mount it.
+/// A small disk for the test. `new` returns `None` if the test has no right to mount the disk.
 struct Small(tempfile::TempDir);
 impl Small {
     fn new() -> Option<Self> {

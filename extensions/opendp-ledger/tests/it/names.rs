@@ -27,7 +27,8 @@ fn ledger(total: &str) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// A file that is mounted at a second place, if the test has the right to mount it.
+/// A file that is mounted at a second place. `new` returns `None` if the test has no right to mount
+/// the file.
 struct Mounted(PathBuf);
 impl Mounted {
     fn new(path: &Path, place: PathBuf) -> Option<Self> {
@@ -139,7 +140,7 @@ fn a_crash_under_one_name_loses_nothing_under_the_other() {
                 .filter_map(|line| line.strip_prefix("granted ").map(str::to_owned))
         });
         // Kill both processes when one of them has reported some releases. The other process can be
-        // at any place of a release.
+        // at any step of a release.
         granted.extend(told[round % 2].by_ref().take(round + 1));
         for spender in &mut spenders {
             spender.kill().unwrap();

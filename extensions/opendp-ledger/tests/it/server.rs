@@ -232,8 +232,8 @@ fn each_charge_is_durable_behind_a_pooler_of_connections() {
     let ledger = Ledger::connect(&server.parameters()).unwrap();
     ledger.create("b", &Loss::epsilon("1").unwrap()).unwrap();
     // A pooler can give each transaction a connection without the settings of the session. Simulate
-    // this by a trigger. For each charge, the trigger stores the value of `synchronous_commit`.
-    // Then it sets this value to `off` for the session.
+    // such a connection by a trigger. For each charge, the trigger stores the value of
+    // `synchronous_commit`. Then the trigger sets this value to `off` for the session.
     let look = "CREATE TABLE seen (place SERIAL, value TEXT);
         CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             INSERT INTO seen (value) VALUES (current_setting('synchronous_commit'));
