@@ -11,7 +11,7 @@ use crate::zstd::Zstd;
 /// Bytes from a file or a stream.
 pub(crate) type Source = Box<dyn Read + Send>;
 
-/// The number of bytes at the start of a file that are read to detect the format of the file.
+/// The number of bytes that are read from the start of a file to detect its format.
 const MAGIC: u64 = 16;
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";

@@ -32,11 +32,11 @@
 //! the error [`outside`], which has two cases. In the first case, the domain states a size, and the
 //! number of records differs from this size. This case is intended for domains whose size is
 //! public. In the second case, the domain has a condition on all rows together, and the rows do not
-//! fulfil it. The second exception is a Parquet file or an Arrow batch whose records cannot be
-//! decoded. For example, a text is not UTF-8, or a Parquet file has fewer rows than it states.
-//! [`depends_on_records`] recognizes both errors.
-//! No error shows the content of the file. If a file has no header, its first record is read as the
-//! names of the columns. So no error shows these names either.
+//! fulfil this condition. The second exception is a Parquet file or an Arrow batch whose records
+//! cannot be decoded. For example, a text is not UTF-8, or a Parquet file states a wrong number of
+//! rows. [`depends_on_records`] recognizes both errors. No error shows the content of the file. If
+//! a file has no header, its first record is read as the names of the columns. So no error shows
+//! these names either.
 //!
 //! CSV can be compressed by gzip or zstd. The compression is detected from the first bytes. If the
 //! separator is not a comma, use [`CsvTable`].

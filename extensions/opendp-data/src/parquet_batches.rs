@@ -19,10 +19,10 @@ static HOOK: Once = Once::new();
 
 /// Call the Parquet library. Return `None` if the library panics.
 ///
-/// The library does not check all lengths and positions in a file, so it panics for some damaged
-/// files. So a record can decide whether the library panics. The message of such a panic can
-/// contain numbers from the file, so this message is not printed. If panics abort the process, a
-/// panic cannot become an error.
+/// The library does not check all lengths and positions in a file. So the library panics for some
+/// damaged files. Even a single record can decide whether the library panics. The message of such a
+/// panic can contain numbers from the file, so this message is not printed. If panics abort the
+/// process, a panic cannot become an error.
 pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Option<T> {
     if cfg!(panic = "unwind") {
         HOOK.call_once(|| {

@@ -32,8 +32,8 @@
 //! - The losses of all releases that were ever returned are in the ledger. Their exact sum is at
 //!   most the budget. If the budget composes tightly, a bound on the total loss is at most the
 //!   budget instead. This promise holds for any number of processes that share the file, and for
-//!   any names by which they open the file. The promise also holds if the processes are killed at
-//!   any time.
+//!   any names by which these processes open the file. The promise also holds if the processes are
+//!   killed at any time.
 //! - After a crash, either a loss and its release are both recorded, or neither is recorded. If
 //!   neither is recorded, nothing is charged. The release is lost, but no caller has received it.
 //!   If both are recorded, a retry under the same id returns the recorded release. Such a retry
@@ -46,7 +46,8 @@
 //!   noticed. So a caller who states no pipeline must not use one id for two measurements: a
 //!   request for the second measurement would return the release of the first measurement.
 //! - The decision to discard a release depends on the request, the clock and the state of the
-//!   ledger. The decision never depends on the release, so it reveals nothing about the release.
+//!   ledger. The decision never depends on the release, so the decision reveals nothing about the
+//!   release.
 //! - Losses are exact. A decimal number in text is taken exactly as written. A float is taken with
 //!   its exact binary value. Ten charges of `0.1` exhaust a budget of `1`. The limit for each
 //!   amount of a budget is the larger of two numbers: the given amount, and the float nearest to

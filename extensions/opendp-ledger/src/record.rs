@@ -1,5 +1,5 @@
-//! The rows of a ledger, in two tables of budgets and of entries, and the seals that detect damage.
-//! A seal is a hash of the content of a row.
+//! Budgets and entries as rows of the ledger's two tables, and the seals that detect damage. A seal
+//! is a hash of the content of a row.
 
 use opendp_core::{Error, Result};
 use opendp_measurements::accounting::AdaptiveAccount;

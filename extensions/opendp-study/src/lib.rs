@@ -1,8 +1,8 @@
 //! A context and its questions in one document.
 //!
 //! A [`Study`] describes a [`Context`] in JSON: the unit of privacy, the budget and the questions.
-//! Everything in a study is public, so nothing in it may be taken from the data. On the command
-//! line, `opendp ask` answers a study.
+//! Everything in a study is public, so nothing in a study may be taken from the data. On the
+//! command line, `opendp ask` answers a study.
 //!
 //! ```
 //! use opendp_study::{Cells, Study};

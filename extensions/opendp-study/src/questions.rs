@@ -341,8 +341,8 @@ where
         })
     }
 }
-/// Refuse a condition that no cell can satisfy. The answer to such a question is known without the
-/// data, but its loss would still be charged.
+/// Refuse a condition that no cell can satisfy. Without this check, a loss would be charged for an
+/// answer that is known without the data.
 fn refuse_nothing(nothing: bool, name: &str) -> Result<()> {
     let reason = "no cell satisfies this condition: expected `at_least` below `below`, at least one \
                   value in the list `in`, and for a column of i64 an integer of 64 bits between \

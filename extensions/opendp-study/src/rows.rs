@@ -80,9 +80,9 @@ impl QuestionFields {
         self.check_not_empty().and_then(|()| self.check_rows(rows))
     }
     /// Check the number of rows that a mean or a variance states. This number must be at least 1
-    /// for a mean, and at least 2 for a variance. It must also be at most the public number of rows
-    /// of the table, because a larger number adds rows that belong to no person. If the number of
-    /// rows is private, the stated number must be at most `MOST_ROWS`.
+    /// for a mean, and at least 2 for a variance. The number must also be at most the public number
+    /// of rows of the table, because a larger number adds rows that belong to no person. If the
+    /// number of rows is private, the stated number must be at most `MOST_ROWS`.
     fn check_rows(&self, rows: Option<usize>) -> Result<()> {
         let (stated, least) = match self.wanted() {
             Ok(Wanted::Mean(fields)) => (fields.rows, 1),

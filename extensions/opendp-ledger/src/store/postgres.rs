@@ -43,8 +43,9 @@ const TABLES: [(&str, &[&str]); 2] = [
         ],
     ),
 ];
-/// A query that returns whether the name of a table is in use, and the columns of this table. The
-/// query looks in the schema in which the statements of `SCHEMA` create tables.
+/// A query about the name of a table. The query returns whether the name is in use, and which
+/// columns the table has. The query looks in the schema in which the statements of `SCHEMA` create
+/// tables.
 const FOUND: &str = "SELECT place IS NOT NULL, ARRAY(SELECT attname::text FROM pg_attribute \
     WHERE attrelid = place AND attnum > 0 AND NOT attisdropped) \
     FROM to_regclass(quote_ident(current_schema()) || '.' || $1::text) AS place";

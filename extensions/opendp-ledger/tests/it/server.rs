@@ -249,8 +249,8 @@ fn each_charge_is_durable_behind_a_pooler_of_connections() {
     let rows = client.query("SELECT value FROM seen ORDER BY place", &[]).unwrap();
     let seen: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
     assert_eq!(seen, ["on", "on", "on"]);
-    // The control: a client that does not set `synchronous_commit` gets `off` for this user. So its
-    // transactions are possibly not durable at their commit.
+    // The control: a client that does not set `synchronous_commit` gets `off` for this user. So a
+    // transaction of this client is possibly not durable when its commit returns.
     let mut other = postgres::Client::connect(&server.parameters(), postgres::NoTls).unwrap();
     let row = other.query_one("SHOW synchronous_commit", &[]).unwrap();
     assert_eq!(row.get::<_, String>(0), "off");

@@ -211,7 +211,8 @@ fn several_quantiles_are_labelled() {
     assert_eq!(rows[1][1..3], ["0.5", "45.0"].map(str::to_owned));
 }
 
-/// A study of twelve lines. It asks for the mean income of each group of rows with equal `educ`.
+/// A study of twelve lines. The study asks for the mean income of each group of rows with equal
+/// `educ`.
 const DOCUMENT: &str = r#"{
     "context": {
         "data": "pums_ca_1000.csv",

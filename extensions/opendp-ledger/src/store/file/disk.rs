@@ -87,7 +87,7 @@ impl Disk {
     }
     /// Call `work` while this process holds the lock. If `alone` is true, no other process holds
     /// the lock. If `alone` is false, other processes can read, but not write. The lock belongs to
-    /// the inode, so it covers every name of the file.
+    /// the inode, so the lock covers every name of the file.
     pub(super) fn locked<T>(
         &mut self,
         alone: bool,
