@@ -107,7 +107,7 @@ impl ArrowFrame {
         let domain = domain.clone();
         Ok(ArrowFrame { batches, names, places, domain, meter, begun: false, ended: false })
     }
-    /// Call `listener` with the progress, once for each chunk.
+    /// Call `listener` with the progress, once for each batch.
     #[must_use]
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         self.meter.listener = Some(Box::new(listener));

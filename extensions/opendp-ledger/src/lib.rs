@@ -62,11 +62,12 @@
 //!   not draw the releases again.
 //! - A plan is a list of releases whose losses are known before the first release. The releases of
 //!   a plan can use a whole unspent budget that composes tightly. There are two ways. With
-//!   [`Loss::reserving`], the budget gets a filter only for the kinds of releases in the plan. A
-//!   filter is a rule that admits or refuses the next release. With [`Loss::sharing`], the privacy
-//!   loss distributions of the planned releases are composed. In both ways, the entry of the plan
-//!   stores the filters of the budget. With [`Loss::sharing`], these filters admit no further
-//!   release. If a release was charged before, the plan is refused and nothing is charged.
+//!   [`Loss::reserving`], the budget gets one filter for the kinds of releases in the plan, and no
+//!   filter for other kinds. A filter is a rule that admits or refuses the next release. With
+//!   [`Loss::sharing`], the privacy loss distributions of the planned releases are composed. In
+//!   both ways, the entry of the plan stores the filters of the budget. With [`Loss::sharing`],
+//!   these filters admit no further release. If a release was charged before, the plan is refused
+//!   and nothing is charged.
 //! - A budget can state its unit of privacy and its data ([`Terms`]). Requests for a distance that
 //!   does not protect this unit are refused. A distance of 0 is always refused.
 //! - After any fault, the result is an error, and there is no release. Examples of faults are a
