@@ -48,9 +48,8 @@ impl Compression {
 /// # Errors
 /// `Argument` when the source cannot be read, is empty, or is not text in a supported format. Other
 /// compressions, archives and Parquet files are not supported. Text that is compressed twice is not
-/// supported. Text in UTF-16 with a byte order mark is not supported. If the source can be read,
-/// and its compressed data are not damaged, an error depends only on the first bytes of the text or
-/// of the compressed data.
+/// supported. Text in UTF-16 with a byte order mark is not supported. If the source can be read and
+/// is not damaged, an error depends only on the first bytes of the source and of the text.
 pub fn text(source: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>> {
     let (start, source) = peek(Box::new(source)).map_err(|_| broken())?;
     let plain: Source = match Compression::of(&start) {

@@ -39,8 +39,8 @@ impl Axis {
         let unit = format!("1e{}", exponent(rough)).parse().unwrap_or(1.0);
         let step = [1.0, 2.0, 5.0, 10.0].map(|times| times * unit);
         let step = step.into_iter().find(|step| rough <= *step * 1.0001).unwrap_or(10.0 * unit);
-        // If an end of the range is beyond a mark by less than a fifth of a step, this mark is the
-        // first or the last mark. Do not add another step.
+        // An end of the range can be beyond a mark by less than a fifth of a step. Then this mark
+        // is the first or the last mark. Do not add another step.
         let short = |end: f64| (end - end.round()).abs() < 0.2;
         let inside = |end: f64, whole: f64| if short(end) { end.round() } else { whole };
         let (below, above) = (low / step, high / step);

@@ -73,8 +73,8 @@ impl QuestionFields {
         if mean.is_some_and(private) { 2 } else { 1 }
     }
     /// Check that the question counts or chooses something, and that the number of rows that it
-    /// states is valid. Earlier versions did not check this. So check only before a new answer, and
-    /// not in `Study::parse`: a ledger can then still return the answers that it keeps for an
+    /// states is valid. Earlier versions made no such checks. So check only before a new answer,
+    /// and not in `Study::parse`: a ledger can then still return the answers that it keeps for an
     /// earlier document.
     pub(super) fn check_useful(&self, rows: Option<usize>) -> Result<()> {
         self.check_not_empty().and_then(|()| self.check_rows(rows))
