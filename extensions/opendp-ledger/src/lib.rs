@@ -80,9 +80,9 @@
 //! Each release is a line with a seal. The seal is a hash of two texts: the content of the line,
 //! and the seal of the previous line. Every process that opens the file checks all seals. A mark in
 //! the file counts the lines. The mark is written when the lines are durable. So every changed byte
-//! of the header, of the mark and of a counted line is noticed. If the file is cut within these
-//! parts, the cut is noticed, too. After such damage, nothing is released. The file has no index
-//! that could be damaged, and the ledger needs no other file.
+//! of the header, of the mark and of a counted line is noticed. If the file is cut off within one
+//! of these parts, the damage is noticed, too. After such damage, nothing is released. The file has
+//! no index that could be damaged, and the ledger needs no other file.
 //!
 //! Three kinds of damage are not noticed. First, a forgery is not noticed, because anyone can
 //! compute a seal. Second, the whole file can be replaced by an older copy while no process has the

@@ -75,11 +75,11 @@ impl Unit {
     ///
     /// # Proof
     /// Let two data sets be at change-one distance at most `k`. Then at most `k` replacements of
-    /// rows turn the first into a permutation of the second. Each replacement removes one row and
-    /// adds one row, so the replacement moves a data set by at most 2 in the symmetric distance. By
-    /// the triangle inequality, the data sets are at symmetric distance at most `2 k`. So the loss
-    /// of a release at the symmetric distance `2 k` bounds the divergence of its output
-    /// distributions on these data sets.
+    /// rows turn the first data set into a permutation of the second data set. Each replacement
+    /// removes one row and adds one row, so the replacement moves a data set by at most 2 in the
+    /// symmetric distance. By the triangle inequality, the data sets are at symmetric distance at
+    /// most `2 k`. So the loss of a release at the symmetric distance `2 k` bounds the divergence
+    /// of its output distributions on these data sets.
     ///
     /// A unit of the symmetric distance does not admit a change-one distance. Data sets at
     /// symmetric distance 2 can have different numbers of rows. A loss at a change-one distance

@@ -222,7 +222,7 @@ impl Study {
     /// spent.
     ///
     /// # Errors
-    /// The errors of the split, the columns and the questions; `Argument` when `alpha` is not in
+    /// Errors about the split, the columns and the questions. `Argument` when `alpha` is not in
     /// `(0, 1]`, or when the number of rows is public and not stated.
     pub fn rehearse(&self, alpha: f64) -> Result<Outcome> {
         if self.unit.size_is_public() && self.rows.is_none() {
@@ -235,8 +235,9 @@ impl Study {
     /// holds with probability `1 - alpha`. If one question is wrong, answer no question.
     ///
     /// # Errors
-    /// The errors of `read`, the split, the columns and the questions; `Argument` when `alpha` is
-    /// not in `(0, 1]`, or when the context names no column, or does not fit the table.
+    /// The errors of `read`, and errors about the split, the columns and the questions. `Argument`
+    /// when `alpha` is not in `(0, 1]`. `Argument` also when the context names no column, or does
+    /// not fit the table.
     pub fn ask(
         &self,
         mut read: impl FnMut(&str, CellType) -> Result<Cells>,
@@ -273,7 +274,7 @@ impl Study {
     /// budget, and a ledger can charge this loss.
     ///
     /// # Errors
-    /// The errors of the columns; `Argument` when there is not enough memory for the stated rows.
+    /// Errors about the columns. `Argument` when there is not enough memory for the stated rows.
     pub fn measurement(&self, alpha: f64) -> Result<AnyMeasurement> {
         let (blank, limit) = (self.blank()?, self.unit.distance());
         macro_rules! measurement_of {

@@ -53,7 +53,7 @@ pub struct StudyAnswer {
     /// number is not compared with the data. If the number is wrong, the value and the interval are
     /// wrong.
     pub rows_stated: Option<usize>,
-    /// The values of the answer; empty before the release.
+    /// The values of the answer. The list is empty before the release.
     pub cells: Vec<Cell>,
 }
 /// All answers of a study, and their cost.

@@ -138,7 +138,7 @@ fn with<T: Atom>(
     };
     table.with(name, cells.into_iter().map(|cell| cell.unwrap_or_else(|| value.clone())).collect())
 }
-/// Return the name of the float copy of a column of integers.
+/// For a column `name` of integers, return the name of its copy as floats.
 pub(super) fn as_float(name: &str) -> String {
     format!("{name} as f64")
 }
