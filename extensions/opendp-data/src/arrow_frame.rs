@@ -89,7 +89,7 @@ impl ArrowFrame {
         let places = places(&names(schema), domain)?;
         ArrowFrame::at(schema, places, None, Box::new(batches), domain)
     }
-    /// Read the columns at the positions `places` of each batch. Entry `i` of `places` belongs to
+    /// Read the columns at the positions `places` from each batch. Entry `i` of `places` belongs to
     /// column `i` of the domain's schema. `schema` is the schema of each batch. The types of the
     /// columns are checked before rows are read.
     pub(crate) fn at(

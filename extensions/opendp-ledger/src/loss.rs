@@ -187,7 +187,7 @@ impl Loss {
     ///
     /// # Errors
     /// `MeasureMismatch` when this loss or the loss of a member is a rho. `InvalidDistance` when
-    /// this loss is 0, although a member is not 0 or has a `mu^2`.
+    /// this loss is 0, but a member is not 0 or has a `mu^2`.
     pub fn with_members(self, members: Vec<Loss>) -> Result<Self> {
         let whole = self.within(Notion::Approximate)?;
         let mut all = Vec::new();
