@@ -31,8 +31,8 @@ pub struct Account {
     pub created: i64,
     /// The time of the last entry in milliseconds since 1970, or `created` if there is no entry.
     pub latest: i64,
-    /// The terms of the budget: the unit that the budget protects, and the data of the budget, if
-    /// they are stated.
+    /// The terms of the budget. The terms can state the unit that the budget protects, and the data
+    /// of the budget.
     pub terms: Terms,
     /// The filters, if the budget composes tightly. A filter is a rule that admits or refuses the
     /// next release. All releases are charged to the filters.

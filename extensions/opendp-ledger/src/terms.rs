@@ -202,8 +202,8 @@ impl Terms {
         self.size
     }
     /// Return whether the budget protects the number of rows. Such a budget refuses releases that
-    /// need a public number of rows. These releases would reveal the number, because they use the
-    /// number, or fail if a stated number is wrong.
+    /// need a public number of rows. These releases reveal the number, because they use the number,
+    /// or fail if a stated number is wrong.
     ///
     /// There are four cases in which the number is not protected. First, the terms state no unit.
     /// Second, the metric of the unit is the change-one or the Hamming distance. Third, this metric

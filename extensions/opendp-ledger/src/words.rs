@@ -168,7 +168,7 @@ mod tests {
             assert_eq!((say(&float, true), say(&float, false)), (text.into(), text.into()));
         }
         // If the float 0.2 is subtracted from 1 three times, the result is a little below 0.4, but
-        // it is written `0.4`.
+        // this result is written `0.4`.
         let spent = (0..3).fold(Exact::ZERO, |sum, _| sum.plus(&Exact::from_f64(0.2).unwrap()));
         assert_eq!(say(&exact("1").minus(&spent), false), "0.4");
     }

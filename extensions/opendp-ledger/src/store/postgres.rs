@@ -143,9 +143,9 @@ fn transaction(
     let builder = client.build_transaction().isolation_level(isolation).read_only(read_only);
     let mut transaction = builder.start().map_err(|error| fault(&error))?;
     if !read_only {
-        // With this setting, the commit returns only after it is on the disk, independently of the
-        // default of the server. A connection pooler can lose the settings of a session, so make
-        // this setting in each transaction.
+        // With this setting, the commit returns only after its data are on the disk, independently
+        // of the default of the server. A connection pooler can lose the settings of a session, so
+        // make this setting in each transaction.
         let on = transaction.batch_execute("SET LOCAL synchronous_commit = on");
         on.map_err(|error| fault(&error))?;
     }

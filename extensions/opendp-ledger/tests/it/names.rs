@@ -177,7 +177,7 @@ fn the_control_a_database_has_another_log_for_each_name_and_drops_what_was_damag
     first.execute_batch("INSERT INTO spend VALUES (1)").unwrap();
     assert_eq!(spent(&first), 1);
     // Copy the file without its log. The test opens this copy instead of a second name of the same
-    // file. The reason is that two connections of one process to the same file would share memory.
+    // file. The reason is that two connections of one process to the same file share memory.
     std::fs::copy(&path, &other).unwrap();
     assert_eq!(spent(&open(&other)), 0, "a spend under the first name is not seen");
     // If a byte of the log is changed, the charge is lost.

@@ -53,8 +53,8 @@ impl Condition {
     ///
     /// # Errors
     /// `Argument` when a number is too large for a float. Also `Argument` when three facts hold: a
-    /// number is not written as an integer, it differs from its nearest float, and this float is an
-    /// integer below 1e20 in magnitude.
+    /// number is not written as an integer, the number differs from its nearest float, and this
+    /// float is an integer below 1e20 in magnitude.
     pub(crate) fn integers(&self) -> Result<Range<i128>> {
         let (first, end) = (i128::from(i64::MIN), i128::from(i64::MAX) + 1);
         let least = |number: Option<&Number>, none: i128| number.map_or(Ok(none), ceiling);

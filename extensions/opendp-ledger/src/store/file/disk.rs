@@ -212,7 +212,7 @@ pub(crate) fn no_ledger(path: &Path) -> Error {
 }
 #[cold]
 fn read_only(path: &Path, error: &std::io::Error) -> Error {
-    // If the file can be read but not written, report that it is read-only.
+    // If the file can be read but not written, report that the file is read-only.
     if File::open(path).is_ok() { read_only_error(path) } else { fault(path, error) }
 }
 #[cold]
