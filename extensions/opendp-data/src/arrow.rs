@@ -102,8 +102,8 @@ fn values<T: ArrowAtom>(array: &ArrayRef) -> Result<Vec<Option<T>>> {
     if let Some(values) = T::read(array) {
         return Ok(values);
     }
-    // A cast of a dictionary casts all its values, even for a slice of one row. So read each value
-    // once. Then only the cells with an unreadable value become `None`.
+    // A cast of a slice casts all values of its dictionary, and one bad value makes the cast fail.
+    // So read each value once, and look up the value of each cell.
     if let Some(dictionary) = array.as_any_dictionary_opt() {
         let known = values::<T>(dictionary.values())?;
         let keys = if known.is_empty() { Vec::new() } else { dictionary.normalized_keys() };
@@ -127,8 +127,8 @@ fn values<T: ArrowAtom>(array: &ArrayRef) -> Result<Vec<Option<T>>> {
         Ok(text.iter().map(|cell| T::from_cell(cell?.trim())).collect::<Vec<_>>())
     };
     match cells(array) {
-        // Some cells have no text, for example a date with a very large year. Then read the cells
-        // one by one. So an error depends only on the type, and a cell without a text is `None`.
+        // The cast fails if a cell has no text, such as a date with a very large year. So read the
+        // cells one by one: such a cell is `None`, and an error depends only on the type.
         Err(_) if can_cast_types(array.data_type(), &DataType::Utf8) => {
             let cell = |row| cells(&array.slice(row, 1)).ok()?.pop()?;
             Ok((0..array.len()).map(cell).collect())
@@ -339,7 +339,7 @@ mod tests {
         let list = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![Some(vec![Some(1)])]);
         let array: ArrayRef = Arc::new(list);
         let domain = VectorDomain::new(AtomDomain::<i32>::default());
-        // An `i32` cannot be read from a list. So `read_array` must return the row 0 or an error.
+        // An `i32` cannot be read from a list. So the result must be the default 0, or an error.
         match domain.read_array(&array) {
             Ok(rows) => assert_eq!(rows, [0]),
             Err(error) => assert_eq!(error.kind(), "Argument"),

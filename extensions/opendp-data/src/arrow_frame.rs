@@ -66,7 +66,7 @@ fn read(domain: &ColumnDomain, array: &ArrayRef) -> Result<Column> {
 pub struct ArrowFrame {
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
     names: Vec<String>,
-    /// The positions of the columns of the schema, in the order of the schema.
+    /// For each column of the domain's schema, its position in a batch.
     places: Vec<usize>,
     domain: DataFrameDomain<String>,
     meter: Meter,
@@ -89,9 +89,9 @@ impl ArrowFrame {
         let places = places(&names(schema), domain)?;
         ArrowFrame::at(schema, places, None, Box::new(batches), domain)
     }
-    /// Read the columns at the given positions of each batch, in the order of the schema of the
-    /// domain. `schema` is the schema of each batch. The types of the columns are checked before
-    /// rows are read.
+    /// Read the columns at the positions `places` from each batch. Entry `i` of `places` belongs to
+    /// column `i` of the domain's schema. `schema` is the schema of each batch. The types of the
+    /// columns are checked before rows are read.
     pub(crate) fn at(
         schema: &Schema,
         places: Vec<usize>,
@@ -107,7 +107,7 @@ impl ArrowFrame {
         let domain = domain.clone();
         Ok(ArrowFrame { batches, names, places, domain, meter, begun: false, ended: false })
     }
-    /// Call `listener` with the progress, once for each chunk.
+    /// Call `listener` with the progress, once for each batch.
     #[must_use]
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         self.meter.listener = Some(Box::new(listener));

@@ -18,9 +18,9 @@ const CHUNK: usize = 1 << 16;
 /// cannot change the record of another line, and the number of records is the number of lines after
 /// the header. A cell that is not UTF-8 is read like an empty cell.
 ///
-/// The bound on the distance between neighbouring tables assumes a limit on the number of records
-/// of each person. Some programs write a line break within a quoted cell. Such a cell is read as
-/// several records. One person can then have more records than this limit. So remove the line
+/// The bound on the distance between neighbouring tables assumes a maximum number of records for
+/// each person. Some programs write a line break within a quoted cell. Such a cell is read as
+/// several records. One person can then have more records than this maximum. So remove the line
 /// breaks from all cells before the table is written.
 ///
 /// If the domain does not [recombine](Domain::recombines), all rows are one chunk. If this chunk is

@@ -39,7 +39,7 @@ const CHUNK: usize = 1 << 14;
 /// ```
 pub struct CsvFrame {
     table: CsvTable,
-    /// The positions of the columns of the schema, in the order of the schema.
+    /// For each column of the domain's schema, its position in the table.
     places: Vec<usize>,
     domain: DataFrameDomain<String>,
     meter: Meter,

@@ -108,8 +108,8 @@ impl CsvTable {
     ///
     /// If a program writes a line break within a quoted cell, the first and the last line of this
     /// cell usually have an odd number of quotes. This type reads each of these lines as one
-    /// record. The result is an exact fact about the data, so show it only to people who may see
-    /// the data.
+    /// record. The result is an exact fact about the data, so show the result only to people who
+    /// may see the data.
     pub fn odd_quotes(&self) -> u64 {
         self.odd_quotes
     }

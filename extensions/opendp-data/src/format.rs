@@ -11,7 +11,7 @@ use crate::zstd::Zstd;
 /// Bytes from a file or a stream.
 pub(crate) type Source = Box<dyn Read + Send>;
 
-/// The number of bytes at the start of a file that are read to detect the format of the file.
+/// The number of bytes that are read from the start of a file to detect its format.
 const MAGIC: u64 = 16;
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
@@ -48,9 +48,8 @@ impl Compression {
 /// # Errors
 /// `Argument` when the source cannot be read, is empty, or is not text in a supported format. Other
 /// compressions, archives and Parquet files are not supported. Text that is compressed twice is not
-/// supported. Text in UTF-16 with a byte order mark is not supported. If the source can be read,
-/// and its compressed data are not damaged, an error depends only on the first bytes of the text or
-/// of the compressed data.
+/// supported. Text in UTF-16 with a byte order mark is not supported. If the source can be read and
+/// is not damaged, an error depends only on the first bytes of the source and of the text.
 pub fn text(source: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>> {
     let (start, source) = peek(Box::new(source)).map_err(|_| broken())?;
     let plain: Source = match Compression::of(&start) {
@@ -160,7 +159,7 @@ mod tests {
         assert!(refused(b"\xff\xfea\0,\0").contains("UTF-16"));
         assert!(refused(b"\xfe\xff\0a\0,").contains("UTF-16"));
         assert!(text(&b"a,b\n"[..]).is_ok() && text(&b"PKW,b\n"[..]).is_ok());
-        // A record with a NUL is no error, because an error must not depend on the records.
+        // A record with a NUL is not an error, because an error must not depend on the records.
         assert!(text(&b"a,b\n1,\0\n"[..]).is_ok());
         assert!(text(&b"[\"a\0\"]"[..]).is_ok());
     }

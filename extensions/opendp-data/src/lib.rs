@@ -3,13 +3,13 @@
 //!
 //! A source is an iterator of chunks. Each chunk is a member of a domain.
 //! [`Measurement::invoke_chunks`](opendp_core::Measurement::invoke_chunks) reads such an iterator.
-//! If the function of the measurement folds rows, the memory for the release does not grow with the
-//! table. So the table can be larger than memory. A domain that the caller defines can have a
-//! condition on all rows together, such as their order. Such a domain does not
-//! [recombine](opendp_core::Domain::recombines), so all rows are read as one chunk.
+//! If the function of the measurement can process the rows chunk by chunk, the memory for the
+//! release does not grow with the table. So the table can be larger than memory. A domain that the
+//! caller defines can have a condition on all rows together, such as their order. Such a domain
+//! does not [recombine](opendp_core::Domain::recombines), so all rows are read as one chunk.
 //!
-//! Reading is **total**: each record of the table gives exactly one row, whatever the content of
-//! its cell. This row is a member of the domain. Whether a cell parses is a fact about the data of
+//! Reading is **total**: each record of the table gives exactly one row, whatever its cells
+//! contain. This row is a member of the domain. Whether a cell parses is a fact about the data of
 //! one person. An error or a missing row would reveal this fact. So the domain determines the row
 //! by these rules:
 //!
@@ -32,11 +32,11 @@
 //! the error [`outside`], which has two cases. In the first case, the domain states a size, and the
 //! number of records differs from this size. This case is intended for domains whose size is
 //! public. In the second case, the domain has a condition on all rows together, and the rows do not
-//! fulfil it. The second exception is a Parquet file or an Arrow batch whose records cannot be
-//! decoded. For example, a text is not UTF-8, or a Parquet file has fewer rows than it states.
-//! [`depends_on_records`] recognizes both errors.
-//! No error shows the content of the file. If a file has no header, its first record is read as the
-//! names of the columns. So no error shows these names either.
+//! fulfil this condition. The second exception is a Parquet file or an Arrow batch whose records
+//! cannot be decoded. For example, a text is not UTF-8, or a Parquet file states a wrong number of
+//! rows. [`depends_on_records`] recognizes both errors. No error shows the content of the file. If
+//! a file has no header, its first record is read as the names of the columns. So no error shows
+//! these names either.
 //!
 //! CSV can be compressed by gzip or zstd. The compression is detected from the first bytes. If the
 //! separator is not a comma, use [`CsvTable`].

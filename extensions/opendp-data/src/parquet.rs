@@ -54,8 +54,8 @@ impl Table {
 /// Open a file, and read its columns without dictionaries.
 ///
 /// A file can state that a column has a dictionary with keys of a narrow type, such as `i8`. The
-/// Parquet library panics if a batch of this column has more different values than keys of this
-/// type can number. So the records would decide whether the library panics.
+/// Parquet library panics if a batch of this column has more different values than this type has
+/// keys. So if the dictionaries were kept, the records would decide whether the library panics.
 fn without_dictionaries(
     file: File,
 ) -> std::result::Result<ParquetRecordBatchReaderBuilder<File>, ParquetError> {

@@ -19,10 +19,10 @@ static HOOK: Once = Once::new();
 
 /// Call the Parquet library. Return `None` if the library panics.
 ///
-/// The library does not check all lengths and positions in a file, so it panics for some damaged
-/// files. Then a record could decide whether a program panics. The message of such a panic can
-/// contain numbers from the file, so it is not printed. If panics abort the process, a panic cannot
-/// become an error.
+/// The library does not check all lengths and positions in a file. So the library panics for some
+/// damaged files. Even a single record can decide whether the library panics. The message of such a
+/// panic can contain numbers from the file, so this message is not printed. If panics abort the
+/// process, a panic cannot become an error.
 pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Option<T> {
     if cfg!(panic = "unwind") {
         HOOK.call_once(|| {
@@ -42,16 +42,17 @@ pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Option<T> {
 }
 
 /// The batches of a Parquet file. If the library panics, or if the file has another number of rows
-/// than it states, there is an error in place of the next batch. The error then repeats.
+/// than it states, there is an error in place of the next batch. Each later call also returns an
+/// error.
 pub(crate) struct Batches {
-    /// The reader, until there is an error.
+    /// The reader, or `None` after an error.
     reader: Option<ParquetRecordBatchReader>,
     schema: SchemaRef,
-    /// The number of rows that the file states and that are not read yet.
+    /// The number of rows that the file states, minus the number of rows that were read.
     left: u64,
 }
 impl Batches {
-    /// Make the batches of a file that states a number of rows.
+    /// Make the batches of a file. `rows` is the number of rows that the file states.
     pub(crate) fn new(reader: ParquetRecordBatchReader, rows: u64) -> Self {
         Batches { schema: reader.schema(), reader: Some(reader), left: rows }
     }
@@ -94,7 +95,7 @@ mod tests {
     use opendp_core::{AtomDomain, Result, VectorDomain};
 
     /// Write a file with the rows 1, 2 and 3. The footer states the number of rows `rows`, and that
-    /// the column begins `moved` bytes before its position.
+    /// the column begins `moved` bytes before its true position.
     fn file(rows: i64, moved: i64) -> File {
         let column = Arc::new(Int64Array::from(vec![1, 2, 3])) as _;
         let batch = RecordBatch::try_from_iter([("x", column)]).unwrap();
@@ -108,7 +109,7 @@ mod tests {
         let column = column.clone().into_builder().set_dictionary_page_offset(first);
         let group = read.row_group(0).clone().into_builder().set_num_rows(rows);
         let group = group.set_column_metadata(vec![column.build().unwrap()]).build().unwrap();
-        // The writer states the sum of the rows of all groups.
+        // The writer adds up the rows of all groups, and states this sum.
         let stated = read.into_builder().set_row_groups(vec![group]).build();
         // Readers find the footer from the end of the file, so the earlier footer can remain.
         file.seek(SeekFrom::End(0)).unwrap();
@@ -133,7 +134,7 @@ mod tests {
     }
     #[test]
     fn a_damaged_file_is_an_error_and_no_panic() {
-        // The library panics if a column begins before the file.
+        // The library panics if the stated start of a column is before the start of the file.
         let error = read(file(3, 1 << 20)).unwrap_err().to_string();
         assert!(error.contains("the records cannot be decoded"), "{error}");
         let mut texts = ParquetTexts::open(file(3, 1 << 20)).unwrap();

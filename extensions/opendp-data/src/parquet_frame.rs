@@ -35,7 +35,7 @@ impl ParquetFrame {
         let schema = batches.schema();
         ArrowFrame::at(&schema, among, Some(rows), Box::new(batches), domain).map(ParquetFrame)
     }
-    /// Call `listener` with the progress, once for each chunk.
+    /// Call `listener` with the progress, once for each batch of rows that is read.
     #[must_use]
     pub fn on_progress(self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         ParquetFrame(self.0.on_progress(listener))

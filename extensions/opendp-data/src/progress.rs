@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 /// The progress of a source.
 ///
-/// The number of records is private data, so show it only to people who may see the data.
+/// The number of records is private data, so show this number only to people who may see the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// The number of records that were read so far.
@@ -17,11 +17,11 @@ pub struct Progress {
     pub total_rows: Option<u64>,
 }
 
-/// A function that is called with the progress, each time a chunk or a batch was read.
+/// A function that is called with the progress after each chunk or batch.
 pub(crate) type Listener = Box<dyn FnMut(Progress) + Send>;
 
 /// A counter of records. It reports the progress, and compares the number of records with the size
-/// in the domain.
+/// that the domain states.
 pub(crate) struct Meter {
     pub(crate) progress: Progress,
     pub(crate) listener: Option<Listener>,
@@ -42,8 +42,8 @@ impl Meter {
             listener(self.progress);
         }
     }
-    /// Compare the number of records with the size in the domain, at the end of the source. Return
-    /// the error [`outside`] if the two numbers differ.
+    /// At the end of the source, compare the number of records with the size that the domain
+    /// states. Return the error [`outside`] if the two numbers differ.
     pub(crate) fn end(&self) -> Result<()> {
         if self.size.is_none_or(|size| size == self.progress.rows) {
             return Ok(());
@@ -83,8 +83,8 @@ pub(crate) fn place(names: &[String], column: Option<&str>) -> Result<usize> {
 const WHERE: &str =
     "The first line of a CSV file is its header; the curator can show it with `opendp inspect`";
 
-/// Make the error for a column that the table does not have. `rule` states how the column would be
-/// read, or is empty.
+/// Make the error for a column that the table does not have. `rule` is the end of a sentence that
+/// states the domain of the column, or is empty.
 #[cold]
 pub(crate) fn absent(argument: &str, columns: usize, name: &str, rule: &str) -> Error {
     let (name, s) = (name.escape_debug(), if columns == 1 { "" } else { "s" });
@@ -95,7 +95,7 @@ pub(crate) fn absent(argument: &str, columns: usize, name: &str, rule: &str) -> 
 ///
 /// The error is the same for all data that are not a member. The error reveals that the data are
 /// not a member, but this crate charges no privacy loss for this information. So show the error
-/// only to people who may see the data, or charge it to a budget ([`depends_on_records`]).
+/// only to people who may see the data, or charge the error to a budget ([`depends_on_records`]).
 #[cold]
 pub fn outside() -> Error {
     Error::argument(
@@ -106,11 +106,11 @@ pub fn outside() -> Error {
 }
 /// Return whether an error of a source may depend on its records.
 ///
-/// Such an error is [`outside`], or it states that the records of a Parquet file or of an Arrow
-/// batch cannot be decoded. The decoder checks every cell. So a single cell, such as a text that is
-/// not UTF-8, can decide whether there is an error. Charge such an error to a budget, like a
-/// release. Any other error depends only on the format of the file, on its columns, and on whether
-/// the file can be read.
+/// Such an error is [`outside`], or states that the records of a Parquet file or of an Arrow batch
+/// cannot be decoded. The decoder checks every cell. So a single cell, such as a text that is not
+/// UTF-8, can decide whether there is an error. Charge such an error to a budget, like a release.
+/// Any other error depends only on the format of the file, on its columns, and on whether the file
+/// can be read.
 pub fn depends_on_records(error: &Error) -> bool {
     match error {
         Error::At { source, .. } => depends_on_records(source),

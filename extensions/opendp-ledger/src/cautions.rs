@@ -84,7 +84,8 @@ mod tests {
         let many = Some(1000);
         assert_eq!([count(1.0, 0.9e-3, many), count(1.0, 1e-3, many)], [0, 1]);
         assert_eq!(count(11.0, 1.1e-3, many), 2);
-        // For few people, a delta below 1 divided by their number can be too large, too.
+        // If there are few people, a delta can be below 1 divided by their number, and still be too
+        // large.
         let few = |delta: f64| count(1.0, delta, Some(3));
         assert_eq!([few(0.9e-2), few(1e-2), few(0.3), few(0.4)], [0, 1, 1, 1]);
         // If the number of people is not known, a delta below `LARGE_DELTA` gives no warning.

@@ -59,8 +59,8 @@ impl Ledger {
     ///
     /// If a process was killed or the power failed during the last commit, the charges of this
     /// commit are possibly not durable. Such charges are left out until the ledger is opened for
-    /// writing. So the reported amount spent can be too small by the charges of the last commit.
-    /// The next writer first counts these charges, so the budget is still not exceeded.
+    /// writing. So the reported sum of the charges can lack the charges of the last commit. The
+    /// next writer first counts these charges, so the budget is still not exceeded.
     ///
     /// # Errors
     /// The errors of [`open_existing`](Ledger::open_existing), except that a read-only file is not
@@ -127,8 +127,8 @@ impl Ledger {
     ///
     /// A part of the delta is kept for the composition of such losses, from the first release on.
     /// The first release decides how large this part is. So the budget can refuse releases whose
-    /// own losses have a delta, such as counts of found keys. A budget of the same amount that adds
-    /// up losses can admit these releases.
+    /// own losses have a delta, such as counts of the keys that are found in the data. A budget
+    /// that has the same amount and adds up losses can admit these releases.
     ///
     /// # Errors
     /// The errors of [`create`](Ledger::create). `Argument` also when the budget is not an epsilon

@@ -31,9 +31,9 @@
 //!
 //! - The losses of all releases that were ever returned are in the ledger. Their exact sum is at
 //!   most the budget. If the budget composes tightly, a bound on the total loss is at most the
-//!   budget instead. The promise holds for any number of processes that share the file, and for
-//!   any names by which they open the file. The promise also holds if the processes are killed at
-//!   any time.
+//!   budget instead. This promise holds for any number of processes that share the file, and for
+//!   any names by which these processes open the file. The promise also holds if the processes are
+//!   killed at any time.
 //! - After a crash, either a loss and its release are both recorded, or neither is recorded. If
 //!   neither is recorded, nothing is charged. The release is lost, but no caller has received it.
 //!   If both are recorded, a retry under the same id returns the recorded release. Such a retry
@@ -46,7 +46,8 @@
 //!   noticed. So a caller who states no pipeline must not use one id for two measurements: a
 //!   request for the second measurement would return the release of the first measurement.
 //! - The decision to discard a release depends on the request, the clock and the state of the
-//!   ledger. The decision never depends on the release, so it reveals nothing about the release.
+//!   ledger. The decision never depends on the release, so the decision reveals nothing about the
+//!   release.
 //! - Losses are exact. A decimal number in text is taken exactly as written. A float is taken with
 //!   its exact binary value. Ten charges of `0.1` exhaust a budget of `1`. The limit for each
 //!   amount of a budget is the larger of two numbers: the given amount, and the float nearest to
@@ -61,11 +62,12 @@
 //!   not draw the releases again.
 //! - A plan is a list of releases whose losses are known before the first release. The releases of
 //!   a plan can use a whole unspent budget that composes tightly. There are two ways. With
-//!   [`Loss::reserving`], the budget gets a filter only for the kinds of releases in the plan. A
-//!   filter is a rule that admits or refuses the next release. With [`Loss::sharing`], the privacy
-//!   loss distributions of the planned releases are composed. In both ways, the entry of the plan
-//!   stores the filters of the budget. With [`Loss::sharing`], these filters admit no further
-//!   release. If a release was charged before, the plan is refused and nothing is charged.
+//!   [`Loss::reserving`], the budget gets one filter for the kinds of releases in the plan, and no
+//!   filter for other kinds. A filter is a rule that admits or refuses the next release. With
+//!   [`Loss::sharing`], the privacy loss distributions of the planned releases are composed. In
+//!   both ways, the entry of the plan stores the filters of the budget. With [`Loss::sharing`],
+//!   these filters admit no further release. If a release was charged before, the plan is refused
+//!   and nothing is charged.
 //! - A budget can state its unit of privacy and its data ([`Terms`]). Requests for a distance that
 //!   does not protect this unit are refused. A distance of 0 is always refused.
 //! - After any fault, the result is an error, and there is no release. Examples of faults are a
@@ -78,9 +80,9 @@
 //! Each release is a line with a seal. The seal is a hash of two texts: the content of the line,
 //! and the seal of the previous line. Every process that opens the file checks all seals. A mark in
 //! the file counts the lines. The mark is written when the lines are durable. So every changed byte
-//! of the header, of the mark and of a counted line is noticed. If the file is cut within these
-//! parts, the cut is noticed, too. After such damage, nothing is released. The file has no index
-//! that could be damaged, and it needs no other file.
+//! of the header, of the mark and of a counted line is noticed. If the file is cut off within one
+//! of these parts, the damage is noticed, too. After such damage, nothing is released. The file has
+//! no index that could be damaged, and the ledger needs no other file.
 //!
 //! Three kinds of damage are not noticed. First, a forgery is not noticed, because anyone can
 //! compute a seal. Second, the whole file can be replaced by an older copy while no process has the

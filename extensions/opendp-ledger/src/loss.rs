@@ -182,12 +182,12 @@ impl Loss {
     /// State that this loss is the loss of several releases, and state the loss of each release.
     /// The losses must be known before the first release. A budget that composes tightly charges
     /// each loss to the budget's filters, and admits all losses or none. Any other budget charges
-    /// this loss. So this loss must also bound the total loss. If a member
-    /// [reserves](Loss::reserving) or [shares](Loss::sharing) a budget, its filters are dropped.
+    /// this loss. So this loss must also bound the total loss of the releases. Filters of a member
+    /// ([reserving](Loss::reserving), [sharing](Loss::sharing)) are dropped.
     ///
     /// # Errors
     /// `MeasureMismatch` when this loss or the loss of a member is a rho. `InvalidDistance` when
-    /// this loss is 0, although a member is not 0 or has a `mu^2`.
+    /// this loss is 0, but a member is not 0 or has a `mu^2`.
     pub fn with_members(self, members: Vec<Loss>) -> Result<Self> {
         let whole = self.within(Notion::Approximate)?;
         let mut all = Vec::new();
@@ -222,8 +222,8 @@ impl Loss {
         self.mu_squared.as_ref()
     }
     /// Make a loss from floats that a map computed. Each part gets the exact value of its float.
-    /// The float is an upper bound on the loss. The decimal number that is printed for the float
-    /// can be smaller than the float, so this number is not used.
+    /// Each float is an upper bound on its part of the loss. The decimal number that is printed for
+    /// the float can be smaller than the float, so this number is not used.
     fn computed(notion: Notion, parts: &[f64]) -> Result<Self> {
         let parts = parts.iter().map(|part| Exact::from_f64(*part)).collect::<Result<_>>()?;
         Loss::exact(notion, parts)

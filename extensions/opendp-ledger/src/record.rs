@@ -1,5 +1,5 @@
-//! The rows of the two tables of a ledger, budgets and entries, and the seals that detect damage. A
-//! seal is a hash of the content of a row.
+//! Budgets and entries as rows of the ledger's two tables, and the seals that detect damage. A seal
+//! is a hash of the content of a row.
 
 use opendp_core::{Error, Result};
 use opendp_measurements::accounting::AdaptiveAccount;
@@ -31,8 +31,8 @@ pub struct Account {
     pub created: i64,
     /// The time of the last entry in milliseconds since 1970, or `created` if there is no entry.
     pub latest: i64,
-    /// The terms of the budget: the unit that the budget protects, and the data of the budget, if
-    /// they are stated.
+    /// The terms of the budget. The terms can state the unit that the budget protects, and the data
+    /// of the budget.
     pub terms: Terms,
     /// The filters, if the budget composes tightly. A filter is a rule that admits or refuses the
     /// next release. All releases are charged to the filters.
@@ -42,7 +42,7 @@ pub struct Account {
 }
 impl Account {
     /// Return the rest of the budget. If the budget composes tightly, return the epsilon and the
-    /// delta of the filter in which the most remains ([`AdaptiveAccount::left`]).
+    /// delta that remain in the filter with the largest rest ([`AdaptiveAccount::left`]).
     pub fn remaining(&self) -> Loss {
         let left = self.filters.as_ref().and_then(|filters| tight::loss(filters.left().ok()?).ok());
         match (&self.filters, left) {

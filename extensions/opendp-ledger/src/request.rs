@@ -20,14 +20,14 @@ pub struct Request {
     pub(crate) public_size: bool,
 }
 impl Request {
-    /// Request one release of a measurement, typed or erased, for neighbouring data at distance at
-    /// most `d_in`.
+    /// Request one release of a measurement for neighbouring data at distance at most `d_in`. The
+    /// measurement can be typed or erased.
     ///
     /// The charge is the [exact loss](Measurement::exact_map), so ten releases with a loss of 0.1
     /// exhaust a budget of 1.
     ///
     /// If the input domain states its number of records, then the release needs a public number of
-    /// rows, as after [`with_public_size`](Request::with_public_size).
+    /// rows. The effect is the same as a call of [`with_public_size`](Request::with_public_size).
     ///
     /// The id belongs to this release permanently. A second request with the same id returns the
     /// same release. So choose a new id for a new question, and keep the id for a retry.

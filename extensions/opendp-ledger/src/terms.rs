@@ -75,14 +75,15 @@ impl Unit {
     ///
     /// # Proof
     /// Let two data sets be at change-one distance at most `k`. Then at most `k` replacements of
-    /// rows turn the first into a permutation of the second. Each replacement removes one row and
-    /// adds one row, so it moves a data set by at most 2 in the symmetric distance. By the triangle
-    /// inequality, the data sets are at symmetric distance at most `2 k`. So the loss of the
-    /// release bounds the divergence of the two output distributions.
+    /// rows turn the first data set into a permutation of the second data set. Each replacement
+    /// removes one row and adds one row, so the replacement moves a data set by at most 2 in the
+    /// symmetric distance. By the triangle inequality, the data sets are at symmetric distance at
+    /// most `2 k`. So the loss of a release at the symmetric distance `2 k` bounds the divergence
+    /// of its output distributions on these data sets.
     ///
     /// A unit of the symmetric distance does not admit a change-one distance. Data sets at
     /// symmetric distance 2 can have different numbers of rows. A loss at a change-one distance
-    /// then does not bound the divergence of their output distributions.
+    /// then does not bound the divergence of the output distributions on such data sets.
     pub(crate) fn is_of(&self, metric: &Json, d_in: &str) -> bool {
         let same = || {
             let distance = self.in_metric(metric)?.to_string();
@@ -169,7 +170,7 @@ impl Terms {
     }
     /// State the data of the budget. `digest` is the SHA-256 of the file that contains the data.
     /// The command `opendp` refuses requests for other data. The ledger does not read the data, so
-    /// it does not check the digest.
+    /// the ledger does not check the digest.
     ///
     /// # Errors
     /// `Argument` when the digest does not have 64 hexadecimal digits. The prefix `sha256:` is
@@ -201,8 +202,8 @@ impl Terms {
         self.size
     }
     /// Return whether the budget protects the number of rows. Such a budget refuses releases that
-    /// need a public number of rows. These releases would reveal the number, because they use the
-    /// number, or fail if a stated number is wrong.
+    /// need a public number of rows. These releases reveal the number, because they use the number,
+    /// or fail if a stated number is wrong.
     ///
     /// There are four cases in which the number is not protected. First, the terms state no unit.
     /// Second, the metric of the unit is the change-one or the Hamming distance. Third, this metric

@@ -17,14 +17,14 @@ const NEAR: f64 = 1e-9;
 ///
 /// An amount of at most six digits is written completely. Any other amount is rounded to four
 /// digits: a loss is rounded up (`up` is true), and the rest of a budget is rounded down. There are
-/// two exceptions. First, if an amount has a relative difference of at most `10^-15` from a decimal
-/// number with at most six digits, this decimal number is written. The rounding error of a float is
-/// about as large as such a difference, so the float 0.2 is written `0.2`. Second, if an amount has
-/// a relative difference of at most `10^-9` from the nearest decimal number with four digits, this
-/// decimal number is written. If this decimal number is below a loss, or above the rest of a
-/// budget, the difference is written as a second part, and is rounded up. So a loss is never
-/// written too small, apart from a relative difference of `10^-15`. A small rounding error of the
-/// arithmetic does not change the fourth digit.
+/// two exceptions. First, the relative difference of an amount and a decimal number with at most
+/// six digits can be at most `10^-15`. Then this decimal number is written. The rounding error of a
+/// float is about as large as such a difference, so the float 0.2 is written `0.2`. Second, the
+/// relative difference of an amount and the nearest decimal number with four digits can be at most
+/// `10^-9`. Then this decimal number is written. If this decimal number is below a loss, or above
+/// the rest of a budget, the difference is written as a second part, and is rounded up. So a loss
+/// is never written too small, apart from a relative difference of `10^-15`. A small rounding error
+/// of the arithmetic does not change the fourth digit.
 ///
 /// ```
 /// # use opendp_core::arith::Exact;
@@ -101,7 +101,7 @@ impl Decimal {
     fn value(&self) -> Option<Exact> {
         format!("{}e{}", self.digits, self.power).parse().ok()
     }
-    /// Write all digits of the decimal number. If many zeros would be needed, write an exponent.
+    /// Write all digits of the decimal number. If this needs many zeros, write an exponent instead.
     fn write(&self) -> String {
         let digits = self.digits.to_string();
         let zeros = digits.len() - digits.trim_end_matches('0').len();
@@ -168,7 +168,7 @@ mod tests {
             assert_eq!((say(&float, true), say(&float, false)), (text.into(), text.into()));
         }
         // If the float 0.2 is subtracted from 1 three times, the result is a little below 0.4, but
-        // it is written `0.4`.
+        // this result is written `0.4`.
         let spent = (0..3).fold(Exact::ZERO, |sum, _| sum.plus(&Exact::from_f64(0.2).unwrap()));
         assert_eq!(say(&exact("1").minus(&spent), false), "0.4");
     }

@@ -20,8 +20,8 @@ impl Axis {
             let (low, high) = point.interval.unwrap_or((point.value, point.value));
             [point.value, low, high]
         });
-        // Leave out numbers of magnitude 1e300 or more, because the length of the axis could
-        // overflow.
+        // Leave out numbers of magnitude 1e300 or more, because such numbers can make the length of
+        // the axis overflow.
         let ends = ends.filter(|x| x.abs() < 1e300);
         let ends: Vec<f64> = ends.chain(zero.then_some(0.0)).collect();
         let low = ends.iter().copied().fold(f64::INFINITY, f64::min);
@@ -39,8 +39,8 @@ impl Axis {
         let unit = format!("1e{}", exponent(rough)).parse().unwrap_or(1.0);
         let step = [1.0, 2.0, 5.0, 10.0].map(|times| times * unit);
         let step = step.into_iter().find(|step| rough <= *step * 1.0001).unwrap_or(10.0 * unit);
-        // If an end of the range is beyond a mark by less than a fifth of a step, this mark is the
-        // first or the last mark. Do not add another step.
+        // An end of the range can be beyond a mark by less than a fifth of a step. Then this mark
+        // is the first or the last mark. Do not add another step.
         let short = |end: f64| (end - end.round()).abs() < 0.2;
         let inside = |end: f64, whole: f64| if short(end) { end.round() } else { whole };
         let (below, above) = (low / step, high / step);

@@ -46,7 +46,7 @@ pub enum Block {
     Histogram(Vec<Point>),
     /// A point for each number that was selected from candidates, such as a quantile.
     Quantiles(Vec<Point>),
-    /// The amounts spent and the amount left of one part of a budget.
+    /// One part of a budget, with the amounts spent and the amount left.
     Budget(Account),
     /// A table.
     Table(Table),

@@ -22,9 +22,9 @@ pub fn escaped(text: &str) -> String {
     }
     escaped
 }
-/// Replace the characters of a text that have no visible form, or that change the order or the
-/// lines of the characters around them. A terminal obeys such characters. So use this function for
-/// texts from other people, such as keys that were found in the data.
+/// Replace two kinds of characters in a text: characters that have no visible form, and characters
+/// that change the order or the lines of the text around them. A terminal obeys such characters. So
+/// use this function for texts from other people, such as keys that were found in the data.
 ///
 /// ```
 /// # use opendp_report::visible;

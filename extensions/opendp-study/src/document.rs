@@ -74,9 +74,10 @@ impl ColumnFields {
             fields => from_json(fields),
         }
     }
-    /// Check that bounds are stated only for numbers, and that a missing cell counts as a number
-    /// within the bounds. Earlier versions did not check this. So check only before a new answer: a
-    /// ledger can then still return the answers that it keeps for an earlier document.
+    /// Check that bounds are in order and are stated only for numbers. Also check that a missing
+    /// cell counts as a number within the bounds. Earlier versions made no such checks. So check
+    /// only before a new answer: a ledger can then still return the answers that it keeps for an
+    /// earlier document.
     pub(super) fn check(&self) -> Result<()> {
         match (self.kind, self.bounds) {
             (_, None) => Ok(()),

@@ -81,7 +81,7 @@ impl QuestionFields {
     }
 }
 impl RankFields {
-    /// Return the levels of the quantiles that the question names. A question without levels is an
+    /// Return the levels `alphas` of the question's quantiles. A question without levels is an
     /// error.
     pub(super) fn alphas(&self) -> Result<&[f64]> {
         let missing = "a list of quantiles is missing, such as [0.25, 0.5, 0.75]";

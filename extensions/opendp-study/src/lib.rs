@@ -1,8 +1,8 @@
 //! A context and its questions in one document.
 //!
 //! A [`Study`] describes a [`Context`] in JSON: the unit of privacy, the budget and the questions.
-//! Everything in a study is public, so nothing in it may be taken from the data. On the command
-//! line, `opendp ask` answers a study.
+//! Everything in a study is public, so nothing in a study may be taken from the data. On the
+//! command line, `opendp ask` answers a study.
 //!
 //! ```
 //! use opendp_study::{Cells, Study};
@@ -73,9 +73,9 @@
 //! If a question does not state the `bounds` of a sum, a mean or a variance, the bounds of the
 //! column are used. All other statistics, and all conditions, ignore the bounds of the column.
 //! `candidates` is a list, or `{"from", "to", "step"}`, where a whole number of steps leads from
-//! `from` to `to`. `rows` of a mean or a variance defaults to the public number of rows of the
-//! table, if the question has no condition and its column drops no rows. A `rows` above this public
-//! number is an error. A smaller `rows` is no error.
+//! `from` to `to`. If a question has no condition and its column drops no rows, `rows` of a mean or
+//! a variance defaults to the public number of rows of the table. A `rows` above this public number
+//! is an error. A smaller `rows` is not an error.
 //!
 //! # Groups
 //!
@@ -222,7 +222,7 @@ impl Study {
     /// spent.
     ///
     /// # Errors
-    /// The errors of the split, the columns and the questions; `Argument` when `alpha` is not in
+    /// Errors about the split, the columns and the questions. `Argument` when `alpha` is not in
     /// `(0, 1]`, or when the number of rows is public and not stated.
     pub fn rehearse(&self, alpha: f64) -> Result<Outcome> {
         if self.unit.size_is_public() && self.rows.is_none() {
@@ -235,8 +235,9 @@ impl Study {
     /// holds with probability `1 - alpha`. If one question is wrong, answer no question.
     ///
     /// # Errors
-    /// The errors of `read`, the split, the columns and the questions; `Argument` when `alpha` is
-    /// not in `(0, 1]`, or when the context names no column, or does not fit the table.
+    /// The errors of `read`, and errors about the split, the columns and the questions. `Argument`
+    /// when `alpha` is not in `(0, 1]`. `Argument` also when the context names no column, or does
+    /// not fit the table.
     pub fn ask(
         &self,
         mut read: impl FnMut(&str, CellType) -> Result<Cells>,
@@ -270,10 +271,10 @@ impl Study {
         self.unit
     }
     /// Return the study as one measurement of tables. The loss of the measurement is the whole
-    /// budget, and a ledger can charge it.
+    /// budget, and a ledger can charge this loss.
     ///
     /// # Errors
-    /// The errors of the columns; `Argument` when there is not enough memory for the stated rows.
+    /// Errors about the columns. `Argument` when there is not enough memory for the stated rows.
     pub fn measurement(&self, alpha: f64) -> Result<AnyMeasurement> {
         let (blank, limit) = (self.blank()?, self.unit.distance());
         macro_rules! measurement_of {

@@ -28,9 +28,9 @@ pub struct Cell {
     /// If the key of a count was found in the data (`counts_by`, or groups with the keys
     /// `"found"`), the probability has another meaning. For each key, one of two events happens
     /// with at least the stated probability: the key is not found, or its interval contains the
-    /// true count. Among the found keys alone, intervals miss more often. The reason is that a key
-    /// is found only if its noisy count passes the threshold, and noise can raise the count above
-    /// the threshold.
+    /// true count. Among the found keys alone, intervals miss more often. The reason is the
+    /// threshold: a key is found only if its noisy count passes the threshold, and noise can raise
+    /// the count.
     pub interval: Option<(f64, f64)>,
 }
 /// The answer to one question. Before the release, the answer has only the properties that are
@@ -45,7 +45,7 @@ pub struct StudyAnswer {
     pub scales: Vec<f64>,
     /// A bound on the error of the answer, if this bound is known before the release. The bound
     /// holds with the stated probability. After the release, there is no bound if the answer is an
-    /// integer near an end of its type.
+    /// integer near an end of the range of its type.
     pub error: Option<f64>,
     /// The unit of `error`.
     pub error_in: ErrorIn,
@@ -53,7 +53,7 @@ pub struct StudyAnswer {
     /// number is not compared with the data. If the number is wrong, the value and the interval are
     /// wrong.
     pub rows_stated: Option<usize>,
-    /// The values of the answer; empty before the release.
+    /// The values of the answer. The list is empty before the release.
     pub cells: Vec<Cell>,
 }
 /// All answers of a study, and their cost.
@@ -86,8 +86,8 @@ impl Outcome {
     }
     /// Convert to JSON, with the budget and the remaining budget. If the budget is an epsilon and a
     /// delta, the field `spent_holds` states the condition under which `spent` bounds the total
-    /// loss. If the outcome is of [`rehearse`](crate::Study::rehearse), the field `dry_run` is
-    /// true, and `spent` is the amount that the answers would spend.
+    /// loss. If [`rehearse`](crate::Study::rehearse) made the outcome, the field `dry_run` is true,
+    /// and `spent` is the amount that the answers would spend.
     pub fn to_json(&self) -> Json {
         let answers: Vec<Json> = self.answers.iter().map(StudyAnswer::to_json).collect();
         let mut json = json!({
@@ -216,8 +216,8 @@ impl StudyAnswer {
             cells: Vec::new(),
         }
     }
-    /// Remove the error of a number that was released without an interval. Such a number is near
-    /// an end of its type, so its error has no bound.
+    /// Remove the error of a number that was released without an interval. Such a number is near an
+    /// end of the range of its type, so its error has no bound.
     pub(super) fn checked(mut self) -> Self {
         if self.error_in == ErrorIn::Value && self.cells.iter().any(|cell| cell.interval.is_none())
         {

@@ -220,9 +220,8 @@ where
             Mode::Rehearse => question.forgo().map(|()| None),
         }
     }
-    /// Begin a query about the rows that fit all conditions. If one of `columns`, or a column of a
-    /// condition, drops rows with missing cells, leave out the rows whose cell is missing in this
-    /// column.
+    /// Begin a query about the rows that fit all conditions. If a column in `columns` or in a
+    /// condition has `"missing": "drop"`, leave out the rows whose cell in this column is missing.
     pub(super) fn query(&self, asked: &QuestionFields, columns: &[&str]) -> Result<Query<'c, MO>> {
         let mut query = self.context.query().named(asked.title());
         for (name, condition) in &asked.keep {
@@ -341,8 +340,8 @@ where
         })
     }
 }
-/// Refuse a condition that no cell can satisfy. The answer would be known without the data, and
-/// would still be charged.
+/// Refuse a condition that no cell can satisfy. Without this check, a loss would be charged for an
+/// answer that is known without the data.
 fn refuse_nothing(nothing: bool, name: &str) -> Result<()> {
     let reason = "no cell satisfies this condition: expected `at_least` below `below`, at least one \
                   value in the list `in`, and for a column of i64 an integer of 64 bits between \

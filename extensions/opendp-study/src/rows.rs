@@ -10,7 +10,7 @@ use super::outcome::{Cell, StudyAnswer};
 use super::questions::Asker;
 
 /// The largest number of rows that a mean or a variance can state for a table whose number of rows
-/// is private. All stated rows are kept in memory, with 8 bytes for each.
+/// is private. All stated rows are kept in memory, with 8 bytes for each row.
 const MOST_ROWS: usize = 100_000_000;
 
 /// The number of rows that a mean or a variance uses.
@@ -73,16 +73,16 @@ impl QuestionFields {
         if mean.is_some_and(private) { 2 } else { 1 }
     }
     /// Check that the question counts or chooses something, and that the number of rows that it
-    /// states is valid. Earlier versions did not check this. So check only before a new answer, and
-    /// not in `Study::parse`: a ledger can then still return the answers that it keeps for an
+    /// states is valid. Earlier versions made no such checks. So check only before a new answer,
+    /// and not in `Study::parse`: a ledger can then still return the answers that it keeps for an
     /// earlier document.
     pub(super) fn check_useful(&self, rows: Option<usize>) -> Result<()> {
         self.check_not_empty().and_then(|()| self.check_rows(rows))
     }
     /// Check the number of rows that a mean or a variance states. This number must be at least 1
-    /// for a mean, and at least 2 for a variance. It must also be at most the public number of rows
-    /// of the table, because a larger number adds rows that belong to no person. If the number of
-    /// rows is private, the stated number must be at most `MOST_ROWS`.
+    /// for a mean, and at least 2 for a variance. The number must also be at most the public number
+    /// of rows of the table, because a larger number adds rows that belong to no person. If the
+    /// number of rows is private, the stated number must be at most `MOST_ROWS`.
     fn check_rows(&self, rows: Option<usize>) -> Result<()> {
         let (stated, least) = match self.wanted() {
             Ok(Wanted::Mean(fields)) => (fields.rows, 1),

@@ -109,7 +109,7 @@ fn check_memory(columns: &[(String, ColumnFields)], rows: usize) -> Result<()> {
 }
 /// Return the number of bytes that the table takes for one missing cell of a column. These are the
 /// bytes of the cell, of the float copy of an integer, of the text that replaces the cell, and of
-/// the mark that says whether the cell is known.
+/// the mark of known cells.
 fn bytes_of(column: &ColumnFields) -> usize {
     let text = column.missing.as_ref().and_then(Json::as_str).map_or(0, str::len);
     let cell = match column.kind {
@@ -138,7 +138,7 @@ fn with<T: Atom>(
     };
     table.with(name, cells.into_iter().map(|cell| cell.unwrap_or_else(|| value.clone())).collect())
 }
-/// Return the name of the float copy of a column of integers.
+/// For a column `name` of integers, return the name of its copy as floats.
 pub(super) fn as_float(name: &str) -> String {
     format!("{name} as f64")
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 
 thread_local! {
-    /// The modes of the runs of studies in this thread, in order.
+    /// The modes of all studies that ran in this thread, in order.
     static RUNS: std::cell::Cell<Vec<Mode>> = const { std::cell::Cell::new(Vec::new()) };
 }
 pub(super) fn note(mode: Mode) {
@@ -106,9 +106,9 @@ fn the_sum_of_a_mean_without_groups_is_centred() {
         let outcome = study.ask(read, 0.05).unwrap();
         let answer = &outcome.answers()[0];
         // The bounds are 0 and 100, so an age differs from the middle of the bounds by at most 50.
-        // The sum of these differences has half of epsilon. So the scale of the noise on this sum
-        // is 100. For a sum of the ages themselves, the scale would be 200. The count has the other
-        // half of epsilon, so the scale of the noise on the count is 2.
+        // The sum of these differences gets half of epsilon. So the scale of the noise on this sum
+        // is 100. For a sum of the ages themselves, the scale would be 200. The count gets the
+        // other half of epsilon, so the scale of the noise on the count is 2.
         assert_eq!(answer.scales, [100.0, 2.0]);
         let (value, (low, high)) =
             (answer.cells[0].value.as_f64().unwrap(), answer.cells[0].interval.unwrap());

@@ -9,10 +9,10 @@ use super::{Study, place_of};
 
 impl Study {
     /// Check that no text of a question begins or ends with a space. The command `opendp` reads
-    /// cells without the spaces around them, so no cell would be equal to such a text. In a column
-    /// that states `missing`, an empty cell is missing. So also check that no text for such a
-    /// column is empty. Call this function if [`Cells`](crate::Cells) are read as the command reads
-    /// them. The check does not depend on the data.
+    /// cells without the spaces around them, so no cell is equal to such a text. In a column that
+    /// states `missing`, an empty cell is missing. So also check that no text for such a column is
+    /// empty. Call this function if the caller reads [`Cells`](crate::Cells) as the command does.
+    /// The check does not depend on the data.
     ///
     /// A text is allowed if it is the replacement `missing` of its column, because a replaced cell
     /// is equal to this text.
@@ -27,7 +27,7 @@ impl Study {
         Ok(())
     }
     /// Return the columns of `bool` that do not state `missing`. A cell of such a column is `false`
-    /// if it cannot be read.
+    /// if the cell cannot be read.
     pub fn bools_without_missing(&self) -> impl Iterator<Item = &str> {
         let silent =
             |column: &ColumnFields| column.kind == CellType::Bool && column.missing.is_none();

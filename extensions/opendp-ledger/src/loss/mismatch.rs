@@ -5,7 +5,8 @@ use opendp_core::Error;
 use super::Notion;
 
 /// Return the error for a loss in the measure `found`, if the budget is in the measure `expected`.
-/// The advice is short, because an error shortens a long text that [`Error::at`] adds.
+/// [`Error::at`] adds the advice. The advice is short, because an error message cuts off the end of
+/// a long text.
 pub(super) fn mismatch(expected: Notion, found: Notion) -> Error {
     let advice = match found {
         Notion::Approximate => "leave the delta out, or use a budget with an epsilon and a delta",

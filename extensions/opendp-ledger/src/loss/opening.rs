@@ -23,8 +23,8 @@ pub(crate) struct Opening {
 }
 
 /// The two words with which a text about filters can begin. The text begins with the first word if
-/// the planned releases were not charged to the filters yet. It begins with the second word if the
-/// planned releases were charged.
+/// the planned releases were not charged to the filters yet. The text begins with the second word
+/// if the planned releases were charged.
 const WORDS: [&str; 2] = ["reserves ", "shares "];
 
 impl Opening {
@@ -90,8 +90,9 @@ impl Loss {
     pub(crate) fn opening(&self) -> Option<&Opening> {
         self.opening.as_deref()
     }
-    /// Check the name and the amount of a new budget, so that a wrong budget creates no ledger.
-    /// `tight` states that the budget composes tightly.
+    /// Check the name and the amount of a new budget. Call this function before the ledger is
+    /// opened, so that no ledger is created for a wrong budget. `tight` states that the budget
+    /// composes tightly.
     ///
     /// # Errors
     /// The errors of [`Ledger::create`](crate::Ledger::create) and

@@ -13,7 +13,8 @@ fn bounds_a_pure_loss_in_the_other_measures() {
     let error = Loss::rho("1").unwrap().within(Notion::Pure).unwrap_err();
     assert_eq!(error.kind(), "MeasureMismatch");
     assert!(error.to_string().starts_with("a budget of epsilon needs Laplace noise"), "{error}");
-    // A release with a delta can have Laplace noise, so the message is about the delta.
+    // A release with a delta can have Laplace noise, so the message advises on the delta, and not
+    // on the noise.
     let error = Loss::epsilon_delta("1", "1e-6").unwrap().within(Notion::Pure).unwrap_err();
     assert!(error.to_string().starts_with("leave the delta out, or use a budget"), "{error}");
 }

@@ -92,8 +92,8 @@ impl LogFile {
                 Found::Legacy => upgrade::upgrade(disk)?,
                 found => header(path, found)?,
             };
-            // If the file has no lines, the process that created it possibly ended before the name
-            // of the file was durable. So make the name durable.
+            // If the file has no lines, the process that created the file possibly ended before the
+            // name of the file was durable. So make the name durable.
             if disk.length()? <= header.mark + Mark::new(header).write().len() as u64 {
                 disk.sync_folder()?;
             }

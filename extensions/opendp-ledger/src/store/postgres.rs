@@ -43,8 +43,9 @@ const TABLES: [(&str, &[&str]); 2] = [
         ],
     ),
 ];
-/// A query that returns whether the name of a table is in use, and the columns of this table. The
-/// query looks in the schema in which the statements of `SCHEMA` create tables.
+/// A query about the name of a table. The query returns whether the name is in use, and which
+/// columns the table has. The query looks in the schema in which the statements of `SCHEMA` create
+/// tables.
 const FOUND: &str = "SELECT place IS NOT NULL, ARRAY(SELECT attname::text FROM pg_attribute \
     WHERE attrelid = place AND attnum > 0 AND NOT attisdropped) \
     FROM to_regclass(quote_ident(current_schema()) || '.' || $1::text) AS place";
@@ -105,8 +106,8 @@ fn client(parameters: &str) -> Result<Client> {
         )),
     }
 }
-/// Check that no table of another program has the name of a table of the ledger. Such a table would
-/// be changed by the statements of `SCHEMA`.
+/// Check that no table of another program has the name of a table of the ledger. If there is such a
+/// table, the statements of `SCHEMA` change this table.
 fn check_tables(transaction: &mut Transaction<'_>) -> Result<()> {
     for (table, columns) in TABLES {
         let row = transaction.query_one(FOUND, &[&table]).map_err(|error| fault(&error))?;
@@ -142,9 +143,9 @@ fn transaction(
     let builder = client.build_transaction().isolation_level(isolation).read_only(read_only);
     let mut transaction = builder.start().map_err(|error| fault(&error))?;
     if !read_only {
-        // With this setting, the commit returns only after it is on the disk, independently of the
-        // default of the server. A connection pooler can lose the settings of a session, so make
-        // this setting in each transaction.
+        // With this setting, the commit returns only after its data are on the disk, independently
+        // of the default of the server. A connection pooler can lose the settings of a session, so
+        // make this setting in each transaction.
         let on = transaction.batch_execute("SET LOCAL synchronous_commit = on");
         on.map_err(|error| fault(&error))?;
     }

@@ -226,7 +226,7 @@ fn an_id_stands_for_its_data_and_columns() {
         assert!(error.to_string().contains("another data or column"), "{error}");
     }
     // The first request with this id states no data. A later request with the same id states data,
-    // so it is refused.
+    // so the later request is refused.
     let open = Request::of_loss("open", epsilon("0.1"));
     ledger.release("b", &open, || Ok(1)).unwrap();
     let request = open.source(&json!({"data": "people.csv"}));

@@ -121,12 +121,12 @@ fn the_part_of_a_line_that_a_crash_leaves_is_cut_off_and_a_whole_line_counts() {
         std::fs::read(&path).unwrap()[before.len()..].to_vec()
     };
     for kept in [0, 1, 64, 65, line.len() - 1, line.len()] {
-        // The mark at the beginning of the file counts the durable lines. It does not count the new
-        // line.
+        // The mark at the beginning of the file counts the durable lines. The mark does not count
+        // the new line.
         let torn = [&before[..], &line[..kept]].concat();
         std::fs::write(&path, torn).unwrap();
         let whole = kept == line.len();
-        // A reader leaves out the new line, because it is possibly not durable.
+        // A reader leaves out the new line, because this line is possibly not durable.
         assert_eq!(Ledger::open_to_read(&path).unwrap().history("b").unwrap().len(), 3);
         let ledger = Ledger::open_existing(&path).unwrap();
         let retry = ledger.release("b", &request("3"), || Ok(1003)).unwrap();

@@ -248,7 +248,7 @@ fn a_creation_that_fails_leaves_no_file() {
     drop(new(&path));
     assert_eq!(Ledger::open_existing(&path).unwrap().history("b").unwrap().len(), 1);
 }
-/// A small disk for the test, if the test has the right to mount it.
+/// A small disk for the test. `new` returns `None` if the test has no right to mount the disk.
 struct Small(tempfile::TempDir);
 impl Small {
     fn new() -> Option<Self> {
@@ -289,7 +289,7 @@ fn a_full_disk_releases_nothing() {
     assert!(error.contains("the disk is full; nothing was released"), "{error}");
     assert!(5 < granted && long(granted).is_err() && long(0).unwrap().repeated());
     assert_eq!(ledger.history("b").unwrap().len(), 1 + granted);
-    // When the disk has room again, the same request succeeds, and it is charged only once.
+    // When the disk has room again, the same request succeeds, and is charged only once.
     let mut mount = Command::new("mount");
     mount.args(["-o", "remount,size=1m"]);
     assert!(mount_at(&mut mount, disk.0.path()));

@@ -27,7 +27,8 @@ fn ledger(total: &str) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// A file that is mounted at a second place, if the test has the right to mount it.
+/// A file that is mounted at a second place. `new` returns `None` if the test has no right to mount
+/// the file.
 struct Mounted(PathBuf);
 impl Mounted {
     fn new(path: &Path, place: PathBuf) -> Option<Self> {
@@ -139,7 +140,7 @@ fn a_crash_under_one_name_loses_nothing_under_the_other() {
                 .filter_map(|line| line.strip_prefix("granted ").map(str::to_owned))
         });
         // Kill both processes when one of them has reported some releases. The other process can be
-        // at any place of a release.
+        // at any step of a release.
         granted.extend(told[round % 2].by_ref().take(round + 1));
         for spender in &mut spenders {
             spender.kill().unwrap();
@@ -176,7 +177,7 @@ fn the_control_a_database_has_another_log_for_each_name_and_drops_what_was_damag
     first.execute_batch("INSERT INTO spend VALUES (1)").unwrap();
     assert_eq!(spent(&first), 1);
     // Copy the file without its log. The test opens this copy instead of a second name of the same
-    // file. The reason is that two connections of one process to the same file would share memory.
+    // file. The reason is that two connections of one process to the same file share memory.
     std::fs::copy(&path, &other).unwrap();
     assert_eq!(spent(&open(&other)), 0, "a spend under the first name is not seen");
     // If a byte of the log is changed, the charge is lost.

@@ -232,8 +232,8 @@ fn each_charge_is_durable_behind_a_pooler_of_connections() {
     let ledger = Ledger::connect(&server.parameters()).unwrap();
     ledger.create("b", &Loss::epsilon("1").unwrap()).unwrap();
     // A pooler can give each transaction a connection without the settings of the session. Simulate
-    // this by a trigger. For each charge, the trigger stores the value of `synchronous_commit`.
-    // Then it sets this value to `off` for the session.
+    // such a connection by a trigger. For each charge, the trigger stores the value of
+    // `synchronous_commit`. Then the trigger sets this value to `off` for the session.
     let look = "CREATE TABLE seen (place SERIAL, value TEXT);
         CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             INSERT INTO seen (value) VALUES (current_setting('synchronous_commit'));
@@ -249,8 +249,8 @@ fn each_charge_is_durable_behind_a_pooler_of_connections() {
     let rows = client.query("SELECT value FROM seen ORDER BY place", &[]).unwrap();
     let seen: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
     assert_eq!(seen, ["on", "on", "on"]);
-    // The control: a client that does not set `synchronous_commit` gets `off` for this user. So its
-    // transactions are possibly not durable at their commit.
+    // The control: a client that does not set `synchronous_commit` gets `off` for this user. So a
+    // transaction of this client is possibly not durable when its commit returns.
     let mut other = postgres::Client::connect(&server.parameters(), postgres::NoTls).unwrap();
     let row = other.query_one("SHOW synchronous_commit", &[]).unwrap();
     assert_eq!(row.get::<_, String>(0), "off");

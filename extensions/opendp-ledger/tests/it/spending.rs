@@ -69,8 +69,8 @@ fn ten_tenths_exhaust_one_and_the_eleventh_is_refused() {
     // A release with a loss of zero does not change the rest of the budget.
     ledger.release("b", &Request::of_loss("r12", epsilon("0")), || Ok(0)).unwrap();
     assert_eq!(ledger.history("b").unwrap().len(), 11);
-    // The charge for a release of this mechanism is exactly the decimal 0.1. The float 0.1 would be
-    // a larger charge.
+    // The charge for a release of this mechanism is exactly the decimal 0.1. The float 0.1 is
+    // larger than the decimal 0.1.
     let (mechanism, _folder) = self::ledger(epsilon("1"));
     let release = |i: i32| {
         let request = Request::new(&format!("r{i}"), &laplace(10.0), &1).unwrap();

@@ -29,8 +29,8 @@ pub(crate) fn total() -> Loss {
 pub(crate) fn exact(text: &str) -> Exact {
     text.parse().unwrap()
 }
-/// Return the loss of a release with Gaussian noise that takes the fraction `1/n` of the rest of
-/// budget `b`.
+/// Return the loss of a release with Gaussian noise. The release takes the fraction `1/n` of the
+/// rest of budget `b`.
 pub(crate) fn gaussian(ledger: &Ledger, n: u32) -> Loss {
     let account = ledger.account("b").unwrap();
     let share = Share::Fraction(exact(&format!("1/{n}")));
@@ -175,7 +175,7 @@ fn choices_add_up_rho_after_each_restart() {
     assert_eq!(spent(&loss, &path), 50);
     let history = Ledger::open(&path).unwrap().history("b").unwrap();
     assert!(history.iter().all(|entry| entry.loss == loss));
-    // If the losses do not state rho, fewer choices fit the budget.
+    // If the losses do not state rho, fewer of these releases fit the budget.
     let (_folder, path, first) = opened();
     drop(first);
     assert!((30..45).contains(&spent(&by_mu, &path)));

@@ -36,8 +36,8 @@ impl Condition {
         }
         Ok(read)
     }
-    /// Return the floats from `at_least` to below `below`. If `below` is not stated, the floats
-    /// include infinity.
+    /// Return the range of the floats that are at least `at_least` and below `below`. If `below` is
+    /// not stated, the range includes infinity.
     ///
     /// # Errors
     /// `Argument` when a number is too large for a float.
@@ -47,14 +47,14 @@ impl Condition {
         let upper = float(self.below.as_ref())?.map_or(Bound::Unbounded, Bound::Excluded);
         Ok((lower, upper))
     }
-    /// Return the integers from `at_least` to below `below` that a cell of 64 bits can hold. These
-    /// integers are exact, even if they are too large for the precision of a float. The range is
-    /// empty if no cell satisfies the condition.
+    /// Return the range of the 64-bit integers that are at least `at_least` and below `below`.
+    /// These integers are exact, even if they are too large for the precision of a float. The range
+    /// is empty if no cell satisfies the condition.
     ///
     /// # Errors
     /// `Argument` when a number is too large for a float. Also `Argument` when three facts hold: a
-    /// number is not written as an integer, it differs from its nearest float, and this float is an
-    /// integer below 1e20 in magnitude.
+    /// number is not written as an integer, the number differs from its nearest float, and this
+    /// float is an integer below 1e20 in magnitude.
     pub(crate) fn integers(&self) -> Result<Range<i128>> {
         let (first, end) = (i128::from(i64::MIN), i128::from(i64::MAX) + 1);
         let least = |number: Option<&Number>, none: i128| number.map_or(Ok(none), ceiling);
@@ -82,9 +82,9 @@ fn ceiling(number: &Number) -> Result<i128> {
         let written = text.trim_start_matches('-').parse::<Exact>().ok();
         written.is_some() && written == Exact::from_f64(float.abs()).ok()
     };
-    // Every cell has a magnitude below 1e20, so a number of magnitude 1e20 or more need not be
-    // exact. If the float is not an integer, no integer is between the float and the number. So
-    // both have the same ceiling.
+    // Every cell has a magnitude below 1e20, so a number of magnitude 1e20 or more can be rounded
+    // to a float. If the float is not an integer, no integer is between the float and the number.
+    // So the float and the number have the same ceiling.
     if float.fract() == 0.0 && float.abs() < 1e20 && !is_written() {
         let reason = format!(
             "the number {text} of the condition is not exact as a float: write an integer without \

@@ -152,8 +152,8 @@ fn a_rehearsal_of_groups_spends_what_the_answers_then_cost() {
         }
         assert_eq!(plan.to_json()["spent"], outcome.to_json()["spent"]);
         // The first question has four releases, and each release gets a quarter of the weight of
-        // the question. The second question is a count. It has one release, which gets the whole
-        // weight of the question.
+        // the question. The second question is a count. This count has one release, which gets the
+        // whole weight of the question.
         assert_eq!(study.steps().unwrap()[..], [0.25, 0.25, 0.25, 0.25, 1.0][..]);
     }
 }
@@ -211,7 +211,8 @@ fn several_quantiles_are_labelled() {
     assert_eq!(rows[1][1..3], ["0.5", "45.0"].map(str::to_owned));
 }
 
-/// A study of twelve lines. It asks for the mean income of each group of rows with equal `educ`.
+/// A study of twelve lines. The study asks for the mean income of each group of rows with equal
+/// `educ`.
 const DOCUMENT: &str = r#"{
     "context": {
         "data": "pums_ca_1000.csv",
@@ -254,8 +255,8 @@ fn the_mean_by_group_of_the_census_takes_twelve_lines() {
         // A mean is computed from a noisy count and a noisy sum of differences from the middle of
         // the bounds. The count and the sum each get half of epsilon. The magnitude of each
         // difference is at most 50,000. So the scale of the noise is 2 for the count and 100,000
-        // for the sum. With this noise, the interval of a group of more than 100 rows is narrower
-        // than 100,000, the distance between the bounds.
+        // for the sum. With this noise, the interval for the mean of more than 100 rows is narrower
+        // than 100,000, which is the distance between the bounds.
         if 100 < group.len() {
             assert!(high - low < 100_000.0, "{cell:?}");
         }

@@ -1,4 +1,4 @@
-//! Tests that a slip in a study gives an error with the place of the slip, or is visible in the
+//! Tests that a mistake in a study gives an error that states its place, or is visible in the
 //! answer.
 
 use super::*;

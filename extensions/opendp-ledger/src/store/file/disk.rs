@@ -87,7 +87,7 @@ impl Disk {
     }
     /// Call `work` while this process holds the lock. If `alone` is true, no other process holds
     /// the lock. If `alone` is false, other processes can read, but not write. The lock belongs to
-    /// the inode, so it covers every name of the file.
+    /// the inode, so the lock covers every name of the file.
     pub(super) fn locked<T>(
         &mut self,
         alone: bool,
@@ -212,7 +212,7 @@ pub(crate) fn no_ledger(path: &Path) -> Error {
 }
 #[cold]
 fn read_only(path: &Path, error: &std::io::Error) -> Error {
-    // If the file can be read but not written, report that it is read-only.
+    // If the file can be read but not written, report that the file is read-only.
     if File::open(path).is_ok() { read_only_error(path) } else { fault(path, error) }
 }
 #[cold]

@@ -1,10 +1,11 @@
 //! The layout of a ledger in its file: a header, a mark, and sealed lines.
 //!
-//! The header and the mark each have one sector of the disk. So the header and the mark are each
-//! written completely, or not at all. A line is a seal, a space, JSON, and an end of line. The seal
-//! covers the JSON and the seal of the previous line. The mark states the number of lines and the
-//! end of the last line. The mark is written after the lines are durable, so it never counts too
-//! many lines. If a counted line is missing, the line was damaged or cut off.
+//! The header and the mark each have one sector of the disk. A disk writes a sector completely, or
+//! not at all. So the header and the mark are never written in part. A line is a seal, a space,
+//! JSON, and an end of line. The seal covers the JSON and the seal of the previous line. The mark
+//! states the number of lines and the end of the last line. The mark is written after the lines are
+//! durable, so it never counts too many lines. If a counted line is missing, the line was damaged
+//! or cut off.
 
 use sha2::{Digest, Sha256};
 
@@ -58,8 +59,7 @@ impl Header {
         }
         let mark = lines.next().and_then(|line| line.strip_prefix("mark ")?.parse().ok());
         match mark.map(|mark| Header { mark }) {
-            // Accept the header only if all its bytes equal the header that this program would
-            // write.
+            // Accept the header only if all its bytes equal the header that this program writes.
             Some(header) if header.write() == bytes => Found::Ledger(header),
             _ => Found::Damaged,
         }

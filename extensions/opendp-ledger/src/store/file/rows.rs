@@ -19,7 +19,7 @@ pub(super) struct View {
     disk: Disk,
     header: Header,
     state: State,
-    /// The error of an earlier read of the lines or of an earlier repair, if one of them failed.
+    /// If an earlier read or an earlier repair of the lines failed, the error of this failure.
     failed: Option<Error>,
 }
 impl View {

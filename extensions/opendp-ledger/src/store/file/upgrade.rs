@@ -46,7 +46,7 @@ pub(super) fn upgrade(disk: &mut Disk) -> Result<Header> {
         return Err(error);
     }
     // Hold the lock of the database until the new header is on the disk, so that no older program
-    // writes.
+    // writes to the file.
     disk.write(0, &header.write())?;
     disk.sync()?;
     drop(legacy);
