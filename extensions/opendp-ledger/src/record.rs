@@ -313,7 +313,7 @@ pub(crate) fn verify(account: &Account, entries: &[Entry]) -> Result<()> {
     let (mut head, mut spent) = (String::new(), Loss::zero(account.total.notion()));
     for (entry, number) in entries.iter().zip(1..) {
         if entry.number != number || entry.previous != head {
-            let reason = format!("entry {number} does not follow the one before");
+            let reason = format!("entry {number} does not follow the previous entry");
             return Err(damaged(&account.name, &reason));
         }
         head = entry.seal();
