@@ -37,8 +37,8 @@ impl Cost {
             (None, None) => SharePair::Private { epsilon: part(0), delta: part(1) },
         }
     }
-    /// Return whether this cost is within `other`. If `true`, a charge for `other` is also enough
-    /// for this cost.
+    /// Return whether each part of this cost is at most the same part of `other`. If `true`, a
+    /// charge for `other` is also enough for this cost.
     pub(crate) fn is_within(&self, other: &Cost) -> bool {
         let known = |mine: &Option<Exact>, theirs: &Option<Exact>| match (mine, theirs) {
             (Some(mine), Some(theirs)) => mine <= theirs,
@@ -276,8 +276,8 @@ fn amounts(
     let (filters, epsilon) = (account.filters(), epsilon.to_f64_down());
     let joined = joined_delta(0.0, largest.sqrt(), epsilon)?;
     // Before the first release, it is not known which filters the account will keep in use. So
-    // compute the delta for thresholds for each filter: this delta is the fraction `delta / all` of
-    // the filter's delta. Here `all` is the delta of the budget.
+    // compute a delta for thresholds for each filter: the fraction `delta / all` of the filter's
+    // delta. Here `delta` is the delta of the amount, and `all` is the delta of the budget.
     let all = account.budget().1;
     let part = |room: &accounting::Room| match account.has_begun() || all.is_zero() {
         true => own.clone().min(room.delta.clone()),

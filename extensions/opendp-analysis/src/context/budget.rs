@@ -41,7 +41,7 @@ pub trait Accounted: Measure + Default {
     const PARTS: &'static [&'static str];
     /// The name of the noise that mechanisms of `Base` add, such as "Laplace".
     const NOISE: &'static str;
-    /// Whether a loss is an epsilon and a delta, and an [`AdaptiveAccount`] or a
+    /// If `true`, each loss is an epsilon and a delta, and an [`AdaptiveAccount`] or a
     /// [`SharedAccount`](opendp_measurements::accounting::SharedAccount) composes the losses.
     /// Otherwise, the losses are added up part by part.
     const TIGHT: bool = false;

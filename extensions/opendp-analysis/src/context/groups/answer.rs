@@ -14,7 +14,8 @@ use super::What;
 use super::keys::label;
 
 /// The centre and the bounds that are used for the sums of a column. Each sum is released as a sum
-/// of distances from the centre. Here a distance has a sign: it is the number minus the centre.
+/// of distances from the centre. Here a distance has a sign: the distance of a number is the number
+/// minus the centre.
 ///
 /// The centre is the middle of the bounds, because sums of distances from the middle need the least
 /// noise. The sum of the values is then computed as the noisy sum of the distances, plus the noisy
@@ -229,7 +230,7 @@ pub struct GroupRow {
     /// [`rows`](GroupAnswer::rows) is the largest probability that the interval misses this number.
     /// The interval includes the error of noise, and excludes the error of clamping.
     pub interval: Option<(f64, f64)>,
-    /// The scales of the noise, one for each release that the number depends on.
+    /// The scales of the noise, one for each release that the value depends on.
     pub scales: Vec<f64>,
 }
 impl fmt::Display for GroupRow {

@@ -352,7 +352,7 @@ impl<MO: Accounted> Answers<MO> {
         Ok(GroupAnswer { names, keys, others, asked: asked.asked, counts, columns, quantiles })
     }
 }
-/// Return the keys that were found, sorted, and their noisy counts.
+/// Return the found keys in increasing order, and their noisy counts.
 pub(super) fn counts_of<MO: Accounted>(
     answer: &Answer<MO, HashMap<String, i64>>,
 ) -> Result<(Vec<Vec<Json>>, Released)> {
