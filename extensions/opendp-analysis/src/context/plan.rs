@@ -245,7 +245,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     }
     /// Find the scales of all questions. A question with a wanted accuracy gets about the largest
     /// scale that reaches this accuracy. The questions with weights get the remaining part of the
-    /// share. Without weights, this part stays in the budget.
+    /// share. If no question has a weight, this part stays in the budget.
     ///
     /// # Errors
     /// `BudgetExceeded` when the wanted accuracies do not fit, or nothing is left of the budget;

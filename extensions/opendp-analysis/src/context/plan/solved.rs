@@ -46,8 +46,7 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         let (draft, setting) = self.at(asked.place_in(self.number)?)?;
         draft.ready(*setting, &self.delta, self.stated)?.accuracy()
     }
-    /// Return the threshold that the noisy count of a key must reach, if the question is about keys
-    /// that are found.
+    /// Return the threshold that the noisy count of a key must reach, if the question finds keys.
     ///
     /// # Errors
     /// `Argument` when the question is of another plan.
@@ -66,8 +65,8 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
     ///
     /// # Errors
     /// The errors of [`Question::release`](super::super::Question::release). `BudgetExceeded` also
-    /// when something was spent after the plan was solved. `Argument` when a plan with this id was
-    /// charged before.
+    /// when the plan no longer fits the budget, because something was spent after the plan was
+    /// solved. `Argument` when a plan with this id was charged before.
     pub fn release(self) -> Result<Answers<MO>> {
         let mut answers: Vec<Option<AnyAnswer>> = Vec::new();
         for (place, question) in self.pay()?.into_iter().enumerate() {

@@ -15,14 +15,14 @@ use opendp_measurements::accounting::joined_mu;
 /// A mechanism with a pure loss `e` is also `mu`-GDP. The least such `mu` depends on `e`. The ratio
 /// of this `mu` to `e` is at most `sqrt(pi / 2)`.
 const MU_OF_PURE: f64 = 1.253_314_137_315_500_3;
-/// Each room is divided by this factor before it is used, so that the losses still fit after they
-/// are rounded up.
+/// The search divides each room by this factor, so that the losses still fit after they are rounded
+/// up.
 const ROOM: f64 = 1.0 + 1e-8;
 /// The search tries `TRIALS + 1` values for the part of epsilon that pure losses get.
 const TRIALS: u32 = 512;
-/// The number of intervals into which epsilon is divided. If no question needs both kinds of room,
-/// there is only one interval. The ends of the intervals are called nodes. The room for Gaussian
-/// noise is computed at the nodes, and interpolated between them.
+/// The number of intervals into which epsilon is divided. If the questions together need only one
+/// kind of room in every [`Mode`], there is only one interval. The ends of the intervals are called
+/// nodes. The room for Gaussian noise is computed at the nodes, and interpolated between them.
 const NODES: u32 = 12;
 
 /// One kind of noise for a question, with the numbers that the search needs.
@@ -66,9 +66,9 @@ pub(super) struct Mode {
 /// The sums from which the noise is computed. Each question adds to exactly one of these sums. For
 /// questions with wanted accuracies, `pure` is the sum of the pure losses, and `square` is the sum
 /// of the `mu^2`. For questions with weights, `pure_weight` is the sum of the third roots of `c`,
-/// and `square_weight` is the sum of the square roots of `c`. The number `c` of a question is its
-/// weight times the square of the product of the fields `error` and `size` of its [`Way`].
-/// [`value`](Demand::value) explains these sums.
+/// and `square_weight` is the sum of the square roots of `c`. The number `c` of a question is
+/// `weight * (error * size)^2`, where `weight` is a field of its [`Item`], and `error` and `size`
+/// are fields of its [`Way`]. [`value`](Demand::value) explains these sums.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Demand {
     pub(super) pure: f64,
@@ -88,8 +88,8 @@ impl Mode {
             })
         })
     }
-    /// Return whether a question gets the noise `gaussian`: Gumbel noise for a choice, and Gaussian
-    /// noise for numbers.
+    /// Return whether a question gets the noise in its field `gaussian`: Gumbel noise for a choice,
+    /// and Gaussian noise for numbers.
     pub(super) fn takes_gaussian(self, item: &Item) -> bool {
         let chosen = if item.choice { self.gumbel } else { self.gaussian };
         item.gaussian.is_some() && (chosen || item.pure.is_none())
@@ -139,7 +139,8 @@ impl Demand {
     /// For the room `room`, return two numbers: the weighted sum of squared errors, and the
     /// fraction of the room that the questions with a wanted accuracy use. There are two such
     /// fractions: one of the room for pure losses, and one of the room for `mu^2`. The second
-    /// number is the larger fraction. Return `None` when the room is too small.
+    /// returned number is the larger one of these fractions. Return `None` when the room is too
+    /// small.
     ///
     /// For each question, let `c` be its weight times `(error * size)^2`, where `error` and `size`
     /// are fields of its [`Way`]. By Lagrange multipliers, for a given sum of the epsilons, the sum

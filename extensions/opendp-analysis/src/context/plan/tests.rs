@@ -168,8 +168,8 @@ fn gaussian_sums_and_medians_are_as_good_as_an_independent_optimum() {
         });
         let best = best.min(all.fold(f64::INFINITY, f64::min));
         assert!(best <= laplace(1.0 / f64::from(sums + 2)));
-        // Rounding changes a noisy count by at most a half. The independent optimum has no
-        // rounding, so subtract a bound on the effect of rounding.
+        // Rounding changes a noisy count by at most a half. The value `best` includes no rounding,
+        // so subtract a bound on the effect of rounding.
         let rounding = 2.0 * found.sqrt() * f64::from(sums).sqrt();
         assert!(found - rounding < best * 1.01, "{sums}: {found} {best}");
         solved.release().unwrap();
