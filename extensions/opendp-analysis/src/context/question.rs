@@ -127,7 +127,7 @@ pub(crate) struct Known<'c, MO: Accounted> {
     pub(super) error_in: ErrorIn,
     pub(super) bound: Option<Bound>,
     pub(super) noise: Option<fn(Scale, bool) -> Noise>,
-    /// Whether the noisy number can be cut off at the ends of the range of its type.
+    /// Whether the noisy number can be cut off at the smallest or the largest number of its type.
     pub(super) cut_off: bool,
     pub(super) cost: Cost,
 }
@@ -233,8 +233,9 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
     fn estimates_of(&self, numbers: &[(f64, f64)]) -> Result<&[Estimate]> {
         estimates_of(self.noise, &self.estimates, numbers)
     }
-    /// Check that no released integer is near an end of its type. Otherwise the true sum may be
-    /// beyond this end, so the error of the answer has no bound.
+    /// Check that no released integer is near an end of its type: the smallest or the largest
+    /// number of the type. If an integer is near an end, the true sum may be beyond this end, so
+    /// the error of the answer has no bound.
     fn check_ends(&self) -> Result<()> {
         let kind = TO::type_name();
         if is_near_end(&self.measurement, &self.value.to_json(), Some(&kind)) {
@@ -246,8 +247,8 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
         Ok(())
     }
 }
-/// Combine released numbers with the distribution of their noise. If this was done before, return
-/// the estimates that are stored in `made`. Each element of `numbers` is an interval of floats that
+/// Combine released numbers with the distribution of their noise. If `made` already contains
+/// estimates, return these estimates. Each element of `numbers` is an interval of floats that
 /// contains one released number.
 fn estimates_of<'a>(
     noise: Option<Noise>,

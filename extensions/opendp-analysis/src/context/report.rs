@@ -75,7 +75,7 @@ pub struct Entry {
 
 impl Entry {
     /// Return the part of the budget that the plan of this release reserved, if the entry states
-    /// it.
+    /// this part.
     pub(super) fn reserve(&self) -> Option<Reserve> {
         let shares = self.shares.clone().map(Reserve::Shares);
         shares.or_else(|| self.reserved.clone().map(Reserve::Filter))
@@ -183,9 +183,9 @@ fn parts<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> Json {
     let named = MO::PARTS.iter().zip(parts);
     Json::Object(named.map(|(name, part)| ((*name).to_owned(), float(part).to_json())).collect())
 }
-/// Write a number for display: with at most 5 decimals if its magnitude is below 1, 4 if it is
-/// below 10, and 2 otherwise. Write a number with an exponent if its magnitude is below 0.001 and
-/// not 0, or is 1e9 or larger.
+/// Write a number for display. Use at most 5 decimals for a magnitude below 1, at most 4 for a
+/// magnitude below 10, and at most 2 for a larger magnitude. Use an exponent if the magnitude is
+/// 1e9 or larger, or is below 0.001 and not 0.
 ///
 /// ```
 /// # use opendp_analysis::context::short;

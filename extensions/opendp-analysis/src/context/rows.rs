@@ -42,7 +42,8 @@ pub struct Rows<'c, MO: Accounted, T: Atom> {
     chain: Result<Chain<T>>,
     origin: Origin,
 }
-/// What is known about the changes of the rows, in addition to the domain of the rows.
+/// What is known about the differences between the rows of neighbouring tables, in addition to the
+/// domain of the rows.
 #[derive(Clone, Copy, PartialEq)]
 enum Origin {
     /// Nothing else is known.

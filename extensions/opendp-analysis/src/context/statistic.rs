@@ -35,9 +35,9 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     }
     /// Among the kinds of noise that fit the query's share of the budget, find the kind with the
     /// smallest error. For a budget of an epsilon and a delta, this kind is Laplace or Gaussian
-    /// noise. For other budgets, the measure sets the kind of noise. The compared errors are bounds
-    /// on the error that hold except with probability [`Context::ALPHA`]. The answer and the report
-    /// state the [kind of noise](Question::mechanism).
+    /// noise. For other budgets, the measure sets the kind of noise. The method compares bounds on
+    /// the error. These bounds hold except with probability [`Context::ALPHA`]. The answer and the
+    /// report state the [kind of noise](Question::mechanism).
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};

@@ -333,8 +333,8 @@ impl Source {
     pub(crate) fn take(&mut self, column: &str) {
         self.column = column.to_owned();
     }
-    /// Return the domain of the rows of a column. The number of rows is known if it is known for
-    /// the table, and there are no filters.
+    /// Return the domain of the rows of a column. The number of these rows is known if the number
+    /// of rows of the table is known, and there are no filters.
     pub(crate) fn domain<T: Atom>(&self, table: &TableDomain) -> VectorDomain<AtomDomain<T>> {
         let rows = VectorDomain::new(AtomDomain::default());
         match table.size {

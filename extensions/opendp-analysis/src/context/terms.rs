@@ -37,8 +37,8 @@ pub(crate) struct Terms<'c, MO: Accounted> {
     pub(crate) threshold: bool,
     /// The distribution of the noise on each number, if the answer consists of numbers with noise.
     pub(crate) noise: Option<fn(Scale, bool) -> Noise>,
-    /// Whether the noisy number can be [cut off](super::Noisy::is_cut_off) at the ends of the range
-    /// of its type.
+    /// Whether the noisy number can be [cut off](super::Noisy::is_cut_off) at the smallest or the
+    /// largest number of its type.
     pub(crate) cut_off: bool,
     pub(crate) bound: Option<Bound>,
 }
