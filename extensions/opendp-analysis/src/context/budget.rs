@@ -27,8 +27,8 @@ use crate::make_truncated_laplace_threshold;
 /// [`Base`](Accounted::Base), the measure of the mechanisms. The implementation also converts each
 /// loss in `Base` to a loss in its own measure.
 ///
-/// An implementation claims that every mechanism whose loss in `Base` is at most `d` has a loss of
-/// at most `lift(d)` in its own measure.
+/// An implementation claims: each mechanism whose loss in `Base` is at most `d` has a loss of at
+/// most `lift(d)` in the measure that implements this trait.
 pub trait Accounted: Measure + Default {
     /// The measure in which mechanisms state their losses. This measure has no delta.
     type Base: SelectionMeasure

@@ -94,7 +94,7 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
         self.known.charge(accuracy)?;
         self.answer(accuracy)
     }
-    /// Run the measurement. Its cost must have been charged before.
+    /// Run the measurement. The caller must charge the cost of the question before this call.
     pub(super) fn answer(self, accuracy: Option<f64>) -> Result<Answer<MO, TO>> {
         let Question { known, measurement } = self;
         let value = measurement.invoke(known.context.table())?;

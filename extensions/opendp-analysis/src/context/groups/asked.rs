@@ -201,8 +201,8 @@ where
     ///
     /// If the question [finds its keys](Groups::find_keys), the keys are released first, and the
     /// other releases are about these keys. A weight then also applies to the release of the keys.
-    /// A wanted accuracy is then possible only for counts. All releases are charged before the
-    /// first release is run.
+    /// In this case, a wanted accuracy is possible only for counts. All releases are charged before
+    /// the first release is run.
     ///
     /// # Errors
     /// The errors of the steps of the query, and of [`ask`](Plan::ask). After an error, the plan

@@ -23,8 +23,8 @@ pub struct Solved<'c, MO: Accounted> {
     /// The delta at which the epsilon of Gaussian or Gumbel noise is stated.
     pub(super) stated: f64,
     pub(super) reserved: Option<Reserve>,
-    /// Whether all questions have wanted accuracies, so that some of the budget can be left after
-    /// the plan.
+    /// If `true`, all questions have wanted accuracies, so some of the budget can be left after the
+    /// plan.
     pub(super) spares: bool,
     pub(super) stretched: f64,
 }
@@ -116,9 +116,8 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         let ready = ready.collect::<Result<Vec<_>>>()?;
         let costs: Vec<_> = ready.iter().map(|question| question.cost()).collect();
         // If some budget can be left after the plan, first try to charge without a reserve. A
-        // reserve replaces the filters of the account, which bound the composed loss in several
-        // ways. Without a reserve, the account keeps these filters, which admit all kinds of later
-        // questions.
+        // reserve replaces the filters of the account by one filter or by shares. Without a
+        // reserve, the account keeps all its filters, so it can admit all kinds of later questions.
         let reserved = self.reserved.as_ref();
         let ways: &[_] = match reserved {
             Some(_) if !self.spares => &[reserved],

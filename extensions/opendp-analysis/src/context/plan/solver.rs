@@ -4,8 +4,8 @@
 //! first limit is for the sum of pure losses. The second limit is for the sum of the `mu^2` of
 //! Gaussian noise. The `mu` of Gaussian noise is the largest change of the released numbers in the
 //! L2 norm, divided by the scale of the noise. A release is `mu`-GDP (Gaussian differentially
-//! private) if two neighbours are at least as hard to distinguish by this release as by a number
-//! with Gaussian noise of this `mu`.
+//! private) if it distinguishes two neighbours at most as well as a number with Gaussian noise of
+//! this `mu` does.
 //!
 //! All numbers here are approximate. The account checks the exact losses when it admits releases.
 
@@ -192,8 +192,8 @@ fn third(x: f64) -> f64 {
     root
 }
 
-/// The room for Gaussian noise, depending on the part of epsilon that pure losses take. The delta
-/// is fixed.
+/// The room for Gaussian noise, as a function of the part of epsilon that pure losses take. The
+/// delta is fixed.
 pub(super) struct Frontier {
     epsilon: f64,
     /// For each node, a pure loss, and the largest `mu` that can be spent in addition to this loss.

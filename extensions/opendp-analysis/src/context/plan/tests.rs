@@ -73,8 +73,9 @@ fn delta_of(mu: f64, epsilon: f64) -> f64 {
     tail(epsilon / mu - mu / 2.0) - epsilon.exp() * tail(epsilon / mu + mu / 2.0)
 }
 /// Compose the pure loss `pure` with a release with Gaussian noise. Find the largest `mu` of the
-/// noise for which the composed loss is at most epsilon 1 and delta 1e-6. Here `mu` has the meaning
-/// that it has in `delta_of`. Compute in plain floats.
+/// noise for which the composed loss is at most epsilon 1 and delta 1e-6. As in `delta_of`, `mu` is
+/// the distance between the means of two normal distributions, in standard deviations. Compute in
+/// plain floats.
 fn room(pure: f64) -> f64 {
     let p = 1.0 / (1.0 + (-pure).exp());
     let (mut low, mut high) = (1e-9, 1.0);
