@@ -239,7 +239,7 @@ pub(crate) fn rank_bound(candidates: usize, alphas: &[f64], alpha: f64) -> Resul
     logarithm.inf_mul(sum)?.inf_mul(1.0 + 1e-12)
 }
 /// For each level of choices, find the largest `2 max(r, 1 - r)`, as defined in [`rank_bound`]. If
-/// this number is larger than the element of `all` for this level, it replaces this element.
+/// this number is larger than the level's element of `all`, replace this element.
 fn widths(alphas: &[f64], (low, high): (f64, f64), all: &mut [f64]) {
     let (below, middle, above) = halves(alphas);
     if let (Some(middle), Some((first, rest))) = (middle, all.split_first_mut()) {

@@ -87,10 +87,10 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// with a positive probability on both members. The ratio of the two probabilities is at most
 /// `exp(d_i / scale)`. The reason is that `Z` has the same law on both members, so both
 /// probabilities are divided by the same sum of all `exp(-|Z| / scale)`. Let `H_i` be the part of
-/// the law `P_i` that comes from noisy counts that have probability zero on the other member. These
-/// noisy counts are beyond one end of the range of noisy counts on the other member. So `Z` is one
-/// of its `d_i` largest values, or one of its `d_i` smallest values. The mass of `H_i` is at most
-/// `p_k`, because `d_i <= d` and the law of `Z` is symmetric.
+/// the law `P_i` on noisy counts with probability zero on the other member. These noisy counts are
+/// beyond one end of the range of noisy counts on the other member. So `Z` is one of its `d_i`
+/// largest values, or one of its `d_i` smallest values. The mass of `H_i` is at most `p_k`, because
+/// `d_i <= d` and the law of `Z` is symmetric.
 ///
 /// *One count is 0.* On the member with the count 0, the key is not released. The count of this key
 /// on the other member has a magnitude of at most `d`. So the key is released only if `Z` is at
@@ -118,10 +118,10 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// # Accuracy
 /// The magnitude of `Z` is stochastically smaller than the magnitude of Laplace noise without
 /// truncation. So each noisy count has the same bound on its error as with Laplace noise. This
-/// bound does not hold for the released keys alone, because a key is released more often if its
-/// noise is large. Take a weighted sum of several counts, and the event that the error of this sum
-/// exceeds a given number. Let `P` be the probability of this event for Laplace noise without
-/// truncation. To bound the probability of the same event for the noise `Z`, divide `P` by
+/// bound does not hold for the released keys alone, because a key is released more often if the
+/// noise on its count is large. Take a weighted sum of several counts, and the event that the error
+/// of this sum exceeds a given number. Let `P` be the probability of this event for Laplace noise
+/// without truncation. To bound the probability of the same event for the noise `Z`, divide `P` by
 /// `1 - 2 q^(k + 1) / (1 + q)`, once for each count. Here `k` is `t - 1`, the smaller one of the
 /// two possible values of `k`.
 ///

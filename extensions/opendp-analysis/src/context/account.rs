@@ -18,8 +18,8 @@ pub(crate) struct Cost {
     pub(crate) parts: Vec<Exact>,
     /// The square of `mu`, if the release is also `mu`-GDP (Gaussian differentially private).
     pub(crate) mu_squared: Option<Exact>,
-    /// The zero-concentrated loss `rho` of the release, if it chooses among candidates by Gumbel
-    /// noise.
+    /// The zero-concentrated loss `rho` of the release, if the release chooses among candidates by
+    /// Gumbel noise.
     pub(crate) rho: Option<Exact>,
     /// A pair of distributions that dominates the release, if a dominating pair is known. The other
     /// fields are valid losses of the release even if a pair is known.
@@ -263,9 +263,9 @@ impl<MO: Accounted> Account<MO> {
 }
 /// Return several ways to divide an amount of epsilon and delta between pure losses and Gaussian
 /// noise. Each way also has a delta for releases that hide keys below a threshold. Each way is for
-/// one filter of the account. The losses of a way do not exceed the largest losses that its filter
-/// can still admit. The filters that the account keeps in use depend on the first release, so a
-/// plan tries every filter.
+/// one filter of the account. The losses of a way do not exceed the largest losses that the filter
+/// of this way can still admit. The filters that the account keeps in use depend on the first
+/// release, so a plan tries every filter.
 fn amounts(
     account: &AdaptiveAccount,
     (epsilon, delta): (Exact, Exact),

@@ -87,8 +87,8 @@ impl<MO: Accounted> Context<MO> {
     }
     /// Charge for all releases or for none. A reserve is a part of the budget that a plan keeps for
     /// its releases. Each of `ways` is a reserve, or `None` for no reserve. Use the first way with
-    /// which the account admits all releases. Write the releases to the journal before they are
-    /// run. A plan with an id is charged only once.
+    /// which the account admits all releases. Write the releases to the journal before any release
+    /// is run. A plan with an id is charged only once.
     pub(crate) fn charge<'r>(
         &self,
         plan: Option<&str>,

@@ -23,10 +23,10 @@ impl Counts {
     /// Make counts from a transformation.
     ///
     /// # Precondition
-    /// If `sized` is `true`, the transformation first computes rows. Then it counts each row in at
-    /// most one count. If the tables are at distance `d_in`, the rows are at symmetric distance at
-    /// most `d`, where `d` is the value of the stability map at `d_in`. One of two conditions
-    /// holds:
+    /// If `sized` is `true`, the transformation first computes rows. Then the transformation counts
+    /// each row in at most one count. If the tables are at distance `d_in`, the rows are at
+    /// symmetric distance at most `d`, where `d` is the value of the stability map at `d_in`. One
+    /// of two conditions holds:
     /// - All tables give the same number of rows.
     /// - All tables have the same number of rows, the transformation computes at most one row from
     ///   each row of a table, and `d_in <= d`.

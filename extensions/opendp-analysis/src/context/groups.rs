@@ -237,11 +237,11 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         self
     }
     /// Use the groups that [`find`](Groups::find) found. The answer also has noisy counts of these
-    /// groups. Counts, means and variances are computed from these noisy counts. Consider the event
-    /// that a key is found and that its interval misses the true number. For each key, the
-    /// probability of this event is at most the argument `alpha` of [`rows`](GroupAnswer::rows).
-    /// Among the found keys alone, intervals can miss more often, because a key is found more often
-    /// if its noise is large.
+    /// groups. Counts, means and variances are computed from these noisy counts. Take an interval
+    /// for the group of one key. The probability that the key is found and that the interval misses
+    /// the true number is at most the argument `alpha` of [`rows`](GroupAnswer::rows). Among the
+    /// found keys alone, intervals can miss more often, because a key is found more often if the
+    /// noise on its count is large.
     ///
     /// # Errors
     /// `FailedCast` when the text of a key is not a list of values in JSON. `NotImplemented` when

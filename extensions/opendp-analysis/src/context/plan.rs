@@ -124,7 +124,8 @@ impl PlanNumber {
         PlanNumber(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
-/// The handle of a question of a [`Plan`]. [`take`](Answers::take) returns its answer.
+/// The handle of a question of a [`Plan`]. [`take`](Answers::take) returns the answer to the
+/// question.
 pub struct Asked<TO> {
     plan: PlanNumber,
     place: usize,

@@ -31,22 +31,23 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
     pub fn mechanism(&self) -> &'static str {
         self.known.mechanism
     }
-    /// Return the threshold that the noisy count of a key must reach, if there is one. A threshold
-    /// that is not a whole number is rounded at random, separately for each key.
+    /// Return the threshold that the noisy count of a key must reach, if the question has a
+    /// threshold. A threshold that is not a whole number is rounded at random, separately for each
+    /// key.
     pub fn threshold(&self) -> Option<f64> {
         self.known.threshold
     }
-    /// Return the cost that the answer would have as the only release, rounded up. If the budget is
-    /// an epsilon and a delta, the composed cost of several answers can be less than the sum of
-    /// their costs. [`Context::remaining`] returns the budget that is left.
+    /// Return the cost of the answer as the only release, rounded up. If the budget is an epsilon
+    /// and a delta, the composed cost of several answers can be less than the sum of their costs.
+    /// [`Context::remaining`] returns the budget that is left.
     ///
     /// # Errors
     /// The errors of the map.
     pub fn loss(&self) -> Result<MO::Distance> {
         self.measurement.map(&self.known.context.unit().distance())
     }
-    /// Return the exact cost that the answer would have as the only release: one number for each
-    /// part of the budget, such as epsilon and delta.
+    /// Return the exact cost of the answer as the only release: one number for each part of the
+    /// budget, such as epsilon and delta.
     pub fn exact_loss(&self) -> &[Exact] {
         &self.known.cost.parts
     }

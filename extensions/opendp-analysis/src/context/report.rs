@@ -39,8 +39,8 @@ pub struct Entry {
     pub scale: f64,
     /// The threshold for keys, if there is one.
     pub threshold: Option<f64>,
-    /// The exact loss that this release would have as the only release: one number for each part of
-    /// the budget.
+    /// The exact loss if this release were the only release: one number for each part of the
+    /// budget.
     pub loss: Vec<Exact>,
     /// The id of the [plan](super::Plan) that the release is part of, if the plan has an id.
     pub plan: Option<String>,
@@ -48,9 +48,10 @@ pub struct Entry {
     /// an epsilon and a delta, the account needs this square to restore the exact charge. Without
     /// the square, the release is charged for its loss.
     pub mu_squared: Option<Exact>,
-    /// The `rho` of the release, if it chooses among candidates by Gumbel noise. Under an epsilon
-    /// and a delta, the account needs this number to restore the exact charge. Entries of older
-    /// versions do not have this number. Without this number, the release is charged for its `mu`.
+    /// The `rho` of the release, if the release chooses among candidates by Gumbel noise. Under an
+    /// epsilon and a delta, the account needs this number to restore the exact charge. Entries of
+    /// older versions do not have this number. Without this number, the release is charged for its
+    /// `mu`.
     pub rho: Option<Exact>,
     /// A pair of distributions that dominates the release, if the share of the release was fixed in
     /// advance, by [`Split::by_kinds`](super::Split::by_kinds) or by a plan. A context whose shares

@@ -99,7 +99,7 @@ impl Needs {
 }
 
 /// The handle of a question about groups in a [`Plan`]. [`take_groups`](Answers::take_groups)
-/// returns its answer.
+/// returns the answer to the question.
 #[derive(Debug)]
 pub struct AskedGroups {
     /// Three facts: the columns that define the groups, the keys of the groups, and whether there
@@ -168,7 +168,7 @@ impl AskedGroups {
 enum Counts {
     Asked(Asked<Vec<i64>>),
     Found(Released),
-    /// A question of the same plan finds the keys, and its answer has the counts.
+    /// A question of the same plan finds the keys, and the answer to this question has the counts.
     Keys(Asked<HashMap<String, i64>>),
 }
 /// A question about groups, while it is added to a plan. If a question of the plan finds the keys

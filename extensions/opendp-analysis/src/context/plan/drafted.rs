@@ -41,8 +41,8 @@ impl<'c, MO: Accounted, TO: Carrier> Sealed<'c, MO, TO> for Choice<'c, MO, TO> {
     }
 }
 
-/// The bounds on the error of Laplace noise and of Gaussian noise at scale 1. They hold except with
-/// probability `alpha`.
+/// The bounds on the error of Laplace noise and of Gaussian noise at scale 1. These bounds hold
+/// except with probability `alpha`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Units {
     alpha: f64,

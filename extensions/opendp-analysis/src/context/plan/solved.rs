@@ -60,8 +60,8 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         self.stretched
     }
     /// Spend the cost of all answers, then answer. Charge for all answers or for none. If a
-    /// question fails after the charge, [`take`](Answers::take) returns its error, and the other
-    /// questions have their answers.
+    /// question fails after the charge, [`take`](Answers::take) returns the error of this question,
+    /// and the other questions have their answers.
     ///
     /// # Errors
     /// The errors of [`Question::release`](super::super::Question::release). `BudgetExceeded` also

@@ -15,8 +15,8 @@ use opendp_measurements::accounting::joined_mu;
 /// A mechanism with a pure loss `e` is also `mu`-GDP. The least such `mu` depends on `e`. The ratio
 /// of this `mu` to `e` is at most `sqrt(pi / 2)`.
 const MU_OF_PURE: f64 = 1.253_314_137_315_500_3;
-/// The search divides each room by this factor, so that the losses still fit after they are rounded
-/// up.
+/// The search divides each room by this factor, so that losses that are rounded up still fit the
+/// room.
 const ROOM: f64 = 1.0 + 1e-8;
 /// The search tries `TRIALS + 1` values for the part of epsilon that pure losses get.
 const TRIALS: u32 = 512;
@@ -144,9 +144,9 @@ impl Demand {
     ///
     /// For each question, let `c` be its weight times `(error * size)^2`, where `error` and `size`
     /// are fields of its [`Way`]. By Lagrange multipliers, for a given sum of the epsilons, the sum
-    /// of `c / epsilon^2` is least if each epsilon is proportional to the third root of its `c`. In
-    /// the same way, for a given sum of the `mu^2`, the sum of `c / mu^2` is least if each `mu^2`
-    /// is proportional to the square root of its `c`.
+    /// of `c / epsilon^2` is least if the epsilon of each question is proportional to the third
+    /// root of its `c`. In the same way, for a given sum of the `mu^2`, the sum of `c / mu^2` is
+    /// least if the `mu^2` of each question is proportional to the square root of its `c`.
     pub(super) fn value(&self, room: Endowment) -> Option<(f64, f64)> {
         let part = |taken: f64, weight: f64, room: f64, power: i32| {
             if taken == 0.0 && weight == 0.0 {

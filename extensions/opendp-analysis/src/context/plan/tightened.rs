@@ -1,5 +1,5 @@
-//! Less noise for a plan that takes the whole budget. This is possible because the account composes
-//! the distributions of the plan's losses.
+//! Reduce the noise of a plan that takes the whole budget. This reduction is possible because the
+//! account composes the distributions of the plan's losses.
 
 use opendp_core::Result;
 use opendp_core::arith::Exact;

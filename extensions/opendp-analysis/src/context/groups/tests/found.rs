@@ -77,7 +77,7 @@ fn the_keys_and_the_statistics_divide_the_budget_and_are_charged_before_any_answ
     assert!(report.exact_total()[0].to_f64_up() <= 1.000_001);
     assert!(context.remaining().unwrap().0 < 0.01, "{:?}", context.remaining());
     // The two releases divide epsilon. The sum of their losses is almost the whole epsilon, and
-    // does not exceed it.
+    // does not exceed this epsilon.
     let epsilons: f64 = calls[0].iter().map(|entry| entry.loss[0].to_f64_up()).sum();
     assert!((0.99..1.000_001).contains(&epsilons), "{epsilons}");
     assert!(1.3 < scales[0] && scales[0] < 6.0, "{scales:?}");
