@@ -277,7 +277,7 @@ impl<MO: Accounted> Context<MO> {
     /// The largest probability with which an error exceeds the accuracy in a report.
     pub const ALPHA: f64 = 0.05;
 
-    /// Make a context: questions about `table` are paid from `budget`.
+    /// Make a context that answers questions about `table`, and pays for the answers from `budget`.
     ///
     /// # Errors
     /// `Argument` when the split is [by kinds](Split::by_kinds) and the budget is not an epsilon

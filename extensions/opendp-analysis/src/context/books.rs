@@ -133,7 +133,7 @@ impl<MO: Accounted> Context<MO> {
         self.journal.as_ref().map_or(Ok(()), write)
     }
     /// Lock the books. Accounts compute in several threads. While the `HeldLock` exists, such a
-    /// computation cannot deadlock with threads that wait for this lock.
+    /// computation cannot deadlock with threads that wait for the lock of the books.
     pub(super) fn locked(&self) -> Result<Locked<'_, MO>> {
         let books = self.books.lock().map_err(|_| {
             Error::FailedFunction("a journal panicked; this context gives no more answers".into())

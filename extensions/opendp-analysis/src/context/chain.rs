@@ -198,8 +198,8 @@ pub(super) fn total_of_tables<D: Domain, DO: Domain, M: Metric>(
     let function = Function::map(move |table: &Table| total.invoke(&*read(table)?));
     Transformation::new(space.clone(), output, function, map)
 }
-/// Return `total` with another map: the map of `total` at half of the input distance, rounded up.
-/// All input tables have the same public size.
+/// Return `total` with another map: the map of `total`, evaluated at half of the input distance
+/// (rounded up). All input tables have the same public size.
 ///
 /// # Precondition
 /// If `k` rows of a table are replaced, the output changes by at most the value of the map at

@@ -15,8 +15,8 @@ use super::draft::{Dials, OfTable};
 /// Several counts that are computed from a table. Noise is not added yet.
 pub(super) struct Counts {
     total: TableTotal<Column<i64>, L1Distance<i64>>,
-    /// Whether as many rows are added as are removed. If `true`, each count changes by at most half
-    /// of the value of the map of `total`, rounded up.
+    /// Whether as many rows are added as are removed. If `true`, each count changes by at most
+    /// `d / 2`, rounded up, where `d` is the value of the map of `total`.
     balanced: bool,
 }
 impl Counts {

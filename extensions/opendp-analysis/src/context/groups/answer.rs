@@ -221,8 +221,7 @@ pub struct GroupRow {
     pub statistic: String,
     /// The values of the columns that define the group; empty for the group of all other rows.
     pub key: Vec<Json>,
-    /// The key of the group in words, such as "9, 1", or "all else" for the group of all other
-    /// rows.
+    /// The key of the group as text, such as "9, 1", or "all else" for the group of all other rows.
     pub label: String,
     /// The value of the statistic.
     pub value: f64,
