@@ -92,8 +92,8 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// *One choice.* Let `W` be the sum of `w` over the rows that only one of the two members holds.
 /// The ranges for the single rows add up. So the range of the changes by all these rows is at most
 /// `2 W max(r, 1 - r)`. This range divided by the scale of the noise is at most `W / scale`. By the
-/// proof of [`make_noisy_max`](opendp_measurements::make_noisy_max), the loss of the choice is at
-/// most `W / scale`, or at most `(W / scale)^2 / 8`.
+/// proof of [`make_noisy_max`](opendp_measurements::make_noisy_max), the choice has a pure loss of
+/// at most `W / scale`, or a `rho` of at most `(W / scale)^2 / 8`.
 ///
 /// *One level.* The first choice is level 1. The next two choices are level 2, and so on. Take the
 /// points that were chosen on all earlier levels, and the first and the last point. Given these

@@ -139,8 +139,7 @@ impl Demand {
     /// For the room `room`, return two numbers: the weighted sum of squared errors, and the
     /// fraction of the room that the questions with a wanted accuracy use. There are two such
     /// fractions: one of the room for pure losses, and one of the room for `mu^2`. The second
-    /// returned number is the larger one of these fractions. Return `None` when the room is too
-    /// small.
+    /// returned number is the larger fraction. Return `None` when the room is too small.
     ///
     /// For each question, let `c` be its weight times `(error * size)^2`, where `error` and `size`
     /// are fields of its [`Way`]. By Lagrange multipliers, for a given sum of the epsilons, the sum

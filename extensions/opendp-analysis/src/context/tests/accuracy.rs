@@ -1,5 +1,5 @@
 //! Check two probabilities: that an error exceeds its bound, and that an interval misses the truth.
-//! Each of them must be at most the stated probability.
+//! Each of the two must be at most the stated probability.
 
 use super::*;
 
