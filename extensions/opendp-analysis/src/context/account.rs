@@ -37,8 +37,8 @@ impl Cost {
             (None, None) => SharePair::Private { epsilon: part(0), delta: part(1) },
         }
     }
-    /// Return whether each part of this cost is at most the same part of `other`. If `true`, a
-    /// charge for `other` is also enough for this cost.
+    /// Return whether `other` is an upper bound on this cost in all fields. If `true`, a charge for
+    /// `other` is also enough for this cost.
     pub(crate) fn is_within(&self, other: &Cost) -> bool {
         let known = |mine: &Option<Exact>, theirs: &Option<Exact>| match (mine, theirs) {
             (Some(mine), Some(theirs)) => mine <= theirs,
@@ -210,8 +210,9 @@ impl<MO: Accounted> Account<MO> {
     pub(crate) fn may_reserve(&self) -> bool {
         matches!(self, Account::Tight(account) if !account.has_begun())
     }
-    /// For each filter of the account, return two values: the largest losses that the filter admits
-    /// within a share, and the delta that the filter admits within this share.
+    /// For each filter of the account, return two values: the largest losses without a delta that
+    /// the filter admits within a share, and the delta for thresholds that the filter admits within
+    /// this share.
     pub(crate) fn endowments(&self, wanted: &Wanted) -> Result<Vec<(Endowment, Exact)>> {
         if let Account::Shares(account) = self {
             return Err(without_share(account));
