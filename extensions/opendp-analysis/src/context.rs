@@ -138,9 +138,9 @@
 //! # Computing with answers
 //!
 //! Sums, differences, multiples and quotients of answers have intervals, too. The errors of the
-//! terms partly cancel. So the width of the interval of a sum or a difference is below the sum of
-//! the widths of the intervals of its terms. [`estimate`](Answer::estimate) returns the released
-//! number together with the distribution of its noise:
+//! terms partly cancel. So the interval of a sum or a difference is narrower than the intervals of
+//! its terms together. [`estimate`](Answer::estimate) returns the released number together with the
+//! distribution of its noise:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -190,9 +190,9 @@
 //! A query is a chain of transformations and then one measurement. The measurement has a free
 //! parameter, the scale of its noise. Bisection finds the least scale at which the loss fits the
 //! share. The exact privacy map computes the loss. The account charges the exact loss before the
-//! release is run. Earlier answers can determine the next question. A [`Journal`] can keep the
-//! record after the process ends. In a later process, [`carry_over`](Context::carry_over) charges
-//! the account for the releases in this record.
+//! release is run. Earlier answers can determine the next question. A [`Journal`] can keep a record
+//! of all releases after the process ends. In a later process, [`carry_over`](Context::carry_over)
+//! charges the account for the releases in this record.
 //!
 //! # What is proved
 //!
@@ -277,7 +277,7 @@ impl<MO: Accounted> Context<MO> {
     /// The largest probability with which an error exceeds the accuracy in a report.
     pub const ALPHA: f64 = 0.05;
 
-    /// Make a context: questions about `table` are paid from `budget`.
+    /// Make a context that answers questions about `table`, and pays for the answers from `budget`.
     ///
     /// # Errors
     /// `Argument` when the split is [by kinds](Split::by_kinds) and the budget is not an epsilon

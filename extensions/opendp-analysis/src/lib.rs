@@ -1,8 +1,8 @@
-//! Ready-made measurements, each under a name of its own. Some of these measurements are chains of
-//! a transformation and a measurement.
+//! Ready-made measurements, each with its own name. Some of these measurements are chains of a
+//! transformation and a measurement.
 //!
-//! The catalogues of transformations and of measurements do not depend on each other. Code that
-//! needs both is here.
+//! The crates `opendp-transformations` and `opendp-measurements` do not depend on each other. Code
+//! that needs both crates is here.
 //!
 //! - [`Context`] answers questions about a table from one privacy budget; see the tour in
 //!   [`context`].

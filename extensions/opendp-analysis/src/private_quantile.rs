@@ -53,8 +53,8 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 /// The measurement is a chain of three steps, each with its own proof. First, the scores of members
 /// at distance `d_in` are at most `range` apart under `RangeDistance`, by the proof of
 /// [`make_quantile_score_candidates`](opendp_transformations::make_quantile_score_candidates).
-/// Second, [`make_noisy_max`](opendp_measurements::make_noisy_max) bounds the loss of the choice of
-/// an index, for scores that are at most `range` apart. The scale of the noise is exactly the float
+/// Second, [`make_noisy_max`](opendp_measurements::make_noisy_max) bounds the loss of choosing an
+/// index, for scores that are at most `range` apart. The scale of the noise is exactly the float
 /// `b * scale`. The map divides by the same float. So the rounding of this product does not make
 /// the map too small. Third, the released candidate is a function of the chosen index and of a
 /// public list (Dwork, Roth 2014, Proposition 2.1). The order of the sorted candidates does not

@@ -21,7 +21,7 @@ const MOST_STEPS: usize = 16;
 const POINTS: usize = 1 << 14;
 
 type Rows<T> = VectorDomain<AtomDomain<T>>;
-/// A composition of one choice for each level. It computes the loss of all quantiles.
+/// A composition of one choice for each level. Its map computes the loss of all quantiles.
 type Levels<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>, MO, Vec<usize>>;
 /// A measurement that chooses the index of a low score.
 type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>, MO, usize>;
@@ -72,8 +72,8 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// # Map
 /// Let `d` be the symmetric distance: `d_in`, or twice `d_in` when the metric counts replaced
 /// records. Let `k` be the number of levels of choices: `1 + floor(log2(n))` for `n` quantiles. Let
-/// `r = d / scale`, rounded up. Under the max-divergence, the loss is `k r`, rounded up. Under
-/// zero-concentrated divergence, the loss is `k r^2 / 8`, rounded up.
+/// `e = d / scale`, rounded up. Under the max-divergence, the loss is `k e`, rounded up. Under
+/// zero-concentrated divergence, the loss is `k e^2 / 8`, rounded up.
 ///
 /// # Proof
 /// *Distance.* The release does not depend on the order of the rows. Members at distance at most
@@ -92,8 +92,8 @@ type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>,
 /// *One choice.* Let `W` be the sum of `w` over the rows that only one of the two members holds.
 /// The ranges for the single rows add up. So the range of the changes by all these rows is at most
 /// `2 W max(r, 1 - r)`. This range divided by the scale of the noise is at most `W / scale`. By the
-/// proof of [`make_noisy_max`](opendp_measurements::make_noisy_max), the loss of the choice is at
-/// most `W / scale`, or at most `(W / scale)^2 / 8`.
+/// proof of [`make_noisy_max`](opendp_measurements::make_noisy_max), the choice has a pure loss of
+/// at most `W / scale`, or a `rho` of at most `(W / scale)^2 / 8`.
 ///
 /// *One level.* The first choice is level 1. The next two choices are level 2, and so on. Take the
 /// points that were chosen on all earlier levels, and the first and the last point. Given these
@@ -217,13 +217,13 @@ impl<MO: SelectionMeasure> Chooser<MO> {
 
 /// Return a bound on the distance in ranks between a quantile and the rows that its released
 /// candidate represents. With probability at least `1 - alpha`, the bound holds for all quantiles
-/// at once. The bound is for scale 1. The target of a choice is the position with the score 0. The
-/// target can be between two points. The bound does not include the distance between a target and
-/// the nearest point. On each level of choices, this omitted distance is at most `1 / (2 t)` of the
+/// at once. The bound is for scale 1. The target of a choice is the position with the score 0, and
+/// can be between two points. The bound does not include the distance between a target and the
+/// nearest point. On each level of choices, this omitted distance is at most `1 / (2 t)` of the
 /// rows that one candidate represents, where `t` is the number of steps. The omitted distances of
-/// all levels add up. For up to 1024 candidates, `1 / (2 t)` is `1 / 32`. For a
-/// quantile with the alpha `a`, between points with the alphas `l` and `h`, let `r` be
-/// `(a - l) / (h - l)`. The rounding of `r` is also omitted: it moves a target by at most `2^-31`.
+/// all levels add up. For a quantile of the level `a`, between two points of the levels `l` and
+/// `h`, let `r` be `(a - l) / (h - l)`. The bound also omits the rounding of `r`, which moves a
+/// target by at most `2^-31` of the rows between the points.
 ///
 /// Let `E` be the distance between a chosen point and its quantile. The target of a choice between
 /// two points `A` and `B` is a weighted mean of the positions of `A` and `B`. So the distance
@@ -239,7 +239,7 @@ pub(crate) fn rank_bound(candidates: usize, alphas: &[f64], alpha: f64) -> Resul
     logarithm.inf_mul(sum)?.inf_mul(1.0 + 1e-12)
 }
 /// For each level of choices, find the largest `2 max(r, 1 - r)`, as defined in [`rank_bound`]. If
-/// this number is larger than the element of `all` for this level, it replaces this element.
+/// this number is larger than the level's element of `all`, replace this element.
 fn widths(alphas: &[f64], (low, high): (f64, f64), all: &mut [f64]) {
     let (below, middle, above) = halves(alphas);
     if let (Some(middle), Some((first, rest))) = (middle, all.split_first_mut()) {

@@ -85,12 +85,12 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 ///
 /// *Both counts differ from 0.* The release is a function of the noisy counts. Take a noisy count
 /// with a positive probability on both members. The ratio of the two probabilities is at most
-/// `exp(d_i / scale)`. The reason is that `Z` has the same law on both members, so both
-/// probabilities are divided by the same sum of all `exp(-|Z| / scale)`. Let `H_i` be the part of
-/// the law `P_i` that comes from noisy counts with probability zero on the other member. These
-/// noisy counts are beyond one end of the range of noisy counts on the other member. So `Z` is one
-/// of the `d_i` largest numbers, or one of the `d_i` smallest numbers. The mass of `H_i` is at most
-/// `p_k`, because `d_i <= d` and the law of `Z` is symmetric.
+/// `exp(d_i / scale)`. The reason is that the two values of `Z` differ by `d_i`, and that `Z` has
+/// the same law on both members. Let `H_i` be the part of the law `P_i` on noisy counts with
+/// probability zero on the other member. These noisy counts are beyond one end of the range of
+/// noisy counts on the other member. So `Z` is one of its `d_i` largest values, or one of its `d_i`
+/// smallest values. The mass of `H_i` is at most `p_k`, because `d_i <= d` and the law of `Z` is
+/// symmetric.
 ///
 /// *One count is 0.* On the member with the count 0, the key is not released. The count of this key
 /// on the other member has a magnitude of at most `d`. So the key is released only if `Z` is at
@@ -110,20 +110,20 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// releases each key with the largest probability that epsilon and delta admit.
 ///
 /// *The order.* The release is a new map. Its keys are inserted in the order of their hashes, and
-/// its capacity depends on the number of released keys.
+/// its capacity depends only on the number of released keys.
 ///
 /// *Rounding.* `p_k` is computed with directed rounding: its dividend is rounded up, and its
 /// divisor is rounded down.
 ///
 /// # Accuracy
 /// The magnitude of `Z` is stochastically smaller than the magnitude of Laplace noise without
-/// truncation. So the error of the count of each key is bounded as for Laplace noise. This bound
-/// does not hold for the released keys alone, because a key is released more often if its noise is
-/// large. Take a weighted sum of several counts, and the event that the error of this sum exceeds a
-/// given number. Let `P` be the probability of this event for Laplace noise without truncation. To
-/// bound the probability of the same event for the noise `Z`, divide `P` by
-/// `1 - 2 q^(k + 1) / (1 + q)`, once for each count. Here `k` is `t - 1`, the smaller one of its
-/// values.
+/// truncation. So each noisy count has the same bound on its error as with Laplace noise. This
+/// bound does not hold for the released keys alone, because a key is released more often if the
+/// noise on its count is large. Take a weighted sum of several counts, and the event that the error
+/// of this sum exceeds a given number. Let `P` be the probability of this event for Laplace noise
+/// without truncation. To bound the probability of the same event for the noise `Z`, divide `P` by
+/// `1 - 2 q^(k + 1) / (1 + q)`, once for each count. Here `k` is `t - 1`, the smaller one of the
+/// two possible values of `k`.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the threshold does not meet the precondition

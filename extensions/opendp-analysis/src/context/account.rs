@@ -18,8 +18,8 @@ pub(crate) struct Cost {
     pub(crate) parts: Vec<Exact>,
     /// The square of `mu`, if the release is also `mu`-GDP (Gaussian differentially private).
     pub(crate) mu_squared: Option<Exact>,
-    /// The zero-concentrated loss `rho` of the release, if it chooses among candidates by Gumbel
-    /// noise.
+    /// The zero-concentrated loss `rho` of the release, if the release chooses among candidates by
+    /// Gumbel noise.
     pub(crate) rho: Option<Exact>,
     /// A pair of distributions that dominates the release, if a dominating pair is known. The other
     /// fields are valid losses of the release even if a pair is known.
@@ -37,8 +37,8 @@ impl Cost {
             (None, None) => SharePair::Private { epsilon: part(0), delta: part(1) },
         }
     }
-    /// Return whether this cost is within `other`. If `true`, a charge for `other` is also enough
-    /// for this cost.
+    /// Return whether `other` is an upper bound on this cost in all fields. If `true`, a charge for
+    /// `other` is also enough for this cost.
     pub(crate) fn is_within(&self, other: &Cost) -> bool {
         let known = |mine: &Option<Exact>, theirs: &Option<Exact>| match (mine, theirs) {
             (Some(mine), Some(theirs)) => mine <= theirs,
@@ -210,8 +210,9 @@ impl<MO: Accounted> Account<MO> {
     pub(crate) fn may_reserve(&self) -> bool {
         matches!(self, Account::Tight(account) if !account.has_begun())
     }
-    /// For each filter of the account, return two values: the largest losses that the filter admits
-    /// within a share, and the delta that the filter admits within this share.
+    /// For each filter of the account, return two values: the largest losses without a delta that
+    /// the filter admits within a share, and the delta for thresholds that the filter admits within
+    /// this share.
     pub(crate) fn endowments(&self, wanted: &Wanted) -> Result<Vec<(Endowment, Exact)>> {
         if let Account::Shares(account) = self {
             return Err(without_share(account));
@@ -263,9 +264,9 @@ impl<MO: Accounted> Account<MO> {
 }
 /// Return several ways to divide an amount of epsilon and delta between pure losses and Gaussian
 /// noise. Each way also has a delta for releases that hide keys below a threshold. Each way is for
-/// one filter of the account. The losses of a way do not exceed the largest losses that its filter
-/// can still admit. The filters that the account keeps in use depend on the first release, so a
-/// plan tries every filter.
+/// one filter of the account. The losses of a way do not exceed the largest losses that the filter
+/// of this way can still admit. The filters that the account keeps in use depend on the first
+/// release, so a plan tries every filter.
 fn amounts(
     account: &AdaptiveAccount,
     (epsilon, delta): (Exact, Exact),
@@ -276,8 +277,8 @@ fn amounts(
     let (filters, epsilon) = (account.filters(), epsilon.to_f64_down());
     let joined = joined_delta(0.0, largest.sqrt(), epsilon)?;
     // Before the first release, it is not known which filters the account will keep in use. So
-    // compute the delta for thresholds for each filter: this delta is the fraction `delta / all` of
-    // the filter's delta. Here `all` is the delta of the budget.
+    // compute a delta for thresholds for each filter: the fraction `delta / all` of the filter's
+    // delta. Here `delta` is the delta of the amount, and `all` is the delta of the budget.
     let all = account.budget().1;
     let part = |room: &accounting::Room| match account.has_begun() || all.is_zero() {
         true => own.clone().min(room.delta.clone()),

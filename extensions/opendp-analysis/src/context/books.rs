@@ -87,8 +87,8 @@ impl<MO: Accounted> Context<MO> {
     }
     /// Charge for all releases or for none. A reserve is a part of the budget that a plan keeps for
     /// its releases. Each of `ways` is a reserve, or `None` for no reserve. Use the first way with
-    /// which the account admits all releases. Write the releases to the journal before they are
-    /// run. A plan with an id is charged only once.
+    /// which the account admits all releases. Write the releases to the journal before any release
+    /// is run. A plan with an id is charged only once.
     pub(crate) fn charge<'r>(
         &self,
         plan: Option<&str>,
@@ -133,7 +133,7 @@ impl<MO: Accounted> Context<MO> {
         self.journal.as_ref().map_or(Ok(()), write)
     }
     /// Lock the books. Accounts compute in several threads. While the `HeldLock` exists, such a
-    /// computation cannot deadlock with threads that wait for this lock.
+    /// computation cannot deadlock with threads that wait for the lock of the books.
     pub(super) fn locked(&self) -> Result<Locked<'_, MO>> {
         let books = self.books.lock().map_err(|_| {
             Error::FailedFunction("a journal panicked; this context gives no more answers".into())

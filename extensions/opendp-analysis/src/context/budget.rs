@@ -27,8 +27,8 @@ use crate::make_truncated_laplace_threshold;
 /// [`Base`](Accounted::Base), the measure of the mechanisms. The implementation also converts each
 /// loss in `Base` to a loss in its own measure.
 ///
-/// An implementation claims that every mechanism whose loss in `Base` is at most `d` has a loss of
-/// at most `lift(d)` in its own measure.
+/// An implementation claims: each mechanism whose loss in `Base` is at most `d` has a loss of at
+/// most `lift(d)` in the measure that implements this trait.
 pub trait Accounted: Measure + Default {
     /// The measure in which mechanisms state their losses. This measure has no delta.
     type Base: SelectionMeasure
@@ -41,7 +41,7 @@ pub trait Accounted: Measure + Default {
     const PARTS: &'static [&'static str];
     /// The name of the noise that mechanisms of `Base` add, such as "Laplace".
     const NOISE: &'static str;
-    /// Whether a loss is an epsilon and a delta, and an [`AdaptiveAccount`] or a
+    /// If `true`, each loss is an epsilon and a delta, and an [`AdaptiveAccount`] or a
     /// [`SharedAccount`](opendp_measurements::accounting::SharedAccount) composes the losses.
     /// Otherwise, the losses are added up part by part.
     const TIGHT: bool = false;

@@ -108,8 +108,8 @@ pub(super) fn as_scores(
 fn sorted<T: Atom>() -> Result<Function<Vec<T>, Vec<T>>> {
     Ok(Function::map(|chosen: &Vec<T>| Ok(order::sorted(chosen))))
 }
-/// Bound the error in rank of one of several quantiles: `scale ln(n / alpha)`. Here `n` is
-/// `choices`: the number of candidates times the number of quantiles.
+/// Bound the errors in rank of one or more quantiles: `scale ln(n / alpha)`. Here `n` is `choices`:
+/// the number of candidates times the number of quantiles.
 ///
 /// # Proof
 /// [`make_private_quantile`](crate::make_private_quantile) documents the bound for one quantile. By
@@ -127,12 +127,13 @@ pub(super) fn quantile_bound(choices: usize) -> Bound {
     })
 }
 /// The smallest number of quantiles for which one release of all quantiles is better than a
-/// separate release of each. Separate releases make one choice after another, one for each
-/// quantile. One release of at least this many quantiles makes several choices at once, so it has
-/// fewer successive steps.
+/// separate release of each quantile. Separate releases make one choice after another, one for each
+/// quantile. One release of at least this many quantiles makes several choices at once, so there
+/// are fewer successive steps.
 pub(super) const SEVERAL: usize = 3;
-/// Return how many successive choices with equal ranges are necessary to choose `quantiles`
-/// quantiles. Return `None` for two quantiles, because their two choices can have different ranges.
+/// Return the number of successive choices that choose `quantiles` quantiles, if the losses of
+/// these choices have equal ranges. Return `None` for two quantiles, because the losses of the two
+/// choices can have different ranges.
 pub(super) fn levels_of(quantiles: usize) -> Option<u32> {
     let levels = match quantiles {
         1 => Some(1),
@@ -141,8 +142,8 @@ pub(super) fn levels_of(quantiles: usize) -> Option<u32> {
     };
     levels.and_then(|levels| u32::try_from(levels).ok())
 }
-/// Bound the error in rank of each of several quantiles. The bound holds for all quantiles at once,
-/// except with probability `alpha`.
+/// Bound the errors in rank of several quantiles. The bound holds for all quantiles at once, except
+/// with probability `alpha`.
 pub(super) fn quantiles_bound(candidates: usize, alphas: &[f64]) -> Bound {
     if alphas.len() < SEVERAL {
         return quantile_bound(candidates.saturating_mul(alphas.len()));
@@ -197,8 +198,8 @@ pub(super) fn total_of_tables<D: Domain, DO: Domain, M: Metric>(
     let function = Function::map(move |table: &Table| total.invoke(&*read(table)?));
     Transformation::new(space.clone(), output, function, map)
 }
-/// Make a transformation with the map of `total` at half the input distance, rounded up. All input
-/// tables have the same public size.
+/// Return `total` with another map: the map of `total`, evaluated at half of the input distance
+/// (rounded up). All input tables have the same public size.
 ///
 /// # Precondition
 /// If `k` rows of a table are replaced, the output changes by at most the value of the map at
@@ -261,8 +262,8 @@ fn normal<MO: Accounted>(
     Losses { mu_squared: Some(mu_squared), ..Losses::stated(map) }
 }
 /// State the loss of Gaussian noise as an epsilon at a delta. The noise was added to a number by
-/// [`gaussian_on`], or to several counts by `Counts::gaussian`. If the noise is discrete, its `rho`
-/// determines the stated loss.
+/// [`gaussian_on`], or to several counts by `Counts::gaussian`. If the noise is discrete, the `rho`
+/// of the release determines the stated loss.
 pub(super) fn of_gaussian<MO: Accounted, TO: Carrier>(
     release: &OfTable<ZeroConcentratedDivergence, TO>,
     (delta, discrete): (f64, bool),
@@ -306,10 +307,10 @@ pub(super) fn gaussian_on<MO: Accounted, N: Noisy<MO>>(
 /// has the same `rho`, and the choices on one level do not depend on each other. The range of the
 /// loss of one choice is proportional to the number of changed rows on which the choice depends. A
 /// row can be divided among the choices on one level, and then each choice counts a fraction of the
-/// row. So for the choices on one level, these numbers add up to at most the number of all changed
-/// rows. The ranges of independent choices add up. So the range of the losses of each level is at
-/// most the range `r` of one choice that depends on all changed rows. The `rho` of the level is
-/// stated as `r^2 / 8`. Let `rho` be the sum of the `rho` of all `k` levels. Then `r` is
+/// row. So the numbers of changed rows of all choices on one level add up to at most the number of
+/// all changed rows. The ranges of independent choices add up. So the range of the losses of each
+/// level is at most the range `r` of one choice that depends on all changed rows. The `rho` of the
+/// level is stated as `r^2 / 8`. Let `rho` be the sum of the `rho` of all `k` levels. Then `r` is
 /// `sqrt(8 rho / k)`.
 pub(super) fn of_choices<MO: Accounted, TO: Carrier>(
     release: &OfTable<ZeroConcentratedDivergence, TO>,
@@ -331,13 +332,13 @@ fn rho_of(map: TableMap<ZeroConcentratedDivergence>) -> Square {
 /// Compute the `mu^2` of continuous Gaussian noise from its `rho`: `2 rho`.
 ///
 /// # Proof
-/// By the postcondition of `make_continuous_gaussian`, its release is `mu`-GDP, and its `rho` is
-/// exactly `mu^2 / 2`. The other releases to which this function is applied are parallel
-/// compositions of releases of `make_continuous_gaussian`. Let `mu_i` be the `mu` of part `i`. For
-/// each split of the changed rows between the `k` parts, the composition is
-/// `sqrt(mu_1^2 + ... + mu_k^2)`-GDP (Dong, Roth, Su 2022, Corollary 3.3). For every split, the
-/// `rho` of the composition is at least the sum of the `mu_i^2 / 2`. So `2 rho` is at least the
-/// square of the `mu` of the composition.
+/// The postcondition of `make_continuous_gaussian` states that a release is `mu`-GDP, and that the
+/// `rho` of the release is exactly `mu^2 / 2`. The other releases to which this function is applied
+/// are parallel compositions of releases of `make_continuous_gaussian`. Let `k` be the number of
+/// parts, and let `mu_i` be the `mu` of part `i`. For each split of the changed rows between the
+/// `k` parts, the composition is `sqrt(mu_1^2 + ... + mu_k^2)`-GDP (Dong, Roth, Su 2022, Corollary
+/// 3.3). For every split, the `rho` of the composition is at least the sum of the `mu_i^2 / 2`. So
+/// `2 rho` is at least the square of the `mu` of the composition.
 pub(super) fn squared_of_gaussian(rho: &Exact) -> Result<Exact> {
     Ok(rho.plus(rho))
 }

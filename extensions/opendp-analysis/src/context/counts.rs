@@ -15,17 +15,18 @@ use super::draft::{Dials, OfTable};
 /// Several counts that are computed from a table. Noise is not added yet.
 pub(super) struct Counts {
     total: TableTotal<Column<i64>, L1Distance<i64>>,
-    /// Whether as many rows are added as are removed. If `true`, each count changes by at most half
-    /// of the value of the map of `total`, rounded up.
+    /// Whether as many rows are added as are removed. If `true`, each count changes by at most
+    /// `d / 2`, rounded up, where `d` is the value of the map of `total`.
     balanced: bool,
 }
 impl Counts {
     /// Make counts from a transformation.
     ///
     /// # Precondition
-    /// If `sized`, the transformation first computes rows. Then it counts each row in at most one
-    /// count. If the tables are at distance `d_in`, the rows are at symmetric distance at most `d`,
-    /// where `d` is the value of the map at `d_in`. One of two conditions holds:
+    /// If `sized` is `true`, the transformation first computes rows. Then the transformation counts
+    /// each row in at most one count. If the tables are at distance `d_in`, the rows are at
+    /// symmetric distance at most `d`, where `d` is the value of the stability map at `d_in`. One
+    /// of two conditions holds:
     /// - All tables give the same number of rows.
     /// - All tables have the same number of rows, the transformation computes at most one row from
     ///   each row of a table, and `d_in <= d`.

@@ -19,26 +19,27 @@ pub(crate) type OfTable<MO, TO> = Measurement<TableDomain, SymmetricDistance, MO
 pub(crate) type TableMap<MO> = PrivacyMap<SymmetricDistance, MO>;
 /// A function that makes the measurement of a query from the free parameters of the query.
 pub(crate) type Build<MO, TO> = Box<dyn Fn(Dials) -> Result<Built<MO, TO>> + Send + Sync>;
-/// A function that computes a bound on the error of an answer, from the scale of its noise and from
+/// A function that computes a bound on the error of an answer, from the scale of the noise and from
 /// `alpha`. Here `alpha` is the largest probability that the error exceeds the bound. If a query
-/// has this function, its bound replaces the bound that the measurement states.
+/// has this function, the bound of the function replaces the bound that the measurement states.
 pub(crate) type Bound = Arc<dyn Fn(Scale, f64) -> Result<f64> + Send + Sync>;
 /// A function that computes a loss of a release from an input distance. The loss is the square of a
 /// `mu` in Gaussian differential privacy, or a `rho`.
 pub(crate) type Square = Arc<dyn Fn(&u32) -> Result<Exact> + Send + Sync>;
 
 /// The losses of a release. If the release is `mu`-GDP (Gaussian differentially private),
-/// `mu_squared` computes the square of its `mu`.
+/// `mu_squared` computes the square of this `mu`.
 pub(crate) struct Losses<MO: Accounted> {
     /// The loss in the measure of the budget.
     pub(crate) map: TableMap<MO>,
     pub(crate) mu_squared: Option<Square>,
-    /// The zero-concentrated loss `rho` of the release, if it chooses among candidates by Gumbel
-    /// noise.
+    /// The zero-concentrated loss `rho` of the release, if the release chooses among candidates by
+    /// Gumbel noise.
     pub(crate) rho: Option<Square>,
-    /// The number of successive choices with equal ranges, if it is known.
+    /// The number of successive choices, if this number is known and the losses of the choices have
+    /// equal ranges.
     pub(crate) choices: Option<u32>,
-    /// The `rho` of the release, if it has discrete Gaussian noise on integers.
+    /// The `rho` of the release, if the release has discrete Gaussian noise on integers.
     pub(crate) discrete: Option<Square>,
 }
 impl<MO: Accounted> Losses<MO> {
@@ -146,8 +147,9 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
         }
     }
 }
-/// Return a pair that dominates `count` successive choices with equal ranges. `rho` is the `rho` of
-/// all choices together. A choice with a range of `r` has a `rho` of `r^2 / 8`.
+/// Return a pair of distributions that dominates `count` successive choices whose losses have equal
+/// ranges. `rho` is the `rho` of all choices together. A choice whose loss has the range `r` has a
+/// `rho` of `r^2 / 8`.
 fn choices_of(rho: &Exact, count: u32) -> Result<SharePair> {
     if !rho.is_finite() {
         return Ok(SharePair::Choices { range: f64::INFINITY, count });

@@ -212,9 +212,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// Find the keys of the groups, and compute the statistics of these groups, in one question.
     /// Keys that few people have are left out. A budget with a delta is necessary. One search finds
     /// the noise of the keys and of all statistics. In a [`Plan`], the same search also finds the
-    /// noise of the other questions. The noisy counts of the keys are also used for the counts,
-    /// means and variances of the groups. [`found`](Groups::found) states what the intervals of
-    /// these statistics guarantee.
+    /// noise of the other questions of the plan. The noisy counts of the keys are also used for the
+    /// counts, means and variances of the groups. [`found`](Groups::found) states what the
+    /// intervals of these statistics guarantee.
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -237,10 +237,11 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         self
     }
     /// Use the groups that [`find`](Groups::find) found. The answer also has noisy counts of these
-    /// groups. Counts, means and variances are computed from these noisy counts. For each key, the
-    /// probability that the key is found and that its interval misses the true number is at most
-    /// the argument `alpha` of [`rows`](GroupAnswer::rows). Among the found keys alone, intervals
-    /// can miss more often, because a key is found more often if its noise is large.
+    /// groups. Counts, means and variances are computed from these noisy counts. Take an interval
+    /// for the group of one key. The probability that the key is found and that the interval misses
+    /// the true number is at most the argument `alpha` of [`rows`](GroupAnswer::rows). Among the
+    /// found keys alone, intervals can miss more often, because a key is found more often if the
+    /// noise on its count is large.
     ///
     /// # Errors
     /// `FailedCast` when the text of a key is not a list of values in JSON. `NotImplemented` when

@@ -124,7 +124,8 @@ impl PlanNumber {
         PlanNumber(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
-/// The handle of a question of a [`Plan`]. [`take`](Answers::take) returns its answer.
+/// The handle of a question of a [`Plan`]. [`take`](Answers::take) returns the answer to the
+/// question.
 pub struct Asked<TO> {
     plan: PlanNumber,
     place: usize,
@@ -245,7 +246,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     }
     /// Find the scales of all questions. A question with a wanted accuracy gets about the largest
     /// scale that reaches this accuracy. The questions with weights get the remaining part of the
-    /// share. Without weights, this part stays in the budget.
+    /// share. If no question has a weight, this part stays in the budget.
     ///
     /// # Errors
     /// `BudgetExceeded` when the wanted accuracies do not fit, or nothing is left of the budget;

@@ -31,22 +31,23 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
     pub fn mechanism(&self) -> &'static str {
         self.known.mechanism
     }
-    /// Return the threshold that the noisy count of a key must reach, if there is one. A threshold
-    /// that is not a whole number is rounded at random, separately for each key.
+    /// Return the threshold that the noisy count of a key must reach, if the question has a
+    /// threshold. A threshold that is not a whole number is rounded at random, separately for each
+    /// key.
     pub fn threshold(&self) -> Option<f64> {
         self.known.threshold
     }
-    /// Return the cost that the answer would have as the only release, rounded up. If the budget is
-    /// an epsilon and a delta, the composed cost of several answers can be less than the sum of
-    /// their costs. [`Context::remaining`] returns the budget that is left.
+    /// Return the cost of the answer as the only release, rounded up. If the budget is an epsilon
+    /// and a delta, the composed cost of several answers can be less than the sum of their costs.
+    /// [`Context::remaining`] returns the budget that is left.
     ///
     /// # Errors
     /// The errors of the map.
     pub fn loss(&self) -> Result<MO::Distance> {
         self.measurement.map(&self.known.context.unit().distance())
     }
-    /// Return the exact cost that the answer would have as the only release: one number for each
-    /// part of the budget, such as epsilon and delta.
+    /// Return the exact cost of the answer as the only release: one number for each part of the
+    /// budget, such as epsilon and delta.
     pub fn exact_loss(&self) -> &[Exact] {
         &self.known.cost.parts
     }
@@ -94,7 +95,7 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
         self.known.charge(accuracy)?;
         self.answer(accuracy)
     }
-    /// Run the measurement. Its cost must have been charged before.
+    /// Run the measurement. The caller must charge the cost of the question before this call.
     pub(super) fn answer(self, accuracy: Option<f64>) -> Result<Answer<MO, TO>> {
         let Question { known, measurement } = self;
         let value = measurement.invoke(known.context.table())?;
@@ -127,7 +128,7 @@ pub(crate) struct Known<'c, MO: Accounted> {
     pub(super) error_in: ErrorIn,
     pub(super) bound: Option<Bound>,
     pub(super) noise: Option<fn(Scale, bool) -> Noise>,
-    /// Whether the noisy number can be cut off at the ends of the range of its type.
+    /// Whether the noisy number can be cut off at the smallest or the largest number of its type.
     pub(super) cut_off: bool,
     pub(super) cost: Cost,
 }
@@ -233,8 +234,9 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
     fn estimates_of(&self, numbers: &[(f64, f64)]) -> Result<&[Estimate]> {
         estimates_of(self.noise, &self.estimates, numbers)
     }
-    /// Check that no released integer is near an end of its type. Otherwise the true sum may be
-    /// beyond this end, so the error of the answer has no bound.
+    /// Check that no released integer is near an end of its type: the smallest or the largest
+    /// number of the type. If an integer is near an end, the true sum may be beyond this end, so
+    /// the error of the answer has no bound.
     fn check_ends(&self) -> Result<()> {
         let kind = TO::type_name();
         if is_near_end(&self.measurement, &self.value.to_json(), Some(&kind)) {
@@ -246,8 +248,8 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
         Ok(())
     }
 }
-/// Combine released numbers with the distribution of their noise. If this was done before, return
-/// the estimates that are stored in `made`. Each element of `numbers` is an interval of floats that
+/// Combine released numbers with the distribution of their noise. If `made` already contains
+/// estimates, return these estimates. Each element of `numbers` is an interval of floats that
 /// contains one released number.
 fn estimates_of<'a>(
     noise: Option<Noise>,

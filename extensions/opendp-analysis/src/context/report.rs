@@ -39,8 +39,8 @@ pub struct Entry {
     pub scale: f64,
     /// The threshold for keys, if there is one.
     pub threshold: Option<f64>,
-    /// The exact loss that this release would have as the only release: one number for each part of
-    /// the budget.
+    /// The exact loss if this release were the only release: one number for each part of the
+    /// budget.
     pub loss: Vec<Exact>,
     /// The id of the [plan](super::Plan) that the release is part of, if the plan has an id.
     pub plan: Option<String>,
@@ -48,9 +48,10 @@ pub struct Entry {
     /// an epsilon and a delta, the account needs this square to restore the exact charge. Without
     /// the square, the release is charged for its loss.
     pub mu_squared: Option<Exact>,
-    /// The `rho` of the release, if it chooses among candidates by Gumbel noise. Under an epsilon
-    /// and a delta, the account needs this number to restore the exact charge. Entries of older
-    /// versions do not have this number. Without this number, the release is charged for its `mu`.
+    /// The `rho` of the release, if the release chooses among candidates by Gumbel noise. Under an
+    /// epsilon and a delta, the account needs this number to restore the exact charge. Entries of
+    /// older versions do not have this number. Without this number, the release is charged for its
+    /// `mu`.
     pub rho: Option<Exact>,
     /// A pair of distributions that dominates the release, if the share of the release was fixed in
     /// advance, by [`Split::by_kinds`](super::Split::by_kinds) or by a plan. A context whose shares
@@ -75,7 +76,7 @@ pub struct Entry {
 
 impl Entry {
     /// Return the part of the budget that the plan of this release reserved, if the entry states
-    /// it.
+    /// this part.
     pub(super) fn reserve(&self) -> Option<Reserve> {
         let shares = self.shares.clone().map(Reserve::Shares);
         shares.or_else(|| self.reserved.clone().map(Reserve::Filter))
@@ -183,9 +184,9 @@ fn parts<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> Json {
     let named = MO::PARTS.iter().zip(parts);
     Json::Object(named.map(|(name, part)| ((*name).to_owned(), float(part).to_json())).collect())
 }
-/// Write a number for display: with at most 5 decimals if its magnitude is below 1, 4 if it is
-/// below 10, and 2 otherwise. Write a number with an exponent if its magnitude is below 0.001 and
-/// not 0, or is 1e9 or larger.
+/// Write a number for display. Use at most 5 decimals for a magnitude below 1, at most 4 for a
+/// magnitude below 10, and at most 2 for a larger magnitude. Use an exponent if the magnitude is
+/// 1e9 or larger, or is below 0.001 and not 0.
 ///
 /// ```
 /// # use opendp_analysis::context::short;

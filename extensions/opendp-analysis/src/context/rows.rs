@@ -42,7 +42,8 @@ pub struct Rows<'c, MO: Accounted, T: Atom> {
     chain: Result<Chain<T>>,
     origin: Origin,
 }
-/// What is known about the changes of the rows, in addition to the domain of the rows.
+/// What is known about the differences between the rows of neighbouring tables, in addition to the
+/// domain of the rows.
 #[derive(Clone, Copy, PartialEq)]
 enum Origin {
     /// Nothing else is known.
@@ -135,10 +136,10 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// sum is outside of the range of its type, the nearest number of the type replaces this sum.
     ///
     /// # Map
-    /// The map of the steps and of [`make_sum`](opendp_transformations::make_sum). Suppose that the
-    /// number of rows of the table is known, and a filter makes the number of summed rows private.
-    /// If no row is below 0, or no row is above 0, one replaced row changes the sum by at most the
-    /// largest magnitude of a row.
+    /// The map is the composition of the maps of the steps and of
+    /// [`make_sum`](opendp_transformations::make_sum). Suppose that the number of rows of the table
+    /// is known, and a filter makes the number of summed rows private. If no row is below 0, or no
+    /// row is above 0, one replaced row changes the sum by at most the largest magnitude of a row.
     pub fn sum(self) -> Statistic<'c, MO, T::Sum>
     where
         T: Summed,

@@ -10,7 +10,7 @@ use super::account::Wanted;
 /// A way to divide a budget among queries.
 ///
 /// A share is a part of the remaining budget. So later queries can use the part of a share that was
-/// not spent. The shares of [`by_kinds`](Split::by_kinds) are fixed in advance instead.
+/// not spent. By contrast, the shares of [`by_kinds`](Split::by_kinds) are fixed in advance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split(Kind);
 #[derive(Clone, Debug, PartialEq)]
@@ -34,12 +34,12 @@ pub enum ShareKind {
     /// privacy.
     Gaussian,
     /// A number of successive choices among candidates. A quantile needs one choice. If one
-    /// question is about `n` quantiles and `n` is at least 3, it needs `1 + floor(log2(n))`
-    /// choices. The ranges of the two choices for two quantiles can differ, so the share admits two
-    /// quantiles in one question only with a pure loss. Let `k` be the number of choices. With a
-    /// weight of `w`, each choice has a bounded range of `2 w / sqrt(k)`. So each choice has a
-    /// `rho` of `w^2 / (2 k)`, and all choices together have a `rho` of `w^2 / 2`. Gaussian noise
-    /// with a `mu` of `w` has the same `rho`.
+    /// question is about `n` quantiles and `n` is at least 3, the question needs
+    /// `1 + floor(log2(n))` choices. The ranges of the two choices for two quantiles can differ, so
+    /// the share admits one question about two quantiles only if the question has a pure loss. Let
+    /// `k` be the number of choices. With a weight of `w`, each choice has a bounded range of
+    /// `2 w / sqrt(k)`. So each choice has a `rho` of `w^2 / (2 k)`, and all choices together have
+    /// a `rho` of `w^2 / 2`. Gaussian noise with a `mu` of `w` has the same `rho`.
     Choices(u32),
     /// Counts by keys that are not public. All shares of this kind together get a quarter of delta.
     /// With a weight of `w`, the loss is an epsilon of `w`.

@@ -35,9 +35,9 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     }
     /// Among the kinds of noise that fit the query's share of the budget, find the kind with the
     /// smallest error. For a budget of an epsilon and a delta, this kind is Laplace or Gaussian
-    /// noise. For other budgets, the measure sets the kind of noise. The compared errors are bounds
-    /// on the error that hold except with probability [`Context::ALPHA`]. The answer and the report
-    /// state the [kind of noise](Question::mechanism).
+    /// noise. For other budgets, the measure sets the kind of noise. The method compares bounds on
+    /// the error. These bounds hold except with probability [`Context::ALPHA`]. The answer and the
+    /// report state the [kind of noise](Question::mechanism).
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -73,9 +73,9 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     }
     /// Find the least Gaussian noise that fits the query's share of the budget.
     ///
-    /// Under an epsilon and a delta, the loss is a `mu` in Gaussian differential privacy. Except
-    /// with `Split::by_kinds`, the budget limits the sum of the `mu^2` of all Gaussian noise, and
-    /// the share of the query is a part of this limit.
+    /// Under an epsilon and a delta, the loss is a `mu` in Gaussian differential privacy. Unless
+    /// the split is `Split::by_kinds`, the budget limits the sum of the `mu^2` of all Gaussian
+    /// noise, and the share of the query is a part of this limit.
     /// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount) states what is proved.
     /// Under an epsilon and a delta, integers get continuous Gaussian noise, and the noisy integers
     /// are rounded.

@@ -49,8 +49,8 @@ pub(crate) trait Cells: Any + Send + Sync {
     /// Return the cells as floats, if they are numbers.
     fn numbers(&self) -> Option<Vec<f64>>;
 }
-/// A function that finds the cells of a column in a list of keys. For each cell, it returns the
-/// index of the cell in the list, or `None` if the list does not contain the cell.
+/// A function that finds the cells of a column in a list of keys. For each cell, the function
+/// returns the index of the cell in the list, or `None` if the list does not contain the cell.
 pub(crate) type Places = Arc<dyn Fn(&dyn Cells) -> Result<Vec<Option<usize>>> + Send + Sync>;
 impl<T: Atom> Cells for Vec<T> {
     fn nullable(&self) -> bool {
@@ -333,8 +333,8 @@ impl Source {
     pub(crate) fn take(&mut self, column: &str) {
         self.column = column.to_owned();
     }
-    /// Return the domain of the rows of a column. The number of rows is known if it is known for
-    /// the table, and there are no filters.
+    /// Return the domain of the rows of a column. The number of these rows is known if the number
+    /// of rows of the table is known, and there are no filters.
     pub(crate) fn domain<T: Atom>(&self, table: &TableDomain) -> VectorDomain<AtomDomain<T>> {
         let rows = VectorDomain::new(AtomDomain::default());
         match table.size {

@@ -37,8 +37,8 @@ pub(crate) struct Terms<'c, MO: Accounted> {
     pub(crate) threshold: bool,
     /// The distribution of the noise on each number, if the answer consists of numbers with noise.
     pub(crate) noise: Option<fn(Scale, bool) -> Noise>,
-    /// Whether the noisy number can be [cut off](super::Noisy::is_cut_off) at the ends of the range
-    /// of its type.
+    /// Whether the noisy number can be [cut off](super::Noisy::is_cut_off) at the smallest or the
+    /// largest number of its type.
     pub(crate) cut_off: bool,
     pub(crate) bound: Option<Bound>,
 }
@@ -225,7 +225,8 @@ fn least_scale(enough: &dyn Fn(f64) -> Result<bool>) -> Result<f64> {
 fn least_threshold(enough: &dyn Fn(f64) -> Result<bool>) -> Result<f64> {
     binary_search(enough, Some((1.0, HIGH))).map_err(|_| no_delta())
 }
-/// Return a pair that dominates Laplace noise. If `real` is `false`, the noise is on integers.
+/// Return a pair of distributions that dominates Laplace noise. If `real` is `false`, the noise is
+/// on integers.
 ///
 /// # Proof
 /// `epsilon` times the scale is a bound on the L1 distance between the exact answers for two
@@ -244,8 +245,8 @@ fn laplace_of(epsilon: &Exact, scale: Scale, real: bool) -> Result<SharePair> {
 }
 /// From this distance on, Laplace noise on integers is charged as a pure loss, by its epsilon.
 const MOST_DISTANCE: f64 = 65536.0;
-/// Return a pair that dominates discrete Gaussian noise on integers. At scale 0, or if the square
-/// of the distance does not fit `u32`, return `None`.
+/// Return a pair of distributions that dominates discrete Gaussian noise on integers. At scale 0,
+/// or if the square of the distance does not fit `u32`, return `None`.
 ///
 /// # Proof
 /// Let `d` be the largest L2 distance between the exact answers for two neighbours, and `s` the

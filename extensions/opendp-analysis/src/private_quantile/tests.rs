@@ -77,7 +77,8 @@ fn the_noise_is_in_units_of_rows() {
         let pure = (-gap / 4.0).exp() / 2.0;
         // Eight standard deviations of the observed frequency are below 0.02. So the test fails by
         // chance with a probability below 1e-14. The last assertion of this test is the control:
-        // with a wrong noise scale, the frequency differs by about 0.21 from the expected one.
+        // with a wrong noise scale, the frequency differs by about 0.21 from the expected
+        // frequency.
         assert!((worse(MaxDivergence, alpha, 4.0) - pure).abs() < 0.02, "{alpha:?}");
         let softmax = 1.0 / (1.0 + (gap / 4.0).exp());
         assert!((worse(ZeroConcentratedDivergence, alpha, 4.0) - softmax).abs() < 0.02);

@@ -47,7 +47,7 @@ fn no_pair_of_neighbours_loses_more_than_the_map() {
                 closest = closest.max(worst / bound);
             }
         }
-        // The control: a bound that is one percent smaller would be exceeded.
+        // The control: at least one delta is above 0.99 times its bound.
         assert!(0.99 < closest, "{scale} {threshold}: {closest}");
     }
 }

@@ -14,7 +14,8 @@ use super::What;
 use super::keys::label;
 
 /// The centre and the bounds that are used for the sums of a column. Each sum is released as a sum
-/// of distances from the centre. Here a distance has a sign: it is the number minus the centre.
+/// of distances from the centre. Here a distance has a sign: the distance of a number is the number
+/// minus the centre.
 ///
 /// The centre is the middle of the bounds, because sums of distances from the middle need the least
 /// noise. The sum of the values is then computed as the noisy sum of the distances, plus the noisy
@@ -220,8 +221,7 @@ pub struct GroupRow {
     pub statistic: String,
     /// The values of the columns that define the group; empty for the group of all other rows.
     pub key: Vec<Json>,
-    /// The key of the group in words, such as "9, 1", or "all else" for the group of all other
-    /// rows.
+    /// The key of the group as text, such as "9, 1", or "all else" for the group of all other rows.
     pub label: String,
     /// The value of the statistic.
     pub value: f64,
@@ -229,7 +229,7 @@ pub struct GroupRow {
     /// [`rows`](GroupAnswer::rows) is the largest probability that the interval misses this number.
     /// The interval includes the error of noise, and excludes the error of clamping.
     pub interval: Option<(f64, f64)>,
-    /// The scales of the noise, one for each release that the number depends on.
+    /// The scales of the noise, one for each release that the value depends on.
     pub scales: Vec<f64>,
 }
 impl fmt::Display for GroupRow {

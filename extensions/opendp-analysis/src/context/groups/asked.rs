@@ -99,7 +99,7 @@ impl Needs {
 }
 
 /// The handle of a question about groups in a [`Plan`]. [`take_groups`](Answers::take_groups)
-/// returns its answer.
+/// returns the answer to the question.
 #[derive(Debug)]
 pub struct AskedGroups {
     /// Three facts: the columns that define the groups, the keys of the groups, and whether there
@@ -168,7 +168,7 @@ impl AskedGroups {
 enum Counts {
     Asked(Asked<Vec<i64>>),
     Found(Released),
-    /// A question of the same plan finds the keys, and its answer has the counts.
+    /// A question of the same plan finds the keys, and the answer to this question has the counts.
     Keys(Asked<HashMap<String, i64>>),
 }
 /// A question about groups, while it is added to a plan. If a question of the plan finds the keys
@@ -201,8 +201,8 @@ where
     ///
     /// If the question [finds its keys](Groups::find_keys), the keys are released first, and the
     /// other releases are about these keys. A weight then also applies to the release of the keys.
-    /// A wanted accuracy is then possible only for counts. All releases are charged before the
-    /// first release is run.
+    /// In this case, a wanted accuracy is possible only for counts. All releases are charged before
+    /// the first release is run.
     ///
     /// # Errors
     /// The errors of the steps of the query, and of [`ask`](Plan::ask). After an error, the plan
@@ -352,7 +352,7 @@ impl<MO: Accounted> Answers<MO> {
         Ok(GroupAnswer { names, keys, others, asked: asked.asked, counts, columns, quantiles })
     }
 }
-/// Return the keys that were found, sorted, and their noisy counts.
+/// Return the found keys in increasing order, and their noisy counts.
 pub(super) fn counts_of<MO: Accounted>(
     answer: &Answer<MO, HashMap<String, i64>>,
 ) -> Result<(Vec<Vec<Json>>, Released)> {

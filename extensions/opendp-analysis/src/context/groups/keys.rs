@@ -170,7 +170,7 @@ pub(super) fn refuse_nullable(name: &str, nullable: bool) -> Result<()> {
     }
 }
 impl Keys {
-    /// Return whether no values and no combinations are listed.
+    /// Return whether the question lists neither values of a column nor groups.
     pub(super) fn is_open(&self) -> bool {
         matches!(self, Keys::Product(columns) if columns.iter().all(Option::is_none))
     }

@@ -281,7 +281,7 @@ fn a_question_of_a_split_takes_a_share_for_each_release() {
         assert_eq!(groups.releases(), 2);
         groups.release().unwrap();
         // The question about groups used two of the four shares. So two more questions are
-        // possible, also questions of other kinds.
+        // possible, and they can be of other kinds.
         let cities = context.query().column::<String>("city").count_by();
         cities.laplace().unwrap().release().unwrap();
         context.query().count().best().unwrap().release().unwrap();

@@ -77,7 +77,8 @@ impl<MO: Accounted> Plan<'_, MO> {
         let mut account = self.context.account()?;
         for (draft, setting) in self.drafts.iter().zip(settings) {
             let ready = match draft.ready(*setting, &best.delta_of_each, best.stated) {
-                // The delta of each threshold is too small: even the largest threshold needs more.
+                // The delta of each threshold is too small: even the largest threshold needs a
+                // larger delta.
                 Err(Error::BudgetExceeded(_)) => return Ok(false),
                 ready => ready?,
             };

@@ -41,8 +41,8 @@ impl<'c, MO: Accounted, TO: Carrier> Sealed<'c, MO, TO> for Choice<'c, MO, TO> {
     }
 }
 
-/// The bounds on the error of Laplace noise and of Gaussian noise at scale 1. They hold except with
-/// probability `alpha`.
+/// The bounds on the error of Laplace noise and of Gaussian noise at scale 1. These bounds hold
+/// except with probability `alpha`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Units {
     alpha: f64,
@@ -83,7 +83,7 @@ impl Units {
 /// probability `alpha`. The result is close to the largest scale with this property. If no scale is
 /// found, return 0.
 ///
-/// Let `k` be the whole part of the error and `a = e^(-1 / scale)`. The magnitude of the noise
+/// Let `k` be the whole part of `error`, and let `a = e^(-1 / scale)`. The magnitude of the noise
 /// exceeds `k` with probability `2 a^(k + 1) / (1 + a)`. First find the scale at which this
 /// probability is `alpha`, by a fixed-point iteration. If the iteration fails, search for the scale
 /// by bisection.

@@ -1,8 +1,8 @@
 //! The budget of a plan, and the best way to divide it.
 //!
-//! A filter admits releases until their composed loss would exceed a bound. An account has several
-//! filters. A filter is open if it has admitted all earlier releases. The room of a filter is the
-//! largest total of losses that it can still admit.
+//! A filter admits a release only if the composed loss of all releases stays within a bound. An
+//! account has several filters. A filter is open if it has admitted all earlier releases. The room
+//! of a filter is the largest total of losses that the filter can still admit.
 
 use opendp_core::Result;
 use opendp_core::arith::Exact;
@@ -20,8 +20,7 @@ pub(crate) struct Endowed {
     /// The epsilon and the delta of the whole budget, and the fraction that the plan may spend.
     /// `None` if the plan must use the open filters of the account.
     open: Option<(Exact, Exact, Exact)>,
-    /// Whether the plan may choose the kinds of noise, because the budget is an epsilon and a
-    /// delta.
+    /// If `true`, the budget is an epsilon and a delta, so the plan may choose the kinds of noise.
     tight: bool,
     /// The part of delta for Gaussian noise, if the budget has a delta.
     pub(super) delta: Option<f64>,
@@ -34,7 +33,7 @@ pub(crate) struct Endowed {
 }
 /// The part of delta for thresholds, in sixteenths, if the plan does not search for the best part.
 const QUARTER: u32 = 4;
-/// A way to divide the budget of a plan among losses and kinds of noise.
+/// One division of the budget of a plan, with the kinds of noise of the questions.
 pub(super) struct Best {
     /// The result of [`Demand::value`]: the weighted sum of squared errors, and the fraction of the
     /// room that the questions with a wanted accuracy use.

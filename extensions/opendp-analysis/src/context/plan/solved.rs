@@ -23,8 +23,8 @@ pub struct Solved<'c, MO: Accounted> {
     /// The delta at which the epsilon of Gaussian or Gumbel noise is stated.
     pub(super) stated: f64,
     pub(super) reserved: Option<Reserve>,
-    /// Whether all questions have wanted accuracies, so that some of the budget can be left after
-    /// the plan.
+    /// If `true`, all questions have wanted accuracies, so some of the budget can be left after the
+    /// plan.
     pub(super) spares: bool,
     pub(super) stretched: f64,
 }
@@ -46,8 +46,7 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         let (draft, setting) = self.at(asked.place_in(self.number)?)?;
         draft.ready(*setting, &self.delta, self.stated)?.accuracy()
     }
-    /// Return the threshold that the noisy count of a key must reach, if the question is about keys
-    /// that are found.
+    /// Return the threshold that the noisy count of a key must reach, if the question finds keys.
     ///
     /// # Errors
     /// `Argument` when the question is of another plan.
@@ -61,13 +60,13 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         self.stretched
     }
     /// Spend the cost of all answers, then answer. Charge for all answers or for none. If a
-    /// question fails after the charge, [`take`](Answers::take) returns its error, and the other
-    /// questions have their answers.
+    /// question fails after the charge, [`take`](Answers::take) returns the error of this question,
+    /// and the other questions have their answers.
     ///
     /// # Errors
     /// The errors of [`Question::release`](super::super::Question::release). `BudgetExceeded` also
-    /// when something was spent after the plan was solved. `Argument` when a plan with this id was
-    /// charged before.
+    /// when the plan no longer fits the budget, because something was spent after the plan was
+    /// solved. `Argument` when a plan with this id was charged before.
     pub fn release(self) -> Result<Answers<MO>> {
         let mut answers: Vec<Option<AnyAnswer>> = Vec::new();
         for (place, question) in self.pay()?.into_iter().enumerate() {
@@ -117,9 +116,8 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         let ready = ready.collect::<Result<Vec<_>>>()?;
         let costs: Vec<_> = ready.iter().map(|question| question.cost()).collect();
         // If some budget can be left after the plan, first try to charge without a reserve. A
-        // reserve replaces the filters of the account, which bound the composed loss in several
-        // ways. Without a reserve, the account keeps these filters, which admit all kinds of later
-        // questions.
+        // reserve replaces the filters of the account by one filter or by shares. Without a
+        // reserve, the account keeps all its filters, so it can admit all kinds of later questions.
         let reserved = self.reserved.as_ref();
         let ways: &[_] = match reserved {
             Some(_) if !self.spares => &[reserved],

@@ -4,8 +4,8 @@
 //! first limit is for the sum of pure losses. The second limit is for the sum of the `mu^2` of
 //! Gaussian noise. The `mu` of Gaussian noise is the largest change of the released numbers in the
 //! L2 norm, divided by the scale of the noise. A release is `mu`-GDP (Gaussian differentially
-//! private) if two neighbours are at least as hard to distinguish by this release as by a number
-//! with Gaussian noise of this `mu`.
+//! private) if it distinguishes two neighbours at most as well as a number with Gaussian noise of
+//! this `mu` does.
 //!
 //! All numbers here are approximate. The account checks the exact losses when it admits releases.
 
@@ -15,14 +15,14 @@ use opendp_measurements::accounting::joined_mu;
 /// A mechanism with a pure loss `e` is also `mu`-GDP. The least such `mu` depends on `e`. The ratio
 /// of this `mu` to `e` is at most `sqrt(pi / 2)`.
 const MU_OF_PURE: f64 = 1.253_314_137_315_500_3;
-/// Each room is divided by this factor before it is used, so that the losses still fit after they
-/// are rounded up.
+/// The search divides each room by this factor, so that losses that are rounded up still fit the
+/// room.
 const ROOM: f64 = 1.0 + 1e-8;
 /// The search tries `TRIALS + 1` values for the part of epsilon that pure losses get.
 const TRIALS: u32 = 512;
-/// The number of intervals into which epsilon is divided. If no question needs both kinds of room,
-/// there is only one interval. The ends of the intervals are called nodes. The room for Gaussian
-/// noise is computed at the nodes, and interpolated between them.
+/// The number of intervals into which epsilon is divided. If the questions together need only one
+/// kind of room in every [`Mode`], there is only one interval. The ends of the intervals are called
+/// nodes. The room for Gaussian noise is computed at the nodes, and interpolated between them.
 const NODES: u32 = 12;
 
 /// One kind of noise for a question, with the numbers that the search needs.
@@ -66,9 +66,9 @@ pub(super) struct Mode {
 /// The sums from which the noise is computed. Each question adds to exactly one of these sums. For
 /// questions with wanted accuracies, `pure` is the sum of the pure losses, and `square` is the sum
 /// of the `mu^2`. For questions with weights, `pure_weight` is the sum of the third roots of `c`,
-/// and `square_weight` is the sum of the square roots of `c`. The number `c` of a question is its
-/// weight times the square of the product of the fields `error` and `size` of its [`Way`].
-/// [`value`](Demand::value) explains these sums.
+/// and `square_weight` is the sum of the square roots of `c`. The number `c` of a question is
+/// `weight * (error * size)^2`, where `weight` is a field of its [`Item`], and `error` and `size`
+/// are fields of its [`Way`]. [`value`](Demand::value) explains these sums.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Demand {
     pub(super) pure: f64,
@@ -88,8 +88,8 @@ impl Mode {
             })
         })
     }
-    /// Return whether a question gets the noise `gaussian`: Gumbel noise for a choice, and Gaussian
-    /// noise for numbers.
+    /// Return whether a question gets the noise in its field `gaussian`: Gumbel noise for a choice,
+    /// and Gaussian noise for numbers.
     pub(super) fn takes_gaussian(self, item: &Item) -> bool {
         let chosen = if item.choice { self.gumbel } else { self.gaussian };
         item.gaussian.is_some() && (chosen || item.pure.is_none())
@@ -139,13 +139,13 @@ impl Demand {
     /// For the room `room`, return two numbers: the weighted sum of squared errors, and the
     /// fraction of the room that the questions with a wanted accuracy use. There are two such
     /// fractions: one of the room for pure losses, and one of the room for `mu^2`. The second
-    /// number is the larger fraction. Return `None` when the room is too small.
+    /// returned number is the larger fraction. Return `None` when the room is too small.
     ///
     /// For each question, let `c` be its weight times `(error * size)^2`, where `error` and `size`
     /// are fields of its [`Way`]. By Lagrange multipliers, for a given sum of the epsilons, the sum
-    /// of `c / epsilon^2` is least if each epsilon is proportional to the third root of its `c`. In
-    /// the same way, for a given sum of the `mu^2`, the sum of `c / mu^2` is least if each `mu^2`
-    /// is proportional to the square root of its `c`.
+    /// of `c / epsilon^2` is least if the epsilon of each question is proportional to the third
+    /// root of its `c`. In the same way, for a given sum of the `mu^2`, the sum of `c / mu^2` is
+    /// least if the `mu^2` of each question is proportional to the square root of its `c`.
     pub(super) fn value(&self, room: Endowment) -> Option<(f64, f64)> {
         let part = |taken: f64, weight: f64, room: f64, power: i32| {
             if taken == 0.0 && weight == 0.0 {
@@ -191,8 +191,8 @@ fn third(x: f64) -> f64 {
     root
 }
 
-/// The room for Gaussian noise, depending on the part of epsilon that pure losses take. The delta
-/// is fixed.
+/// The room for Gaussian noise, as a function of the part of epsilon that pure losses take. The
+/// delta is fixed.
 pub(super) struct Frontier {
     epsilon: f64,
     /// For each node, a pure loss, and the largest `mu` that can be spent in addition to this loss.

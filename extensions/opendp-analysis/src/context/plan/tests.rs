@@ -73,8 +73,9 @@ fn delta_of(mu: f64, epsilon: f64) -> f64 {
     tail(epsilon / mu - mu / 2.0) - epsilon.exp() * tail(epsilon / mu + mu / 2.0)
 }
 /// Compose the pure loss `pure` with a release with Gaussian noise. Find the largest `mu` of the
-/// noise for which the composed loss is at most epsilon 1 and delta 1e-6. Here `mu` has the meaning
-/// that it has in `delta_of`. Compute in plain floats.
+/// noise for which the composed loss is at most epsilon 1 and delta 1e-6. As in `delta_of`, `mu` is
+/// the distance between the means of two normal distributions, in standard deviations. Compute in
+/// plain floats.
 fn room(pure: f64) -> f64 {
     let p = 1.0 / (1.0 + (-pure).exp());
     let (mut low, mut high) = (1e-9, 1.0);
@@ -168,8 +169,8 @@ fn gaussian_sums_and_medians_are_as_good_as_an_independent_optimum() {
         });
         let best = best.min(all.fold(f64::INFINITY, f64::min));
         assert!(best <= laplace(1.0 / f64::from(sums + 2)));
-        // Rounding changes a noisy count by at most a half. The independent optimum has no
-        // rounding, so subtract a bound on the effect of rounding.
+        // Rounding changes a noisy count by at most a half. The value `best` includes no rounding,
+        // so subtract a bound on the effect of rounding.
         let rounding = 2.0 * found.sqrt() * f64::from(sums).sqrt();
         assert!(found - rounding < best * 1.01, "{sums}: {found} {best}");
         solved.release().unwrap();

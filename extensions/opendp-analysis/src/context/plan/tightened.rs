@@ -1,5 +1,5 @@
-//! Less noise for a plan that takes the whole budget. This is possible because the account composes
-//! the distributions of the plan's losses.
+//! Reduce the noise of a plan that takes the whole budget. This reduction is possible because the
+//! account composes the distributions of the plan's losses.
 
 use opendp_core::Result;
 use opendp_core::arith::Exact;
@@ -15,8 +15,8 @@ use super::{Plan, Setting};
 const MOST_PAIRS: usize = 16;
 /// Noise is changed only if the sum of squared errors becomes smaller by at least this fraction.
 const GAIN: f64 = 1e-5;
-/// The noise scale of each release is larger than the scale that its share admits, by this factor.
-/// So each loss fits its share even after the loss is rounded up.
+/// The factor between the noise scale of each release and the least scale that its share admits. So
+/// each loss fits its share even after the loss is rounded up.
 const SLACK: f64 = 1.0 + 1e-9;
 /// The mean square error of rounding a number to an integer.
 const ROUNDING: f64 = 1.0 / 12.0;
@@ -70,9 +70,9 @@ impl<MO: Accounted> Plan<'_, MO> {
     fn gains(&self, now: &[Setting], other: &[Setting]) -> Result<bool> {
         Ok(self.error(other)? < self.error(now)? * (1.0 - GAIN))
     }
-    /// Divide the noise scales of `settings` by one factor, and return the result and its shares.
-    /// Return `None` if the result does not have smaller errors than `now`, or if its shares do not
-    /// fit the budget. Also return `None` if [`divided`](Self::divided) returns `None`.
+    /// Divide the noise scales of `settings` by one factor. Return the new noise and its shares.
+    /// Return `None` if the new noise does not have smaller errors than `now`, or if its shares do
+    /// not fit the budget. Also return `None` if [`divided`](Self::divided) returns `None`.
     fn better(
         &self,
         now: &[Setting],

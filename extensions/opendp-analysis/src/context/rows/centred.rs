@@ -13,7 +13,7 @@ use super::super::{Accounted, Context, Goal, Noisy, Statistic};
 use super::Rows;
 
 /// The middle of the bounds of a column. Means are computed from the distances to this middle. Here
-/// a distance has a sign: it is the number minus the middle.
+/// a distance has a sign: the distance of a number is the number minus the middle.
 ///
 /// Suppose that the number of rows is private. Then a mean is a quotient of a noisy sum and a noisy
 /// count. One row changes a sum of numbers from `lower` to `upper` by at most the larger magnitude
@@ -74,7 +74,7 @@ where
     f64: Noisy<MO>,
 {
     /// Subtract the middle of a [`Centre`] from each row, clamp these distances to their bounds,
-    /// and sum them.
+    /// and sum the clamped distances.
     pub fn sum_around(self, centre: &Centre) -> Statistic<'c, MO, f64> {
         let Moments { centre, bounds: (lower, upper), .. } = centre.0;
         let rows = self.step(|name, chain| {

@@ -1,5 +1,5 @@
 //! Check two probabilities: that an error exceeds its bound, and that an interval misses the truth.
-//! Each of them must be at most the stated probability.
+//! Each of the two must be at most the stated probability.
 
 use super::*;
 
@@ -36,9 +36,9 @@ fn accuracy_is_kept_as_often_as_promised() {
 }
 #[test]
 fn chosen_categories_are_as_good_as_promised() {
-    // Two categories have ten rows, and the others have none. So the count of a wrong choice is ten
-    // below the count of a category with rows. If the bound is below ten, the error of a wrong
-    // choice exceeds the bound.
+    // Two categories have ten rows, and the other categories have no rows. So the count of a wrong
+    // choice is ten below the count of a category with rows. If the bound is below ten, the error
+    // of a wrong choice exceeds the bound.
     let categories = || [5, 6].into_iter().chain(100..118).collect::<Vec<i64>>();
     fn look<MO: Accounted>(budget: Budget<MO>, categories: Vec<i64>) -> (f64, usize) {
         let context = context(Ok(budget), Split::evenly(1));

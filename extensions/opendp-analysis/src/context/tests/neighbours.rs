@@ -4,10 +4,10 @@
 //! differences between the exact numbers of two tables. The loss between these tables is
 //! `sum |v_i| / s` for Laplace noise, and `sum v_i^2 / (2 s^2)` for Gaussian noise. This loss must
 //! be at most the stated loss. The exact numbers come from releases with tiny noise, so this check
-//! does not use the stability maps. For a person with one row, the largest quotient of the two
-//! losses must also be near 1. So a stated loss that is slightly too small makes the check fail.
-//! Groups under a rho are the only exception: if the number of rows is public, this quotient is
-//! about 0.7.
+//! does not use the stability maps. For a person with one row, the largest quotient of this loss
+//! and the stated loss must also be near 1. So a stated loss that is slightly too small makes the
+//! check fail. Groups under a rho are the only exception: if the number of rows is public, this
+//! quotient is about 0.7.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ fn neighbours(unit: &PrivacyUnit, dice: &mut Dice) -> (Vec<Row>, Vec<Row>) {
     if dice.below(2) == 0 { (first, rows) } else { (rows, first) }
 }
 
-/// The budgets of the check, and the losses of their noise.
+/// The budgets that the check uses, and the losses of the noise under these budgets.
 trait Checked: Accounted<Distance = f64> {
     /// Return a budget of an amount.
     fn budget(amount: f64) -> Budget<Self>;
@@ -199,8 +199,8 @@ where
     }
     largest
 }
-/// Check that no loss exceeds the stated loss. The noise of the exact numbers changes a quotient by
-/// less than 1e-6, except with a probability below 1e-300.
+/// Check that no loss exceeds the stated loss. The tiny noise on the released numbers changes a
+/// quotient by less than 1e-6, except with a probability below 1e-300.
 fn check<MO: Checked>(unit: &PrivacyUnit) -> Largest
 where
     f64: Noisy<MO>,
@@ -224,8 +224,8 @@ fn the_losses_of_random_questions_about_one_row_are_bounded_and_attained() {
         }
         for (kind, quotient) in check::<ZeroConcentratedDivergence>(&unit) {
             // A row that moves to another group changes two counts by 1. A row whose income changes
-            // from -50 to 50 changes one sum by 100. No row does both, but each release pays for
-            // its own worst case.
+            // from -50 to 50 changes one sum by 100. No row makes both changes, but each release
+            // pays for its own worst case.
             let least = if kind == "groups" && unit.size_is_public() { 0.7 } else { 0.999 };
             assert!(least < quotient, "{unit:?}, {kind}: {quotient}");
         }

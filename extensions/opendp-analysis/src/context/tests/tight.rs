@@ -165,8 +165,8 @@ fn gaussian_noise_takes_a_delta_and_public_keys() {
     let none = open(1.0, 0.0, Split::evenly(1));
     let error = none.query().count().gaussian().unwrap_err().to_string();
     assert!(error.contains("needs some delta"), "{error}");
-    // Gaussian noise on counts of keys that are found is an error. An earlier version returned a
-    // threshold that hides all keys instead.
+    // Gaussian noise on counts of keys that are found is an error. Instead of this error, an
+    // earlier version returned a threshold that hides all keys.
     let context = open(1.0, 1e-6, Split::evenly(2));
     let keys = context.query().column::<String>("city").count_by().gaussian();
     assert!(keys.unwrap_err().to_string().contains("write `.laplace()`"));

@@ -77,7 +77,7 @@ fn the_keys_and_the_statistics_divide_the_budget_and_are_charged_before_any_answ
     assert!(report.exact_total()[0].to_f64_up() <= 1.000_001);
     assert!(context.remaining().unwrap().0 < 0.01, "{:?}", context.remaining());
     // The two releases divide epsilon. The sum of their losses is almost the whole epsilon, and
-    // does not exceed it.
+    // does not exceed this epsilon.
     let epsilons: f64 = calls[0].iter().map(|entry| entry.loss[0].to_f64_up()).sum();
     assert!((0.99..1.000_001).contains(&epsilons), "{epsilons}");
     assert!(1.3 < scales[0] && scales[0] < 6.0, "{scales:?}");
@@ -105,14 +105,14 @@ fn without_a_key_of_many_people_there_are_no_rows_and_the_cost_is_the_same() {
     assert_eq!(spent, same);
 }
 /// Check that the charge is at least the computed loss for every number of groups. The computed
-/// loss of several groups can exceed the loss of one group, for two reasons. First, losses are
-/// rounded up. Second, if there are too many ways to split a person's rows among the groups, the
-/// privacy map returns an upper bound.
+/// loss of a release about several groups can exceed the loss of a release about one group, for two
+/// reasons. First, losses are rounded up. Second, if there are too many ways to split a person's
+/// rows among the groups, the privacy map returns an upper bound.
 #[test]
 fn a_person_of_many_rows_is_charged_for_all_numbers_of_groups() {
-    // The table has six groups. If only the cost of one group were charged, the computed loss of
-    // the release about all six groups would exceed the charge, and the release would be refused.
-    // This would happen for persons with 3, 7 or 100 rows.
+    // The table has six groups. Suppose that a release about all six groups were charged the cost
+    // of a release about one group. Then the computed loss would exceed the charge, and the release
+    // would be refused. This would happen for persons with 3, 7 or 100 rows.
     for (rows, epsilon) in [(3, 0.9e6), (7, 1e6), (100, 1e7), (2_000, 1e8)] {
         let context = open(Budget::epsilon_delta(epsilon, 1e-6), rows);
         let answer = everything(&context, &["educ", "sex"]).release().unwrap();

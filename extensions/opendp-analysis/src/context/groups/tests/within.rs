@@ -41,9 +41,9 @@ fn means_of_counted_groups_are_within_their_goal() {
     let (mut pure, mut tight) = (0, 0);
     // With exact counts, the plan spends about 0.34. This amount is nearly proportional to 1
     // divided by the count of the smallest group, which has 200 rows. The noise of a count has the
-    // scale 2.5. So all 450 counts have noise of at most 68, except with a probability of 1e-9.
-    // Then the plan spends from 0.25 to 0.52. The counts cost 0.4 of the budget of 1, so the plan
-    // leaves from 0.08 to 0.35 of the other 0.6.
+    // scale 2.5. So in 150 trials with 3 counts each, the noise of every count is at most 68,
+    // except with probability 1e-9. Then the plan spends from 0.25 to 0.52. The counts cost 0.4 of
+    // the budget of 1, so the plan leaves from 0.08 to 0.35 of the remaining 0.6.
     for _ in 0..times {
         let context = open(Budget::epsilon(1.0), 1);
         pure += i32::from(error(&context, Budget::epsilon(0.4).unwrap(), 3.5) <= 1.0);
@@ -53,10 +53,10 @@ fn means_of_counted_groups_are_within_their_goal() {
         let share = Budget::epsilon_delta(0.5, 1e-7).unwrap();
         tight += i32::from(error(&context, share, 4.0) <= 1.0);
     }
-    // Each of the three means misses its goal with probability at most 0.05. So all three are
-    // within the goal with probability at least 0.85, which gives 127.5 of 150 trials. By the
-    // binomial distribution, the probability that fewer than 94 trials are within the goal is at
-    // most 6e-12.
+    // Each of the three means misses its goal with probability at most 0.05. So in each trial, all
+    // three are within the goal with probability at least 0.85. For 150 trials, the expected number
+    // is at least 127.5. By the binomial distribution, the probability that fewer than 94 trials
+    // are within the goal is at most 6e-12.
     assert!(94 <= pure && 94 <= tight, "{pure} {tight}");
 }
 #[test]

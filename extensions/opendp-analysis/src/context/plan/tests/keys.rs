@@ -8,8 +8,8 @@ use super::*;
 type Loss = Approximate<MaxDivergence>;
 
 /// Compose the pure loss `pure` with a release with Gaussian noise. Find the largest `mu` of the
-/// noise for which the composed loss is at most epsilon 1 and `delta`. Here `mu` has the meaning
-/// that it has in `delta_of`. Compute in plain floats.
+/// noise for which the composed loss is at most epsilon 1 and `delta`. Here `mu` is the distance
+/// between the means of two normal distributions, in standard deviations. Compute in plain floats.
 fn room_at(pure: f64, delta: f64) -> f64 {
     let p = 1.0 / (1.0 + (-pure).exp());
     let (mut low, mut high) = (1e-9, 1.0);
