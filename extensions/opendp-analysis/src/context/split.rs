@@ -149,7 +149,7 @@ impl Split {
         match (&self.0, wanted) {
             (Kind::Weights(weights), None) => {
                 let rest = weights.get(asked..).unwrap_or_default();
-                let Some(weight) = rest.first() else { return Err(self.over()) };
+                let Some(weight) = rest.first() else { return Err(self.over(asked, 1)) };
                 // The last query gets the whole remaining budget, without rounding.
                 let sum = rest.iter().fold(Exact::ZERO, |sum, weight| sum.plus(weight));
                 Ok(Wanted::Fraction(weight.over(&sum)))
@@ -161,7 +161,7 @@ impl Split {
                  `.spending(Budget::epsilon(0.1)?)`",
             )),
             (Kind::Fixed(shares), None) if asked < shares.len() => Ok(Wanted::Share(asked)),
-            (Kind::Fixed(_), None) => Err(self.over()),
+            (Kind::Fixed(_), None) => Err(self.over(asked, 1)),
             (Kind::Weights(_) | Kind::Fixed(_), Some(_)) => Err(Error::argument(
                 "spending",
                 "this budget was divided among its queries beforehand; leave `.spending(..)` out, \
@@ -187,7 +187,7 @@ impl Split {
                 let now = sum(now);
                 Ok(Wanted::Fraction(now.over(&now.plus(&sum(later)))))
             }
-            (Kind::Weights(_), None) => Err(self.over()),
+            (Kind::Weights(_), None) => Err(self.over(asked, count)),
             (Kind::Fixed(_), _) => Err(Error::argument(
                 "split",
                 "a plan finds its own noise, and the shares of this budget are fixed for kinds of \
@@ -199,16 +199,20 @@ impl Split {
     /// Check that the split has shares for the next `count` queries.
     pub(crate) fn admit(&self, asked: usize, count: usize) -> Result<()> {
         match self.queries() {
-            Some(queries) if queries < asked + count => Err(self.over()),
+            Some(queries) if queries < asked + count => Err(self.over(asked, count)),
             _ => Ok(()),
         }
     }
+    /// Make the error for `count` queries after `asked` queries, if too few queries are left.
     #[cold]
-    fn over(&self) -> Error {
+    fn over(&self, asked: usize, count: usize) -> Error {
+        let queries = self.queries().unwrap_or_default();
+        let reason = match queries.saturating_sub(asked) {
+            0 => "all of them have been asked".to_owned(),
+            left => format!("only {left} of them are left for the {count} questions of the plan"),
+        };
         Error::BudgetExceeded(format!(
-            "the budget was divided among {} queries, and all of them have been asked; nothing was \
-             run",
-            self.queries().unwrap_or_default()
+            "the budget was divided among {queries} queries, and {reason}; nothing was run"
         ))
     }
 }
