@@ -182,8 +182,8 @@ pub(crate) fn seed() -> u64 {
 /// Hash a word with a seed. If the seed is unknown, the bits of the result look random.
 #[inline]
 pub(crate) fn mixed(word: u64, seed: u64) -> u64 {
-    // Combine the high and the low half of a product. One factor of the product is an odd constant
-    // close to 2^64 divided by the golden ratio.
+    // Combine the high and the low half of a product. One factor is an odd constant. This constant
+    // is close to the quotient of 2^64 and the golden ratio.
     let product = u128::from(word ^ seed) * 0x9e37_79b9_7f4a_7c15;
     (product as u64) ^ (product >> 64) as u64
 }
@@ -221,7 +221,7 @@ struct Words<W, V> {
     places: Vec<(W, V)>,
     len: usize,
     seed: u64,
-    /// The number of low bits of a hash that are dropped. The other bits choose a place.
+    /// A hash is shifted right by this number of bits. The remaining bits choose a place.
     shift: u32,
 }
 

@@ -164,8 +164,8 @@ pub(crate) mod tests {
         ])
         .unwrap()
     }
-    /// Return the domains for tests of a constructor. There are four domains: without and with a
-    /// schema, each without and with a size.
+    /// Return the domains for tests of a constructor. There are four domains: the schema is known
+    /// or unknown, and the size is known or unknown.
     pub(crate) fn domains() -> Vec<DataFrameDomain<String>> {
         let any = DataFrameDomain::default();
         vec![any.clone(), schema(), any.with_size(2), schema().with_size(2)]

@@ -17,7 +17,8 @@ use crate::rows::each::call;
 /// # Precondition
 /// The metric counts added and removed records (`SymmetricDistance`), or it counts inserted and
 /// deleted records (`InsertDeleteDistance`). If the schema of the frames is known, the schema
-/// contains the columns, and the indicator column has type `bool`.
+/// contains the indicator column and the columns to keep. In this schema, the indicator column has
+/// type `bool`.
 ///
 /// # Postcondition
 /// The output contains the rows in which the indicator column is true, in the same order. Only the

@@ -23,12 +23,12 @@ use crate::symmetric::Changes;
 /// `SymmetricDistance` or `InsertDeleteDistance`.
 ///
 /// # Function
-/// If there are too few records, copies of `constant` are appended. If there are too many, the
-/// first `size` records are kept. If the metric of the input depends on the order of the records,
-/// the function uses no randomness. If the metric ignores the order, the records are put into a
-/// uniformly random order in two cases. In the first case, some records are dropped. The random
-/// order then gives each record the same probability to be kept. In the second case, the metric of
-/// the output depends on the order. Then the copies of `constant` are shuffled too.
+/// If there are too few records, copies of `constant` are appended. If there are too many records,
+/// the first `size` records are kept. If the metric of the input depends on the order of the
+/// records, the function uses no randomness. If the metric ignores the order, the records are put
+/// into a uniformly random order in two cases. In the first case, some records are dropped. The
+/// random order then gives each record the same probability to be kept. In the second case, the
+/// metric of the output depends on the order. Then the copies of `constant` are shuffled too.
 ///
 /// If the metric of the input ignores the order, the data can arrive in chunks, and several cores
 /// can read them. Each core keeps at most `size` records. If a core gets more records, the core
@@ -65,9 +65,9 @@ use crate::symmetric::Changes;
 /// - If `x` and `y` have at least `size` records, nothing is appended. So `x'` has `r` other
 ///   records, and `y'` has `a` other records.
 /// - If only `x` has at least `size` records, no copy is in the core, so `x'` has `r` other
-///   records. `y'` has `size` records, which are at most as many as `x'` has. So `y'` has at most
-///   `r` other records. If only `y` has at least `size` records, `x'` and `y'` each have at most
-///   `a` other records, for the same reason.
+///   records. `x'` has at least `size` records, and `y'` has exactly `size` records. So `y'` has at
+///   most `r` other records. If only `y` has at least `size` records, `x'` and `y'` each have at
+///   most `a` other records, for the same reason.
 ///
 /// *Ordered input.* The output is the first `size` records of `x'`. They consist of `j <= k` other
 /// records, and of the first `size - j` records of the core. The same holds for `y'`, with a number
@@ -78,8 +78,8 @@ use crate::symmetric::Changes;
 /// *Unordered input.* Put the records of the core into a uniform order, which is the same for both
 /// inputs. Then insert the other records of `x'` one by one at uniform places. The result is a
 /// uniform order of `x'`. Do the same for `y'`. Then continue as for ordered input. If the metric
-/// of the output ignores the order, and no record is dropped, the function draws no order. The
-/// output then has the same records as with an order, so the coupling is valid here too.
+/// of the output ignores the order, and no record is dropped, the function draws no order. Without
+/// an order, the output has the same records as with an order. So the coupling is valid here too.
 ///
 /// # Errors
 /// `MakeTransformation` when `size` is 0, or when `constant` is not a member of the element domain.

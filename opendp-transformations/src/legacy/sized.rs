@@ -1,4 +1,4 @@
-//! Constructors of sums, means, variances, covariances and scores under older names. The size of
+//! Constructors with older names, for sums, means, variances, covariances and scores. The size of
 //! the data, the bounds of the data, or both are arguments.
 
 use opendp_core::arith::{Float, Number};

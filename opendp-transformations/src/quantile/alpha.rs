@@ -46,8 +46,9 @@ impl Alpha {
             "alpha: expected a fraction in [0, 1], found {numerator}/{denominator}"
         )))
     }
-    /// Return the factor in quantile scores at this level. The score of a candidate is the distance
-    /// between its rank and the ideal rank, times this factor.
+    /// Return the factor by which quantile scores at this level are multiplied. The score of a
+    /// candidate is the distance between the rank of the candidate and the ideal rank, times this
+    /// factor.
     ///
     /// The level is also called alpha. [`make_quantile_score_candidates`] uses alpha as a fraction,
     /// and rounds alpha if the denominator of this fraction is too large. The factor is the

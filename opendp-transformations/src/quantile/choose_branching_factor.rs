@@ -2,7 +2,7 @@
 
 use opendp_core::arith::DirectedFloat;
 
-/// Choose the branching factor of a tree over about `size_guess` leaves.
+/// Choose the branching factor of a tree with about `size_guess` leaves.
 ///
 /// Suppose that `make_consistent_b_ary_tree` estimates the leaves of a noisy tree. The count of a
 /// range of leaves is then estimated by the sum of the estimates of these leaves. The function

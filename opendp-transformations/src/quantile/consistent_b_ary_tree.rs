@@ -27,7 +27,7 @@ use opendp_core::{Atom, Error, Function, Result};
 /// the output is empty. If each noisy node above the leaves is already the sum of its children, the
 /// leaves change only by rounding.
 ///
-/// A tree that `make_b_ary_tree` makes of empty data has no leaves, only nodes above the leaves.
+/// A tree that `make_b_ary_tree` makes from empty data has no leaves, only nodes above the leaves.
 /// From its length alone, such a tree cannot be distinguished from a smaller tree. So the lowest
 /// layer of these nodes is treated as the leaves.
 ///
@@ -230,7 +230,7 @@ mod tests {
             assert!((found - expected).abs() < 1e-9, "{found} {expected}");
         }
     }
-    /// Compute the leaves that fit all nodes best, by the normal equations of least squares.
+    /// Compute the least squares estimates of the leaves: solve the normal equations.
     fn least_squares(b: usize, nodes: &[f64]) -> Vec<f64> {
         let (mut width, mut inner) = (1, 0);
         while inner + width < nodes.len() {

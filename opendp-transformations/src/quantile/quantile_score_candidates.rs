@@ -69,7 +69,7 @@ use crate::symmetric::Records;
 ///
 /// *Known size.* The data sets differ by at most `floor(d / 2)` replacements. Let `x` be replaced
 /// by `y > x`. Then `t(c)` changes by `-b` if `x < c < y`, by `a - b` if `c = y`, by `-a` if
-/// `c = x`, and otherwise by zero. The inverse replacement has the opposite change. So each
+/// `c = x`, and otherwise by zero. The inverse replacement causes the opposite change. So each
 /// replacement changes each score by at most `b`.
 ///
 /// *Range.* The changes of two scores differ by at most twice the largest change. If `a = 0` then
@@ -310,7 +310,7 @@ mod tests {
     fn promises_no_more_than_is_attained() {
         for alpha in [(0, 1), (1, 4), (1, 2), (2, 3), (1, 1)] {
             for size in [None, Some(6)] {
-                // If the bound is lowered by one, the lowered bound is exceeded at some distance.
+                // A map that is lower by one is no longer a bound at some distance.
                 assert!(!slack::<RangeDistance<u64>>(size, alpha, |d| d.saturating_sub(1)));
                 assert!(!slack::<LInfDistance<u64>>(size, alpha, |d| d.saturating_sub(1)));
             }

@@ -96,7 +96,7 @@ impl<L: LongKey> Set<L> {
         many
     }
 }
-/// The serialized form of a set. A word can occur twice.
+/// The serialized form of a set. A word can occur several times.
 #[derive(Serialize, Deserialize)]
 struct Saved<L> {
     words: Vec<u64>,
@@ -202,7 +202,7 @@ impl Words {
         let on_one_core = || lists.iter().map(|list| list.count(&mut shared, seed)).sum();
         near + far.unwrap_or_else(on_one_core)
     }
-    /// List the words of the set. A word can occur twice in the list.
+    /// List the words of the set. A word can occur several times in the list.
     fn iter(&self) -> impl Iterator<Item = u64> {
         let bit = |i: u64| self.near[(i >> 6) as usize] >> (i & 63) & 1 == 1;
         let near = (0..2 * NEAR).filter(move |i| bit(*i)).map(|i| i.wrapping_sub(NEAR));

@@ -1,5 +1,5 @@
 //! Functions from numbers to buckets. One instruction of the processor can compute a step of such a
-//! function for several rows.
+//! function for several numbers.
 
 use opendp_core::arith::Number;
 
@@ -102,7 +102,7 @@ impl Near {
         (width < 1 << 51).then_some(Near { lowest, highest, factor })
     }
     /// Return the bucket of a number. Each step is monotone in the number. One instruction can do a
-    /// step for several rows at once.
+    /// step for several numbers at once.
     #[inline(always)]
     fn bucket<T: Number>(self, number: T) -> usize {
         let number = integer_within(number, self.lowest, self.highest);
