@@ -104,8 +104,8 @@ pub(crate) fn orders<T: Clone>(items: &[T]) -> Vec<Vec<T>> {
 /// outputs are equally likely.
 ///
 /// Repeat each of the two lists of outputs until both lists have the same length. The joint
-/// distribution exists if and only if the repeated lists have a perfect matching with the following
-/// property. The distance between the items of each pair is at most the value of the map.
+/// distribution exists if and only if the repeated lists have a perfect matching with this
+/// property: the distance between the items of each pair is at most the value of the map.
 pub(crate) fn couples<DI, MI, DO, MO>(
     transformation: &Transformation<DI, MI, DO, MO>,
     data: &[DI::Carrier],

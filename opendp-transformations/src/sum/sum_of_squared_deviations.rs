@@ -1,4 +1,5 @@
-//! Computes the sum of squared deviations of a known number of bounded records.
+//! Adds up the squared deviations of bounded records from their mean. The number of records is
+//! known.
 
 use opendp_core::arith::Float;
 use opendp_core::{
