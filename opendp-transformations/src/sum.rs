@@ -113,7 +113,7 @@ register! {
 
 /// A type of numbers whose sums are computed exactly.
 pub trait Summand: Atom + Number {
-    /// The type of the sum of numbers of this type.
+    /// The type of these sums.
     type Total: Atom + Number + Distance;
     /// Build the sum of bounded records under the symmetric distance.
     ///

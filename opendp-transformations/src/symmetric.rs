@@ -81,8 +81,8 @@ impl Changes {
 }
 /// Build the map of a function that counts the records in each part of a partition.
 /// [`Changes::total`] bounds the number of counts that change, and the sum of the changes.
-/// [`Changes::largest`] bounds the largest change. The last two bounds are rounded up, as in
-/// `one_each`.
+/// [`Changes::largest`] bounds the largest change. The bounds on the sum and on the largest change
+/// are rounded up, as in `one_each`.
 pub(crate) fn one_in_one<M: DatasetMetric, T: Tally>(
     metric: &M,
     sized: bool,

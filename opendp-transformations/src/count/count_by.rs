@@ -39,9 +39,9 @@ use crate::{Key, Tally};
 /// counts change, and the changes add up to at most `d`. So each count changes by at most `d`. If
 /// the size is known, then `d / 2` of the steps add a record, and `d / 2` of the steps remove a
 /// record. So each count increases by at most `d / 2`, and decreases by at most `d / 2`. Saturation
-/// at `m` does not increase the distance between two counts, and equal counts stay equal. If the
-/// size is unknown, and `d` records of `d` different values are added, the first two bounds are
-/// attained. If `d` records of one value are added, the last bound is attained.
+/// at `m` does not increase the distance between two counts, and equal counts stay equal. Suppose
+/// that the size is unknown. If `d` records of `d` different values are added, the changes attain
+/// the first two bounds. If `d` records of one value are added, the change attains the last bound.
 ///
 /// # Errors
 /// The map returns `FailedCast` when `d_in` does not fit `TV`.

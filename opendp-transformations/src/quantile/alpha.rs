@@ -75,8 +75,8 @@ impl Alpha {
     }
     /// Return alpha as an exact fraction, if the denominator of this fraction is below `limit`.
     /// Otherwise return a fraction with the denominator `limit`. Its numerator is the product of
-    /// alpha and `limit`, rounded down. If alpha is a float, `limit` is rounded to a float, and the
-    /// product is rounded to a float before it is rounded down. The numerator is at most `limit`.
+    /// alpha and `limit`, rounded down. If alpha is a float, `limit` and this product are rounded
+    /// to floats before the product is rounded down. The numerator is at most `limit`.
     fn fraction(&self, limit: u64) -> Fraction {
         let exact = match self.0 {
             Kind::Number(number) => exact_fraction(number),

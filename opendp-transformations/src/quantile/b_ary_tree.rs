@@ -1,4 +1,4 @@
-//! Computes all nodes of a tree of counts from the counts of its leaves.
+//! Computes all nodes of a tree of counts, given the leaves.
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Integer, Number};
 use opendp_core::erased::AnyDistance;

@@ -30,9 +30,9 @@ use crate::symmetric::Records;
 /// Let `n` be the number of records. Let `D` be 10000 when the size is unknown, and
 /// `floor(u64::MAX / max(n, 1))` when the size is known. If the denominator of `alpha` is below
 /// `D`, let `a / b` be `alpha`. Otherwise let `a / b` be `trunc(alpha * D) / D`. (If `alpha` is a
-/// float, `D` and this product are rounded to floats.) Let `#(x < c)` be the number of records
-/// below `c`. The numbers `#(x = c)` and `#(x > c)` are defined in the same way. The score of the
-/// candidate `c` is
+/// float, `D` and the product `alpha * D` are rounded to floats.) Let `#(x < c)` be the number of
+/// records below `c`. The numbers `#(x = c)` and `#(x > c)` are defined in the same way. The score
+/// of the candidate `c` is
 ///
 /// `|(b - a) * #(x < c) - a * #(x > c)| = |b * #(x < c) - a * (n - #(x = c))|`.
 ///

@@ -340,8 +340,9 @@ mod tests {
     }
     #[test]
     fn a_word_far_away_is_not_taken_for_one_near() {
-        // If the bit field ignored the high bits of a word, the last three words would count as
-        // words near zero that the set already contains.
+        // If the bit field ignored the high bits of a word, it would treat the last three words as
+        // words near zero. The set already contains these words near zero, so the count would be
+        // too small.
         let mut set = Set::new(seed());
         set.extend(&(0..2 * FEW as u64).collect::<Vec<_>>());
         set.extend(&[1 << 40, 5 + (1 << 40), u64::MAX << 21]);

@@ -155,8 +155,8 @@ fn a_size_that_no_memory_holds_is_an_error_and_not_the_end_of_the_process() {
             }
         }
         assert_eq!(any.map(&1), Ok(2));
-        // A merge reserves memory only for existing records, so it succeeds. Then `finish` tries to
-        // reserve memory for the copies of the constant, and returns an error.
+        // A merge reserves memory only for existing records, so the merge succeeds. Then `finish`
+        // tries to reserve memory for the copies of the constant, and returns an error.
         let (mut state, mut other) = (any.start().unwrap(), any.start().unwrap());
         state.absorb(&vec![1]).unwrap();
         other.absorb(&vec![2]).unwrap();

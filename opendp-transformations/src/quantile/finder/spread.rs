@@ -6,9 +6,9 @@ use opendp_core::arith::Number;
 /// A function from numbers to buckets that never decreases.
 #[derive(Clone, Copy)]
 pub(super) enum Spread {
-    /// The number is converted to a float. The function is linear in this float, or in the bits of
-    /// this float, read as an integer. For positive numbers, this integer grows like the logarithm
-    /// of the number.
+    /// The number is converted to a float. The function is linear in this float, or in the integer
+    /// with the same bits as this float. For positive numbers, this integer grows like the
+    /// logarithm of the number.
     Float(Place),
     /// A linear function of the number after conversion to an integer. The distances between the
     /// numbers are below `2^51`.
