@@ -9,8 +9,8 @@ use opendp_core::{Atom, Error, Function, Result};
 /// a leaf is also a part of every sum above this leaf. This post-processing combines all nodes by
 /// least squares. The estimates of the leaves, and of all sums of leaves, then have the least
 /// variance among all unbiased linear estimates. The method is from Hay, Rastogi, Miklau and Suciu,
-/// "Boosting the accuracy of differentially private histograms through consistency", 2010, theorem
-/// 3. Here, the method is extended to trees in which some leaves are missing. The weights of the
+/// "Boosting the accuracy of differentially private histograms through consistency", theorem 3,
+/// 2010. Here, the method is extended to trees in which some leaves are missing. The weights of the
 /// nodes are computed from the variances of the nodes.
 ///
 /// # Arguments
