@@ -17,8 +17,8 @@ pub(crate) type Aggregate<T, DO, MO> = Transformation<Records<T>, SymmetricDista
 /// Convert an aggregate under the symmetric distance to an aggregate under any dataset metric.
 ///
 /// Inputs at distance `d_in` in the metric `M` are at symmetric distance at most
-/// `to_symmetric(d_in)`. For this symmetric distance, the map of the aggregate bounds the distance
-/// between the outputs.
+/// `to_symmetric(d_in)`. At this symmetric distance, the map of the aggregate gives a bound on the
+/// distance between the outputs.
 pub(crate) fn through_symmetric<T, M, DO, MO>(
     input: Space<Records<T>, M>,
     build: impl FnOnce(Space<Records<T>, SymmetricDistance>) -> Result<Aggregate<T, DO, MO>>,

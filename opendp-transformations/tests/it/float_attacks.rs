@@ -40,8 +40,8 @@ fn orders(rows: &[f64]) -> Vec<Vec<f64>> {
 /// Compare the sums of neighbouring data. Return the number of comparisons. If a sum is not finite,
 /// or if two sums differ by more than the map allows, return an error that contains the data.
 ///
-/// For each data set, the sum is compared with the sums of all orders of its rows. If `sized` is
-/// true, the sum is also compared with the sums after one row is replaced. Otherwise, the sum is
+/// For each data set, the sum is compared with the sums of the same rows in all orders. If `sized`
+/// is true, the sum is also compared with the sums after one row is replaced. Otherwise, the sum is
 /// also compared with the sums after one or two rows are removed.
 fn attack(
     data: &[Vec<f64>],
