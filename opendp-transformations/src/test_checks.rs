@@ -54,9 +54,9 @@ where
     Ok(cases)
 }
 
-/// Check all laws of a transformation that acts on each record alone. Also check that its map
-/// returns 3 for the distance 3. Make these checks once for data of unknown size, and once for data
-/// of size 2.
+/// Check all laws of a transformation that acts on each record alone. Also check that the map of
+/// the transformation returns 3 for the distance 3. Make these checks once for data of unknown
+/// size, and once for data of size 2.
 #[track_caller]
 pub(crate) fn check_rows<D, M, E, MO>(
     element: &D,

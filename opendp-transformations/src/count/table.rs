@@ -47,7 +47,7 @@ impl<L: LongKey, V: Default + Copy> Table<L, V> {
             values: Vec::new(),
         }
     }
-    /// Return the value of a key, or the default if the key is absent.
+    /// Return the value of a key, or the default value if the key is absent.
     #[inline]
     pub(crate) fn lookup<K: Key<Long = L>>(&self, key: &K) -> V {
         match key.form() {
@@ -73,7 +73,7 @@ impl<L: LongKey, V: Default + Copy> Table<L, V> {
             words.visit(&mut |word, _| show(word));
         }
     }
-    /// Return the value of a key. If the key is absent, insert the key with the default.
+    /// Return the value of a key. If the key is absent, insert the key with the default value.
     #[inline]
     pub(crate) fn entry(&mut self, key: Form<&L>) -> &mut V {
         match key {
@@ -86,7 +86,7 @@ impl<L: LongKey, V: Default + Copy> Table<L, V> {
         }
     }
     /// Find the value of a long key, and return the index of this value in `values`. If the key is
-    /// absent, insert the key with the default.
+    /// absent, insert the key with the default value.
     fn place(&mut self, key: &L) -> usize {
         if let Some(place) = self.others.get(key) {
             return *place;
@@ -214,8 +214,8 @@ impl Word for u128 {
 /// A map from words to values, with open addressing and linear probing. At most half of its places
 /// are used.
 struct Words<W, V> {
-    /// The value of the word zero. This value is not in `places`, because there the word zero marks
-    /// a free place.
+    /// The value of the word zero. This value is not in `places`, because the word zero marks a
+    /// free place in `places`.
     zero: Option<V>,
     /// Pairs of a word and its value. The number of pairs is a power of two.
     places: Vec<(W, V)>,

@@ -185,7 +185,7 @@ pub(crate) mod tests {
         all.push(DataFrame::new(names).unwrap());
         all
     }
-    /// Check all laws of a transformation of frames, and check that its map returns 3 for the
+    /// Check all laws of a transformation of frames, and check that the map returns 3 for the
     /// distance 3. Check also that the transformation acts on each row alone.
     #[track_caller]
     pub(crate) fn check<DO, MI, MO>(made: &Transformation<DataFrameDomain<String>, MI, DO, MO>)

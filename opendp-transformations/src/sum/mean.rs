@@ -22,8 +22,9 @@ use crate::symmetric::{Aggregate, Records, through_symmetric};
 /// None.
 ///
 /// # Precondition
-/// The number of records is known and not zero: use `make_resize` first. The records are within
-/// finite bounds and not NaN: use `make_clamp` first.
+/// The number of records is known and not zero. If the size is not known, use `make_resize` first.
+/// The records are within finite bounds and not NaN. If the domain has no bounds, use `make_clamp`
+/// first.
 ///
 /// # Function
 /// Let `m` be the larger magnitude of the two bounds. Each record is rounded to a multiple of a

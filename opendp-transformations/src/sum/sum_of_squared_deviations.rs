@@ -21,8 +21,9 @@ use crate::{Pairwise, Sequential};
 /// algorithm. `S` has no effect.
 ///
 /// # Precondition
-/// The number of records is known and not zero: use `make_resize` first. The records are within
-/// finite bounds and not NaN: use `make_clamp` first.
+/// The number of records is known and not zero. If the size is not known, use `make_resize` first.
+/// The records are within finite bounds and not NaN. If the domain has no bounds, use `make_clamp`
+/// first.
 ///
 /// # Function
 /// Let `w` be the width of the bounds. The distance between each record and the lower bound is

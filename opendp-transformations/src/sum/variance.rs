@@ -23,8 +23,9 @@ use crate::{Pairwise, Sequential};
 /// Documents can state the type argument `S`, the name of a summation algorithm. `S` has no effect.
 ///
 /// # Precondition
-/// The number of records is known and greater than `ddof`: use `make_resize` first. The records are
-/// within finite bounds and not NaN: use `make_clamp` first.
+/// The number of records is known and greater than `ddof`. If the size is not known, use
+/// `make_resize` first. The records are within finite bounds and not NaN. If the domain has no
+/// bounds, use `make_clamp` first.
 ///
 /// # Function
 /// Let `w` be the width of the bounds. The distance between each record and the lower bound is

@@ -83,8 +83,8 @@ impl Rule {
         Ok(Rule::Sized { range: lattice.range(), step: length.saturating_sub(MANTISSA) })
     }
     fn sensitivity(&self, d_in: u32, lattice: &Lattice) -> Result<f64> {
-        // No step overflows. The distance, or half of the distance, is multiplied by a bound on the
-        // change for one record. The product is less than 2^32 * 2^52. Rounding adds less than
+        // No step overflows. A bound on the change for one record is multiplied by the distance, or
+        // by half of the distance. The product is less than 2^32 * 2^52. Rounding adds less than
         // 2^63.
         let multiple = match *self {
             Rule::Unsized { magnitude, rounding } => rounding.reach(d_in, magnitude),
