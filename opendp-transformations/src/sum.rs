@@ -115,7 +115,8 @@ register! {
 pub trait Summand: Atom + Number {
     /// The type of these sums.
     type Total: Atom + Number + Distance;
-    /// Build the sum of bounded records under the symmetric distance.
+    /// Build the transformation that adds up bounded records. The input metric is the symmetric
+    /// distance.
     ///
     /// # Errors
     /// The errors of [`make_sum`].

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::symmetric::{Aggregate, Records};
 use crate::widest::widest;
 
-/// Build the sum of bounded integers.
+/// Build the transformation that adds up bounded integers.
 ///
 /// Let `[L, U]` be the bounds. Each record that is added or removed changes the exact sum by at
 /// most `max(|L|, |U|)`. Each replaced record changes the exact sum by at most `U - L`. Saturation
