@@ -45,9 +45,9 @@ use crate::symmetric::Changes;
 /// The element domain is the element domain of the input.
 ///
 /// # Map
-/// `d_out = 2 * k`. If the metric of the input counts replaced records, let `d` be `2 * d_in`.
-/// Otherwise let `d` be `d_in`. If the size of the input is known, `k` is `d / 2`, rounded up.
-/// Otherwise `k` is `d`. The map bounds the distance between random outputs whose draws are
+/// If the metric of the input counts replaced records, let `d` be `2 * d_in`. Otherwise let `d` be
+/// `d_in`. If the size of the input is known, let `k` be `d / 2`, rounded up. Otherwise let `k` be
+/// `d`. Then `d_out = 2 * k`. The map bounds the distance between random outputs whose draws are
 /// coupled, as in [`make_ordered_random`](crate::make_ordered_random).
 ///
 /// # Proof

@@ -159,8 +159,8 @@ fn one_large_row_among_many_small_ones_moves_a_sum_no_further() {
         others.insert(0, BIG);
         let (with, without) = (eval(&others), eval(&ones));
         assert!(distance(with, without) <= exact(map(1)));
-        // Suppose that the numbers are added one by one. If the ones come after `BIG`, the sum
-        // loses them. If the ones come before `BIG`, the sum keeps them.
+        // Suppose that the numbers are added one by one. The sum loses small numbers after `BIG`,
+        // and keeps small numbers before `BIG`.
         let naive: f64 = others.iter().sum();
         others.reverse();
         assert!(naive == BIG && others.iter().sum::<f64>() > BIG);
