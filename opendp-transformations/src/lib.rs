@@ -60,8 +60,8 @@
 )]
 
 /// Register a function by its name, as [`opendp_core::register!`] does. Unit tests do not find
-/// functions by name, so they are compiled without registrations. The tests in `tests/it` find
-/// constructors by name.
+/// functions by name, so unit tests are compiled without registrations. The tests in `tests/it`
+/// find constructors by name.
 #[cfg(not(test))]
 macro_rules! register {
     ($($registration:tt)*) => { opendp_core::register! { $($registration)* } };

@@ -27,24 +27,24 @@ use opendp_core::{
 /// the bounds. Let `m` be the largest magnitude of a product, rounded up and limited to the largest
 /// float. Let `u` be the distance from `m` to the next float toward zero. Then `d_out = c * d + u`,
 /// rounded up. The term `u` is dropped when `d` is zero, and when both bounds are zero. The term
-/// `u` is also dropped when `c` is zero or a power of two of at least 1. For such a `c`, each
+/// `u` is also dropped when `c` is zero, or a power of two that is at least 1. For such a `c`, each
 /// product is exact, or it exceeds the largest float in magnitude.
 ///
 /// # Proof
 /// Clamping does not increase the distance between two numbers. After clamping, this distance is at
 /// most the width of the bounds. Let `g` be the exact product, saturated at the ends of the finite
 /// floats. Saturation does not increase distances, so `g` has the Lipschitz constant `c`. The
-/// output is `g` rounded to nearest. Suppose that a product exceeds the largest float by less than
-/// half of the spacing of floats below the largest float. Then the product rounds to the largest
-/// float. If the product exceeds the largest float by at least this half, rounding gives an
-/// infinity, and the function replaces the infinity by the largest float. The magnitude of `g` is
-/// at most `m`, and `u` is the spacing of floats below `m`. So the two floats around `g` are at
-/// most `u` apart, also if these floats are subnormal. Each output differs from its exact product
-/// `g` by at most `u / 2`. So the distance between two outputs exceeds the distance between their
-/// exact products by at most `u`. If `d` is zero, the two clamped numbers are equal, so the outputs
-/// are also equal. Let `c` be a power of two that is at least 1. Then a multiplication by `c` only
-/// raises the exponent of a number, also if the number is subnormal. So each product is exact, or
-/// it exceeds the largest float in magnitude. In both cases, the output is exactly `g`.
+/// output is `g` rounded to nearest. Let `v` be the spacing of floats below the largest float. If a
+/// product exceeds the largest float by less than `v / 2`, the product rounds to the largest float.
+/// If the excess is `v / 2` or more, rounding gives an infinity, and the function replaces the
+/// infinity by the largest float. The same holds for products below the lowest float. The magnitude
+/// of `g` is at most `m`, and `u` is the spacing of floats below `m`. So the two floats around `g`
+/// are at most `u` apart, also if these floats are subnormal. Each output differs from its exact
+/// product `g` by at most `u / 2`. So the distance between two outputs exceeds the distance between
+/// their exact products by at most `u`. If `d` is zero, the two clamped numbers are equal, so the
+/// outputs are also equal. Let `c` be a power of two that is at least 1. Then a multiplication by
+/// `c` only raises the exponent of a number, also if the number is subnormal. So each product is
+/// exact, or it exceeds the largest float in magnitude. In both cases, the output is exactly `g`.
 ///
 /// # Errors
 /// `MakeTransformation` when the constant or a bound is infinite or NaN. The map returns `Overflow`
@@ -113,7 +113,7 @@ fn rounding<T: Float>(factor: T, lower: T, upper: T) -> Result<T> {
     // toward zero to the type `T`. The result is the float of type `T` just below `largest`.
     largest.inf_sub(T::from_f64_toward_zero(largest.to_f64().next_down()))
 }
-/// Return whether a positive factor is a power of two of at least 1.
+/// Return whether a positive factor is a power of two that is at least 1.
 fn shifts(factor: f64) -> bool {
     1.0 <= factor && factor.to_bits() << 12 == 0
 }

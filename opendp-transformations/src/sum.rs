@@ -27,7 +27,7 @@ pub use variance::make_variance;
 
 /// Add up the records.
 ///
-/// Integers are added exactly. Floats are first rounded to multiples of a power of two, these
+/// Integers are added exactly. Each float is first rounded to a multiple of a power of two. The
 /// multiples are added exactly, and the total is rounded once at the end. So the sum does not
 /// depend on the order of the records, or on their division among cores and machines.
 ///
@@ -63,10 +63,10 @@ pub use variance::make_variance;
 /// For integers, the map is this product, without rounding. For floats, `L` and `U` are first
 /// rounded outward to multiples of the power of two. At the end, the map is rounded up to an `f64`.
 /// For floats in data of unknown size, the map is the smaller of two numbers. The first number is
-/// the product after `max(|L|, |U|)` is rounded up to 28 significant bits. The second number is the
-/// product without this rounding, plus the value of the last of these 28 bits. For floats in data
-/// of known size, the product is rounded up to a multiple of the spacing of floats at the largest
-/// possible sum.
+/// the product of `d` and `max(|L|, |U|)`, where `max(|L|, |U|)` is first rounded up to 28
+/// significant bits. The second number is the product without this rounding, plus the value of the
+/// last of these 28 bits. For floats in data of known size, let `g` be the spacing of floats at the
+/// largest possible sum. The product is rounded up to a multiple of `g`.
 ///
 /// # Proof
 /// A record that is added or removed changes the exact sum by at most `max(|L|, |U|)`. Two data
@@ -113,9 +113,10 @@ register! {
 
 /// A type of numbers whose sums are computed exactly.
 pub trait Summand: Atom + Number {
-    /// The type of the sum of numbers of this type.
+    /// The type of these sums.
     type Total: Atom + Number + Distance;
-    /// Build the sum of bounded records under the symmetric distance.
+    /// Build the transformation that adds up bounded records. The input metric is the symmetric
+    /// distance.
     ///
     /// # Errors
     /// The errors of [`make_sum`].

@@ -17,8 +17,8 @@ pub(crate) type Aggregate<T, DO, MO> = Transformation<Records<T>, SymmetricDista
 /// Convert an aggregate under the symmetric distance to an aggregate under any dataset metric.
 ///
 /// Inputs at distance `d_in` in the metric `M` are at symmetric distance at most
-/// `to_symmetric(d_in)`. For this symmetric distance, the map of the aggregate bounds the distance
-/// between the outputs.
+/// `to_symmetric(d_in)`. At this symmetric distance, the map of the aggregate gives a bound on the
+/// distance between the outputs.
 pub(crate) fn through_symmetric<T, M, DO, MO>(
     input: Space<Records<T>, M>,
     build: impl FnOnce(Space<Records<T>, SymmetricDistance>) -> Result<Aggregate<T, DO, MO>>,
@@ -57,7 +57,8 @@ pub(crate) fn as_count<T: InfCast<u32>>(records: u32) -> Result<T> {
 /// Bounds on the difference between two data sets `x` and `x'`, as numbers of records.
 #[derive(Clone, Copy)]
 pub(crate) struct Changes {
-    /// A bound on the symmetric distance: `sum over values v of |#(v in x) - #(v in x')|`.
+    /// A bound on the symmetric distance: `sum over values v of |#(v in x) - #(v in x')|`. Here
+    /// `#(v in x)` is the number of records of `x` with the value `v`.
     pub(crate) total: u32,
     /// A bound on `|#(S in x) - #(S in x')|` for each set `S` of values. Here `#(S in x)` is the
     /// number of records of `x` whose value is in `S`.
@@ -78,9 +79,10 @@ impl Changes {
         Ok(Changes { total, largest: if sized { total.div_ceil(2) } else { total } })
     }
 }
-/// Build the map of a function that counts the records in each part of a partition. The map bounds
-/// the number of counts that change, the sum of the changes, and the largest change, as
-/// [`Changes`] does. The last two bounds are rounded up, as in `one_each`.
+/// Build the map of a function that counts the records in each part of a partition.
+/// [`Changes::total`] bounds the number of counts that change, and the sum of the changes.
+/// [`Changes::largest`] bounds the largest change. The bounds on the sum and on the largest change
+/// are rounded up, as in `one_each`.
 pub(crate) fn one_in_one<M: DatasetMetric, T: Tally>(
     metric: &M,
     sized: bool,

@@ -54,9 +54,9 @@ where
     Ok(cases)
 }
 
-/// Check all laws of a transformation that acts on each record alone. Also check that its map
-/// returns 3 for the distance 3. Make these checks once for data of unknown size, and once for data
-/// of size 2.
+/// Check all laws of a transformation that acts on each record alone. Also check that the map of
+/// the transformation returns 3 for the distance 3. Make these checks once for data of unknown
+/// size, and once for data of size 2.
 #[track_caller]
 pub(crate) fn check_rows<D, M, E, MO>(
     element: &D,
@@ -104,8 +104,8 @@ pub(crate) fn orders<T: Clone>(items: &[T]) -> Vec<Vec<T>> {
 /// outputs are equally likely.
 ///
 /// Repeat each of the two lists of outputs until both lists have the same length. The joint
-/// distribution exists if and only if the repeated lists have a perfect matching with the following
-/// property. The distance between the items of each pair is at most the value of the map.
+/// distribution exists if and only if the repeated lists have a perfect matching with this
+/// property: the distance between the items of each pair is at most the value of the map.
 pub(crate) fn couples<DI, MI, DO, MO>(
     transformation: &Transformation<DI, MI, DO, MO>,
     data: &[DI::Carrier],

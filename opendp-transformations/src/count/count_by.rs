@@ -35,13 +35,13 @@ use crate::{Key, Tally};
 /// # Proof
 /// A value that is not a key of the output has count zero. If a record is added or removed, the
 /// count of its value changes by one, and no other count changes. Two data sets at symmetric
-/// distance `d` are `d` such steps apart. So at most `d` counts change, and the changes add up to
-/// at most `d`. So each count changes by at most `d`. If the size is known, then `d / 2` of the
-/// steps add a record, and `d / 2` of the steps remove a record. So each count increases by at most
-/// `d / 2`, and decreases by at most `d / 2`. Saturation at `m` does not increase the distance
-/// between two counts, and equal counts stay equal. If the size is unknown, and `d` records of `d`
-/// different values are added, the first two bounds are attained. If `d` records of one value are
-/// added, the last bound is attained.
+/// distance `d` are `d` steps apart, where each step adds or removes one record. So at most `d`
+/// counts change, and the changes add up to at most `d`. So each count changes by at most `d`. If
+/// the size is known, then `d / 2` of the steps add a record, and `d / 2` of the steps remove a
+/// record. So each count increases by at most `d / 2`, and decreases by at most `d / 2`. Saturation
+/// at `m` does not increase the distance between two counts, and equal counts stay equal. Suppose
+/// that the size is unknown. If `d` records of `d` different values are added, the changes attain
+/// the first two bounds. If `d` records of one value are added, the change attains the last bound.
 ///
 /// # Errors
 /// The map returns `FailedCast` when `d_in` does not fit `TV`.
@@ -139,7 +139,7 @@ mod tests {
             let count = make_count_by::<T, M, TV>(space(size)).unwrap();
             assert!(laws::all(&count, alphabet, 3).unwrap() > 0);
         }
-        // If any of the three parts of the map is made smaller, the stability law is violated.
+        // A map with a smaller value in any of its three parts violates the stability law.
         for (part, size) in (0..3).flat_map(|part| [(part, None), (part, Some(2))]) {
             let honest = make_count_by::<T, M, TV>(space(size)).unwrap();
             let map = StabilityMap::new(move |d: &u32| {

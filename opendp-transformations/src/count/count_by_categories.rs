@@ -37,13 +37,14 @@ use crate::{Key, Tally};
 /// Categories are distinct, so a record is counted in at most one cell. If the record is added or
 /// removed, this cell changes by one, and no other cell changes. If the record is counted in no
 /// cell, no cell changes. Saturation at `m` does not increase the distance between two counts. So
-/// the sum of the changes of all cells is at most the symmetric distance `d_in`. The Euclidean
-/// length of a vector is at most the sum of the absolute values of its entries. So the bound holds
-/// for both metrics.
+/// the absolute changes of all cells add up to at most the symmetric distance. The Euclidean length
+/// of a vector is at most the sum of the absolute values of its entries. So a bound on the
+/// symmetric distance is a bound for both metrics.
 ///
 /// If the size is known, two data sets at symmetric distance `d <= d_in` differ in `d / 2` replaced
 /// records. So each cell changes by at most `k`. Let `c` be the vector of the changes of the cells.
-/// Then `sum c_i^2 <= max |c_i| * sum |c_i| <= k * d`.
+/// Then `sum c_i^2 <= max |c_i| * sum |c_i| <= k * d`, so the Euclidean length of `c` is at most
+/// `sqrt(k * d)`.
 ///
 /// # Errors
 /// `MakeTransformation` when a category occurs twice. The map returns `FailedCast` when `d_in` does
@@ -241,9 +242,9 @@ impl<L: LongKey> Places<L> {
         Ok(range.unwrap_or(Places::Any(table)))
     }
 }
-/// List the cell of each word in the smallest range that contains `words`, the words of the
-/// categories. A word that belongs to no category has cell zero. Return `None` if there are no
-/// words, or if the range is too long for the number of words.
+/// List the cells of all words in the smallest range that contains `words`. Here `words` are the
+/// words of the categories. A word that belongs to no category has cell zero. Return `None` if
+/// there are no words, or if the range is too long for the number of words.
 fn range<L>(words: Vec<u64>) -> Option<Places<L>> {
     let signed = || words.iter().map(|word| word.cast_signed());
     let (first, last) = (signed().min()?, signed().max()?);

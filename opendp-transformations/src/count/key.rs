@@ -124,7 +124,8 @@ impl Key for String {
         }
     }
 }
-/// Pack bytes and their number into two words. Return `None` if there are more than 15 bytes.
+/// Pack at most 15 bytes, and the count of these bytes, into two words. Return `None` if there are
+/// more than 15 bytes.
 #[inline]
 fn halves(bytes: &[u8]) -> Option<(u64, u64)> {
     let length = bytes.len();

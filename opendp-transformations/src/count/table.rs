@@ -47,7 +47,7 @@ impl<L: LongKey, V: Default + Copy> Table<L, V> {
             values: Vec::new(),
         }
     }
-    /// Return the value of a key, or the default if the key is absent.
+    /// Return the value of a key, or the default value if the key is absent.
     #[inline]
     pub(crate) fn lookup<K: Key<Long = L>>(&self, key: &K) -> V {
         match key.form() {
@@ -73,7 +73,7 @@ impl<L: LongKey, V: Default + Copy> Table<L, V> {
             words.visit(&mut |word, _| show(word));
         }
     }
-    /// Return the value of a key. If the key is absent, insert the key with the default.
+    /// Return the value of a key. If the key is absent, insert the key with the default value.
     #[inline]
     pub(crate) fn entry(&mut self, key: Form<&L>) -> &mut V {
         match key {
@@ -86,7 +86,7 @@ impl<L: LongKey, V: Default + Copy> Table<L, V> {
         }
     }
     /// Find the value of a long key, and return the index of this value in `values`. If the key is
-    /// absent, insert the key with the default.
+    /// absent, insert the key with the default value.
     fn place(&mut self, key: &L) -> usize {
         if let Some(place) = self.others.get(key) {
             return *place;
@@ -182,8 +182,8 @@ pub(crate) fn seed() -> u64 {
 /// Hash a word with a seed. If the seed is unknown, the bits of the result look random.
 #[inline]
 pub(crate) fn mixed(word: u64, seed: u64) -> u64 {
-    // Combine the high and the low half of a product. One factor of the product is an odd constant
-    // close to 2^64 divided by the golden ratio.
+    // Combine the high and the low half of a product. One factor is an odd constant. This constant
+    // is close to the quotient of 2^64 and the golden ratio.
     let product = u128::from(word ^ seed) * 0x9e37_79b9_7f4a_7c15;
     (product as u64) ^ (product >> 64) as u64
 }
@@ -214,14 +214,14 @@ impl Word for u128 {
 /// A map from words to values, with open addressing and linear probing. At most half of its places
 /// are used.
 struct Words<W, V> {
-    /// The value of the word zero. This value is not in `places`, because there the word zero marks
-    /// a free place.
+    /// The value of the word zero. This value is not in `places`, because the word zero marks a
+    /// free place in `places`.
     zero: Option<V>,
     /// Pairs of a word and its value. The number of pairs is a power of two.
     places: Vec<(W, V)>,
     len: usize,
     seed: u64,
-    /// The number of low bits of a hash that are dropped. The other bits choose a place.
+    /// A hash is shifted right by this number of bits. The remaining bits choose a place.
     shift: u32,
 }
 

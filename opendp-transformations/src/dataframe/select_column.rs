@@ -164,8 +164,8 @@ pub(crate) mod tests {
         ])
         .unwrap()
     }
-    /// Return the domains for tests of a constructor. There are four domains: without and with a
-    /// schema, each without and with a size.
+    /// Return the domains for tests of a constructor. There are four domains: the schema is known
+    /// or unknown, and the size is known or unknown.
     pub(crate) fn domains() -> Vec<DataFrameDomain<String>> {
         let any = DataFrameDomain::default();
         vec![any.clone(), schema(), any.with_size(2), schema().with_size(2)]
@@ -185,7 +185,7 @@ pub(crate) mod tests {
         all.push(DataFrame::new(names).unwrap());
         all
     }
-    /// Check all laws of a transformation of frames, and check that its map returns 3 for the
+    /// Check all laws of a transformation of frames, and check that the map returns 3 for the
     /// distance 3. Check also that the transformation acts on each row alone.
     #[track_caller]
     pub(crate) fn check<DO, MI, MO>(made: &Transformation<DataFrameDomain<String>, MI, DO, MO>)

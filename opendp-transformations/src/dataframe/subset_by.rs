@@ -17,13 +17,14 @@ use crate::rows::each::call;
 /// # Precondition
 /// The metric counts added and removed records (`SymmetricDistance`), or it counts inserted and
 /// deleted records (`InsertDeleteDistance`). If the schema of the frames is known, the schema
-/// contains the columns, and the indicator column has type `bool`.
+/// contains the indicator column and the columns to keep. In this schema, the indicator column has
+/// type `bool`.
 ///
 /// # Postcondition
 /// The output contains the rows in which the indicator column is true, in the same order. Only the
 /// columns to keep are in the output. If the schema is not known, rows can lack columns. A row is
-/// left out if its indicator is absent or has another type. A row is also left out if it has no
-/// column to keep. If a row has only some of the columns to keep, its output has only these
+/// left out if its indicator is absent or has another type. A row is also left out if it has none
+/// of the columns to keep. If a row has only some of the columns to keep, its output has only these
 /// columns. The size is unknown, even if the size of the input is known.
 ///
 /// # Map

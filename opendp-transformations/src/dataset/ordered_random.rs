@@ -29,9 +29,9 @@ impl UnorderedMetric for ChangeOneDistance {
 ///
 /// # Postcondition
 /// The output contains the same records. Secure random bits choose their order uniformly from all
-/// orders. The metric of the output also depends on the order. `SymmetricDistance` becomes
-/// `InsertDeleteDistance`, and `ChangeOneDistance` becomes `HammingDistance`. The function needs
-/// all data at once. Two runs can return different orders.
+/// orders. The metric of the output counts the same changes, and depends on the order.
+/// `SymmetricDistance` becomes `InsertDeleteDistance`, and `ChangeOneDistance` becomes
+/// `HammingDistance`. The function needs all data at once. Two runs can return different orders.
 ///
 /// # Map
 /// `d_out = d_in`. The map bounds the distance between outputs whose draws are coupled, as the
@@ -142,7 +142,7 @@ mod tests {
         }
         assert!(orders(&data).iter().all(|order| seen.contains_key(order)));
         // Each count has mean 1000 and standard deviation 29. The probability that one of the six
-        // counts deviates by 250 is below 1e-15.
+        // counts deviates by 250 or more is below 1e-15.
         assert!(seen.len() == 6 && seen.values().all(|count| (750..1250).contains(count)));
         assert!(shuffled.invoke(&vec![]).unwrap().is_empty());
         assert!(!shuffled.function().streams());

@@ -23,31 +23,31 @@ use crate::symmetric::Changes;
 /// `SymmetricDistance` or `InsertDeleteDistance`.
 ///
 /// # Function
-/// If there are too few records, copies of `constant` are appended. If there are too many, the
-/// first `size` records are kept. If the metric of the input depends on the order of the records,
-/// the function uses no randomness. If the metric ignores the order, the records are put into a
-/// uniformly random order in two cases. In the first case, some records are dropped. The random
-/// order then gives each record the same probability to be kept. In the second case, the metric of
-/// the output depends on the order. Then the copies of `constant` are shuffled too.
+/// If there are too few records, copies of `constant` are appended. If there are too many records,
+/// the first `size` records are kept. If the metric of the input depends on the order of the
+/// records, the function uses no randomness. If the metric ignores the order, the records are put
+/// into a uniformly random order in two cases. In the first case, some records are dropped. The
+/// random order then gives each record the same probability to be kept. In the second case, the
+/// metric of the output depends on the order. Then the copies of `constant` are shuffled too.
 ///
 /// If the metric of the input ignores the order, the data can arrive in chunks, and several cores
-/// can read them. Each core keeps at most `size` records. If a core gets more records, the core
-/// keeps a uniform choice of its records (see `sample.rs`). In the two cases above, the records are
-/// put into a uniform order at the end. The result then has the same distribution as the first
-/// `size` records of a uniform order of all records and all copies of `constant`. The proof
-/// describes the result as these first `size` records. If the metric of the input depends on the
-/// order, the data can also arrive in chunks, but only in the order of the records. Then the first
-/// `size` records are kept. In this case there are no partial results, because partial results are
-/// merged in any order.
+/// can read these chunks. Each core keeps at most `size` records. If a core gets more records, the
+/// core keeps a uniform choice of its records (see `sample.rs`). In the two cases above, the
+/// records are put into a uniform order at the end. Now take a uniform order of all records and all
+/// copies of `constant`. The result has the same distribution as the first `size` records in this
+/// order. The proof describes the result as these first `size` records. If the metric of the input
+/// depends on the order, the data can also arrive in chunks, but only in the order of the records.
+/// Then the first `size` records are kept. In this case there are no partial results, because
+/// partial results are merged in any order.
 ///
 /// # Postcondition
 /// The output has `size` records. Each record of the output is a record of the input or `constant`.
 /// The element domain is the element domain of the input.
 ///
 /// # Map
-/// `d_out = 2 * k`. If the metric of the input counts replaced records, let `d` be `2 * d_in`.
-/// Otherwise let `d` be `d_in`. If the size of the input is known, `k` is `d / 2`, rounded up.
-/// Otherwise `k` is `d`. The map bounds the distance between random outputs whose draws are
+/// If the metric of the input counts replaced records, let `d` be `2 * d_in`. Otherwise let `d` be
+/// `d_in`. If the size of the input is known, let `k` be `d / 2`, rounded up. Otherwise let `k` be
+/// `d`. Then `d_out = 2 * k`. The map bounds the distance between random outputs whose draws are
 /// coupled, as in [`make_ordered_random`](crate::make_ordered_random).
 ///
 /// # Proof
@@ -65,9 +65,9 @@ use crate::symmetric::Changes;
 /// - If `x` and `y` have at least `size` records, nothing is appended. So `x'` has `r` other
 ///   records, and `y'` has `a` other records.
 /// - If only `x` has at least `size` records, no copy is in the core, so `x'` has `r` other
-///   records. `y'` has `size` records, which are at most as many as `x'` has. So `y'` has at most
-///   `r` other records. If only `y` has at least `size` records, `x'` and `y'` each have at most
-///   `a` other records, for the same reason.
+///   records. `x'` has at least `size` records, and `y'` has exactly `size` records. So `y'` has at
+///   most `r` other records. If only `y` has at least `size` records, `x'` and `y'` each have at
+///   most `a` other records, for the same reason.
 ///
 /// *Ordered input.* The output is the first `size` records of `x'`. They consist of `j <= k` other
 /// records, and of the first `size - j` records of the core. The same holds for `y'`, with a number
@@ -78,8 +78,8 @@ use crate::symmetric::Changes;
 /// *Unordered input.* Put the records of the core into a uniform order, which is the same for both
 /// inputs. Then insert the other records of `x'` one by one at uniform places. The result is a
 /// uniform order of `x'`. Do the same for `y'`. Then continue as for ordered input. If the metric
-/// of the output ignores the order, and no record is dropped, the function draws no order. The
-/// output then has the same records as with an order, so the coupling is valid here too.
+/// of the output ignores the order, and no record is dropped, the function draws no order. Without
+/// an order, the output has the same records as with an order. So the coupling is valid here too.
 ///
 /// # Errors
 /// `MakeTransformation` when `size` is 0, or when `constant` is not a member of the element domain.

@@ -1,4 +1,4 @@
-//! Constructors of sums, means, variances, covariances and scores under older names. The size of
+//! Constructors with older names, for sums, means, variances, covariances and scores. The size of
 //! the data, the bounds of the data, or both are arguments.
 
 use opendp_core::arith::{Float, Number};
@@ -82,10 +82,10 @@ register! {
 ///
 /// # Errors
 /// `MakeTransformation` when the size is not known, or when the input has no bounds and `bounds` is
-/// not given. `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of
-/// the input. Suppose that the input domain contains NaN. If the input domain has no bounds and
-/// `bounds` is given, `make_clamp` runs first and returns `FailedFunction`. Otherwise the error is
-/// `MakeTransformation`. Further errors are the errors of `make_sum`.
+/// not given. `MakeTransformation` when `size` is not the size of the input, or when `bounds` are
+/// not the bounds of the input. Suppose that the input domain contains NaN. If the input domain has
+/// no bounds and `bounds` is given, `make_clamp` runs first and returns `FailedFunction`. Otherwise
+/// the error is `MakeTransformation`. Further errors are the errors of `make_sum`.
 pub fn make_sized_bounded_sum<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     size: Option<usize>,
@@ -130,10 +130,10 @@ register! {
 ///
 /// # Errors
 /// `MakeTransformation` when the size is not known, or when the input has no bounds and `bounds` is
-/// not given. `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of
-/// the input. Suppose that the input domain contains NaN. If the input domain has no bounds and
-/// `bounds` is given, `make_clamp` runs first and returns `FailedFunction`. Otherwise the error is
-/// `MakeTransformation`. Further errors are the errors of `make_mean`.
+/// not given. `MakeTransformation` when `size` is not the size of the input, or when `bounds` are
+/// not the bounds of the input. Suppose that the input domain contains NaN. If the input domain has
+/// no bounds and `bounds` is given, `make_clamp` runs first and returns `FailedFunction`. Otherwise
+/// the error is `MakeTransformation`. Further errors are the errors of `make_mean`.
 pub fn make_sized_bounded_mean<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     size: Option<usize>,
@@ -171,10 +171,10 @@ register! {
 ///
 /// # Errors
 /// `MakeTransformation` when the size is not known, or when the input has no bounds and `bounds` is
-/// not given. `MakeTransformation` when `size` or `bounds` differ from the size or the bounds of
-/// the input. Suppose that the input domain contains NaN. If the input domain has no bounds and
-/// `bounds` is given, `make_clamp` runs first and returns `FailedFunction`. Otherwise the error is
-/// `MakeTransformation`. Further errors are the errors of `make_variance`.
+/// not given. `MakeTransformation` when `size` is not the size of the input, or when `bounds` are
+/// not the bounds of the input. Suppose that the input domain contains NaN. If the input domain has
+/// no bounds and `bounds` is given, `make_clamp` runs first and returns `FailedFunction`. Otherwise
+/// the error is `MakeTransformation`. Further errors are the errors of `make_variance`.
 pub fn make_sized_bounded_variance<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     size: Option<usize>,

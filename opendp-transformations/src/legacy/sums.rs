@@ -1,5 +1,5 @@
-//! Sums under older names. Each name states an older method of summation. Each constructor builds
-//! its own input space.
+//! Constructors of sums, with older names. Each name states an older method of summation. Each
+//! constructor builds its own input space.
 //!
 //! All constructors call [`make_sum`]. So the sum does not depend on the method that the name
 //! states, or on the order of the records. If a sum of integers is out of the range of the integer
@@ -147,7 +147,7 @@ integer_sums! {
     pub fn make_sized_bounded_int_monotonic_sum(size: usize, bounds: Bounds<T>)
         on SymmetricDistance = bounded(Some(size), of_one_sign(bounds)?);
 
-    /// Add up a sequence of an unknown number of bounded integers with [`make_sum`].
+    /// Add up a sequence of bounded integers with [`make_sum`]. The number of integers is unknown.
     ///
     /// # Arguments
     /// * `bounds` - a pair `[lower, upper]`; each record is between these bounds
@@ -163,7 +163,7 @@ integer_sums! {
     pub fn make_bounded_int_ordered_sum(bounds: Bounds<T>)
         on InsertDeleteDistance = bounded(None, bounds);
 
-    /// Add up a sequence of a known number of bounded integers with [`make_sum`].
+    /// Add up a sequence of bounded integers with [`make_sum`]. The number of integers is known.
     ///
     /// # Arguments
     /// * `size` - the number of records
@@ -248,7 +248,7 @@ float_sums! {
     pub fn make_sized_bounded_float_checked_sum(size: usize, bounds: Bounds<S::Item>)
         on SymmetricDistance = bounded(Some(size), bounds);
 
-    /// Add up a sequence of an unknown number of bounded floats with [`make_sum`].
+    /// Add up a sequence of bounded floats with [`make_sum`]. The number of floats is unknown.
     ///
     /// # Arguments
     /// * `size_limit` - the largest expected number of records. This number does not change the
@@ -271,7 +271,7 @@ float_sums! {
     pub fn make_bounded_float_ordered_sum(size_limit: usize, bounds: Bounds<S::Item>)
         on InsertDeleteDistance = bounded(None, within_floats(size_limit, bounds)?);
 
-    /// Add up a sequence of a known number of bounded floats with [`make_sum`].
+    /// Add up a sequence of bounded floats with [`make_sum`]. The number of floats is known.
     ///
     /// # Arguments
     /// * `size` - the number of records

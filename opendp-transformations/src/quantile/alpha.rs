@@ -46,8 +46,9 @@ impl Alpha {
             "alpha: expected a fraction in [0, 1], found {numerator}/{denominator}"
         )))
     }
-    /// Return the factor in quantile scores at this level. The score of a candidate is the distance
-    /// between its rank and the ideal rank, times this factor.
+    /// Return the factor by which quantile scores at this level are multiplied. The score of a
+    /// candidate is the distance between the rank of the candidate and the ideal rank, times this
+    /// factor.
     ///
     /// The level is also called alpha. [`make_quantile_score_candidates`] uses alpha as a fraction,
     /// and rounds alpha if the denominator of this fraction is too large. The factor is the
@@ -74,8 +75,8 @@ impl Alpha {
     }
     /// Return alpha as an exact fraction, if the denominator of this fraction is below `limit`.
     /// Otherwise return a fraction with the denominator `limit`. Its numerator is the product of
-    /// alpha and `limit`, rounded down. If alpha is a float, `limit` is rounded to a float, and the
-    /// product is rounded to a float before it is rounded down. The numerator is at most `limit`.
+    /// alpha and `limit`, rounded down. If alpha is a float, `limit` and this product are rounded
+    /// to floats before the product is rounded down. The numerator is at most `limit`.
     fn fraction(&self, limit: u64) -> Fraction {
         let exact = match self.0 {
             Kind::Number(number) => exact_fraction(number),

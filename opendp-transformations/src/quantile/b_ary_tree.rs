@@ -1,4 +1,4 @@
-//! Computes all nodes of a tree of counts from the counts of its leaves.
+//! Computes all nodes of a tree of counts, given the leaves.
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Integer, Number};
 use opendp_core::erased::AnyDistance;
@@ -56,7 +56,7 @@ use opendp_core::{
 /// inequality, `(v_1 + ... + v_k)^2 <= k (v_1^2 + ... + v_k^2)`. The entries of `v` are integers,
 /// and the absolute value of an integer is at most its square. So the L1 norm of `v` is at most
 /// `|v|^2`. The L2 norm of `w` is at most its L1 norm, which is at most the L1 norm of `v`. So
-/// `|w|^2 <= |v|^4` also holds. Both bounds together are `|w|^2 <= min(k, |v|^2) |v|^2`. The
+/// `|w|^2 <= |v|^4` also holds. Both bounds together give `|w|^2 <= min(k, |v|^2) |v|^2`. The
 /// squared norm of the difference of the two trees is the sum of `|w|^2` over all layers. From the
 /// leaves to the root, the layers have `k = 1`, `k = b`, ..., `k = b^(layers - 1)`. If `d_in^2` is
 /// a power of `b`, and if the first `d_in^2` leaves change by 1, the bound is attained.
@@ -238,8 +238,8 @@ impl Shape {
             width /= self.branching_factor;
             start -= width;
             // Only sums of counts of 128 bits can exceed `i128`, so only additions of such counts
-            // saturate. The change of a saturated result is at most the sum of the changes of its
-            // two terms.
+            // saturate. Also when an addition saturates, the change of its result is at most the
+            // sum of the changes of its two terms.
             let layer = match &sums {
                 None => {
                     each_sum(leaves, self.branching_factor, |x| x.to_i128().unwrap_or(i128::MAX))

@@ -3,13 +3,14 @@
 use opendp_core::arith::Float;
 use opendp_core::{Atom, Function, Result};
 
-/// Compute the cumulative distribution function of noisy counts of adjacent bins.
+/// Compute the cumulative distribution function of noisy counts. The counts belong to adjacent
+/// bins.
 ///
 /// # Arguments
 /// There are no arguments except the type `TA` of the counts.
 ///
 /// # Precondition
-/// The input is a release, or a function of a release, so it needs no further protection.
+/// The input is a release, or a function of a release, so the input needs no further protection.
 ///
 /// # Postcondition
 /// The output has one number for each bin. This number is the sum of the counts up to and including

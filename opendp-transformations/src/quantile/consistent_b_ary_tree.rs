@@ -8,10 +8,10 @@ use opendp_core::{Atom, Error, Function, Result};
 /// The nodes of a tree from [`make_b_ary_tree`](crate::make_b_ary_tree) are redundant: the count of
 /// a leaf is also a part of every sum above this leaf. This post-processing combines all nodes by
 /// least squares. The estimates of the leaves, and of all sums of leaves, then have the least
-/// variance among all unbiased linear estimates. The method is from Hay, Rastogi, Miklau and Suciu,
-/// "Boosting the accuracy of differentially private histograms through consistency", 2010,
-/// theorem 3. Here, the method is extended to trees in which some leaves are missing. The weights
-/// of the nodes are computed from their variances.
+/// variance among all unbiased linear estimates. The method is theorem 3 of "Boosting the accuracy
+/// of differentially private histograms through consistency", by Hay, Rastogi, Miklau and Suciu
+/// (2010). Here, the method is extended to trees in which some leaves are missing. The weights of
+/// the nodes are computed from the variances of the nodes.
 ///
 /// # Arguments
 /// * `branching_factor` - the number of children of each node, at least 2
@@ -27,7 +27,7 @@ use opendp_core::{Atom, Error, Function, Result};
 /// the output is empty. If each noisy node above the leaves is already the sum of its children, the
 /// leaves change only by rounding.
 ///
-/// A tree that `make_b_ary_tree` makes of empty data has no leaves, only nodes above the leaves.
+/// A tree that `make_b_ary_tree` makes from empty data has no leaves, only nodes above the leaves.
 /// From its length alone, such a tree cannot be distinguished from a smaller tree. So the lowest
 /// layer of these nodes is treated as the leaves.
 ///
@@ -230,7 +230,7 @@ mod tests {
             assert!((found - expected).abs() < 1e-9, "{found} {expected}");
         }
     }
-    /// Compute the leaves that fit all nodes best, by the normal equations of least squares.
+    /// Compute the least squares estimates of the leaves: solve the normal equations.
     fn least_squares(b: usize, nodes: &[f64]) -> Vec<f64> {
         let (mut width, mut inner) = (1, 0);
         while inner + width < nodes.len() {

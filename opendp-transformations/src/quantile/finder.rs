@@ -47,7 +47,8 @@ enum Search<T> {
     },
 }
 
-/// The number of rows that are searched together, so that their memory accesses overlap.
+/// The number of rows whose positions are searched together. The memory accesses of these rows
+/// overlap.
 pub(crate) const LANES: usize = 64;
 
 /// Three counts of buckets are tried: the count of numbers, twice this count, and four times this
@@ -56,9 +57,9 @@ pub(crate) const LANES: usize = 64;
 /// `MOST_BUCKETS` buckets, so that the table fits a cache.
 const BUCKETS: usize = 1 << 12;
 const MOST_BUCKETS: usize = 1 << 18;
-/// If there are at most `FEW` buckets and no bucket contains two numbers, rows are counted in an
-/// array that fits the first-level cache. A group has `LANES` rows. At most `MOST_GROUPS` groups
-/// are counted in one such array.
+/// If there are at most `FEW` buckets, and no bucket contains two numbers, the rows are counted in
+/// an array. This array fits the first-level cache. A group has `LANES` rows. At most `MOST_GROUPS`
+/// groups are counted in one array.
 const FEW: usize = 1 << 8;
 const MOST_GROUPS: usize = 1 << 16;
 /// If two consecutive increments use the same counter, the second increment waits for the first. So

@@ -30,9 +30,9 @@ use crate::symmetric::Records;
 /// Let `n` be the number of records. Let `D` be 10000 when the size is unknown, and
 /// `floor(u64::MAX / max(n, 1))` when the size is known. If the denominator of `alpha` is below
 /// `D`, let `a / b` be `alpha`. Otherwise let `a / b` be `trunc(alpha * D) / D`. (If `alpha` is a
-/// float, `D` and this product are rounded to floats.) Let `#(x < c)` be the number of records
-/// below `c`. The numbers `#(x = c)` and `#(x > c)` are defined in the same way. The score of the
-/// candidate `c` is
+/// float, `D` and the product `alpha * D` are rounded to floats.) Let `#(x < c)` be the number of
+/// records below `c`. The numbers `#(x = c)` and `#(x > c)` are defined in the same way. The score
+/// of the candidate `c` is
 ///
 /// `|(b - a) * #(x < c) - a * #(x > c)| = |b * #(x < c) - a * (n - #(x = c))|`.
 ///
@@ -69,7 +69,7 @@ use crate::symmetric::Records;
 ///
 /// *Known size.* The data sets differ by at most `floor(d / 2)` replacements. Let `x` be replaced
 /// by `y > x`. Then `t(c)` changes by `-b` if `x < c < y`, by `a - b` if `c = y`, by `-a` if
-/// `c = x`, and otherwise by zero. The inverse replacement has the opposite change. So each
+/// `c = x`, and otherwise by zero. The inverse replacement causes the opposite change. So each
 /// replacement changes each score by at most `b`.
 ///
 /// *Range.* The changes of two scores differ by at most twice the largest change. If `a = 0` then
@@ -310,7 +310,7 @@ mod tests {
     fn promises_no_more_than_is_attained() {
         for alpha in [(0, 1), (1, 4), (1, 2), (2, 3), (1, 1)] {
             for size in [None, Some(6)] {
-                // If the bound is lowered by one, the lowered bound is exceeded at some distance.
+                // A map that is lower by one is no longer a bound at some distance.
                 assert!(!slack::<RangeDistance<u64>>(size, alpha, |d| d.saturating_sub(1)));
                 assert!(!slack::<LInfDistance<u64>>(size, alpha, |d| d.saturating_sub(1)));
             }

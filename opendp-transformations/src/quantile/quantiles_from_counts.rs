@@ -41,20 +41,20 @@ named!(Interpolation as "Interpolation");
 /// * `interpolation` - `"linear"` or `"nearest"`: the interpolation between the edges of a bin
 ///
 /// # Precondition
-/// The input is a release, or a function of a release, so it needs no further protection. The input
-/// has a count for each pair of adjacent edges. The input can also have a first count for the
-/// records below all edges, and a last count for the records above all edges. These two counts are
-/// not used.
+/// The input is a release, or a function of a release, so the input needs no further protection.
+/// The input has a count for each pair of adjacent edges. The input can also have a first count for
+/// the records below all edges, and a last count for the records above all edges. These two counts
+/// are not used.
 ///
 /// # Postcondition
-/// The output has a point for each share. For `"linear"`, the cumulative
-/// distribution of the counts first reaches the share at this point (see
-/// [`make_cdf`](crate::make_cdf)). For `"nearest"`, the point is the edge of the same bin that is
-/// nearer to the point for `"linear"`. If both edges are equally near, the point is the lower edge.
-/// If the share is zero and the count of the first bin is zero, the point is the lower edge of this
-/// bin. Whatever the counts are, the point is between the first and the last edge. Counts that add
-/// up to zero are treated as equal counts. If there is only one edge, there is no bin, and each
-/// point is this edge. For integers, the point is rounded toward zero.
+/// The output has a point for each share. For `"linear"`, the cumulative distribution of the counts
+/// first reaches the share at this point (see [`make_cdf`](crate::make_cdf)). For `"nearest"`, take
+/// the bin that contains the point for `"linear"`. The result is the edge of this bin that is
+/// nearer to that point. If both edges are equally near, the result is the lower edge. If the share
+/// is zero and the count of the first bin is zero, the point is the lower edge of this bin.
+/// Whatever the counts are, the point is between the first and the last edge. Counts that add up to
+/// zero are treated as equal counts. If there is only one edge, there is no bin, and each point is
+/// this edge. For integers, the point is rounded toward zero.
 ///
 /// # Map
 /// The function is post-processing, so the privacy loss does not change.

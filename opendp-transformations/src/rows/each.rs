@@ -6,9 +6,9 @@ use opendp_core::{
 };
 use serde_json::Value as Json;
 
-/// Return a function that makes the label of a function of rows. The label consists of the name of
-/// the constructor and the exact arguments. `Function::labelled` also stores the types of the rows.
-/// So a function rejects the partial results of a different function.
+/// Return a function that makes the label of a function that acts on rows. The label consists of
+/// the name of the constructor and the exact arguments. `Function::labelled` also stores the types
+/// of the rows. So a function rejects the partial results of a different function.
 pub(crate) fn call<const N: usize>(
     name: &'static str,
     arguments: [Json; N],

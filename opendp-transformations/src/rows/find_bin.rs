@@ -53,7 +53,7 @@ where
     M: MetricOn<VectorDomain<AtomDomain<usize>>>,
 {
     // A comparison with NaN is false. So `increase` is false if there are two or more edges, and
-    // one of them is NaN. A single edge is in no comparison, so it needs its own test for NaN.
+    // one edge is NaN. A single edge is in no comparison, so it needs its own test for NaN.
     let increase = edges.windows(2).all(|pair| pair[0] < pair[1]);
     if !increase || edges.iter().any(Atom::is_null) {
         return Err(Error::MakeTransformation(

@@ -28,9 +28,8 @@ use crate::rows::each::{call_on, each, rows};
 /// inserted, removed, deleted or replaced. Then the same change happens to one record of the
 /// output, at the same place. If the old and the new record have the same output, a replacement
 /// does not change the output. Now take a shortest sequence of changes from one input to another,
-/// in any dataset metric. This sequence gives a sequence of changes from the output of the first
-/// input to the output of the second input. The sequence for the outputs is not longer than the
-/// sequence for the inputs.
+/// in any dataset metric. This sequence gives a sequence of changes from the first output to the
+/// second output. The sequence for the outputs is not longer than the sequence for the inputs.
 ///
 /// # Errors
 /// `MetricSpace` when the metric is not defined on the output domain. Every dataset metric of this

@@ -22,8 +22,9 @@ use crate::symmetric::{Aggregate, Records, through_symmetric};
 /// None.
 ///
 /// # Precondition
-/// The number of records is known and not zero: use `make_resize` first. The records are within
-/// finite bounds and not NaN: use `make_clamp` first.
+/// The number of records is known and not zero. If the size is not known, use `make_resize` first.
+/// The records are within finite bounds and not NaN. If the domain has no bounds, use `make_clamp`
+/// first.
 ///
 /// # Function
 /// Let `m` be the larger magnitude of the two bounds. Each record is rounded to a multiple of a
@@ -44,14 +45,15 @@ use crate::symmetric::{Aggregate, Records, through_symmetric};
 /// # Proof
 /// Records are rounded to multiples of a power of two. Let `L <= U` be the bounds, rounded outward
 /// to such multiples. Two data sets of the same size at symmetric distance at most `d` differ in at
-/// most `floor(d / 2)` replaced records. Let `a >= b` be the exact sums of the rounded records of
-/// the two data sets, divided by `n`. Then `a` and `b` differ by at most
-/// `floor(d / 2) * (U - L) / n`. Rounding toward zero to multiples of `g` does not increase the
-/// distance between numbers of different signs. For numbers of the same sign, the distance between
-/// the rounded numbers is at most `a - b`, rounded up to a multiple of `g`. The magnitudes of the
-/// rounded bounds are at most `2^p * g`, for a mantissa of `p` bits. So each rounded quotient is a
-/// float, or it exceeds the largest float. A quotient that exceeds the largest float is replaced by
-/// the largest float. The replacement does not increase the distance between two quotients.
+/// most `floor(d / 2)` replaced records. For each of the two data sets, add up the rounded records
+/// exactly, and divide the sum by `n`. Let `a >= b` be the two quotients. Then `a` and `b` differ
+/// by at most `floor(d / 2) * (U - L) / n`. Rounding toward zero to multiples of `g` does not
+/// increase the distance between numbers of different signs. For numbers of the same sign, the
+/// distance between the rounded numbers is at most `a - b`, rounded up to a multiple of `g`. The
+/// magnitudes of the rounded bounds are at most `2^p * g`, for a mantissa of `p` bits. So each
+/// rounded quotient is a float, or it exceeds the largest float. A quotient that exceeds the
+/// largest float is replaced by the largest float. The replacement does not increase the distance
+/// between two quotients.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown or zero, or when a bound is infinite.

@@ -1,4 +1,5 @@
-//! Computes the sum of squared deviations of a known number of bounded records.
+//! Adds up the squared deviations of bounded records from their mean. The number of records is
+//! known.
 
 use opendp_core::arith::Float;
 use opendp_core::{
@@ -20,8 +21,9 @@ use crate::{Pairwise, Sequential};
 /// algorithm. `S` has no effect.
 ///
 /// # Precondition
-/// The number of records is known and not zero: use `make_resize` first. The records are within
-/// finite bounds and not NaN: use `make_clamp` first.
+/// The number of records is known and not zero. If the size is not known, use `make_resize` first.
+/// The records are within finite bounds and not NaN. If the domain has no bounds, use `make_clamp`
+/// first.
 ///
 /// # Function
 /// Let `w` be the width of the bounds. The distance between each record and the lower bound is

@@ -14,8 +14,8 @@ pub struct Sequential<T>(PhantomData<fn() -> T>);
 
 /// The name of a summation algorithm. Documents can state this name.
 ///
-/// The rounding errors of summation algorithms grow differently with the number of records. In this
-/// crate, sums are computed exactly, so the choice of an algorithm has no effect.
+/// Summation algorithms differ in how fast their rounding errors grow with the number of records.
+/// In this crate, sums are computed exactly, so the choice of an algorithm has no effect.
 pub trait Summation: 'static {
     /// The type of the floats that are added.
     type Item;

@@ -23,8 +23,9 @@ use crate::{Pairwise, Sequential};
 /// Documents can state the type argument `S`, the name of a summation algorithm. `S` has no effect.
 ///
 /// # Precondition
-/// The number of records is known and greater than `ddof`: use `make_resize` first. The records are
-/// within finite bounds and not NaN: use `make_clamp` first.
+/// The number of records is known and greater than `ddof`. If the size is not known, use
+/// `make_resize` first. The records are within finite bounds and not NaN. If the domain has no
+/// bounds, use `make_clamp` first.
 ///
 /// # Function
 /// Let `w` be the width of the bounds. The distance between each record and the lower bound is
@@ -46,12 +47,13 @@ use crate::{Pairwise, Sequential};
 ///
 /// # Proof
 /// Two data sets of the same size at distance `d_in` differ in at most `k` replaced records. Each
-/// multiple is from 0 to the width of the bounds, rounded up. For each of the two data sets, take
-/// the sum of squared deviations of the multiples. The file `deviations.rs` proves that these two
-/// sums differ by at most `a (n - a) / n` times the square of this rounded width. The file also
-/// proves that no smaller bound holds. Division by the public number `n - ddof` scales these sums
-/// and this bound by the same factor. Let `h` be a multiple of `g`. If two results differ by at
-/// most `h`, the rounded results also differ by at most `h`. The file `grid.rs` proves this.
+/// multiple is from 0 to the width of the bounds, where the width is rounded up to a multiple of
+/// the power of two. For each of the two data sets, take the sum of squared deviations of the
+/// multiples. The file `deviations.rs` proves that these two sums differ by at most `a (n - a) / n`
+/// times the square of this rounded width. The file also proves that no smaller bound holds.
+/// Division by the public number `n - ddof` scales these sums and this bound by the same factor.
+/// Let `h` be a multiple of `g`. If two results differ by at most `h`, the rounded results also
+/// differ by at most `h`. The file `grid.rs` proves this.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown, zero, or not above `ddof`. `MakeTransformation`

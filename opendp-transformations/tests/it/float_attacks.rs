@@ -40,8 +40,8 @@ fn orders(rows: &[f64]) -> Vec<Vec<f64>> {
 /// Compare the sums of neighbouring data. Return the number of comparisons. If a sum is not finite,
 /// or if two sums differ by more than the map allows, return an error that contains the data.
 ///
-/// For each data set, the sum is compared with the sums of all orders of its rows. If `sized` is
-/// true, the sum is also compared with the sums after one row is replaced. Otherwise, the sum is
+/// For each data set, the sum is compared with the sums of the same rows in all orders. If `sized`
+/// is true, the sum is also compared with the sums after one row is replaced. Otherwise, the sum is
 /// also compared with the sums after one or two rows are removed.
 fn attack(
     data: &[Vec<f64>],
@@ -159,8 +159,8 @@ fn one_large_row_among_many_small_ones_moves_a_sum_no_further() {
         others.insert(0, BIG);
         let (with, without) = (eval(&others), eval(&ones));
         assert!(distance(with, without) <= exact(map(1)));
-        // If numbers are added one by one, small numbers after the large number are lost. Small
-        // numbers before the large number are kept.
+        // Suppose that the numbers are added one by one. The sum loses small numbers after `BIG`,
+        // and keeps small numbers before `BIG`.
         let naive: f64 = others.iter().sum();
         others.reverse();
         assert!(naive == BIG && others.iter().sum::<f64>() > BIG);

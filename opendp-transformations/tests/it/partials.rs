@@ -305,9 +305,9 @@ fn mutants(bytes: &[u8]) -> Vec<Vec<u8>> {
     };
     numbers.flat_map(with).collect()
 }
-/// Resume a function from every variant of the bytes of a partial result. If the function accepts a
-/// variant, absorb `data` into the resumed state. Then merge this state with a second state that is
-/// resumed from the same variant, and finish. No step may panic.
+/// Make variants of the bytes of a partial result, and resume a function from each variant. If the
+/// function accepts the variant, absorb `data` into the resumed state. Then merge this state with a
+/// second state that is resumed from the same variant, and finish. No step may panic.
 #[track_caller]
 fn withstands<DI: Domain, MI: Metric, DO: Domain, MO: Metric>(
     made: &Transformation<DI, MI, DO, MO>,

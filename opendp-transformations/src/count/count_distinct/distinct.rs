@@ -96,7 +96,7 @@ impl<L: LongKey> Set<L> {
         many
     }
 }
-/// The serialized form of a set. A word can occur twice.
+/// The serialized form of a set. A word can occur several times.
 #[derive(Serialize, Deserialize)]
 struct Saved<L> {
     words: Vec<u64>,
@@ -202,7 +202,7 @@ impl Words {
         let on_one_core = || lists.iter().map(|list| list.count(&mut shared, seed)).sum();
         near + far.unwrap_or_else(on_one_core)
     }
-    /// List the words of the set. A word can occur twice in the list.
+    /// List the words of the set. A word can occur several times in the list.
     fn iter(&self) -> impl Iterator<Item = u64> {
         let bit = |i: u64| self.near[(i >> 6) as usize] >> (i & 63) & 1 == 1;
         let near = (0..2 * NEAR).filter(move |i| bit(*i)).map(|i| i.wrapping_sub(NEAR));
@@ -340,8 +340,9 @@ mod tests {
     }
     #[test]
     fn a_word_far_away_is_not_taken_for_one_near() {
-        // If the bit field ignored the high bits of a word, the last three words would count as
-        // words near zero that the set already contains.
+        // If the bit field ignored the high bits of a word, it would treat the last three words as
+        // words near zero. The set already contains these words near zero, so the count would be
+        // too small.
         let mut set = Set::new(seed());
         set.extend(&(0..2 * FEW as u64).collect::<Vec<_>>());
         set.extend(&[1 << 40, 5 + (1 << 40), u64::MAX << 21]);

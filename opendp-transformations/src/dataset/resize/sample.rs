@@ -14,14 +14,14 @@ use serde_json::Value as Json;
 /// probability `size / (n + 1)`. If the row is not chosen, the chosen rows must be a uniform choice
 /// from the first `n` rows. If the row is chosen, the other `size - 1` chosen rows must be a
 /// uniform choice from the first `n` rows. A uniform index below `n + 1` is below `size` with the
-/// required probability. If the row is chosen, a uniformly chosen row is dropped from a uniform
-/// choice of `size` rows. The remaining rows are a uniform choice of `size - 1` of the first `n`
-/// rows.
+/// required probability. If the new row is chosen, a row of `kept` is drawn uniformly and dropped.
+/// Before this step, `kept` is a uniform choice of `size` rows. The remaining rows are a uniform
+/// choice of `size - 1` of the first `n` rows.
 ///
 /// *Merging.* A merge joins two choices, which are called sides. Let the sides have read `n` and
 /// `m` rows. Draw rows one at a time from all `n + m` rows, without replacement. For each draw,
-/// choose a side with a probability proportional to the number of its remaining rows. Then choose
-/// one of these rows uniformly. The draws from one side are draws from its rows without
+/// choose a side with a probability proportional to the number of remaining rows of this side. Then
+/// choose one of these rows uniformly. The draws from one side are draws from its rows without
 /// replacement. At most `size` of these draws are needed. The rows that a side kept, read in random
 /// order, serve as the draws from this side.
 pub(crate) struct Sample<T> {
@@ -202,7 +202,7 @@ mod tests {
     }
     #[test]
     fn a_merge_that_draws_from_both_alike_is_found() {
-        // This merge ignores how many rows each side has read, so it is not uniform.
+        // This merge ignores how many rows each side has read, so the result is not uniform.
         let law = law(|below| {
             let (here, there) = (seen(0..1, 1, &mut *below), seen(1..4, 1, &mut *below));
             let kept = [here.finish().0, there.finish().0].concat();

@@ -155,8 +155,8 @@ fn a_size_that_no_memory_holds_is_an_error_and_not_the_end_of_the_process() {
             }
         }
         assert_eq!(any.map(&1), Ok(2));
-        // A merge reserves memory only for existing records, so it succeeds. Then `finish` tries to
-        // reserve memory for the copies of the constant, and gives the error.
+        // A merge reserves memory only for existing records, so the merge succeeds. Then `finish`
+        // tries to reserve memory for the copies of the constant, and returns an error.
         let (mut state, mut other) = (any.start().unwrap(), any.start().unwrap());
         state.absorb(&vec![1]).unwrap();
         other.absorb(&vec![2]).unwrap();
@@ -175,8 +175,8 @@ fn every_record_has_the_same_chance_to_stay() {
     for _ in 0..6000 {
         kept[resize.invoke(&vec![0, 1, 2]).unwrap()[0] as usize] += 1;
     }
-    // Each count has mean 2000 and standard deviation 37, so a deviation of 300 has a probability
-    // below 1e-15.
+    // Each count has mean 2000 and standard deviation 37, so a deviation of 300 or more has a
+    // probability below 1e-15.
     assert!(kept.iter().all(|count| (1700..2300).contains(count)));
 }
 #[test]
@@ -197,8 +197,8 @@ fn a_stream_is_chosen_from_as_the_whole_is() {
         state.merge(resize.function().resume(&bytes).unwrap()).unwrap();
         kept[1][state.finish().unwrap()[0] as usize] += 1;
     }
-    // Each count has mean 2000 and standard deviation 37, so a deviation of 300 has a probability
-    // below 1e-15.
+    // Each count has mean 2000 and standard deviation 37, so a deviation of 300 or more has a
+    // probability below 1e-15.
     assert!(kept.concat().iter().all(|count| (1700..2300).contains(count)), "{kept:?}");
     // If the metric of the output depends on the order, records and copies of the constant are
     // shuffled together. So the record 5 is first in about half of the runs.

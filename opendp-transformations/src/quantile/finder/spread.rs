@@ -1,14 +1,14 @@
 //! Functions from numbers to buckets. One instruction of the processor can compute a step of such a
-//! function for several rows.
+//! function for several numbers.
 
 use opendp_core::arith::Number;
 
 /// A function from numbers to buckets that never decreases.
 #[derive(Clone, Copy)]
 pub(super) enum Spread {
-    /// The number is converted to a float. The function is linear in this float, or in the bits of
-    /// this float, read as an integer. For positive numbers, this integer grows like the logarithm
-    /// of the number.
+    /// The number is converted to a float. The function is linear in this float, or in the integer
+    /// with the same bits as this float. For positive numbers, this integer grows like the
+    /// logarithm of the number.
     Float(Place),
     /// A linear function of the number after conversion to an integer. The distances between the
     /// numbers are below `2^51`.
@@ -102,7 +102,7 @@ impl Near {
         (width < 1 << 51).then_some(Near { lowest, highest, factor })
     }
     /// Return the bucket of a number. Each step is monotone in the number. One instruction can do a
-    /// step for several rows at once.
+    /// step for several numbers at once.
     #[inline(always)]
     fn bucket<T: Number>(self, number: T) -> usize {
         let number = integer_within(number, self.lowest, self.highest);

@@ -82,7 +82,7 @@ mod tests {
     /// Draw a float from each of the `2^12` sequences of 12 random bits. Count how often each of
     /// five adjacent floats occurs. The first of these floats is `first`. Some sequences end before
     /// a float is drawn. Such a sequence can belong to any of the floats, so each count can be too
-    /// low by up to the number of these sequences. Except for this difference, the counts must
+    /// low by at most the number of such sequences. Except for this difference, the counts must
     /// agree with the given probabilities, which are stated in eighths.
     fn check(first: f64, eighths: [u64; 5]) -> Result<(), String> {
         let mut last = first;

@@ -44,8 +44,9 @@ use crate::sum::exact::grid::{Exact, Grid};
 use crate::sum::exact::offset::{Moments, Offset};
 use crate::symmetric::{Aggregate, Records};
 
-/// Build the sum of squared deviations of a known number of bounded records. If `ddof` is given,
-/// the sum is divided by the number of records minus `ddof`.
+/// Build the transformation that adds up the squared deviations of bounded records from their mean.
+/// The number of records must be known. If `ddof` is given, the sum is divided by the number of
+/// records minus `ddof`.
 pub(crate) fn deviations<T: Atom + Float + Distance + Into<f64>>(
     input: Space<Records<T>, SymmetricDistance>,
     ddof: Option<usize>,

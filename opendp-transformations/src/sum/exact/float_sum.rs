@@ -2,7 +2,7 @@
 //!
 //! Each record is rounded separately to a multiple of a power of two. The multiples are stored as
 //! integers. These integers add up exactly, in any order. Let `I` be the sum of the integers. Let
-//! `L` and `U` be the lower and the upper bound in units of this power, rounded outward to
+//! `L` and `U` be the lower and the upper bound in units of the power of two, rounded outward to
 //! integers.
 //!
 //! **Unknown size.** A record that is added or removed changes `I` by at most `M = max(|L|, |U|)`.
@@ -12,7 +12,7 @@
 //! that the rounded sum changes by at most `d * B`, and also by at most `d * M + g`.
 //!
 //! **Known size `n`.** The magnitude of the sum is at most `n * max(|L|, |U|)`. This bound is
-//! public. Let `g` be the spacing of `f64` at this bound. If `k = floor(d / 2)` records are
+//! public. Let `g` be the spacing of floats at this bound. If `k = floor(d / 2)` records are
 //! replaced, `I` changes by at most `k * (U - L)`. Let `s` be this product, rounded up to a
 //! multiple of `g`. Round the sum toward zero to 53 bits. By the lemma in `rounding.rs`, the
 //! rounded sum changes by at most `s`.
@@ -83,8 +83,8 @@ impl Rule {
         Ok(Rule::Sized { range: lattice.range(), step: length.saturating_sub(MANTISSA) })
     }
     fn sensitivity(&self, d_in: u32, lattice: &Lattice) -> Result<f64> {
-        // No step overflows. The distance, or half of the distance, is multiplied by a bound on the
-        // change for one record. The product is less than 2^32 * 2^52. Rounding adds less than
+        // No step overflows. A bound on the change for one record is multiplied by the distance, or
+        // by half of the distance. The product is less than 2^32 * 2^52. Rounding adds less than
         // 2^63.
         let multiple = match *self {
             Rule::Unsized { magnitude, rounding } => rounding.reach(d_in, magnitude),

@@ -1,5 +1,5 @@
-//! Rounds exact quotients toward zero, and bounds up. Each result is a float, and a multiple of a
-//! fixed power of two. There is one exception: if the magnitude is too large for a float, a
+//! Rounds exact quotients toward zero, and rounds bounds up. Each result is a float, and a multiple
+//! of a fixed power of two. There is one exception: if the magnitude is too large for a float, a
 //! quotient becomes the largest finite float with its sign, and a bound becomes infinite.
 
 use dashu_int::ops::{BitTest, DivRem};
@@ -21,9 +21,9 @@ pub(crate) struct Exact {
 /// **Lemma.** Let two numbers be at most `s` apart, and let their magnitudes be at most the largest
 /// multiple. Round both numbers toward zero to multiples, and round `s` up to a multiple. Then the
 /// distance between the rounded numbers is at most the rounded `s`. *Proof.* Use `g` as the unit.
-/// Rounding toward zero does not increase the distance between numbers of different signs. For
-/// `a >= b >= 0`, `floor(a) - floor(b)` is an integer below `a + 1 - b <= s + 1`. So this integer
-/// is at most `ceil(s)`. Negative numbers follow by symmetry.
+/// Rounding toward zero does not increase the distance between numbers of different signs. Now let
+/// the two numbers be `a >= b >= 0`. Then `floor(a) - floor(b)` is an integer below
+/// `a + 1 - b <= s + 1`. So this integer is at most `ceil(s)`. Negative numbers follow by symmetry.
 ///
 /// Every multiple with magnitude at most `2^p * g` is a float, or it exceeds the largest float. A
 /// multiple that exceeds the largest float is replaced by the largest float. The replacement does

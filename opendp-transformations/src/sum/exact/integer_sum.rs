@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::symmetric::{Aggregate, Records};
 use crate::widest::widest;
 
-/// Build the sum of bounded integers.
+/// Build the transformation that adds up bounded integers.
 ///
 /// Let `[L, U]` be the bounds. Each record that is added or removed changes the exact sum by at
 /// most `max(|L|, |U|)`. Each replaced record changes the exact sum by at most `U - L`. Saturation
@@ -79,7 +79,8 @@ impl Total {
         // The value of `high` leaves the range of `i64` only after 2^63 additions.
         self.high = self.high.saturating_add(high).saturating_add(carry.into());
     }
-    /// Extend the sign of a number to the width of the sum, and add the number.
+    /// Add a signed number of 128 bits. If the number is negative, its high part is -1, because the
+    /// sum is in two's complement.
     fn add_wide(&mut self, value: i128) {
         self.add(if value < 0 { -1 } else { 0 }, value.cast_unsigned());
     }

@@ -118,8 +118,8 @@ impl Lattice {
             (scale(x) + MAGIC).to_bits()
         };
         // Additions that wrap around give the same sum in every order. So the compiler can divide
-        // this loop among the lanes of the vector instructions. A loop with explicit lanes would be
-        // slower, because the compiler would load the rows of each lane one by one.
+        // this loop among the lanes of the vector instructions. A loop with explicit lanes is
+        // slower, because the compiler then loads the rows of each lane one by one.
         let mut patterns = 0_u64;
         for x in rows {
             patterns = patterns.wrapping_add(pattern(x));

@@ -20,7 +20,7 @@
 //! of `h`. `h` and `g` are powers of two, and `h <= g` because `a <= R`. So `h` divides `g`, and
 //! also `s`. If `a <= s`, then `T(S') >= 0 >= a - s`. Otherwise `a - s` is a multiple of `h`
 //! between zero and `a`, so it is on the grid. Also `a - s <= S - s <= S'`. `T` is monotone, so
-//! `a - s <= T(S')`. Negative numbers follow by symmetry.
+//! `a - s <= T(S')`. In both cases, `T(S) - T(S') <= s`. Negative numbers follow by symmetry.
 //!
 //! **Beyond `R`.** Zone `i` contains the numbers `S` with `2^(i-1) R < S <= 2^i R`. The spacing in
 //! zone `i` is `2^i * g`. This spacing does not divide `s` in general, so the proof of the lemma
@@ -169,8 +169,8 @@ mod tests {
         let rounded: Vec<i64> = (-reach..=reach).map(signed).collect();
         let mut worst = i64::MIN;
         for (i, right) in rounded.iter().enumerate() {
-            // Check that the rule is monotone. Then only exact sums at distance `s` have to be
-            // compared.
+            // Check that the rule is monotone. For a monotone rule, only exact sums at distance `s`
+            // have to be compared.
             assert!(i == 0 || rounded[i - 1] <= *right);
             let left = rounded[i.saturating_sub(usize::try_from(s).unwrap())];
             worst = worst.max(right - left);
