@@ -11,13 +11,13 @@ def make_bounded_float_checked_sum(size_limit: int, bounds: tuple[float, float],
     """Add up an unknown number of bounded floats with [`make_sum`]."""
 
 def make_bounded_float_ordered_sum(size_limit: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
-    """Add up a sequence of an unknown number of bounded floats with [`make_sum`]."""
+    """Add up a sequence of bounded floats with [`make_sum`]. The number of floats is unknown."""
 
 def make_bounded_int_monotonic_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
     """Add up an unknown number of bounded integers of one sign with [`make_sum`]."""
 
 def make_bounded_int_ordered_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up a sequence of an unknown number of bounded integers with [`make_sum`]."""
+    """Add up a sequence of bounded integers with [`make_sum`]. The number of integers is unknown."""
 
 def make_bounded_int_split_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
     """Add up an unknown number of bounded integers of either sign with [`make_sum`]."""
@@ -35,7 +35,7 @@ def make_cast_inherent(input_domain: Domain, input_metric: Metric, TOA: Any = ..
     """Cast each record to a float type, or to NaN when the cast has no result. NaN is the null value"""
 
 def make_cdf(TA: Any = ...) -> Function:
-    """Compute the cumulative distribution function of noisy counts of adjacent bins."""
+    """Compute the cumulative distribution function of noisy counts. The counts belong to adjacent"""
 
 def make_clamp(input_domain: Domain, input_metric: Metric, bounds: tuple[float, float] | tuple[int, int], T: Any = ..., M: Any = ...) -> Transformation:
     """Replace each record that is out of bounds by the nearest bound."""
@@ -134,7 +134,7 @@ def make_sized_bounded_float_checked_sum(size: int, bounds: tuple[float, float],
     """Add up a known number of bounded floats with [`make_sum`]."""
 
 def make_sized_bounded_float_ordered_sum(size: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
-    """Add up a sequence of a known number of bounded floats with [`make_sum`]."""
+    """Add up a sequence of bounded floats with [`make_sum`]. The number of floats is known."""
 
 def make_sized_bounded_int_checked_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
     """Add up a known number of bounded integers with [`make_sum`]. The sum cannot overflow."""
@@ -143,7 +143,7 @@ def make_sized_bounded_int_monotonic_sum(size: int, bounds: tuple[int, int], T: 
     """Add up a known number of bounded integers of one sign with [`make_sum`]."""
 
 def make_sized_bounded_int_ordered_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up a sequence of a known number of bounded integers with [`make_sum`]."""
+    """Add up a sequence of bounded integers with [`make_sum`]. The number of integers is known."""
 
 def make_sized_bounded_int_split_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
     """Add up a known number of bounded integers of either sign with [`make_sum`]."""
@@ -197,13 +197,13 @@ def then_bounded_float_checked_sum(size_limit: int, bounds: tuple[float, float],
     """Add up an unknown number of bounded floats with [`make_sum`]."""
 
 def then_bounded_float_ordered_sum(size_limit: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
-    """Add up a sequence of an unknown number of bounded floats with [`make_sum`]."""
+    """Add up a sequence of bounded floats with [`make_sum`]. The number of floats is unknown."""
 
 def then_bounded_int_monotonic_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
     """Add up an unknown number of bounded integers of one sign with [`make_sum`]."""
 
 def then_bounded_int_ordered_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up a sequence of an unknown number of bounded integers with [`make_sum`]."""
+    """Add up a sequence of bounded integers with [`make_sum`]. The number of integers is unknown."""
 
 def then_bounded_int_split_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
     """Add up an unknown number of bounded integers of either sign with [`make_sum`]."""
@@ -221,7 +221,7 @@ def then_cast_inherent(TOA: Any = ..., TIA: Any = ..., M: Any = ...) -> Partial:
     """Cast each record to a float type, or to NaN when the cast has no result. NaN is the null value"""
 
 def then_cdf(TA: Any = ...) -> Function:
-    """Compute the cumulative distribution function of noisy counts of adjacent bins."""
+    """Compute the cumulative distribution function of noisy counts. The counts belong to adjacent"""
 
 def then_clamp(bounds: tuple[float, float] | tuple[int, int], T: Any = ..., M: Any = ...) -> Partial:
     """Replace each record that is out of bounds by the nearest bound."""
@@ -320,7 +320,7 @@ def then_sized_bounded_float_checked_sum(size: int, bounds: tuple[float, float],
     """Add up a known number of bounded floats with [`make_sum`]."""
 
 def then_sized_bounded_float_ordered_sum(size: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
-    """Add up a sequence of a known number of bounded floats with [`make_sum`]."""
+    """Add up a sequence of bounded floats with [`make_sum`]. The number of floats is known."""
 
 def then_sized_bounded_int_checked_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
     """Add up a known number of bounded integers with [`make_sum`]. The sum cannot overflow."""
@@ -329,7 +329,7 @@ def then_sized_bounded_int_monotonic_sum(size: int, bounds: tuple[int, int], T: 
     """Add up a known number of bounded integers of one sign with [`make_sum`]."""
 
 def then_sized_bounded_int_ordered_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
-    """Add up a sequence of a known number of bounded integers with [`make_sum`]."""
+    """Add up a sequence of bounded integers with [`make_sum`]. The number of integers is known."""
 
 def then_sized_bounded_int_split_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
     """Add up a known number of bounded integers of either sign with [`make_sum`]."""
