@@ -101,7 +101,8 @@ def declaration(attribute: str, name: str) -> str:
             text += " = ..."
         arguments.append(text)
     result = "Partial" if partial else CLASSES[family["kind"]]
-    head = next(iter(family["documentation"].splitlines()), "")
+    # The first paragraph is the summary. It can have several lines.
+    head = family["documentation"].partition("\n\n")[0].strip().replace("\n", "\n    ")
     doc = f'    """{head}"""' if head else "    ..."
     return f"def {attribute}({', '.join(arguments)}) -> {result}:\n{doc}\n"
 

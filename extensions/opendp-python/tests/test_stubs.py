@@ -1,5 +1,6 @@
 """The type stubs agree with the registry."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -20,6 +21,14 @@ def test_the_stubs_are_current():
     for name, text in stubs.stubs().items():
         assert (stubs.FOLDER / name).read_text() == text, "run `python stubs.py`"
         assert (PACKAGE / name).read_text() == text, "install the package again"
+
+
+def test_no_summary_is_cut_off():
+    for path in PACKAGE.glob("*.pyi"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                summary = ast.get_docstring(node) or "."
+                assert summary.endswith("."), f"{path.name}: {node.name}: {summary}"
 
 
 def mypy(folder, *arguments):

@@ -26,7 +26,8 @@ def make_base_gaussian(input_domain: Domain, input_metric: Metric, scale: float,
     """Make a measurement that adds Gaussian noise to each number."""
 
 def make_base_geometric(input_domain: Domain, input_metric: Metric, scale: float, bounds: tuple[int, int] | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Measurement:
-    """Make a measurement that adds two-sided geometric noise to integers. Optionally, all releases lie"""
+    """Make a measurement that adds two-sided geometric noise to integers. Optionally, all releases lie
+    in a given interval."""
 
 def make_base_laplace(input_domain: Domain, input_metric: Metric, scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that adds Laplace noise to each number."""
@@ -41,7 +42,8 @@ def make_gaussian_threshold(input_domain: Domain, input_metric: Metric, scale: f
     """Make a measurement that adds Gaussian noise to a map and keeps numbers that reach a threshold."""
 
 def make_geometric(input_domain: Domain, input_metric: Metric, scale: float, bounds: tuple[int, int] | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Measurement:
-    """Make a measurement that adds two-sided geometric noise to integers. Optionally, all releases lie"""
+    """Make a measurement that adds two-sided geometric noise to integers. Optionally, all releases lie
+    in a given interval."""
 
 def make_gumbel_max(input_domain: Domain, input_metric: Metric, temperature: float, optimize: Any = ..., T: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that chooses the index of a good score."""
@@ -71,13 +73,15 @@ def make_private_quantiles(input_domain: Domain, input_metric: Metric, output_me
     """Make a measurement that releases several quantiles, chosen from a list of candidates."""
 
 def make_randomized_response(categories: Sequence[bool] | Sequence[int] | Sequence[str], prob: float, T: Any = ...) -> Measurement:
-    """Make a measurement that releases the true category with a known probability, and otherwise"""
+    """Make a measurement that releases the true category with a known probability, and otherwise
+    another category."""
 
 def make_randomized_response_bitvec(input_domain: Domain, input_metric: Metric, f: float, constant_time: bool = ...) -> Measurement:
     """Make a measurement that flips each bit of a vector with probability `f / 2`."""
 
 def make_randomized_response_bool(prob: float, constant_time: bool = ...) -> Measurement:
-    """Make a measurement that answers a yes-or-no question. The answer is correct with a known"""
+    """Make a measurement that answers a yes-or-no question. The answer is correct with a known
+    probability."""
 
 def make_report_noisy_max_gumbel(input_domain: Domain, input_metric: Metric, scale: float, optimize: Any = ..., T: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that chooses the index of a good score, as [`make_noisy_max`] does."""
@@ -89,7 +93,8 @@ def make_truncated_laplace_threshold(input_domain: Domain, input_metric: Metric,
     """Make a measurement that adds truncated Laplace noise to counts and hides rare keys."""
 
 def make_user_measurement(input_domain: Domain, input_metric: Metric, output_measure: Measure, function: Callable[..., Any], privacy_map: Callable[..., Any]) -> Measurement:
-    """Make a measurement from a function and a privacy map. The caller is responsible for the function"""
+    """Make a measurement from a function and a privacy map. The caller is responsible for the function
+    and for the map."""
 
 def then_above_threshold(threshold: float, limit: int = ..., scales: Any = ..., T: Any = ..., Q: Any = ...) -> Partial:
     """Make a measurement that answers which numbers of a vector exceed a threshold, up to a limit."""
@@ -113,7 +118,8 @@ def then_base_gaussian(scale: float, k: int | None = ..., MO: Any = ..., D: Any 
     """Make a measurement that adds Gaussian noise to each number."""
 
 def then_base_geometric(scale: float, bounds: tuple[int, int] | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Partial:
-    """Make a measurement that adds two-sided geometric noise to integers. Optionally, all releases lie"""
+    """Make a measurement that adds two-sided geometric noise to integers. Optionally, all releases lie
+    in a given interval."""
 
 def then_base_laplace(scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that adds Laplace noise to each number."""
@@ -128,7 +134,8 @@ def then_gaussian_threshold(scale: float, threshold: float, k: int | None = ...,
     """Make a measurement that adds Gaussian noise to a map and keeps numbers that reach a threshold."""
 
 def then_geometric(scale: float, bounds: tuple[int, int] | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Partial:
-    """Make a measurement that adds two-sided geometric noise to integers. Optionally, all releases lie"""
+    """Make a measurement that adds two-sided geometric noise to integers. Optionally, all releases lie
+    in a given interval."""
 
 def then_gumbel_max(temperature: float, optimize: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that chooses the index of a good score."""
@@ -158,13 +165,15 @@ def then_private_quantiles(output_measure: Measure, candidates: Sequence[float] 
     """Make a measurement that releases several quantiles, chosen from a list of candidates."""
 
 def then_randomized_response(categories: Sequence[bool] | Sequence[int] | Sequence[str], prob: float, T: Any = ...) -> Measurement:
-    """Make a measurement that releases the true category with a known probability, and otherwise"""
+    """Make a measurement that releases the true category with a known probability, and otherwise
+    another category."""
 
 def then_randomized_response_bitvec(f: float, constant_time: bool = ...) -> Partial:
     """Make a measurement that flips each bit of a vector with probability `f / 2`."""
 
 def then_randomized_response_bool(prob: float, constant_time: bool = ...) -> Measurement:
-    """Make a measurement that answers a yes-or-no question. The answer is correct with a known"""
+    """Make a measurement that answers a yes-or-no question. The answer is correct with a known
+    probability."""
 
 def then_report_noisy_max_gumbel(scale: float, optimize: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that chooses the index of a good score, as [`make_noisy_max`] does."""
@@ -176,6 +185,7 @@ def then_truncated_laplace_threshold(scale: float, threshold: float, K: Any = ..
     """Make a measurement that adds truncated Laplace noise to counts and hides rare keys."""
 
 def then_user_measurement(output_measure: Measure, function: Callable[..., Any], privacy_map: Callable[..., Any]) -> Partial:
-    """Make a measurement from a function and a privacy map. The caller is responsible for the function"""
+    """Make a measurement from a function and a privacy map. The caller is responsible for the function
+    and for the map."""
 
 def debias_randomized_response_bitvec(answers: Sequence[Any], f: float) -> list[float]: ...

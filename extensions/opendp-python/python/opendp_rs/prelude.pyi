@@ -8,7 +8,8 @@ def absolute_distance(T: Any = ...) -> Metric:
     """Measure the absolute difference of two numbers."""
 
 def approximate(measure: Measure, M: Any = ...) -> Measure:
-    """Measure loss as a pair `(loss, delta)`. The bound on the loss can fail with probability at most"""
+    """Measure loss as a pair `(loss, delta)`. The bound on the loss can fail with probability at most
+    delta."""
 
 def atom_domain(bounds: tuple[bool, bool] | None | tuple[float, float] | None | tuple[int, int] | None | tuple[str, str] | None = ..., nan: bool | None = ..., T: Any = ...) -> Domain:
     """Make the set of all values of an atomic type, optionally within bounds."""
@@ -23,7 +24,8 @@ def dataframe_domain(col_names: Sequence[bool] | None | Sequence[int] | None | S
     """Make the set of all frames, or of the frames with a given schema."""
 
 def discrete_distance() -> Metric:
-    """Measure whether two values differ. The distance is 0 when the values are equal, and 1 when they"""
+    """Measure whether two values differ. The distance is 0 when the values are equal, and 1 when they
+    differ."""
 
 def fixed_smoothed_max_divergence() -> Measure:
     """Measure loss as (epsilon, delta)-differential privacy at one fixed pair of epsilon and delta."""
@@ -38,7 +40,8 @@ def l01inf_distance(metric: Metric, M: Any = ...) -> Metric:
     """Measure the number of changed parts, the sum of their changes, and the largest change."""
 
 def l02inf_distance(metric: Metric, M: Any = ...) -> Metric:
-    """Measure the number of changed parts, the Euclidean length of their changes, and the largest"""
+    """Measure the number of changed parts, the Euclidean length of their changes, and the largest
+    change."""
 
 def l1_distance(T: Any = ...) -> Metric:
     """Measure the sum of the absolute differences of two vectors or maps."""
@@ -59,7 +62,8 @@ def new_function(function: Callable[..., Any]) -> Function:
     """Make a post-processing step from a function of a release."""
 
 def new_queryable(transition: Callable[..., Any]) -> Function:
-    """Make a function that takes a value and starts a conversation. The transition takes a pair and"""
+    """Make a function that takes a value and starts a conversation. The transition takes a pair and
+    returns a pair."""
 
 def option_domain(element_domain: Domain, T: Any = ...) -> Domain:
     """Add the missing value to a domain."""

@@ -5,7 +5,8 @@ from ._native import Domain as Domain, Function as Function, Measure as Measure,
 from ._partial import Partial
 
 def make_b_ary_tree(input_domain: Domain, input_metric: Metric, leaf_count: int, branching_factor: int, T: Any = ..., M: Any = ...) -> Transformation:
-    """Compute the nodes of a tree from the counts of its leaves. Each node above the leaves is the sum"""
+    """Compute the nodes of a tree from the counts of its leaves. Each node above the leaves is the sum
+    of the leaves below it."""
 
 def make_bounded_float_checked_sum(size_limit: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
     """Add up an unknown number of bounded floats with [`make_sum`]."""
@@ -29,13 +30,16 @@ def make_cast(input_domain: Domain, input_metric: Metric, TOA: Any = ..., TIA: A
     """Cast each record to another type, or to null when the cast has no result."""
 
 def make_cast_default(input_domain: Domain, input_metric: Metric, TOA: Any = ..., TIA: Any = ..., M: Any = ...) -> Transformation:
-    """Cast each record to another type, or to the default value of this type when the cast has no"""
+    """Cast each record to another type, or to the default value of this type when the cast has no
+    result."""
 
 def make_cast_inherent(input_domain: Domain, input_metric: Metric, TOA: Any = ..., TIA: Any = ..., M: Any = ...) -> Transformation:
-    """Cast each record to a float type, or to NaN when the cast has no result. NaN is the null value"""
+    """Cast each record to a float type, or to NaN when the cast has no result. NaN is the null value
+    of float types."""
 
 def make_cdf(TA: Any = ...) -> Function:
-    """Compute the cumulative distribution function of noisy counts. The counts belong to adjacent"""
+    """Compute the cumulative distribution function of noisy counts. The counts belong to adjacent
+    bins."""
 
 def make_clamp(input_domain: Domain, input_metric: Metric, bounds: tuple[float, float] | tuple[int, int], T: Any = ..., M: Any = ...) -> Transformation:
     """Replace each record that is out of bounds by the nearest bound."""
@@ -62,7 +66,8 @@ def make_create_dataframe(input_domain: Domain, input_metric: Metric, col_names:
     """Make a frame from the fields of each record."""
 
 def make_df_cast_default(input_domain: Domain, input_metric: Metric, column_name: str, TIA: Any = ..., TOA: Any = ..., K: Any = ..., M: Any = ...) -> Transformation:
-    """Cast the cells of a column to another type. If the cast of a cell has no result, the cell"""
+    """Cast the cells of a column to another type. If the cast of a cell has no result, the cell
+    becomes the default value of the new type."""
 
 def make_df_is_equal(input_domain: Domain, input_metric: Metric, column_name: str, value: bool | float | str, TIA: Any = ..., K: Any = ..., M: Any = ...) -> Transformation:
     """Test each cell of a column for equality with a value."""
@@ -191,7 +196,8 @@ def make_variance(input_domain: Domain, input_metric: Metric, ddof: int = ..., S
     """Compute the variance of a known number of bounded records."""
 
 def then_b_ary_tree(leaf_count: int, branching_factor: int, T: Any = ..., M: Any = ...) -> Partial:
-    """Compute the nodes of a tree from the counts of its leaves. Each node above the leaves is the sum"""
+    """Compute the nodes of a tree from the counts of its leaves. Each node above the leaves is the sum
+    of the leaves below it."""
 
 def then_bounded_float_checked_sum(size_limit: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
     """Add up an unknown number of bounded floats with [`make_sum`]."""
@@ -215,13 +221,16 @@ def then_cast(TOA: Any = ..., TIA: Any = ..., M: Any = ...) -> Partial:
     """Cast each record to another type, or to null when the cast has no result."""
 
 def then_cast_default(TOA: Any = ..., TIA: Any = ..., M: Any = ...) -> Partial:
-    """Cast each record to another type, or to the default value of this type when the cast has no"""
+    """Cast each record to another type, or to the default value of this type when the cast has no
+    result."""
 
 def then_cast_inherent(TOA: Any = ..., TIA: Any = ..., M: Any = ...) -> Partial:
-    """Cast each record to a float type, or to NaN when the cast has no result. NaN is the null value"""
+    """Cast each record to a float type, or to NaN when the cast has no result. NaN is the null value
+    of float types."""
 
 def then_cdf(TA: Any = ...) -> Function:
-    """Compute the cumulative distribution function of noisy counts. The counts belong to adjacent"""
+    """Compute the cumulative distribution function of noisy counts. The counts belong to adjacent
+    bins."""
 
 def then_clamp(bounds: tuple[float, float] | tuple[int, int], T: Any = ..., M: Any = ...) -> Partial:
     """Replace each record that is out of bounds by the nearest bound."""
@@ -248,7 +257,8 @@ def then_create_dataframe(col_names: Sequence[str], K: Any = ..., M: Any = ...) 
     """Make a frame from the fields of each record."""
 
 def then_df_cast_default(column_name: str, TIA: Any = ..., TOA: Any = ..., K: Any = ..., M: Any = ...) -> Partial:
-    """Cast the cells of a column to another type. If the cast of a cell has no result, the cell"""
+    """Cast the cells of a column to another type. If the cast of a cell has no result, the cell
+    becomes the default value of the new type."""
 
 def then_df_is_equal(column_name: str, value: bool | float | str, TIA: Any = ..., K: Any = ..., M: Any = ...) -> Partial:
     """Test each cell of a column for equality with a value."""
