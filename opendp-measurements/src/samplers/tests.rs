@@ -1,5 +1,19 @@
 //! Tests that compare the distributions of the samplers with their formulas.
 
+/// Make two tests of each check: for Laplace noise and for Gaussian noise. A check is a function
+/// with one type argument. The names `Laplace` and `Gaussian` must be in scope.
+macro_rules! check_both {
+    ($($check:ident)+) => {
+        mod laplace {
+            $(#[test] fn $check() { super::$check::<super::Laplace>(); })+
+        }
+        mod gaussian {
+            $(#[test] fn $check() { super::$check::<super::Gaussian>(); })+
+        }
+    };
+}
+pub(crate) use check_both;
+
 // Statistics that compare observed counts with expected counts.
 pub(crate) mod chi_square;
 

@@ -1,4 +1,4 @@
-use opendp_core::L1Distance;
+use opendp_core::{IBig, L1Distance};
 
 use super::*;
 use crate::noise::tests::{atoms, scale, vectors};
@@ -22,6 +22,8 @@ fn maps_the_distance_to_its_quotient() {
     assert_eq!([1, 3].map(|d| integers.map(&d).unwrap()), [0.5, 1.5]);
     let integers = make_laplace(atoms::<i32, f64>(), scale(2.0), Some(0)).unwrap();
     assert_eq!(integers.map(&1.5).unwrap(), 0.75);
+    let long = make_laplace(atoms::<IBig, f64>(), scale(3.0), None).unwrap();
+    assert_eq!([6.0, 3e300].map(|d| long.map(&d).unwrap()), [2.0, 3e300 / 3.0]);
     let wide = make_laplace(vectors::<i128, L1Distance<i128>>(), scale(3.0), None).unwrap();
     assert_eq!(
         wide.map(&i128::MAX).unwrap(),

@@ -4,6 +4,8 @@ use opendp_core::IBig;
 use opendp_core::random::{NoEntropy, RandomSource, Seeded};
 
 use super::chi_square::chi_square;
+use super::discrete_gaussian_distribution::Gaussian;
+use super::discrete_laplace_distribution::Laplace;
 
 /// Noise on integers, with the formulas of its distribution.
 pub(super) trait DiscreteLaw {
@@ -77,7 +79,7 @@ pub(super) fn signed((negative, magnitude): (bool, u128)) -> i128 {
     if negative { -magnitude } else { magnitude }
 }
 
-pub(super) fn noise_has_its_exact_distribution<L: DiscreteLaw>() {
+fn noise_has_its_exact_distribution<L: DiscreteLaw>() {
     for (seed, &scale) in L::SCALES.iter().enumerate() {
         let draws = L::draws(scale, 1_000_000, &mut Seeded::<64>::new(seed as u64));
         assert!(L::fit(&draws, scale) < 1.0, "scale {scale}");
@@ -85,7 +87,7 @@ pub(super) fn noise_has_its_exact_distribution<L: DiscreteLaw>() {
         assert!(L::fit(&draws, scale * 1.03) > 1.0, "a wrong scale must be noticed");
     }
 }
-pub(super) fn forced_refinement_leaves_the_distribution_alone<L: DiscreteLaw>() {
+fn forced_refinement_leaves_the_distribution_alone<L: DiscreteLaw>() {
     for (seed, &scale) in L::SCALES.iter().enumerate() {
         let (count, mut source) = (60_000, Seeded::<4>::new(seed as u64));
         let draws = L::draws(scale, count, &mut source);
@@ -93,16 +95,16 @@ pub(super) fn forced_refinement_leaves_the_distribution_alone<L: DiscreteLaw>() 
         assert!(words > L::SHORT_WORDS * count as f64, "refinement was rare: {words}");
         assert!(L::fit(&draws, scale) < 1.0, "scale {scale}");
         L::moments_agree(&draws, scale);
-        assert!(L::fit(&draws, scale * 1.1) > 1.0, "a wrong scale must be noticed");
+        assert!(L::fit(&draws, scale * 1.06) > 1.0, "a wrong scale must be noticed");
     }
 }
-pub(super) fn one_bit_words_leave_the_distribution_alone<L: DiscreteLaw>() {
+fn one_bit_words_leave_the_distribution_alone<L: DiscreteLaw>() {
     let draws = L::draws(2.0, 20_000, &mut Seeded::<1>::new(21));
     assert!(L::fit(&draws, 2.0) < 1.0);
     L::moments_agree(&draws, 2.0);
-    assert!(L::fit(&draws, 2.3) > 1.0, "a wrong scale must be noticed");
+    assert!(L::fit(&draws, 2.2) > 1.0, "a wrong scale must be noticed");
 }
-pub(super) fn the_low_bits_of_large_noise_are_uniform<L: DiscreteLaw>() {
+fn the_low_bits_of_large_noise_are_uniform<L: DiscreteLaw>() {
     for scale in [1e12, 2f64.powi(100)] {
         let mut observed = [0; 256];
         for draw in L::draws(scale, 30_000, &mut Seeded::<64>::new(8)) {
@@ -111,8 +113,8 @@ pub(super) fn the_low_bits_of_large_noise_are_uniform<L: DiscreteLaw>() {
         assert!(chi_square(&observed, &[30_000.0 / 256.0; 256]) < 1.0, "scale {scale}");
     }
 }
-pub(super) fn noise_of_any_length_has_the_same_distribution<L: DiscreteLaw>() {
-    for (seed, scale) in [0.5, 2.0, 10.0, 1e4].into_iter().enumerate() {
+fn noise_of_any_length_has_the_same_distribution<L: DiscreteLaw>() {
+    for (seed, scale) in [1.0 / 3.0, 0.7, 2.0, 10.0, 1e4].into_iter().enumerate() {
         let draws = L::big_draws(scale, 400_000, &mut Seeded::<64>::new(seed as u64));
         assert!(L::fit(&draws, scale) < 1.0, "scale {scale}");
         L::moments_agree(&draws, scale);
@@ -123,7 +125,7 @@ pub(super) fn noise_of_any_length_has_the_same_distribution<L: DiscreteLaw>() {
     assert!(L::fit(&draws, 2.0) < 1.0);
     assert!(L::fit(&draws, 2.2) > 1.0, "a wrong scale must be noticed");
 }
-pub(super) fn noise_of_any_length_does_not_saturate<L: DiscreteLaw>() {
+fn noise_of_any_length_does_not_saturate<L: DiscreteLaw>() {
     let (mut source, scale) = (Seeded::<64>::new(3), 1e60);
     let draws: Vec<f64> = (0..4000)
         .map(|_| L::big_noise(scale, &mut source).unwrap().to_f64().value() / scale)
@@ -136,22 +138,11 @@ pub(super) fn noise_of_any_length_does_not_saturate<L: DiscreteLaw>() {
     assert!(capped < 10, "noise of 128 bits would be this small every time: {capped}");
 }
 
-macro_rules! check_discrete_law {
-    ($law:ty) => {
-        check_discrete_law! { $law:
-            noise_has_its_exact_distribution
-            forced_refinement_leaves_the_distribution_alone
-            one_bit_words_leave_the_distribution_alone
-            the_low_bits_of_large_noise_are_uniform
-            noise_of_any_length_has_the_same_distribution
-            noise_of_any_length_does_not_saturate
-        }
-    };
-    ($law:ty: $($check:ident)+) => {$(
-        #[test]
-        fn $check() {
-            $crate::samplers::tests::discrete_law::$check::<$law>();
-        }
-    )+};
+check_both! {
+    noise_has_its_exact_distribution
+    forced_refinement_leaves_the_distribution_alone
+    one_bit_words_leave_the_distribution_alone
+    the_low_bits_of_large_noise_are_uniform
+    noise_of_any_length_has_the_same_distribution
+    noise_of_any_length_does_not_saturate
 }
-pub(super) use check_discrete_law;

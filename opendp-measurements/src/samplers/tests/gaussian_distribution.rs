@@ -2,10 +2,10 @@
 
 use opendp_core::random::{NoEntropy, RandomSource, Seeded};
 
-use super::lattice_fit::{FloatLaw, check_float_law};
+use super::lattice_fit::FloatLaw;
 use crate::samplers::gaussian;
 
-struct Gaussian;
+pub(super) struct Gaussian;
 impl FloatLaw for Gaussian {
     fn draw<S: RandomSource>(x: f64, scale: f64, k: i32, source: &mut S) -> Result<f64, NoEntropy> {
         gaussian(x, scale, k, source)
@@ -14,7 +14,6 @@ impl FloatLaw for Gaussian {
         phi(z)
     }
 }
-check_float_law!(Gaussian);
 
 /// Compute the distribution function of the standard normal distribution.
 ///

@@ -2,10 +2,10 @@
 
 use opendp_core::random::{NoEntropy, RandomSource};
 
-use super::lattice_fit::{FloatLaw, check_float_law};
+use super::lattice_fit::FloatLaw;
 use crate::samplers::laplace;
 
-struct Laplace;
+pub(super) struct Laplace;
 impl FloatLaw for Laplace {
     fn draw<S: RandomSource>(x: f64, scale: f64, k: i32, source: &mut S) -> Result<f64, NoEntropy> {
         laplace(x, scale, k, source)
@@ -14,4 +14,3 @@ impl FloatLaw for Laplace {
         if z < 0.0 { z.exp() / 2.0 } else { 1.0 - (-z).exp() / 2.0 }
     }
 }
-check_float_law!(Laplace);

@@ -4,6 +4,8 @@
 use opendp_core::random::{NoEntropy, RandomSource, Seeded};
 
 use super::chi_square::chi_square;
+use super::gaussian_distribution::Gaussian;
+use super::laplace_distribution::Laplace;
 use crate::samplers::round_to_lattice;
 
 /// The noise `scale N` on floats, where `N` has the scale 1.
@@ -27,7 +29,7 @@ pub(super) trait FloatLaw {
     }
 }
 
-pub(super) fn the_sum_has_its_exact_distribution_on_every_lattice<L: FloatLaw>() {
+fn the_sum_has_its_exact_distribution_on_every_lattice<L: FloatLaw>() {
     for (seed, (x, scale, k)) in CASES.into_iter().enumerate() {
         let sums = L::draws((x, scale, k), 300_000, &mut Seeded::<64>::new(seed as u64));
         assert!(L::fit(&sums, (x, scale, k)) < 1.0, "{x} {scale} {k}");
@@ -36,14 +38,14 @@ pub(super) fn the_sum_has_its_exact_distribution_on_every_lattice<L: FloatLaw>()
         assert!(sums.iter().all(|&y| round_to_lattice(y, k) == y), "a point is off the lattice");
     }
 }
-pub(super) fn forced_refinement_leaves_the_distribution_alone<L: FloatLaw>() {
+fn forced_refinement_leaves_the_distribution_alone<L: FloatLaw>() {
     for (seed, (x, scale, k)) in CASES.into_iter().enumerate() {
         let sums = L::draws((x, scale, k), 20_000, &mut Seeded::<4>::new(seed as u64));
         assert!(L::fit(&sums, (x, scale, k)) < 1.0, "{x} {scale} {k}");
         assert!(L::fit(&sums, (x, scale * 1.2, k)) > 1.0, "a wrong scale must be noticed");
     }
 }
-pub(super) fn the_finest_lattice_has_the_continuous_distribution<L: FloatLaw>() {
+fn the_finest_lattice_has_the_continuous_distribution<L: FloatLaw>() {
     let mut sums = L::draws((0.7, 1.0, -1074), 20_000, &mut Seeded::<64>::new(9));
     sums.sort_by(f64::total_cmp);
     // The critical value of the Kolmogorov-Smirnov test is sqrt(ln(2 / 1e-9) / 2n) for n draws
@@ -67,29 +69,18 @@ pub(super) fn the_finest_lattice_has_the_continuous_distribution<L: FloatLaw>() 
 }
 /// The control makes a common mistake: it rounds x to the lattice first, and then adds rounded
 /// continuous noise.
-pub(super) fn noise_added_to_a_rounded_value_would_be_noticed<L: FloatLaw>() {
+fn noise_added_to_a_rounded_value_would_be_noticed<L: FloatLaw>() {
     let mistaken = L::draws((0.0, 1.0, 0), 300_000, &mut Seeded::<64>::new(10));
     assert!(L::fit(&mistaken, (0.3, 1.0, 0)) > 1.0);
     assert!(L::fit(&mistaken, (0.0, 1.0, 0)) < 1.0);
 }
 
-macro_rules! check_float_law {
-    ($law:ty) => {
-        check_float_law! { $law:
-            the_sum_has_its_exact_distribution_on_every_lattice
-            forced_refinement_leaves_the_distribution_alone
-            the_finest_lattice_has_the_continuous_distribution
-            noise_added_to_a_rounded_value_would_be_noticed
-        }
-    };
-    ($law:ty: $($check:ident)+) => {$(
-        #[test]
-        fn $check() {
-            $crate::samplers::tests::lattice_fit::$check::<$law>();
-        }
-    )+};
+check_both! {
+    the_sum_has_its_exact_distribution_on_every_lattice
+    forced_refinement_leaves_the_distribution_alone
+    the_finest_lattice_has_the_continuous_distribution
+    noise_added_to_a_rounded_value_would_be_noticed
 }
-pub(super) use check_float_law;
 
 /// Compare draws of `x + scale N` with the probability of each lattice point. This probability is
 /// the integral of the density over the cell of the point. `standard` is the distribution function
