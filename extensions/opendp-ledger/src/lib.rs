@@ -48,10 +48,10 @@
 //! - The decision to discard a release depends on the request, the clock and the state of the
 //!   ledger. The decision never depends on the release, so the decision reveals nothing about the
 //!   release.
-//! - Losses are exact. A decimal number in text is taken exactly as written. A float is taken with
-//!   its exact binary value. Ten charges of `0.1` exhaust a budget of `1`. The limit for each
-//!   amount of a budget is the larger of two numbers: the given amount, and the float nearest to
-//!   it. So a budget of delta `1e-5` admits a loss whose delta is the float `1e-5`.
+//! - Losses are exact. A decimal number in text has exactly the written value. A float has its
+//!   exact binary value. Ten charges of `0.1` exhaust a budget of `1`. The limit for each amount of
+//!   a budget is the larger of two numbers: the given amount, and the float nearest to it. So a
+//!   budget of delta `1e-5` admits a loss whose delta is the float `1e-5`.
 //! - A budget of an epsilon and a delta adds up the losses. Alternatively, such a budget composes
 //!   tightly ([`Ledger::create_tight`]): the budget limits a proved bound on the total loss. The
 //!   total loss is then at most the budget, although the sum of the losses can exceed the budget.
@@ -108,7 +108,8 @@
 //! bytes took 1.7 seconds in a build with little optimisation, on the machine that is described
 //! below. For more releases, start a second ledger.
 //!
-//! A ledger of version 1 is an SQLite database. Reading a ledger of version 1 does not change the
+//! A ledger of version 1 is an SQLite database. Only a program with the feature `sqlite` reads it.
+//! Reading a ledger of version 1 does not change the
 //! file. When the file is first opened for writing, it is converted to a ledger of lines, in the
 //! same file. No other process is allowed to have the file open at that time. SQLite writes a log
 //! beside the file, and the name of this log is the name of the file followed by `-wal`. So open

@@ -142,7 +142,7 @@ pub struct Release {
 impl Release {
     pub(crate) fn new(entry: Entry, repeated: bool) -> Result<Self> {
         let json = parse(&entry.release).map_err(|_| {
-            Error::FailedFunction("the ledger holds a release that is not JSON".into())
+            Error::FailedFunction("the ledger contains a release that is not JSON".into())
         })?;
         Ok(Release { entry, json, repeated })
     }

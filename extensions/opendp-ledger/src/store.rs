@@ -1,6 +1,7 @@
 //! Storage of the tables.
 
 pub(crate) mod file;
+#[cfg(feature = "sqlite")]
 pub(crate) mod legacy;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;

@@ -17,14 +17,14 @@ const NEAR: f64 = 1e-9;
 ///
 /// An amount of at most six digits is written completely. Any other amount is rounded to four
 /// digits: a loss is rounded up (`up` is true), and the rest of a budget is rounded down. There are
-/// two exceptions. First, the relative difference of an amount and a decimal number with at most
-/// six digits can be at most `10^-15`. Then this decimal number is written. The rounding error of a
-/// float is about as large as such a difference, so the float 0.2 is written `0.2`. Second, the
-/// relative difference of an amount and the nearest decimal number with four digits can be at most
-/// `10^-9`. Then this decimal number is written. If this decimal number is below a loss, or above
-/// the rest of a budget, the difference is written as a second part, and is rounded up. So a loss
-/// is never written too small, apart from a relative difference of `10^-15`. A small rounding error
-/// of the arithmetic does not change the fourth digit.
+/// two exceptions. First, if the relative difference of an amount and a decimal number with at most
+/// six digits is at most `10^-15`, this decimal number is written. The rounding error of a float is
+/// about as large as such a difference, so the float 0.2 is written `0.2`. Second, if the relative
+/// difference of an amount and the nearest decimal number with four digits is at most `10^-9`, this
+/// decimal number is written. If this decimal number is below a loss, or above the rest of a
+/// budget, the difference is written as a second part, and is rounded up. So a loss is never
+/// written too small, apart from a relative difference of `10^-15`. A small rounding error of the
+/// arithmetic does not change the fourth digit.
 ///
 /// ```
 /// # use opendp_core::arith::Exact;

@@ -1,4 +1,4 @@
-//! Filters for the releases of a plan that takes an unspent budget. A plan is a list of releases
+//! Filters for the releases of a plan that uses an unspent budget. A plan is a list of releases
 //! whose losses are known before the first release.
 
 use opendp_core::arith::Exact;
@@ -91,8 +91,8 @@ impl Loss {
         self.opening.as_deref()
     }
     /// Check the name and the amount of a new budget. Call this function before the ledger is
-    /// opened, so that no ledger is created for a wrong budget. `tight` states that the budget
-    /// composes tightly.
+    /// opened, so that no ledger is created for a wrong budget. `tight` states whether the
+    /// budget composes tightly.
     ///
     /// # Errors
     /// The errors of [`Ledger::create`](crate::Ledger::create) and

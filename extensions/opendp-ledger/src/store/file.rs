@@ -22,6 +22,7 @@ mod disk;
 mod layout;
 mod rows;
 mod state;
+#[cfg(feature = "sqlite")]
 mod upgrade;
 
 use std::{
@@ -68,6 +69,7 @@ pub(crate) fn open(path: &Path, mode: Mode) -> Result<Box<dyn Store>> {
         let mut disk = Disk::open(path, false)?;
         disk.wait_until_made()?;
         let header = match Header::read(&disk.read(0, SECTOR as u64)?) {
+            #[cfg(feature = "sqlite")]
             Found::Legacy => return Ok(Box::new(super::legacy::Legacy::open(path)?)),
             found => header(path, found)?,
         };
@@ -89,6 +91,7 @@ impl LogFile {
         disk.wait_until_made()?;
         let (view, header) = disk.locked(true, |disk| {
             let header = match Header::read(&disk.read(0, SECTOR as u64)?) {
+                #[cfg(feature = "sqlite")]
                 Found::Legacy => upgrade::upgrade(disk)?,
                 found => header(path, found)?,
             };
@@ -132,7 +135,13 @@ fn header(path: &Path, found: Found) -> Result<Header> {
             layout::VERSION
         ))),
         Found::Damaged => Err(damaged(path, "its header was changed")),
-        Found::Legacy | Found::SomethingElse => Err(no_ledger(path)),
+        Found::Legacy => Err(Error::NotImplemented(format!(
+            "{} is an SQLite database. A ledger of version 1 is such a database, and this program \
+             was built without SQLite. To read it, build the program with the feature `sqlite`.\n\
+             For the command: cargo install --locked --path extensions/opendp-cli --features sqlite",
+            path.display()
+        ))),
+        Found::SomethingElse => Err(no_ledger(path)),
     }
 }
 

@@ -106,8 +106,8 @@ fn client(parameters: &str) -> Result<Client> {
         )),
     }
 }
-/// Check that no table of another program has the name of a table of the ledger. If there is such a
-/// table, the statements of `SCHEMA` change this table.
+/// Check that no table of another program has the name of a table of the ledger. Without this
+/// check, the statements of `SCHEMA` would change such a table.
 fn check_tables(transaction: &mut Transaction<'_>) -> Result<()> {
     for (table, columns) in TABLES {
         let row = transaction.query_one(FOUND, &[&table]).map_err(|error| fault(&error))?;

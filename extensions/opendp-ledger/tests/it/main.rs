@@ -3,7 +3,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::expect_used,
-    reason = "a test that cannot go on says so by panicking"
+    reason = "tests stop by panicking"
 )]
 
 mod budgets;

@@ -157,7 +157,7 @@ fn a_crash_under_one_name_loses_nothing_under_the_other() {
     // The rounds wait for 1 + 2 + ... + 20 reports.
     assert!(210 <= granted.len(), "{}", granted.len());
 }
-#[cfg(unix)]
+#[cfg(all(unix, feature = "sqlite"))]
 #[test]
 fn the_control_a_database_has_another_log_for_each_name_and_drops_what_was_damaged() {
     use rusqlite::Connection;

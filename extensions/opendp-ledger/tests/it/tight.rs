@@ -29,7 +29,7 @@ pub(crate) fn total() -> Loss {
 pub(crate) fn exact(text: &str) -> Exact {
     text.parse().unwrap()
 }
-/// Return the loss of a release with Gaussian noise. The release takes the fraction `1/n` of the
+/// Return the loss of a release with Gaussian noise. The release uses the fraction `1/n` of the
 /// rest of budget `b`.
 pub(crate) fn gaussian(ledger: &Ledger, n: u32) -> Loss {
     let account = ledger.account("b").unwrap();

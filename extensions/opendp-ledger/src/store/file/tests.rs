@@ -1,171 +1,22 @@
 use std::path::PathBuf;
 
-use rusqlite::{Connection, params};
 use tempfile::TempDir;
 
 use super::layout::write_line;
 use super::*;
-use crate::record::digest;
-use crate::{Account, Entry, Ledger, Loss, Notion, Request, Terms};
+use crate::{Ledger, Loss, Request};
 
-fn loss(epsilon: &str) -> Loss {
+pub(super) fn loss(epsilon: &str) -> Loss {
     Loss::epsilon(epsilon).unwrap()
 }
-fn spend(ledger: &Ledger, id: &str) -> Result<bool> {
+pub(super) fn spend(ledger: &Ledger, id: &str) -> Result<bool> {
     let release = ledger.release("b", &Request::of_loss(id, loss("0.1")), || Ok(7))?;
     Ok(!release.repeated())
 }
 
-/// The SQL statements that create the tables of version 1.
-const SCHEMA: &str = "CREATE TABLE budget (
-        name TEXT PRIMARY KEY, measure TEXT NOT NULL, total TEXT NOT NULL,
-        spent TEXT NOT NULL, releases BIGINT NOT NULL, created BIGINT NOT NULL,
-        latest BIGINT NOT NULL, head TEXT NOT NULL, seal TEXT NOT NULL);
-    CREATE TABLE spend (
-        budget TEXT NOT NULL REFERENCES budget (name), number BIGINT NOT NULL,
-        id TEXT NOT NULL, asker TEXT NOT NULL, at BIGINT NOT NULL, pipeline TEXT NOT NULL,
-        d_in TEXT NOT NULL, loss TEXT NOT NULL, release TEXT NOT NULL,
-        digest TEXT NOT NULL, previous TEXT NOT NULL, seal TEXT NOT NULL,
-        PRIMARY KEY (budget, number), UNIQUE (budget, id));";
-
-/// Make a ledger in the format of version 1, with two releases. The file states `version` as its
-/// version. While the connection is open, both releases are in the log file.
-fn old(version: i32) -> (TempDir, PathBuf, Connection) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("l");
-    let connection = Connection::open(&path).unwrap();
-    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())).unwrap();
-    connection.execute_batch(SCHEMA).unwrap();
-    connection.pragma_update(None, "application_id", 0x6470_4c64).unwrap();
-    connection.pragma_update(None, "user_version", version).unwrap();
-    let mut account = Account {
-        name: "b".into(),
-        total: loss("0.5"),
-        spent: Loss::zero(Notion::Pure),
-        releases: 0,
-        created: 1,
-        latest: 1,
-        terms: Terms::new(),
-        filters: None,
-        head: String::new(),
-    };
-    let a = &account;
-    connection
-        .execute(
-            "INSERT INTO budget VALUES ($1, $2, $3, $4, 0, 1, 1, '', $5)",
-            params![a.name, a.total.notion().name(), a.total.to_text(), "0", a.seal()],
-        )
-        .unwrap();
-    for number in [1, 2] {
-        let e = Entry {
-            budget: "b".into(),
-            number,
-            id: number.to_string(),
-            by: "Ada".into(),
-            at_ms: 1 + number,
-            pipeline: "null".into(),
-            d_in: "null".into(),
-            source: String::new(),
-            loss: loss("0.1"),
-            release: "7".into(),
-            digest: digest("7"),
-            previous: account.head.clone(),
-        };
-        account.follow(&e).unwrap();
-        add_old(&connection, &e);
-        let a = &account;
-        connection
-            .execute(
-                "UPDATE budget SET spent = $1, releases = $2, latest = $3, head = $4, seal = $5",
-                params![a.spent.to_text(), a.releases, a.latest, a.head, a.seal()],
-            )
-            .unwrap();
-    }
-    (folder, path, connection)
-}
-
-/// Write an entry in the format of version 1 of the ledger.
-fn add_old(connection: &Connection, e: &Entry) {
-    connection
-        .execute(
-            "INSERT INTO spend VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-            params![
-                e.budget,
-                e.number,
-                e.id,
-                e.by,
-                e.at_ms,
-                e.pipeline,
-                e.d_in,
-                e.loss.to_text(),
-                e.release,
-                e.digest,
-                e.previous,
-                e.seal()
-            ],
-        )
-        .unwrap();
-}
-
-#[test]
-fn a_ledger_of_the_older_kind_is_read_and_goes_on() {
-    let (folder, path, connection) = old(1);
-    // While another connection uses the log of the ledger, the ledger can be opened for reading. A
-    // ledger that is opened for reading cannot be charged.
-    let looked = Ledger::open_to_read(&path).unwrap();
-    assert_eq!(looked.remaining("b").unwrap(), loss("0.3"));
-    assert!(spend(&looked, "3").unwrap_err().to_string().contains("read-only"));
-    let export = looked.export().unwrap();
-    drop(looked);
-    drop(connection);
-    let looked = Ledger::open_to_read(&path).unwrap();
-    assert_eq!(looked.export().unwrap(), export, "the seals are the same");
-    drop(looked);
-    let inode = || {
-        use std::os::unix::fs::MetadataExt;
-        std::fs::metadata(&path).unwrap().ino()
-    };
-    let before = inode();
-    let ledger = Ledger::open_existing(&path).unwrap();
-    assert_eq!(ledger.export().unwrap(), export);
-    assert_eq!(inode(), before, "other names of the file lead to the same ledger");
-    assert!(!spend(&ledger, "1").unwrap());
-    assert!(spend(&ledger, "3").unwrap());
-    assert_eq!(Ledger::open(&path).unwrap().remaining("b").unwrap(), loss("0.2"));
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing lies beside it");
-    assert!(
-        Connection::open(&path)
-            .unwrap()
-            .query_row("SELECT count(*) FROM spend", [], |row| row.get::<_, i64>(0))
-            .is_err(),
-        "older programs find no database"
-    );
-}
-#[test]
-fn a_crash_while_it_becomes_a_new_one_leaves_the_older_kind() {
-    let (_folder, path, connection) = old(1);
-    drop(connection);
-    let database = std::fs::read(&path).unwrap();
-    drop(Ledger::open_existing(&path).unwrap());
-    let new = std::fs::read(&path).unwrap();
-    // Simulate a crash. The header was not written, and the lines were written in part or
-    // completely.
-    for kept in [database.len() + 1, database.len() + 700, new.len() - 1, new.len()] {
-        let mut crashed = new[..kept].to_vec();
-        crashed[..SECTOR].copy_from_slice(&database[..SECTOR]);
-        std::fs::write(&path, crashed).unwrap();
-        assert_eq!(Ledger::open_to_read(&path).unwrap().remaining("b").unwrap(), loss("0.3"));
-        let ledger = Ledger::open_existing(&path).unwrap();
-        assert!(!spend(&ledger, "2").unwrap() && spend(&ledger, "3").unwrap());
-        assert_eq!(ledger.history("b").unwrap().len(), 3);
-    }
-}
 #[test]
 fn whoever_looks_asks_for_the_version_first() {
-    let (folder, path, _connection) = old(3);
-    for open in [Ledger::open, Ledger::open_existing, Ledger::open_to_read] {
-        assert_eq!(open(path.clone()).unwrap_err().kind(), "NotImplemented");
-    }
+    let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("later");
     drop(Ledger::open(&path).unwrap());
     let mut bytes = std::fs::read(&path).unwrap();
@@ -177,24 +28,20 @@ fn whoever_looks_asks_for_the_version_first() {
         assert!(error.to_string().contains("has version 3, but this program reads 2"), "{error}");
     }
 }
+/// A program without SQLite does not read a ledger of version 1, and does not change the file.
+#[cfg(not(feature = "sqlite"))]
 #[test]
-fn a_damaged_page_of_the_older_kind_releases_nothing() {
-    let (_folder, path, connection) = old(1);
-    drop(connection);
-    let whole = std::fs::read(&path).unwrap();
-    let mut refused = 0;
-    for page in 1..whole.len() / 4096 {
-        let mut bytes = whole.clone();
-        bytes[page * 4096..(page + 1) * 4096].fill(0);
-        std::fs::write(&path, bytes).unwrap();
-        match Ledger::open_existing(&path) {
-            // The damaged page belongs to an index that the conversion does not read. So the
-            // recorded release is still found, and is not charged again.
-            Ok(ledger) => assert!(!spend(&ledger, "1").unwrap(), "page {page}"),
-            Err(_) => refused += 1,
-        }
+fn a_database_needs_a_program_with_sqlite() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("old");
+    let database = [layout::LEGACY, &[0; 4096]].concat();
+    std::fs::write(&path, &database).unwrap();
+    for open in [Ledger::open, Ledger::open_existing, Ledger::open_to_read] {
+        let error = open(path.clone()).unwrap_err();
+        assert_eq!(error.kind(), "NotImplemented");
+        assert!(error.to_string().contains("the feature `sqlite`"), "{error}");
     }
-    assert!(1 < refused, "{refused}");
+    assert_eq!(std::fs::read(&path).unwrap(), database);
 }
 #[test]
 fn a_sealed_line_that_cannot_be_understood_is_not_left_out() {

@@ -52,3 +52,6 @@ pub(super) fn upgrade(disk: &mut Disk) -> Result<Header> {
     drop(legacy);
     Ok(header)
 }
+
+#[cfg(test)]
+mod tests;
