@@ -10,7 +10,7 @@
 //! four numbers: the time of the first run, the median time of the later runs, the median divided
 //! by the median of the plain query, and the peak of resident memory. The peak includes memory that
 //! an earlier variant has kept for rows.
-#![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
+#![allow(clippy::unwrap_used, reason = "a benchmark stops at an error")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures the time")]
 
 use std::path::{Path, PathBuf};
@@ -202,7 +202,7 @@ fn measure(path: &Path, arguments: &Arguments, runs: usize) {
         }
     }
     let base = median(&all[0].seconds);
-    println!("| variant | first, s | median, s | ratio | peak, MB |\n|---|---|---|---|---|");
+    println!("| variant | first, s | median, s | ratio | peak, MiB |\n|---|---|---|---|---|");
     for Variant { name, first, seconds, peak, .. } in &all {
         let time = median(seconds);
         println!("| {name} | {first:.4} | {time:.4} | {:.2} | {peak:.0} |", time / base);

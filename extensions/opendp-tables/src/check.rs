@@ -202,8 +202,8 @@ fn check_levels(row: Row, what: &Expr) -> Result<Row> {
     check_count(row.size(), what)?;
     if row.levels() <= MOST_LEVELS && row.steps() <= MOST_STEPS { Ok(row) } else { Err(deep(what)) }
 }
-/// Return the error for an expression with too many levels or nodes. The error shows only the
-/// beginning of a long expression.
+/// Return the error for an expression with too many nodes, levels or steps. The error shows only
+/// the beginning of a long expression.
 pub(crate) fn deep(what: &dyn Display) -> Error {
     let text = what.to_string();
     let start: String = text.chars().take(SHOWN).collect();

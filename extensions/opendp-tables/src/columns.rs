@@ -19,8 +19,8 @@ pub(crate) struct Cell {
     pub(crate) vague: bool,
 }
 impl Cell {
-    /// Make a cell. `low` and `high` are the bounds of the value that the cell estimates: they hold
-    /// for all possible rows.
+    /// Make a cell. For all possible rows, the value that the cell estimates is between `low` and
+    /// `high`.
     fn within(value: f64, interval: Option<(f64, f64)>, (low, high): (f64, f64)) -> Self {
         let vague = low < high && interval.is_some_and(|(a, b)| a <= low && high <= b);
         Cell { value, interval, vague }

@@ -1,5 +1,5 @@
-//! Parts of the commands `opendp-sql` and `opendp-cluster`: the arguments of a question, and the
-//! text that they print.
+//! Parts of the commands `opendp-sql` and `opendp-cluster`: the arguments of a question, and
+//! functions that print.
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -51,10 +51,10 @@ pub trait Engine: Send + Sync {
         None
     }
     /// Return this engine, if it is the engine [`DataFusion`] in this process and does not run
-    /// portable statements. For most plans, a session uses the returned engine only to read, join
-    /// and filter the rows. The session itself enforces the limits and computes the sums. The
-    /// results are the same as the results of portable statements. Other engines keep this default,
-    /// which returns `None`.
+    /// [portable](DataFusion::portable) statements. For most plans, a session uses the returned
+    /// engine only to read, join and filter the rows. The session itself enforces the limits and
+    /// computes the sums. The results are the same as the results of portable statements. Other
+    /// engines keep this default, which returns `None`.
     fn embedded(&self) -> Option<&DataFusion> {
         None
     }

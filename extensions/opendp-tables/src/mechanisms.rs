@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::budget::total;
 use crate::check::{Checked, Output};
-use crate::ir::{Addend, Plan, Sum};
+use crate::ir::{Addend, Bounding, Plan, Sum};
 use crate::noise::{self, Noise, loss_of};
 use crate::sensitivity::{Contribution, sensitivity, too_many_rows};
 
@@ -143,8 +143,8 @@ pub(crate) fn add_selecting_sum(plan: &mut Plan) {
 /// privacy unit is a number of rows. Otherwise, it is a number of ids.
 fn deciding(plan: &Plan) -> Sum {
     let addend = match plan.bounding {
-        crate::ir::Bounding::Enforced { .. } => Addend::Id,
-        crate::ir::Bounding::Trusted { .. } => Addend::One,
+        Bounding::Enforced { .. } => Addend::Id,
+        Bounding::Trusted { .. } => Addend::One,
     };
     Sum { addend, only: None }
 }
@@ -183,15 +183,39 @@ pub(crate) fn fraction(alpha: f64) -> (u64, u64) {
 /// separate noise, so the losses of the groups add up. By [`Contribution::fullest`], their sum is
 /// largest if the individual fills as many groups as possible. The stability map of the scores and
 /// the privacy map of the noise compute each loss, and round it up.
+///
+/// *Exchanges.* If the number of rows is public, each neighbour has at most `k` rows in addition to
+/// the common rows. Let `a` and `b` be the numbers of these rows in one group. Then `min(a, b)`
+/// rows of the group are replaced, and `|a - b|` rows are added or removed. Let the range of the
+/// scores change by at most `u` for an added or removed row, and by at most `u + v` for a replaced
+/// row. Here `v <= u`, because a replaced row is a removed row and an added row. So the range
+/// changes by at most `u |a - b| + (u + v) min(a, b) = max(a u + b v, a v + b u)`. This is the
+/// function `f` of the module `sensitivity`. It is convex and does not decrease, and so is its
+/// square. So the loss is largest if all `k` rows of each neighbour are in one group. If this is
+/// the same group for both neighbours, its range changes by at most `k (u + v)`. Otherwise, the
+/// ranges of two groups change by at most `k u` each.
 fn choose(plan: &Plan, buckets: usize, alpha: (u64, u64), share: &Loss) -> Result<Choice> {
     let count = plan.buckets.get(buckets).map_or(0, |buckets| buckets.candidates.len());
     let count = i64::try_from(count).unwrap_or(i64::MAX);
-    let places = (0..count).map(|k| 2 * k + 1).collect();
-    let rows = Space::new(VectorDomain::new(AtomDomain::<i64>::default()), SymmetricDistance)?;
+    let places: Vec<i64> = (0..count).map(|k| 2 * k + 1).collect();
     let level = Alpha::from_fraction(alpha.0, alpha.1)?;
-    let scores = make_quantile_score_candidates::<_, _, RangeDistance<u64>>(rows, places, level)?;
-    let changes = changes_of_scores(Contribution::of(plan), |rows| scores.map(&rows))?;
+    let rows = VectorDomain::new(AtomDomain::<i64>::default());
+    let scores = |rows| {
+        let rows = Space::new(rows, SymmetricDistance)?;
+        make_quantile_score_candidates::<_, _, RangeDistance<u64>>(rows, places.clone(), level)
+    };
+    // The map for exchanges is the same for all known sizes.
+    let (exchanges, scores) = (scores(rows.clone().with_size(1))?, scores(rows)?);
     let concentrated = share.notion() == Notion::Concentrated;
+    let changes = match plan.bounding {
+        Bounding::Trusted { rows, exchanged: true } => {
+            let alone = scores.map(&count_of_rows(rows)?)?;
+            let both = exchanges.map(&count_of_rows(rows.saturating_mul(2))?)?;
+            let grouped = !plan.keys.is_empty();
+            vec![largest_exchange(alone, both, grouped, concentrated)]
+        }
+        _ => changes_of_scores(Contribution::of(plan), |rows| scores.map(&rows))?,
+    };
     let measure = if concentrated { "zero_concentrated_divergence" } else { "max_divergence" };
     let measure = Registry::global().make(measure, &Args::new())?;
     let args = Args::new().with("input", scores.output()).with("output_measure", measure);
@@ -228,11 +252,22 @@ fn changes_of_scores(
 ) -> Result<Vec<(u64, u64)>> {
     let (full, rest) = contribution.fullest();
     let changes = [(full, contribution.per_group), (1, rest)];
-    let change = |(groups, rows): (u64, u64)| {
-        let rows = u32::try_from(rows).map_err(|_| too_many_rows())?;
-        Ok((groups, range(rows)?))
-    };
+    let change = |(groups, rows): (u64, u64)| Ok((groups, range(count_of_rows(rows)?)?));
     changes.into_iter().filter(|(groups, rows)| 0 < *groups && 0 < *rows).map(change).collect()
+}
+/// Return the change of scores by an exchange with the largest loss: a number of groups, and the
+/// change of the range of the scores in each of them. See [`choose`]. `alone` bounds this change if
+/// rows are only added or only removed, and `both` bounds it if rows are replaced.
+fn largest_exchange(alone: u64, both: u64, grouped: bool, concentrated: bool) -> (u64, u64) {
+    let square = |change: u64| u128::from(change) * u128::from(change);
+    let separate = match concentrated {
+        true => square(both) <= square(alone).saturating_mul(2),
+        false => u128::from(both) <= u128::from(alone) * 2,
+    };
+    if grouped && separate { (2, alone) } else { (1, both) }
+}
+fn count_of_rows(rows: u64) -> Result<u32> {
+    u32::try_from(rows).map_err(|_| too_many_rows())
 }
 impl Choice {
     /// Score each candidate by the counts of the buckets, as `make_quantile_score_candidates` does.

@@ -202,8 +202,8 @@ pub(crate) fn check_bounds(low: f64, high: f64, kind: Type) -> Result<()> {
         return Ok(());
     }
     let reason = match kind {
-        Type::Integer => "expected two whole numbers up to 2^53, the lower one first, not both 0",
-        _ => "expected two numbers from 1e-70 to 1e100 or 0, the lower one first, not both 0",
+        Type::Integer => "expected two whole numbers, -2^53 to 2^53, the lower first, not both 0",
+        _ => "expected two numbers, -1e100 to 1e100, the lower first, one at least 1e-70 from 0",
     };
     Err(Error::argument("bounds", reason))
 }
@@ -300,7 +300,7 @@ impl Table {
             )),
             (None, false) => Err(Error::argument(
                 "unit",
-                "missing, state whom to protect, as in `unit = { rows = 1 }`, or `public = true`",
+                "missing: state whom to protect, as in `unit = { rows = 1 }`, or `public = true`",
             )),
         }
     }

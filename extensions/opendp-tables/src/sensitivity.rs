@@ -61,8 +61,9 @@
 //! sum is largest if one `a_g` is `r`, one `b_g` is `r`, and all other `a_g` and `b_g` are 0. If
 //! this `a_g` and this `b_g` belong to the same group, the sum is `f(r, r)^2 = (r (u + v))^2`.
 //! Otherwise the sum is `f(r, 0)^2 + f(0, r)^2 = 2 (r B)^2`. The squares of the differences add up
-//! to at most the larger of these two numbers. For quantiles, the bounds above hold for
-//! `C = G = K = 2 r`, because at most `2 r` rows are added or removed.
+//! to at most the larger of these two numbers. For the rows that quantiles count, the bounds above
+//! hold for `C = G = K = 2 r`, because at most `2 r` rows are added or removed. The losses of
+//! quantiles have smaller bounds, which are proved where the noise of a quantile is chosen.
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast};
 use opendp_core::{Error, Result};
@@ -236,7 +237,7 @@ mod tests {
             assert!((l2..=l2 * (1.0 + 1e-15)).contains(&bound.l2), "{bound:?} {squares}");
         }
     }
-    /// Compare with all lists of a few integers.
+    /// Compare the list of `fullest` with all allowed lists of three integers from 0 to 4.
     #[test]
     fn no_list_of_rows_has_a_larger_sum_of_a_convex_function() {
         let functions = [|c: u64| c, |c: u64| c * c, |c: u64| c.saturating_sub(1).pow(3)];

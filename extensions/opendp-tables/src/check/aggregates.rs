@@ -193,7 +193,7 @@ fn count(
     picked: &mut Picked<'_>,
     only: Option<usize>,
 ) -> Result<Output> {
-    #[expect(deprecated, reason = "plans that are not analyzed may hold it")]
+    #[expect(deprecated, reason = "plans that are not analyzed can contain it")]
     let every =
         matches!(arg, Expr::Literal(ScalarValue::Int64(Some(_)), _) | Expr::Wildcard { .. });
     let addend = if every { Addend::One } else { Addend::Known(picked.column(source.rows(arg)?)) };

@@ -17,8 +17,8 @@ use sha2::{Digest, Sha256};
 pub(crate) const PRIME: i64 = (1 << 31) - 1;
 /// The number of keys.
 pub(crate) const KEYS: usize = 6;
-/// The number of places whose lots are computed together. To compute the lots of one place after
-/// another would take more time.
+/// The number of places whose lots are computed together. Computing one lot after another takes
+/// more time.
 pub(crate) const BLOCK: usize = 4;
 
 /// The keys of the lots of one query.

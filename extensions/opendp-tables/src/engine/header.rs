@@ -122,7 +122,7 @@ async fn first_record(
     }
 }
 /// Read the cells of the first record of some bytes. Return `None` if the record could continue
-/// after these bytes. `ended` states that the file has no further bytes.
+/// after these bytes. `ended` states whether the file has no further bytes.
 fn cells(bytes: &[u8], ended: bool) -> Option<Result<Vec<String>, &'static str>> {
     let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(bytes);
     let mut record = csv::ByteRecord::new();

@@ -87,8 +87,8 @@ impl Metadata {
         Ok(metadata)
     }
     /// Return warnings about a loss that gives little or no protection to the individuals of these
-    /// tables. If all private tables state their number of rows, the largest of these numbers is
-    /// taken as the number of individuals.
+    /// tables. If all private tables state their number of rows, the number of individuals is
+    /// assumed to be the largest of these numbers.
     pub fn cautions(&self, loss: &Loss) -> Vec<String> {
         let private = self.tables.values().filter(|table| !table.public);
         let rows: Option<Vec<u64>> = private.map(|table| table.rows).collect();

@@ -4,6 +4,7 @@
 use super::sensitivity::{Dice, Person, exact, exceeded, person, query, zone_table};
 use super::*;
 use crate::ir::{Bounding, Plan};
+use crate::mechanisms::{Kind, mechanisms};
 
 /// Describe the table of the people. The table has eight rows, and this number is public.
 fn eight(unit: PrivacyUnit) -> Table {
@@ -127,4 +128,69 @@ fn control_the_bounds_without_an_exchange_are_exceeded() {
         plan
     };
     assert!(try_exchanges(300, 22, halved).is_some());
+}
+
+/// Return all lists of at most `rows` pairs of a group and a bucket, as counts.
+fn own_rows(rows: usize, groups: usize, buckets: usize) -> Vec<Vec<Vec<u64>>> {
+    let mut all = vec![vec![vec![0; buckets]; groups]];
+    for _ in 0..rows {
+        let mut longer = all.clone();
+        for counts in &all {
+            for (group, bucket) in (0..groups).flat_map(|g| (0..buckets).map(move |b| (g, b))) {
+                let mut counts = counts.clone();
+                counts[group][bucket] += 1;
+                longer.push(counts);
+            }
+        }
+        longer.sort();
+        longer.dedup();
+        all = longer;
+    }
+    all
+}
+/// Try all exchanges of one or two rows in one or two groups, with several common rows. Compute the
+/// loss from the changes of the scores. The claimed loss is the largest loss.
+#[test]
+fn the_loss_of_a_quantile_is_the_largest_loss_of_an_exchange() {
+    let age = Column::new(Type::Integer).bounds(0.0, 100.0).candidates([10.0, 90.0]);
+    let table = |rows| described(PrivacyUnit::rows(rows)).with("age", age.clone()).rows(8);
+    let cases = [(1, ""), (1, " GROUP BY employed"), (2, ""), (2, " GROUP BY employed")];
+    for ((rows, keys), level) in
+        cases.into_iter().flat_map(|case| ["0", "0.2", "0.5", "0.99"].map(|level| (case, level)))
+    {
+        let session = open(table(rows)).unwrap();
+        let sql = format!("SELECT quantile(age, {level}) FROM people{keys}");
+        let checked = session.checked(&sql).unwrap();
+        let groups = if keys.is_empty() { 1 } else { 2 };
+        let own = own_rows(rows as usize, groups, 5);
+        for (concentrated, budget) in
+            [(false, Budget::epsilon(0.5).unwrap()), (true, Budget::rho(0.5).unwrap())]
+        {
+            let mechanisms = mechanisms(&checked, None, Kind::Best, budget.amount()).unwrap();
+            let choice = &mechanisms.choices[0];
+            let loss_of_group = |left: &[u64], right: &[u64]| {
+                let scores = [left, right].map(|counts| choice.scores(counts, 2));
+                let changes = scores[0].iter().zip(&scores[1]).map(|(a, b)| *a as f64 - *b as f64);
+                let (low, high) = changes.fold((f64::MAX, f64::MIN), |(low, high), change| {
+                    (low.min(change), high.max(change))
+                });
+                let loss = (high - low) / choice.noise.scale;
+                if concentrated { loss * loss / 8.0 } else { loss }
+            };
+            let mut largest = 0.0_f64;
+            for common in [[0; 5], [9, 0, 9, 0, 9], [9, 0, 999, 0, 9], [999, 0, 999, 0, 0]] {
+                let with = |own: &Vec<u64>| -> Vec<u64> {
+                    own.iter().zip(common).map(|(own, common)| own + common).collect()
+                };
+                for (left, right) in own.iter().flat_map(|x| own.iter().map(move |y| (x, y))) {
+                    let groups = left.iter().zip(right);
+                    let loss = groups.map(|(x, y)| loss_of_group(&with(x), &with(y))).sum();
+                    largest = largest.max(loss);
+                }
+            }
+            let claimed = mechanisms.loss.parts()[0].to_f64_up();
+            let ratio = largest / claimed;
+            assert!((0.999_999..=1.000_001).contains(&ratio), "{sql} {budget:?}: {ratio}");
+        }
+    }
 }

@@ -98,10 +98,9 @@ fn conditions_above_nested_projections_are_refused_before_the_charge() {
         assert_eq!(asked(levels, key, condition), "", "{levels} {key} {condition}");
     }
 }
-/// A printed statement has more levels than the text of the query, because it has a pair of
-/// parentheses for each operator. An engine turns a list of two or three values into comparisons.
-/// So each level of these queries has four copies of the level below it: three copies in the
-/// comparisons, and one copy in the ELSE.
+/// An engine turns a list of two or three values into comparisons. So each level of these queries
+/// has four copies of the level below it: three copies in the comparisons, and one copy in the
+/// ELSE.
 #[test]
 fn short_lists_in_nested_projections_are_refused() {
     let session = with_delta();
