@@ -171,8 +171,9 @@ impl fmt::Debug for Args {
 
 /// A type that a parameter of a registered function can have.
 ///
-/// All named types with a [`Codec`] implement this trait. Spaces, domains, metrics, measures,
-/// transformations and measurements implement this trait too.
+/// Every named type that implements [`Codec`], `Clone`, `Send` and `Sync` implements this trait.
+/// Spaces, transformations, measurements, odometers, [`TheDomain`], [`TheMetric`] and
+/// [`TheMeasure`] implement this trait too.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a registered constructor",
     note = "name the type with `named!` and implement `Codec` and `Clone` for it"
@@ -207,7 +208,7 @@ fn wrong(expected: &TypeName, found: &Arg) -> Error {
 /// Write the name of a type with its article, such as "an `i32`".
 fn with_article(name: impl fmt::Display) -> String {
     let name = name.to_string();
-    // The letter of a float type is spoken as "eff".
+    // The names `f32` and `f64` begin with the sound "eff", so their article is "an".
     let vowel = name.starts_with(['A', 'E', 'I', 'O', 'a', 'e', 'i', 'o']);
     let article = if vowel || name == "f32" || name == "f64" { "an" } else { "a" };
     format!("{article} {name}")

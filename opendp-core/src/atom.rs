@@ -17,7 +17,7 @@ pub trait Atom: Carrier + Clone + Default + PartialOrd + Debug {
     /// type.
     ///
     /// An integer can be written as any decimal number whose value is an integer, such as `47.0` or
-    /// `4.7e1`. Such a number is read exactly. Its exponent must not add more than 1000 zeros to
+    /// `4.7e1`. Such a number is read exactly. An exponent must not add more than 1000 zeros to
     /// the digits.
     fn from_cell(cell: &str) -> Option<Self>;
     /// Return the value that replaces an unreadable cell.

@@ -188,7 +188,6 @@ floats!(
     f64 9_007_199_254_740_992_u128 "at most 1.79e308" "0 or at least 4.94e-324 in size"
 );
 
-/// Any JSON value.
 impl Codec for Json {
     const COMPLETE: bool = true;
     fn to_json(&self) -> Json {

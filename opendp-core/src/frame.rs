@@ -149,7 +149,7 @@ impl<'a, K: HashableAtom> FrameChunk<'a, K> {
     /// column by `column`. Otherwise add `column`.
     ///
     /// # Errors
-    /// `FailedCast` when `column` has another number of rows than the columns of this chunk.
+    /// `FailedCast` when `column` and a column that is kept have different numbers of rows.
     pub fn with_column(self, name: &K, column: Column) -> Result<DataFrame<K>> {
         let kept = self.frame.columns.iter().filter(|(known, _)| known != name);
         let kept = kept.map(|(name, column)| (name.clone(), column.copy(self.start..self.end)));

@@ -139,7 +139,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// The loss of a release on a secret sample is smaller than the loss of a release on all rows.
     /// Releases on samples compose only if each release draws a new sample. So a partial result
     /// that contains a sample must be finished only once. For this reason, partial results of this
-    /// function, and of functions that begin with it, cannot be written as bytes. These partial
+    /// function, and of functions that contain it, cannot be written as bytes. These partial
     /// results can be merged only with partial results of the same object and its clones.
     #[must_use]
     pub fn with_secret_sample(self) -> Self {

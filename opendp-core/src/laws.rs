@@ -232,15 +232,16 @@ where
 {
     use crate::erased::{AnyDistance, AnyValue};
     let erased = transformation.erase();
-    let again =
-        erased.typed::<DI, MI, DO, MO>().map_err(|error| format!("typed again: {error}"))?;
+    let again = erased
+        .typed::<DI, MI, DO, MO>()
+        .map_err(|error| format!("the erased transformation has other types: {error}"))?;
     let mut cases = 0;
     for x in data {
         let typed = transformation.invoke(x).map(|out| out.to_json());
         let any = erased.invoke(&AnyValue::new(x.clone())).map(|out| out.to_json());
         let back = again.invoke(x).map(|out| out.to_json());
         if typed != any || typed != back {
-            return Err(format!("{x:?} gives {typed:?}, erased {any:?}, typed again {back:?}"));
+            return Err(different(x, [&typed, &any, &back]));
         }
         cases += 1;
     }
@@ -249,13 +250,19 @@ where
         let any = erased.map(&AnyDistance::new(d_in.clone())).map(|d| d.to_json());
         let back = again.map(d_in).map(|d| d.to_json());
         if typed != any || typed != back {
-            return Err(format!(
-                "{d_in:?} maps to {typed:?}, erased {any:?}, typed again {back:?}"
-            ));
+            return Err(different(d_in, [&typed, &any, &back]));
         }
         cases += 1;
     }
     Ok(cases)
+}
+/// Describe an input on which a transformation, its erased form, and the typed form of this erased
+/// form differ.
+fn different(input: &impl Debug, [typed, erased, recovered]: [&impl Debug; 3]) -> Broken {
+    format!(
+        "at {input:?}, the transformation gives {typed:?}, the erased one gives {erased:?}, and \
+         the one recovered from it gives {recovered:?}"
+    )
 }
 
 /// Check all laws of a transformation of rows on all vectors of at most `longest` elements in

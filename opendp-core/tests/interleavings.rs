@@ -8,7 +8,7 @@
     clippy::unwrap_used,
     dead_code,
     unreachable_pub,
-    reason = "tests fail by a panic, and use a part of what they compile"
+    reason = "tests fail by a panic, and use only a part of the compiled files"
 )]
 
 mod sync {

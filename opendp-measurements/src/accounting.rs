@@ -49,13 +49,13 @@
 //!
 //! Pairs for noise on a Poisson sample, and pairs for profiles known only as curves, list their
 //! losses. One Fourier transform of such a list computes the transform of the loss at all
-//! frequencies. For an upper bound, under two conditions, an account first tries the sum over
-//! frequencies with the added Gaussian release, and then the sum without this release. First, the
-//! requested relative error is at least the default, `10^-4`. Second, the account has 64 or more
-//! different pairs, or it has 16 or more different pairs and at least one pair lists its losses.
-//! With 64 or more pairs, the added release has a larger loss than with fewer pairs, and increases
-//! epsilon by about 0.01 %. With 64 or more pairs, the heuristic considers only a few pairs, which
-//! represent all pairs.
+//! frequencies. If two conditions are met, the sum for an upper bound includes the added Gaussian
+//! release. The sum without this release is computed only if the sum with this release gives no
+//! result. One condition is a requested relative error of at least the default, `10^-4`. The other
+//! condition is an account with 64 or more different pairs, or with 16 or more different pairs of
+//! which at least one lists its losses. With 64 or more pairs, the added release has a larger loss
+//! than with fewer pairs, and increases epsilon by about 0.01 %. With 64 or more pairs, the
+//! heuristic considers only a few pairs, which represent all pairs.
 //!
 //! Before all steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
 //! that [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by
@@ -84,10 +84,10 @@
 //! distance 2 have an epsilon of 19.459 at a delta of 1e-6. Ten releases with continuous noise of
 //! scale 2 at this distance have an epsilon of 19.424.
 //!
-//! The simplest bound is for equal releases of one integer with discrete Gaussian noise. For such
-//! releases, the distribution of the total noise is known up to a factor of at most about
-//! `1 + 10^-12`. Delta is a sum over the values of the total noise. This bound is exact up to this
-//! factor and rounding.
+//! The simplest bound is for equal releases of one integer with discrete Gaussian noise. If the
+//! scale is not small, the distribution of the total noise is known up to a factor of at most about
+//! `1 + 10^-12`. Delta is then a sum over the values of the total noise. This bound is exact up to
+//! this factor and rounding.
 //!
 //! If only the profile of a pair is known, the profile is evaluated once, at 257 epsilons. The
 //! account then composes a pair whose finite losses are among these epsilons and their negatives.

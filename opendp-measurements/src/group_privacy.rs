@@ -57,7 +57,7 @@ pub use path::PathMetric;
 /// exceeds 1024, the orders `k a - i` are divided into at most 1024 blocks of neighbouring orders.
 /// All orders of a block are then rounded up to the largest order of the block. A [`Sampled`] loss
 /// is the loss of a mechanism on populations, and grows in the same way as a loss in the inner
-/// measure. All parts of the result are rounded up.
+/// measure. All parts of the grown [`Sampled`] loss are rounded up.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. By the claim of [`PathMetric`], there are members
@@ -70,13 +70,13 @@ pub use path::PathMetric;
 /// `P_1(S) <= e^epsilon P_2(S) + delta`, and continue up to `P_k`. The result is
 /// `P_0(S) <= e^(k epsilon) P_k(S) + delta (1 + ... + e^((k - 1) epsilon))`.
 ///
-/// *Profiles.* The same argument holds with a different epsilon for each step. The epsilon of a
-/// step can also be negative. For a step with the epsilon `-h`, where `h > 0`, apply the profile at
-/// `h` to the complement of `S`. The result is `P_0(S) <= e^-h P_1(S) + 1 - e^-h (1 - delta(h))`.
-/// Every choice of epsilons with a sum of at most epsilon gives a bound. The search for a good
-/// choice of epsilons affects only how tight the bound is. (The smallest of these bounds comes from
-/// the trade-off curve `f` of a step: the function `1 - f` is applied `k` times. See Dong, Roth, Su
-/// 2022, on group privacy.)
+/// *Profiles.* The argument above also holds with a different epsilon for each step. The epsilon of
+/// a step can also be negative. For a step with the epsilon `-h`, where `h > 0`, apply the profile
+/// at `h` to the complement of `S`. The result is
+/// `P_0(S) <= e^-h P_1(S) + 1 - e^-h (1 - delta(h))`. Every choice of epsilons with a sum of at
+/// most epsilon gives a bound. The search for a good choice of epsilons affects only how tight the
+/// bound is. (The smallest of these bounds comes from the trade-off curve `f` of a step: the
+/// function `1 - f` is applied `k` times. See Dong, Roth, Su 2022, on group privacy.)
 ///
 /// *Renyi.* Let `s_i = k a (a - 1) / (k (a - 1) + i)`. These numbers decrease from `s_0 = a` to
 /// `s_k = a - 1`. Let `t_i = s_i - s_(i+1)`. The numbers `t_0, ..., t_(k - 1)` add up to 1. Let

@@ -34,7 +34,7 @@ pub(crate) fn no_name(name: &str, known: impl Iterator<Item = String>) -> Error 
     let hint = match near.len() {
         0 => {
             "; `opendp list` shows all names, and `opendp list WORD` the names that match WORD. A \
-              program links a crate only if its code names it"
+              program links only the crates that its code names"
                 .to_owned()
         }
         _ => format!("; did you mean {}?", near.join(" or ")),

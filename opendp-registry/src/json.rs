@@ -117,8 +117,6 @@ impl<'de> Visitor<'de> for Node {
     fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
         Ok(Json::Bool(value))
     }
-    // The JSON reader passes integers of 64 bits to these functions. All other numbers are passed
-    // as a map.
     fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
         Ok(value.into())
     }

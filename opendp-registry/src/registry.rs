@@ -121,7 +121,7 @@ impl Registry {
     /// nothing.
     ///
     /// # Errors
-    /// `NotFound` when a name is not registered. The message contains a missing name.
+    /// `NotFound` when a name is not registered. The message states such a name.
     pub fn expecting(&self, names: &[&str]) -> Result<&Self> {
         let missing: Vec<&str> =
             names.iter().copied().filter(|name| !self.families.contains_key(*name)).collect();
@@ -132,8 +132,8 @@ impl Registry {
             return Err(error);
         }
         Err(Error::NotFound(format!(
-            "no constructor named `{}` is linked; name the crate that registers it once in code, \
-             as in `use that_crate as _;`",
+            "no constructor named `{}` is linked; name its crate once in code, as in \
+             `use that_crate as _;`",
             missing.join("`, `")
         )))
     }

@@ -43,7 +43,7 @@ use opendp_core::{
 /// product `g` by at most `u / 2`. So the distance between two outputs exceeds the distance between
 /// their exact products by at most `u`. If `d` is zero, the two clamped numbers are equal, so the
 /// outputs are also equal. Let `c` be a power of two that is at least 1. Then a multiplication by
-/// `c` only raises the exponent of a number, also if the number is subnormal. So each product is
+/// `c` keeps the significant bits of a number, also if the number is subnormal. So each product is
 /// exact, or it exceeds the largest float in magnitude. In both cases, the output is exactly `g`.
 ///
 /// # Errors

@@ -40,9 +40,9 @@ pub(crate) fn to_symmetric<M: DatasetMetric>(metric: &M) -> StabilityMap<M, Symm
     StabilityMap::new(move |d_in: &u32| metric.to_symmetric(*d_in))
 }
 
-/// Build the map of a count that changes by at most one for each record that is added or removed.
-/// The map converts `d_in` to a symmetric distance, and then to the type of the output distance,
-/// rounded up.
+/// Build the map of a function whose output changes by at most one for each record that is added or
+/// removed. The map converts `d_in` to a symmetric distance, and then to the type of the output
+/// distance, rounded up.
 pub(crate) fn one_each<M: DatasetMetric, MO: Metric>(metric: &M) -> StabilityMap<M, MO>
 where
     MO::Distance: InfCast<u32>,

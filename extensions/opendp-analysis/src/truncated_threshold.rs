@@ -86,11 +86,11 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// *Both counts differ from 0.* The release is a function of the noisy counts. Take a noisy count
 /// with a positive probability on both members. The ratio of the two probabilities is at most
 /// `exp(d_i / scale)`. The reason is that the two values of `Z` differ by `d_i`, and that `Z` has
-/// the same law on both members. Let `H_i` be the part of the law `P_i` on noisy counts with
-/// probability zero on the other member. These noisy counts are beyond one end of the range of
-/// noisy counts on the other member. So `Z` is one of its `d_i` largest values, or one of its `d_i`
-/// smallest values. The mass of `H_i` is at most `p_k`, because `d_i <= d` and the law of `Z` is
-/// symmetric.
+/// the same law on both members. Some noisy counts have a positive probability on this member, but
+/// probability zero on the other member. Let `H_i` be the part of `P_i` that comes from these noisy
+/// counts. These noisy counts are beyond one end of the range of noisy counts on the other member.
+/// So `Z` is one of its `d_i` largest values, or one of its `d_i` smallest values. The mass of
+/// `H_i` is at most `p_k`, because `d_i <= d` and the law of `Z` is symmetric.
 ///
 /// *One count is 0.* On the member with the count 0, the key is not released. The count of this key
 /// on the other member has a magnitude of at most `d`. So the key is released only if `Z` is at

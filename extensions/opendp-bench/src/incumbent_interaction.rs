@@ -17,7 +17,7 @@ type Noise<MO> = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, MO, f64>;
 fn gaussian(scale: f64) -> opendp::error::Fallible<Noise<ZeroConcentratedDivergence>> {
     make_gaussian(AtomDomain::new_non_nan(), AbsoluteDistance::default(), scale, None)
 }
-/// Compute the epsilon of Gaussian noise at a delta.
+/// Return a function that computes the epsilon of Gaussian noise at a delta.
 pub fn epsilon(scale: f64, delta: f64) -> Result<impl FnMut() -> f64> {
     let noise = ours(theirs::make_zCDP_to_approxDP(ours(gaussian(scale))?))?;
     Ok(move || noise.map(&1.0).and_then(|loss| loss.epsilon(delta)).expect("an epsilon"))

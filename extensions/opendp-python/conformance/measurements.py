@@ -1,4 +1,4 @@
-"""Measurements as Python source that both libraries run."""
+"""Measurements as Python source, which this library and OpenDP 0.16 both run."""
 
 from __future__ import annotations
 

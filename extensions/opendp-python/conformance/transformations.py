@@ -1,4 +1,7 @@
-"""Transformations that both libraries run: a name, Python source, distances and data."""
+"""Transformations that this library and OpenDP 0.16 both run.
+
+Each transformation has a name, Python source, distances and data.
+"""
 
 from __future__ import annotations
 

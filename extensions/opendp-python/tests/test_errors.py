@@ -76,7 +76,7 @@ PYTHON = {
     ),
     "NAN >> dp.t.then_clamp((0.0, 1.0))": (
         "input: the records may be NaN, expected an element domain without NaN: state `nan=False`, "
-        "or put `then_impute_constant(constant=0.0)` before it"
+        "or put `then_impute_constant(constant=0.0)` before this step"
     ),
     "dp.c.make_composition([TOTAL >> dp.m.then_laplace(1.0), TOTAL])": (
         "argument `measurements[1]`: expected a measurement, found a transformation; append noise "
@@ -226,7 +226,7 @@ def test_a_loss_of_a_user_is_not_rounded_down():
 
 
 def test_a_cell_in_f32_reaches_python_exactly():
-    """The cells of a data set that is a map reach Python exactly, as the cells of a list do."""
+    """If a data set is a map from keys to numbers, its numbers reach Python exactly."""
     tenth, seen = struct.unpack("f", struct.pack("f", 0.1))[0], []
     space = (
         dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T="f32", nan=False)),

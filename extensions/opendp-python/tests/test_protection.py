@@ -144,7 +144,7 @@ def test_a_context_also_answers_measurements_about_the_narrow_type():
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.2, 0.3, 0.7, 1.0])
 def test_a_context_inside_a_context_can_have_the_whole_share(epsilon):
-    """The budget of a filter can exceed the float that states it, but must not exceed the share."""
+    """The exact budget of an inner context does not exceed the share of the outer query."""
     outer = dp.Context.compositor([1, 2], UNIT, dp.loss_of(epsilon=1.0))
     inner = outer.query(epsilon=epsilon).compositor().release()
     assert isinstance(inner.query(epsilon=epsilon / 2).count().laplace().release(), int)

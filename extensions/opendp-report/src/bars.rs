@@ -10,8 +10,8 @@ use crate::text::escaped;
 /// The maximum number of lines that a chart shows. A table below the chart can have more lines.
 pub(crate) const MOST: usize = 80;
 
-/// Draw a line with a bar or a point for each of the first [`MOST`] numbers. A number that is not
-/// finite gets no bar and no point.
+/// For each of the first [`MOST`] numbers, write one line of the chart, with a bar or a point. A
+/// number that is not finite gets no bar and no point.
 pub(crate) fn lines(points: &[Point], bars: bool) -> String {
     let axis = Axis::of(points, bars);
     let mut html = String::from("<div class=\"chart lines\">");

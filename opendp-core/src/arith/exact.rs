@@ -1,4 +1,4 @@
-//! Exact nonnegative numbers. Budgets and totals are stored in this form.
+//! Exact nonnegative numbers. Budgets and totals of losses are stored in this form.
 
 use std::{borrow::Cow, cmp::Ordering, fmt, str::FromStr};
 
@@ -270,9 +270,8 @@ impl Fraction {
         }
         Some(self.twos.max(fives)).filter(|decimals| *decimals <= MOST_DECIMALS)
     }
-    /// Reduce the fraction to lowest terms. A fraction whose denominator is `2^k` with
-    /// `k <= MOST_TWOS` is already within the limits of `plus_term`, so this function does not
-    /// reduce the fraction.
+    /// Reduce the fraction to lowest terms, unless its denominator is `2^k` with `k <= MOST_TWOS`.
+    /// Such a fraction is already within the limits of `plus_term`.
     fn lowest(&self) -> Cow<'_, Self> {
         match self.odd == UBig::ONE && self.twos <= MOST_TWOS {
             true => Cow::Borrowed(self),

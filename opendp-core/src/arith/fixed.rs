@@ -30,7 +30,7 @@ pub fn ln(mantissa: &UBig, exponent: i64, bits: usize) -> (IBig, IBig) {
     // The argument is f * 2^k with f in [1, 2).
     let mut k = exponent as i128 + top as i128;
     // Let w be the working precision in bits. One unit is 2^-w. The guard bits absorb two errors:
-    // 2|k| units from k multiples of ln 2, and 4n + 9 units from all other truncations. Here n is
+    // 2|k| units from the product k ln 2, and 4n + 9 units from all other truncations. Here n is
     // the number of terms of the series of atanh, and n is at most w / 3 + 2.
     let w = bits + 16 + int_bits(k.unsigned_abs()) + int_bits(bits as u128);
 

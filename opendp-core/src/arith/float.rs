@@ -52,12 +52,13 @@ pub(super) fn exact_quotient(lhs: f64, rhs: f64, format: Format, rounding: Round
 
 macro_rules! impl_float {
     // The error of a product is the product minus the float nearest to it. The error of a quotient
-    // is the remainder of the division by `rhs`. If the magnitude of the product or of the dividend
-    // is at least $safe, the computed error is exact. A quotient must also be a normal float. The
-    // proof is as follows. Let 2^m be the largest power of two that is at most this magnitude. For
-    // mantissas of p bits, the error is a multiple of 2^(m - 2 p), and has at most p bits. So the
-    // error is a float if 2^(m - 2 p) is at least the smallest subnormal. $safe is chosen such that
-    // this condition holds.
+    // is the remainder of the division by `rhs`. The computed error of a product is exact if the
+    // magnitude of the product is at least $safe. The computed error of a quotient is exact if the
+    // magnitude of the dividend is at least $safe and the quotient is a normal float. Proof: let
+    // 2^m be the largest power of two that is at most the magnitude of the product or the dividend.
+    // For mantissas of p bits, the error is a multiple of 2^(m - 2 p), and has at most p bits. So
+    // the error is a float if 2^(m - 2 p) is at least the smallest subnormal. The value of $safe
+    // guarantees this condition.
     ($t:ident, $format:expr, $safe:expr) => {
         impl Directed for $t {
             impl_float!(@add $t, $format, inf_add, inf_sub, Up, >, next_up);

@@ -49,7 +49,7 @@ impl<T: Atom> Default for AtomDomain<T> {
 }
 
 impl<T: Atom> AtomDomain<T> {
-    /// Make the set of all values within the optional `bounds`. NaN is a member if it is permitted.
+    /// Make the set of all values within the optional `bounds`. NaN is a member if `nan` is `Some`.
     pub fn new(bounds: Option<Bounds<T>>, nan: Option<Nan<T>>) -> Self {
         AtomDomain { bounds, nan: nan.is_some() }
     }

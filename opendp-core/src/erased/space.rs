@@ -141,8 +141,8 @@ macro_rules! any {
             /// Erase the type. Erasing an erased object changes nothing. Only this crate can call
             /// this function. Other crates use functions such as `Space::erase`.
             ///
-            /// A function of the C ABI never unwinds, because a panic in it ends the process. So
-            /// callers need no code that cleans up after a panic.
+            /// A panic in a function of the C ABI ends the process, so such a function never
+            /// unwinds. Callers need no code that cleans up after a panic.
             #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
             pub(crate) extern "C" fn new<T: $bound>(inner: T) -> Self {
                 let any: &dyn Any = &inner;

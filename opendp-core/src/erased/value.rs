@@ -240,8 +240,7 @@ impl<'a> AnyRef<'a> {
             None => AnyChunk { value: Some(self.0), start: 0, end: self.0.rows() },
         }
     }
-    /// Return an erased copy of the value. If the value is already erased, the result shares the
-    /// value instead of a copy.
+    /// Return an erased copy of the value. A value that is already erased is shared, not copied.
     pub(crate) fn to_value(self) -> AnyValue {
         match (self.0 as &dyn Any).downcast_ref::<AnyValue>() {
             Some(erased) => erased.clone(),

@@ -72,12 +72,13 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
 /// partial results cannot be written as bytes. Partial results contain unprotected data. So every
 /// channel that transfers partial results must be trusted.
 ///
-/// A partial result contains the label of its function. The label contains the fold, the steps
-/// before the fold with their arguments, and the input spaces of these steps and of the fold. Only
-/// a function with the same label accepts the partial result. Steps after the fold are not in the
-/// label. Another process can resume the partial result if this other process builds a function
-/// with the same label. If the code of a step before the fold is a closure, this step needs its own
-/// label. See [`labelled`](crate::Function::labelled).
+/// A partial result contains the label of its function. The label contains the fold, and the steps
+/// before the fold with their arguments. In a transformation or a measurement, the label also
+/// contains the input spaces of these steps and of the fold. Only a function with the same label
+/// accepts the partial result. Steps after the fold are not in the label. Another process can
+/// resume the partial result if this other process builds a function with the same label. If the
+/// code of a step before the fold is a closure, this step needs its own label. See
+/// [`labelled`](crate::Function::labelled).
 ///
 /// ```
 /// # use opendp_core::{Fold, Function, Result};

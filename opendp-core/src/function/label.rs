@@ -99,7 +99,6 @@ impl Label {
             None => *self = Label::new(parts),
         }
     }
-    /// List the parts.
     fn parts(&self) -> Vec<Part> {
         match &self.0.parts {
             Parts::One(part) => vec![part.clone()],
@@ -172,9 +171,9 @@ impl Part {
 fn secret() -> Error {
     Error::NotImplemented(
         "the function draws a secret sample, so its partial results cannot be written as bytes, \
-         and they can be merged only if the same object made them. Written bytes could be released \
-         several times on one sample, and the stated loss holds only if each release draws a new \
-         sample"
+         and they can be merged only if the same object made them. From written bytes, several \
+         releases could use one sample, but the stated loss is a bound only if each release draws \
+         a new sample"
             .into(),
     )
 }

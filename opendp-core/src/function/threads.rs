@@ -23,12 +23,12 @@ static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
 ///   a task can request the lock that this worker holds. The task can also wait for a second
 ///   worker, while the second worker waits for this worker. So a worker that holds a lock does not
 ///   divide the work.
-/// * A thread outside of a pool waits until workers run the parts. All workers can be waiting for
-///   the lock of this thread. So if such a thread holds a lock, the work runs on a separate pool.
-///   The workers of this pool run no tasks that wait for the lock.
+/// * A thread outside of a pool waits until workers have run the parts. All workers can be waiting
+///   for the lock that this thread holds. So if such a thread holds a lock, the work runs on a
+///   separate pool. The workers of this pool run no tasks that wait for the lock.
 ///
-/// A `OnceLock` acts as a lock too: while a thread initialises the value, the workers can wait for
-/// this value. So the thread that initialises the value must not use a pool in the usual way.
+/// A `OnceLock` acts as a lock too: while a thread initializes the value, the workers can wait for
+/// this value. So the thread that initializes the value must not use a pool in the usual way.
 /// Compute the value first, and store it afterwards.
 ///
 /// Use this function in folds and maps that divide their work.

@@ -229,8 +229,7 @@ impl Account {
     }
     /// If the account contains only a few equal releases of vectors of integers with discrete
     /// Gaussian noise, return the recursion that bounds their delta. The recursion gives good
-    /// bounds for deltas of about `delta / 2` or more. For smaller deltas, the bounds of the
-    /// recursion are too large.
+    /// bounds for deltas of about `delta / 2` or more. For smaller deltas, the bounds are loose.
     fn game(&self, delta: f64) -> Option<IntegerGame> {
         let [(pair, count)] = &self.parts[..] else { return None };
         let (square, scale) = pair.integer_gaussian().filter(|_| pair.only_above())?;
@@ -350,10 +349,10 @@ impl Account {
     }
 }
 
-/// Return whether an upper bound needs no computation for the original parts (pairs with their
-/// numbers of releases). If no computation is needed, two other bounds are enough: the bound of the
-/// smoothed parts (if there are any), and the bound from the sum of all `rho`. In the smoothed
-/// parts, one release with Gaussian noise replaces all discrete Gaussian noise.
+/// Return whether the computation for the original parts (pairs with their numbers of releases) can
+/// be omitted. Then two other upper bounds are enough: the bound of the smoothed parts (if there
+/// are any), and the bound from the sum of all `rho`. In the smoothed parts, one release with
+/// Gaussian noise replaces all discrete Gaussian noise.
 fn is_enough(parts: &[PairCount], side: Side, smoothed: Option<&Simplified>) -> bool {
     let curve = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
         pair.integer_gaussian().is_some() && pair.only_above() && pair.between(*count).is_none()

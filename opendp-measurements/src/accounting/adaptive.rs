@@ -128,10 +128,10 @@ impl Default for Room {
 /// this divergence. The divergence of every release with a `rho` is at most `a rho`. Consider a
 /// zero-concentrated filter of the same delta: it admits releases while the sum of their `rho` is
 /// at most `c`. Up to rounding, the Renyi filter admits each interaction that the zero-concentrated
-/// filter admits. One order is enough. A filter with several orders can refuse a release when the
-/// limit of any order is exceeded. Such a filter admits less than a filter with one order. The
-/// filter can also refuse a release only when all limits are exceeded. Then each order needs a part
-/// of delta.
+/// filter admits. One order is enough. Consider a filter with several orders, each with a limit. If
+/// this filter refuses a release when any limit is exceeded, it admits less than a filter with one
+/// order. If this filter refuses a release only when all limits are exceeded, each order needs a
+/// part of delta.
 ///
 /// *Deltas.* An `(e, d)`-DP release is post-processing of a release that reveals all data with
 /// probability `d` and is `e`-DP otherwise (Kairouz, Oh, Viswanath 2015). So the probability that

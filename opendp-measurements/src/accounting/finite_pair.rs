@@ -211,8 +211,8 @@ impl DominatingPair for ThresholdedPair {
     fn range(&self, tail: f64) -> (f64, f64) {
         self.noise.range(tail)
     }
-    /// The added event has a probability of at most `delta` under `P`. The other outputs add at
-    /// most the measure of the losses of `noise`.
+    /// The added event has a probability of at most `delta` under `P`. The measure of the
+    /// losses of the other outputs is at most the measure of the losses of `noise`.
     fn buckets(&self, grid: &Grid) -> Buckets {
         let mut buckets = self.noise.buckets(grid);
         buckets.above += self.delta;

@@ -34,7 +34,7 @@ impl IntegerGaussianPair {
     }
 }
 impl fmt::Debug for IntegerGaussianPair {
-    /// Write only the parameters in the `Debug` text. The text does not contain computed values.
+    /// Write only the parameters in the `Debug` text, without computed values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let IntegerGaussianPair { square, scale, .. } = self;
         write!(f, "IntegerGaussianPair {{ square: {square:?}, scale: {scale:?} }}")

@@ -43,7 +43,7 @@ struct Computed {
 }
 
 impl fmt::Debug for IntegerVectorPair {
-    /// Write only the parameters in the `Debug` text. The text does not contain computed values.
+    /// Write only the parameters in the `Debug` text, without computed values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let IntegerVectorPair { square, scale, steps, .. } = self;
         write!(f, "IntegerVectorPair {{ square: {square}, scale: {scale:?}, steps: {steps:?} }}")
@@ -61,8 +61,8 @@ impl IntegerVectorPair {
     /// The largest allowed number of listed losses, added up over all steps.
     const MOST_LOSSES: f64 = 2e6;
 
-    /// Return two pairs that bound a loss from above and from below. It is the loss of a release of
-    /// a vector of integers with discrete Gaussian noise of a given scale. The difference of two
+    /// Return two pairs that bound the loss of one release from above and from below. The release
+    /// is a vector of integers with discrete Gaussian noise of a given scale. The difference of two
     /// neighbours is a vector of integers whose squares add up to at most `square`. `square` is at
     /// least 1.
     ///

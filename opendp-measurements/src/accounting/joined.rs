@@ -23,7 +23,8 @@ const INVERSE_SQRT_TWO_PI: f64 = 0.398_942_280_401_432_7;
 /// A bound on the relative error of a computed normal tail. The bound also holds for a tail that is
 /// computed as 1 minus another tail.
 const TAIL_ERROR: f64 = 2.0 * MASS_ERROR;
-/// The largest argument for which normal tails are computed in floats.
+/// An upper bound on a normal tail is computed in floats only if the magnitude of the argument is
+/// at most this number.
 const LIMIT: f64 = 37.0;
 /// Above this epsilon, `e^epsilon` can exceed all floats.
 const FAR: f64 = 700.0;
@@ -158,7 +159,8 @@ fn gaussian_delta_above(mu: f64, epsilon: f64) -> Result<f64> {
 ///
 /// # Errors
 /// `InvalidDistance` when `pure` or epsilon is negative or NaN. `InvalidDistance` also when epsilon
-/// is at least `pure`, and `mu` is negative or NaN.
+/// is at least `pure`, and `mu` is negative or NaN. `Overflow` when epsilon is infinite, and
+/// `pure` is above 0.
 pub fn joined_delta(pure: f64, mu: f64, epsilon: f64) -> Result<f64> {
     if !(0.0 <= pure && 0.0 <= epsilon) {
         return Err(Error::InvalidDistance(format!(

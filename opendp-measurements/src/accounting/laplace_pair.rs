@@ -33,8 +33,8 @@ pub struct LaplacePair {
     pub epsilon: f64,
 }
 
-/// The limit for the transform of noise on a sample: the transform is computed only if the largest
-/// loss without sampling is below this value.
+/// The transform of noise on a sample is computed only if the largest loss without sampling is
+/// below this value.
 const MOST_TILTED: f64 = 50.0;
 /// The logarithm of the largest allowed relative error of a quadrature.
 const SMALL: f64 = -27.0;

@@ -138,12 +138,13 @@ pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<Priv
 /// `1e-7` to delta, and at most about 2 million losses may be listed. Otherwise, the enclosure by
 /// continuous noise is used for scales of at least 20. For scales below 20, `rho` (the
 /// zero-concentrated loss) is used. If the rounded square is 1, the result is the profile of noise
-/// on one integer. Above a sensitivity of `1e100`, only `rho` is used. In all other cases, an
-/// account of several releases computes two more bounds. For the first bound, all releases with
-/// discrete Gaussian noise are composed as one release with continuous noise. The first bound is
-/// tight for many releases. The account computes the second bound only if all its releases are
-/// equal and few. For this bound, the releases are composed with the worst choice of their shifts.
-/// The second bound is tight if the sensitivity is at most 1.3 times the scale.
+/// on one integer. Above a sensitivity of `1e100`, only `rho` is used. For squares above 1 and
+/// sensitivities up to `1e100`, an account of several releases computes two more bounds. For the
+/// first bound, all releases with discrete Gaussian noise are composed as one release with
+/// continuous noise. The first bound is tight for many releases. The account computes the second
+/// bound only if all its releases are equal and few. For this bound, the releases are composed with
+/// the worst choice of their shifts. The second bound is tight if the sensitivity is at most 1.3
+/// times the scale.
 ///
 /// # Errors
 /// The errors of [`profile_of_laplace`].

@@ -9,10 +9,10 @@ use super::elementary::{U, exp_m1};
 /// # Theorem
 /// Let `p` be the probability of an output under `P`, and `x` the loss of this output. The delta of
 /// one release at an epsilon of at least 0 is the sum, over all outputs, of
-/// `p max(0, 1 - e^(epsilon - x))`. All terms are positive. So if each probability has a relative
-/// error of at most `c`, the sum has a relative error of at most `c`. The terms increase with the
-/// losses. So for an upper bound on delta, the bound on the error of a loss is added to each loss.
-/// For a lower bound on delta, the bound on the error is subtracted from each loss.
+/// `p max(0, 1 - e^(epsilon - x))`. No term is negative. So if each probability has a relative
+/// error of at most `c`, the sum has a relative error of at most `c`. No term decreases if a loss
+/// increases. So for an upper bound on delta, the bound on the error of a loss is added to each
+/// loss. For a lower bound on delta, the bound on the error is subtracted from each loss.
 ///
 /// A pair with many outputs does not list them. See [`Outputs::of`].
 #[derive(Clone, Debug)]
@@ -116,7 +116,7 @@ mod tests {
     }
     #[track_caller]
     fn close(found: Certified, exact: f64) {
-        // The losses of a `FinitePair` are computed logarithms with errors of at most 3e-12.
+        // The computed losses of a `FinitePair` have errors of at most 3e-12.
         let (low, high) = (exact * (1.0 - 1e-9) - 1e-11, exact * (1.0 + 1e-9) + 1e-11);
         let inside = low <= found.lower && found.upper <= high;
         assert!(inside && found.lower <= high && low <= found.upper, "{found:?} for {exact}");

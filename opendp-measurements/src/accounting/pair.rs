@@ -132,8 +132,8 @@ impl fmt::Debug for Inner<'_> {
 ///
 /// Two pairs with the same `Debug` text are treated as equal, unless the text is empty.
 pub trait DominatingPair: Debug + Send + Sync {
-    /// Return an interval of losses. Under `P`, the losses below the interval have a mass of at
-    /// most about `tail`. The same holds for the losses above the interval.
+    /// Return an interval of losses. Under `P`, the mass below the interval and the mass above the
+    /// interval are each at most about `tail`.
     ///
     /// The bounds of an account are valid for every returned interval. But losses outside of the
     /// interval make the bounds less tight. For an upper bound, a loss below the interval counts as

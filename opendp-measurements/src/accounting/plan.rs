@@ -347,8 +347,8 @@ impl Window {
 /// function of the sum of losses at the tilt `t`, and epsilon is the mean of the tilted sum.
 ///
 /// Suppose that the tilted sum is normal with the standard deviation `s`. Then this quotient is
-/// about `t (t + 1) s sqrt(2 pi)` if `t s` is large. It is about `sqrt(2 pi) / s` if `s` is small,
-/// and about 1 between these cases.
+/// about `t (t + 1) s sqrt(2 pi)` if `t s` is large, about `sqrt(2 pi) / s` if `s` is small, and
+/// about 1 between these cases.
 pub(super) fn saddle_point(tilt: f64, variance: f64) -> f64 {
     let spread = (std::f64::consts::TAU * variance).sqrt();
     ln(1.0 + std::f64::consts::TAU / spread + tilt * (tilt + 1.0) * spread)

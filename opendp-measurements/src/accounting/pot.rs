@@ -4,12 +4,12 @@ use opendp_core::arith::Exact;
 
 use super::adaptive::AdaptiveLoss;
 
-/// A filter that admits pure losses up to a limit for their sum, and Gaussian noise up to a limit
-/// for the sum of the `mu^2`. Here `mu` is the parameter of Gaussian differential privacy, and
-/// `rho` is the parameter of zero-concentrated differential privacy. A concentrated filter has only
-/// one limit: a limit for the sum of the `2 rho` of all losses. A concentrated filter with an order
-/// is a Renyi filter. A Renyi filter also has only one limit: a limit for the sum of the Renyi
-/// divergences of all losses, at this order.
+/// A filter with two limits: one for the sum of the pure losses, and one for the sum of the `mu^2`
+/// of Gaussian noise. Here `mu` is the parameter of Gaussian differential privacy, and `rho` is the
+/// parameter of zero-concentrated differential privacy. A concentrated filter has only one limit: a
+/// limit for the sum of the `2 rho` of all losses. A concentrated filter with an order is a Renyi
+/// filter. A Renyi filter also has only one limit: a limit for the sum of the Renyi divergences of
+/// all losses, at this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pot {
     /// The limit for the sum of the pure losses.

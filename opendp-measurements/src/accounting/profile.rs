@@ -291,9 +291,9 @@ pub fn profile_of_poisson_sample(profile: &PrivacyProfile, rate: f64) -> Result<
 /// between any two of the three distributions.
 ///
 /// For one release, the result has the same curve as the profile on a Poisson sample. This curve is
-/// a bound by advanced joint convexity (Balle, Barthe, Gaboardi 2018, Theorem 2). The curve holds
-/// in both directions, because `profile` holds in both directions. So the two directions have the
-/// same bound `d(epsilon)` at each `epsilon >= 0`. At `-epsilon`, the bound is
+/// a bound by advanced joint convexity (Balle, Barthe, Gaboardi 2018, Theorem 2). The curve is a
+/// bound in both directions, because `profile` is a bound in both directions. So the two directions
+/// have the same bound `d(epsilon)` at each `epsilon >= 0`. At `-epsilon`, the bound is
 /// `1 - e^-epsilon + e^-epsilon d(epsilon)`. The bound at `-epsilon` follows from the bound at
 /// `epsilon` in the opposite direction.
 ///

@@ -116,8 +116,8 @@ pub fn concentrated_epsilon(rho: f64, delta: f64) -> Result<f64> {
 /// `g(a) - g(1) <= ((a - 1/2)^2 - 1/4) epsilon tanh(epsilon / 2)`. The first factor of this bound
 /// is `a (a - 1)`. So the divergence is at most `a epsilon tanh(epsilon / 2)`. A `rho` is valid if
 /// the divergence of every order `a > 1` is at most `a rho`. So `epsilon tanh(epsilon / 2)` is a
-/// valid `rho`. If `a` goes to 1, the divergence goes to `epsilon tanh(epsilon / 2)`, and `a rho`
-/// goes to `rho`. So a smaller `rho` is impossible.
+/// valid `rho`. As `a` tends to 1, the divergence tends to `epsilon tanh(epsilon / 2)`, and `a rho`
+/// tends to `rho`. So a smaller `rho` is impossible.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or NaN.

@@ -76,8 +76,8 @@ impl ReplacedPair {
 
     /// Make the pair of noise on a Poisson sample. For noise on real numbers (`Gaussian` and
     /// `Laplace`), `added` and `replaced` are distances divided by the scale. For noise on
-    /// integers, `added` and `replaced` are the distances themselves. For a pair of such noise, the
-    /// method [`shift`](DominatingPair::shift) returns the distance in the same unit.
+    /// integers, `added` and `replaced` are the distances themselves. The method
+    /// [`shift`](DominatingPair::shift) returns distances in these units.
     ///
     /// # Errors
     /// `InvalidDistance` when an argument is out of range. A distance, divided by the scale, must

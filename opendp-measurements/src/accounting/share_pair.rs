@@ -221,8 +221,8 @@ impl SharePair {
     /// expression with `1 / z` in place of `z`. Now
     /// `(1 - a z) / (1 - b z) = a / b + (1 - a / b) / (1 - b z)`. Up to a constant factor,
     /// `(1 - a z) / (1 - b z)` is the generating function of a mixture of 0 and a geometric number.
-    /// The same holds if `1 / z` replaces `z`. So noise of the larger scale is noise of the smaller
-    /// scale plus independent noise.
+    /// If `1 / z` replaces `z`, the mixture is negated. So noise of the larger scale is noise of
+    /// the smaller scale plus independent noise.
     ///
     /// *Discrete Gaussian.* Vectors within a smaller L2 distance are also within the distance of
     /// the share. The scale must be the same: at another scale the losses have other values, and

@@ -44,11 +44,11 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// different losses. [`Account`] bounds these shares by smoothing (normal noise is added to the
 /// total loss), or by a recursion over the worst shift. Both bounds hold even if a shift depends on
 /// all losses so far. Both bounds also hold if other releases come between the releases of these
-/// shares, or if some shares are not used. Smoothing goes backward from the last release, and
-/// multiplies the bound by a factor for each release. The factor of a release depends only on the
-/// number of later releases of the same kind. The bound on the product of all factors holds for any
-/// order of the releases. If a release is left out, the proof of smoothing adds the loss of normal
-/// noise in place of this release. This added loss does not reduce delta.
+/// shares, or if some shares are not used. Smoothing replaces the releases from the last to the
+/// first, and multiplies the bound by a factor for each release. The factor of a release depends
+/// only on the number of later releases of the same kind. The bound on the product of all factors
+/// holds for any order of the releases. If a release is left out, the proof of smoothing adds the
+/// loss of normal noise in place of this release. This added loss does not reduce delta.
 ///
 /// For the pair of a Poisson sample, neighbours differ by an added or removed record. So delta can
 /// depend on the direction. The account assumes that all releases have the same direction: see

@@ -25,7 +25,7 @@ use super::weight::Weight;
 /// assert_eq!(north.interval(0.05)?, (490.0, 550.0));
 /// let all = north.plus(&south)?;
 /// assert_eq!(all.interval(0.05)?, (959.0, 1041.0));
-/// // All less the south is the north again, with the noise of the north alone.
+/// // `all` minus `south` is `north` again, with the noise of `north` alone.
 /// assert_eq!(all.minus(&south)?.interval(0.05)?, (490.0, 550.0));
 /// # Ok::<(), opendp_core::Error>(())
 /// ```

@@ -2,8 +2,7 @@
 //!
 //! Noise `Z` has the accuracy `a` at `alpha` if `P[|Z| >= a] <= alpha`. Every accuracy is rounded
 //! up, and every scale is rounded down. So an accuracy is never too small, and a scale is never too
-//! large. For both discrete and continuous noise, the time of a conversion does not depend on the
-//! scale.
+//! large. The time of a conversion has a limit that does not depend on the scale.
 
 use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::{Error, Result};

@@ -47,13 +47,13 @@ impl Term {
 /// The result is never below the least such `t`. In two cases, the result is the least `t` up to
 /// rounding. In the first case, all noises are integers, their scales are small, and their weights
 /// have a small common denominator. In the second case, all noises are Gaussian noise on real
-/// numbers. For other terms, the result can exceed the least `t`. The excess is about 0.03 % for up
-/// to thirty noises, and 0.1 % for a thousand noises. The excess is about 0.4 % for ten thousand
-/// noises, and 3 % for a million noises. If some noises are [cut off](Noise::cut_off), let `S` be
-/// the sum in which each of these noises is replaced by its positive part. The result is then a `t`
-/// with `P[S > t] <= alpha / 2`. This result is valid for all true numbers, even if all true
-/// numbers are at the lower bounds, or all at the upper bounds. In all cases, the result is at most
-/// the weighted sum of the quantiles of the `n` noises at `alpha / n`.
+/// numbers, and are not [cut off](Noise::cut_off). For other terms, the result can exceed the least
+/// `t`. The excess is about 0.03 % for up to thirty noises, and 0.1 % for a thousand noises. The
+/// excess is about 0.4 % for ten thousand noises, and 3 % for a million noises. If some noises are
+/// cut off, let `S` be the sum in which each of these noises is replaced by its positive part. The
+/// result is then a `t` with `P[S > t] <= alpha / 2`. This result is valid for all true numbers,
+/// even if all true numbers are at the lower bounds, or all at the upper bounds. In all cases, the
+/// result is at most the weighted sum of the quantiles of the `n` noises at `alpha / n`.
 ///
 /// # Errors
 /// `InvalidDistance` when `alpha` is not in `(0, 1]`, or is too small for the number of terms;

@@ -17,8 +17,8 @@ use crate::amplification::rows::check_rows;
 ///
 /// An implementation makes two claims for data sets of equal size. First, data sets at distance `d`
 /// differ by at most `replaced(d)` replaced records. Second, let two data sets at distance `d`
-/// differ by `j` replaced records. Then two samples of the same size, one of each data set, are at
-/// most `d` apart if the samples differ by at most `j` replaced records.
+/// differ by `j` replaced records. Take two samples of equal size, one of each data set. If the
+/// samples differ by at most `j` replaced records, the samples are at most `d` apart.
 pub trait PopulationMetric: Metric {
     /// Return an upper bound on the number of replaced records between two data sets of the same
     /// size at the distance `d_in`.
@@ -95,9 +95,9 @@ pub trait AmplifiableMeasure: Measure {
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
     fn amplified(share: f64, loss: &Self::Distance) -> Result<Self::Distance>;
-    /// Return an upper bound on the loss between the two mixtures of
-    /// [`amplified`](AmplifiableMeasure::amplified) if `B` or `C` equals `A`. Such mixtures come
-    /// from one removed or added record. The default is [`amplified`](Self::amplified).
+    /// For one removed or added record, return an upper bound on the loss between the two mixtures
+    /// of [`amplified`](AmplifiableMeasure::amplified). Then `B` or `C` equals `A`. The default is
+    /// [`amplified`](Self::amplified).
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.

@@ -60,9 +60,9 @@ fn the_profile_on_a_sample_is_rounded_up() {
         assert!(least <= found && found < least * (1.0 + 2e-15), "{share} {epsilon}: {found:e}");
     }
 }
-/// In a composition, the first distributions of all members must belong to the same data set. So if
-/// the profile of a sample is composed with the pair of a sampled removal, the result is nearly the
-/// same as if this profile is composed with itself.
+/// In a composition, the first distributions of all members must belong to the same data set. So
+/// the profile of a sample must have the direction of a removal. Two compositions must be nearly
+/// equal: this profile with the pair of a sampled removal, and this profile with itself.
 #[test]
 fn the_profile_of_a_sample_has_the_direction_of_a_removal() {
     let (mu, rate) = (2.0, 0.1);

@@ -56,7 +56,7 @@ use crate::composition::privacy_filter::{of_session, within};
 /// such transcript. [`compose`](Measure::compose) requires bounds that hold for every transcript.
 /// The bounds `d_mids` are fixed before the first question, so no privacy filter is needed. For
 /// interactive answers, there are two cases. If the measure does not allow interleaved
-/// conversations, each conversation ends before the next conversation begins. The same induction
+/// conversations, each conversation ends before the next conversation begins. The induction above
 /// then holds for whole conversations. If the measure allows interleaved conversations, the
 /// composition of the losses bounds the loss of these conversations. For pure divergence, see
 /// Vadhan and Wang (2021). For approximate and Renyi divergence, see Lyu (2022) and Vadhan and

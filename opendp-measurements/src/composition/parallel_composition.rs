@@ -243,7 +243,6 @@ fn typed<TO: Carrier>(answers: Vec<AnyValue>) -> Result<Vec<TO>> {
     answers.into_iter().map(AnyValue::downcast).collect()
 }
 
-/// Split the rows into parts.
 fn split<E>(part: &Parts<E::Carrier>, count: usize, data: &[E::Carrier]) -> Vec<AnyValue>
 where
     E: Domain,
@@ -338,8 +337,8 @@ impl Losses {
         }
     }
     /// Return the exact map of the parallel composition, for a measure in which each loss has
-    /// exactly one [part](Measure::parts). At distances other than 1, the result is this part of
-    /// the rounded loss.
+    /// exactly one [part](Measure::parts). At distances other than 1, the result is the part of the
+    /// rounded loss.
     fn worst_exact(self) -> impl Fn(&u32) -> Result<Vec<Exact>> {
         let (members, measure, worst) = (self.members.clone(), self.measure.clone(), self.worst());
         move |d_in| match d_in {

@@ -38,8 +38,9 @@ impl ConcentratedMeasure for Approximate<ZeroConcentratedDivergence> {}
 /// At every order `a`, the divergence of releases on `d_in`-close data is at most `a rho`. So every
 /// order gives a bound on delta (Canonne, Kamath, Steinke 2020, on concentrated privacy). In an
 /// approximate version of the measure, the bound holds outside of the exceptional events, and the
-/// delta of these events is kept separately. The module [`accounting`](crate::accounting) describes
-/// the search for the least bound and its rounding.
+/// delta of these events is kept separately. The function
+/// [`concentrated_delta`](crate::accounting::concentrated_delta) finds the order of the least
+/// bound.
 ///
 /// # Errors
 /// From the map: the errors of the measurement's map.

@@ -50,8 +50,8 @@ impl Versions {
         };
         Ok(Versions { format, packages, foreign: document.get("__function__").is_some() })
     }
-    /// Check the versions that a pipeline or a call inside of the document states. One set of
-    /// versions applies to the whole document, so a part cannot have other versions.
+    /// Check the versions that a part of the document states. A part is a pipeline or a call. One
+    /// set of versions applies to the whole document, so a part cannot have other versions.
     pub(super) fn check_inner(&self, part: &Map<String, Json>) -> Result<()> {
         let other = |key: &str, expected: u64, found: &Json| {
             if number(key, found, u64::MAX).is_ok_and(|found| found == expected) {

@@ -20,8 +20,7 @@ const MAX_VALUES: usize = 1 << 18;
 /// One object takes about as much memory as this number of plain values.
 const OBJECT: usize = 6;
 
-/// A number of levels of nesting. The reader of JSON returns an error for each text with more
-/// levels.
+/// The reader of JSON returns an error for a text with more than this number of nested levels.
 const DEEPEST: usize = 128;
 
 /// Check that a text has few values for its length, so that the parsed JSON needs little memory.

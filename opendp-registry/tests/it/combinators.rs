@@ -189,8 +189,8 @@ fn a_combinator_that_is_broken_or_without_an_example_is_found() {
     // the loss 0, and the second map states a loss that is 1 percent too small.
     assert!(broken(|inner, d| if d == 0 { 0.0 } else { loss(inner, d) }).contains("forgets"));
     assert!(broken(|inner, d| 0.99 * loss(inner, d)).contains("forgets"));
-    // Sampling once had this error: the loss at distance 1 was scaled, but the loss at distance 0
-    // was not scaled.
+    // An earlier version of sampling had this error: the loss at distance 1 was scaled, but the
+    // loss at distance 0 was not scaled.
     let falls = broken(|inner, d| loss(inner, d) * if d == 0 { 1.0 } else { 0.01 });
     assert!(falls.contains("falls"), "{falls}");
     assert!(tested("new", |_, _| 0.0).unwrap_err().contains("needs an example"));

@@ -17,8 +17,8 @@ impl Counts {
     pub(crate) fn new(cells: usize) -> Self {
         Counts(vec![[0; 2]; cells])
     }
-    /// Each item of `cells` is the index of a cell. Count one record in this cell. An index without
-    /// a cell is ignored. A counter overflows only after 2^64 records.
+    /// For each index in `cells`, count one record in the cell with this index. An index without a
+    /// cell is ignored. A counter overflows only after 2^64 records.
     #[inline]
     pub(crate) fn add(&mut self, cells: impl Iterator<Item = usize>) {
         for (turn, cell) in cells.enumerate() {

@@ -37,7 +37,7 @@ macro_rules! floats {
     ($($t:ident)*) => {$(
         impl Tally for $t {
             fn saturating_count(count: u64) -> Self {
-                // The cast is exact, because every integer up to this limit fits the mantissa.
+                // The cast is exact, because floats represent every integer up to this limit.
                 count.min(1 << $t::MANTISSA_DIGITS) as $t
             }
         }

@@ -34,8 +34,8 @@ use crate::symmetric::Changes;
 /// can read these chunks. Each core keeps at most `size` records. If a core gets more records, the
 /// core keeps a uniform choice of its records (see `sample.rs`). In the two cases above, the
 /// records are put into a uniform order at the end. Now take a uniform order of all records and all
-/// copies of `constant`. The result has the same distribution as the first `size` records in this
-/// order. The proof describes the result as these first `size` records. If the metric of the input
+/// copies of `constant`. The output has the same distribution as the first `size` records in this
+/// order. The proof describes the output as these first `size` records. If the metric of the input
 /// depends on the order, the data can also arrive in chunks, but only in the order of the records.
 /// Then the first `size` records are kept. In this case there are no partial results, because
 /// partial results are merged in any order.

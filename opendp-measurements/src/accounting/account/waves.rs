@@ -29,8 +29,8 @@ impl Account {
     ) -> Option<f64> {
         // The first sum is planned for an estimate of epsilon: the mean of the tilted total loss at
         // the saddle point (see `wave_plan`). This estimate is poor for very skewed losses. If the
-        // first sum is not exact enough at the epsilon that it found, a second sum is planned for
-        // this epsilon. The second sum is more exact than the first sum.
+        // first sum is not exact enough at the resulting epsilon, a second sum is planned for this
+        // epsilon. The second sum is more exact than the first sum.
         let found = Cell::new(None);
         let epsilon_of = |sum: Inversion| {
             let epsilon = self.epsilon_of_waves(&sum, delta, side);

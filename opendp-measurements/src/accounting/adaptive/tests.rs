@@ -41,8 +41,8 @@ fn choice(rho: &Exact, delta: &Exact) -> AdaptiveLoss {
     let square = mu_squared_of_choices(rho).unwrap();
     AdaptiveLoss { rho: Some(rho.clone()), ..gaussian(&square, delta) }
 }
-/// Charge the account for a count with Gaussian noise, which uses up a share of the remaining
-/// budget. Return the scale of this noise.
+/// Charge the account for a count with Gaussian noise. The count uses up a share of the remaining
+/// budget. Return the scale of the noise.
 fn spend_on_noise(account: &mut AdaptiveAccount, share: &Share) -> f64 {
     let room = account.room(share, Kind::Gaussian).unwrap();
     account.charge(&gaussian(&room.mu_squared, &room.delta)).unwrap();

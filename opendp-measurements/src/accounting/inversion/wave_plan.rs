@@ -31,8 +31,8 @@ impl Sum {
 /// Find a tilt for a target, which is an epsilon or a delta. The centre of a tilt is the mean of
 /// the tilted total loss. For an epsilon, the wanted centre equals this epsilon. For a delta, the
 /// estimate of delta at the wanted centre equals this delta. The tilt with the wanted centre is
-/// called the saddle point. The tilt of the result differs from it by a few percent. Every tilt
-/// gives valid bounds.
+/// called the saddle point. The tilt of the result differs from the saddle point by a few percent.
+/// Every tilt gives valid bounds.
 ///
 /// For an epsilon, the search compares centres. For a delta, the search compares square roots of
 /// `-ln delta`. If losses have a normal distribution, the centre and this root are about linear in

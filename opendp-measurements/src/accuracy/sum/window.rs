@@ -63,9 +63,9 @@ struct Window<'a> {
     center: f64,
     /// The width of the window.
     width: f64,
-    /// If noises are rounded to the nearest points of the grid, a bound on the true sum minus the
-    /// rounded sum, as a number of steps. The bound holds except with probability `alpha / 20000`.
-    /// For other kinds of rounding, this number is 0.
+    /// A bound on the true sum minus the rounded sum, as a number of steps. The bound holds except
+    /// with probability `alpha / 20000`. If no noise is rounded to the nearest points of the grid,
+    /// this number is 0.
     displacement: f64,
     rounding: Rounding,
     /// The part of alpha that is left for the sum on the grid.

@@ -91,7 +91,7 @@ fn a_sample_is_released_only_once() {
     assert_eq!(error.kind(), "NotImplemented");
     assert!(error.to_string().contains("draws a secret sample"), "{error}");
     assert!(sample.function().resume(&bytes).is_err());
-    // The control: the same measurement on all rows writes and reads its partial results.
+    // The control: without a sample, the measurement writes and reads its partial results.
     assert!(whole().function().resume(&bytes).is_ok());
     assert!(part.merge(other.start().unwrap()).is_err());
     part.merge(sample.start().unwrap()).unwrap();
