@@ -126,8 +126,10 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     ///
     /// # Map
     /// The map is the composition of the maps of the steps and of
-    /// [`make_count`](opendp_transformations::make_count). If the number of rows of the table is known and a filter makes the number of counted rows private, one replaced row changes the count by at most one. Then the map is evaluated at `d_in
-    /// / 2`, rounded up. After [`resize`](Rows::resize), it is not.
+    /// [`make_count`](opendp_transformations::make_count). Suppose that the number of rows of the
+    /// table is known, and that a filter makes the number of counted rows private. Then one
+    /// replaced row changes the count by at most one, so the map is evaluated at `d_in / 2`,
+    /// rounded up. This does not apply after [`resize`](Rows::resize).
     pub fn count(self) -> Statistic<'c, MO, i64> {
         let total = self.total(|chain| chain.total(make_count));
         let total = total.map(|total| self.replaced(total));
