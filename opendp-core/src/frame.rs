@@ -149,8 +149,13 @@ impl<'a, K: HashableAtom> FrameChunk<'a, K> {
     /// column by `column`. Otherwise add `column`.
     ///
     /// # Errors
-    /// `FailedCast` when `column` and a column that is kept have different numbers of rows.
+    /// `FailedCast` when `column` and the other columns have different numbers of rows.
     pub fn with_column(self, name: &K, column: Column) -> Result<DataFrame<K>> {
+        if !self.frame.columns.is_empty() && column.rows() != self.rows() {
+            let (expected, found) = (self.rows(), column.rows());
+            let reason = format!("expected a column of {expected} rows, found {found} rows");
+            return Err(Error::FailedCast(reason));
+        }
         let kept = self.frame.columns.iter().filter(|(known, _)| known != name);
         let kept = kept.map(|(name, column)| (name.clone(), column.copy(self.start..self.end)));
         DataFrame::new(kept.chain([(name.clone(), column)]))
@@ -239,6 +244,18 @@ mod tests {
         let text = r#"{"a": {"i32": [1]}, "b": {"i32": []}}"#;
         let json = serde_json::from_str(text).unwrap();
         assert_eq!(DataFrame::<String>::from_json(&json).unwrap_err().kind(), "FailedCast");
+    }
+    #[test]
+    fn a_replaced_column_keeps_the_number_of_rows() {
+        let column = |rows| Column::new(vec![0; rows]);
+        let only = DataFrame::new([(1, column(2))]).unwrap();
+        assert!(only.chunk().with_column(&1, column(2)).is_ok());
+        for name in [1, 2] {
+            let error = only.chunk().with_column(&name, column(3)).unwrap_err();
+            assert!(error.to_string().contains("2 rows, found 3 rows"), "{error}");
+        }
+        // A frame without columns has no number of rows.
+        assert!(DataFrame::new([]).unwrap().chunk().with_column(&1, column(3)).is_ok());
     }
     #[test]
     fn reads_what_it_writes() {

@@ -133,8 +133,12 @@ fn why(
     d_in: &Json,
     d_out: &Json,
 ) -> String {
-    // For a negative number, `written` returns `None`.
-    if written(d_out).is_none_or(|parts| parts.iter().all(Exact::is_zero)) && !d_out.is_object() {
+    // A negative number is not an exact number.
+    let none = |part: &Json| match part {
+        Json::Number(number) => number.to_string().parse().map_or(true, |x: Exact| x.is_zero()),
+        _ => false,
+    };
+    if d_out.as_array().map_or_else(|| none(d_out), |parts| parts.iter().all(none)) {
         return format!("no value of `{parameter}` meets {d_out}: a loss is above 0");
     }
     let mut tried: Vec<(f64, Json, bool)> = Vec::new();

@@ -1,11 +1,11 @@
 //! Functions that return one statistic in one call, for a program with a single question.
 //!
-//! The caller states an epsilon, and the loss of the answer is at most this epsilon. A function
-//! returns the statistic and its loss. If an interval is known, the function also returns this
-//! interval. The interval contains the true statistic with a probability of at least 95 %. By
-//! default, the number of rows is private, and neighbouring tables differ in one added or removed
-//! row. With [`PublicSize`], the number of rows is public, and neighbouring tables differ in the
-//! values of one row.
+//! The caller states an epsilon, which is read as a decimal number: 0.7 means 7/10. The loss of the
+//! answer is at most this epsilon. A function returns the statistic and its loss. If an interval is
+//! known, the function also returns this interval. The interval contains the true statistic with a
+//! probability of at least 95 %. By default, the number of rows is private, and neighbouring tables
+//! differ in one added or removed row. With [`PublicSize`], the number of rows is public, and
+//! neighbouring tables differ in the values of one row.
 //!
 //! ```
 //! use opendp_analysis::statistics::{PublicSize, count, mean, median};

@@ -1,6 +1,8 @@
 //! The budget of a study, and its division among the questions.
 
 use opendp_analysis::Budget;
+use opendp_analysis::context::Accounted;
+use opendp_core::arith::Exact;
 use opendp_core::{Approximate, Error, MaxDivergence, Result, ZeroConcentratedDivergence};
 use serde_json::Value as Json;
 
@@ -42,5 +44,12 @@ pub(super) fn weights(split: Option<&Json>, questions: usize) -> Result<Vec<f64>
                 Err(Error::argument("split", reason))
             }
         },
+    }
+}
+/// Return the amount of a budget as floats, which are rounded up.
+pub(super) fn rounded_up<MO: Accounted>(budget: &Budget<MO>) -> Result<MO::Distance> {
+    match budget.exact_amount() {
+        [epsilon, delta] => MO::lift_approximate((epsilon.to_f64_up(), delta.to_f64_up())),
+        parts => MO::lift(parts.first().map_or(0.0, Exact::to_f64_up)),
     }
 }

@@ -143,7 +143,7 @@ use opendp_core::erased::AnyMeasurement;
 use opendp_core::{Error, Function, Measure, Measurement, PrivacyMap, Result};
 use serde_json::Value as Json;
 
-use budget::{StudyBudget, weights};
+use budget::{StudyBudget, rounded_up, weights};
 pub use document::CellType;
 use document::{ColumnFields, Document, QuestionFields, UnitFields, from_json};
 pub use outcome::{Cell, Outcome, StudyAnswer};
@@ -279,7 +279,8 @@ impl Study {
         let (blank, limit) = (self.blank()?, self.unit.distance());
         macro_rules! measurement_of {
             ($budget:expr) => {{
-                let (amount, parts) = ($budget.amount().clone(), $budget.exact_amount().to_vec());
+                let parts = $budget.exact_amount().to_vec();
+                let amount = rounded_up($budget)?;
                 let context = Context::new(blank, self.unit, $budget.clone(), Split::as_you_go())?;
                 let within = move |d_in: &u32| match *d_in <= limit {
                     true => Ok(()),

@@ -319,7 +319,9 @@ fn a_study_is_a_measurement_that_loses_its_budget() {
     let study = study(budget, json!([{"count": {}}])).unwrap();
     let measurement = study.measurement(0.05).unwrap();
     let distance = |d: u32| measurement.input().metric().decode(&json!(d)).unwrap();
-    assert_eq!(measurement.map(&distance(1)).unwrap().to_json(), json!([0.3, 1e-6]));
+    // The floats 0.3 and 1e-6 are below the decimal numbers, so the map rounds up.
+    let (epsilon, delta) = (0.3_f64.next_up(), 1e-6_f64.next_up());
+    assert_eq!(measurement.map(&distance(1)).unwrap().to_json(), json!([epsilon, delta]));
     assert!(measurement.map(&distance(2)).is_err());
 }
 #[test]

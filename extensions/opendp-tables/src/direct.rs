@@ -31,7 +31,7 @@ use datafusion::arrow::datatypes::{DataType, Int64Type};
 use opendp_core::Result;
 
 use crate::Type;
-use crate::engine::{DataFusion, failed};
+use crate::engine::{DataFusion, failed, joined};
 use crate::ir::{Bounding, Plan};
 use crate::released::Exact;
 
@@ -227,12 +227,10 @@ impl<'a, const N: usize> Pass<'a, N> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         std::thread::scope(|scope| {
             let (adder, parts, shards) = (&adder, &parts, &shards);
-            let start = |_| scope.spawn(move || adder.totals(parts, || locked(shards).next()));
+            let start = |_| Ok(scope.spawn(move || adder.totals(parts, || locked(shards).next())));
             let threads: Vec<_> = (0..threads).map(start).collect();
             let mut all = Totals::new(self.run.layout);
-            for thread in threads {
-                all.add(thread.join().map_err(|_| failed())??);
-            }
+            joined(threads)?.into_iter().for_each(|totals| all.add(totals));
             Ok(all)
         })
     }

@@ -1,5 +1,7 @@
 //! Engines run exact plans. They make no decisions about privacy.
 
+use std::thread::ScopedJoinHandle;
+
 use opendp_core::{Error, Result};
 
 use crate::Dialect;
@@ -85,4 +87,38 @@ pub(crate) fn failed() -> Error {
          Its message may contain data, so it is not shown. Check that every file can be read."
             .into(),
     )
+}
+/// Wait for all threads, and return their results. A panic can depend on the data, so it becomes
+/// the error [`undecoded`]. If several threads fail, [`undecoded`] comes before all other errors,
+/// because only this error is charged.
+pub(crate) fn joined<T>(threads: Vec<Result<ScopedJoinHandle<'_, Result<T>>>>) -> Result<Vec<T>> {
+    let joined =
+        |thread: Result<ScopedJoinHandle<'_, _>>| thread?.join().map_err(|_| undecoded())?;
+    let results: Vec<Result<T>> = threads.into_iter().map(joined).collect();
+    let charged = |result: &Result<T>| result.as_ref().is_err_and(|error| *error == undecoded());
+    if results.iter().any(charged) {
+        return Err(undecoded());
+    }
+    results.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Join three threads that end with the given results. The thread `None` panics.
+    fn ends(results: [Option<Result<u8>>; 3]) -> Result<Vec<u8>> {
+        std::thread::scope(|scope| {
+            let start = |result: Option<Result<u8>>| Ok(scope.spawn(move || result.unwrap()));
+            joined(results.into_iter().map(start).collect())
+        })
+    }
+    #[test]
+    fn a_panic_and_a_record_that_cannot_be_decoded_come_before_other_errors() {
+        assert_eq!(ends([Some(Ok(1)), Some(Ok(2)), Some(Ok(3))]), Ok(vec![1, 2, 3]));
+        assert_eq!(ends([Some(Ok(1)), Some(Err(failed())), Some(Ok(3))]), Err(failed()));
+        let refused = Some(Err(undecoded()));
+        assert_eq!(ends([Some(Err(failed())), Some(Ok(2)), refused]), Err(undecoded()));
+        assert_eq!(ends([Some(Err(failed())), None, None]), Err(undecoded()));
+    }
 }

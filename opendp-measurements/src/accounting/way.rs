@@ -145,11 +145,11 @@ impl Way {
                 let share_of = |own: &Exact| wanted.times(own).over(all);
                 delta = stated(&simple.map_or(Exact::ZERO, |pot| share_of(&pot.failure)), wanted);
                 for pot in &self.pots {
-                    let mu = share_of(&pot.failure).to_f64_down();
+                    let failure = share_of(&pot.failure).to_f64_down();
                     let epsilon = epsilon.to_f64_down();
                     let square = match pot.concentrated {
-                        true => twice(concentrated_rho(epsilon, mu)?)?,
-                        false => square(joined_mu(0.0, epsilon, mu)?)?,
+                        true => twice(concentrated_rho(epsilon, failure)?)?,
+                        false => square(joined_mu(0.0, epsilon, failure)?)?,
                     };
                     let fits = pot.simple || square <= pot.square_left();
                     if (fits && !admitted) || (fits == admitted && largest < square) {

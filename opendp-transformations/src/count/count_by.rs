@@ -18,7 +18,8 @@ use crate::{Key, Tally};
 ///
 /// # Precondition
 /// The metric counts added and removed records (`SymmetricDistance`), or inserted and deleted
-/// records (`InsertDeleteDistance`).
+/// records (`InsertDeleteDistance`). In Rust, the metric can also count replaced records. The map
+/// counts each of them as two records.
 ///
 /// # Postcondition
 /// The keys of the output are the values that occur among the records. The set of keys is private.

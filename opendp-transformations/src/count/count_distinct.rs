@@ -18,7 +18,8 @@ use crate::{Key, count::table};
 ///
 /// # Precondition
 /// The metric counts added and removed records (`SymmetricDistance`), or inserted and deleted
-/// records (`InsertDeleteDistance`).
+/// records (`InsertDeleteDistance`). In Rust, the metric can also count replaced records. The map
+/// counts each of them as two records.
 ///
 /// # Postcondition
 /// Let `m` be the largest number such that `TO` represents every integer from 0 to `m`. The output

@@ -5,7 +5,7 @@ use std::sync::{Arc, MutexGuard};
 
 use opendp_core::arith::Exact;
 use opendp_core::{Error, HeldLock, Result};
-use opendp_measurements::accounting::Kind;
+use opendp_measurements::accounting::{Kind, SharePair};
 
 use super::account::{Account, Cost, Reserve, Room, Wanted};
 use super::plan::Endowed;
@@ -37,9 +37,14 @@ impl<MO: Accounted> Context<MO> {
     /// Charge the account for a release that a journal recorded in an earlier process. The release
     /// counts as one query of the split. Nothing is written to the journal.
     ///
+    /// If the shares of the budget are fixed in advance, they must be the shares of the earlier
+    /// process. Otherwise, the shares could depend on answers. Only the first release states the
+    /// shares of its process, so carry all releases over, in the order of the journal.
+    ///
     /// # Errors
-    /// `Argument` when the entry has another measure or another privacy unit than this context.
-    /// `BudgetExceeded` when the loss of the release does not fit the remaining budget.
+    /// `Argument` when the entry has another measure or another privacy unit than this context, or
+    /// when the first entry states other shares than this context. `BudgetExceeded` when the loss
+    /// of the release does not fit the remaining budget.
     pub fn carry_over(&self, entry: Entry) -> Result<()> {
         let (expected, found) = (MO::type_name().to_string(), &entry.measure);
         if *found != expected {
@@ -55,10 +60,28 @@ impl<MO: Accounted> Context<MO> {
         let (parts, mu_squared) = (entry.loss.clone(), entry.mu_squared.clone());
         let cost = Cost { parts, mu_squared, rho: entry.rho.clone(), pair: entry.share };
         let mut account = books.account.clone();
-        account.charge_all(&[&cost], entry.reserve().as_ref())?;
+        let reserve = match self.shares(&account) {
+            None => entry.reserve(),
+            Some(shares) if !books.entries.is_empty() || entry.shares.as_ref() == Some(&shares) => {
+                None
+            }
+            Some(_) => {
+                let reason = "expected a release of a context with the same shares: shares that \
+                              are fixed in advance must not depend on earlier answers";
+                return Err(Error::argument("entry", reason));
+            }
+        };
+        account.charge_all(&[&cost], reserve.as_ref())?;
         books.account = account;
         books.entries.push(entry);
         Ok(())
+    }
+    /// Return the shares of the budget, if the split fixes them in advance.
+    fn shares(&self, account: &Account<MO>) -> Option<Vec<SharePair>> {
+        match account {
+            Account::Shares(account) if self.split.is_fixed() => Some(account.shares().to_vec()),
+            _ => None,
+        }
     }
     /// Return whether the shares of the budget are fixed in advance.
     pub(crate) fn has_shares(&self) -> bool {
@@ -122,7 +145,12 @@ impl<MO: Accounted> Context<MO> {
             other => other,
         })?;
         books.account = account;
-        let entries = entries(books.account.left()?, reserved);
+        let mut entries = entries(books.account.left()?, reserved);
+        if let (Some(shares), true, [first, ..]) =
+            (self.shares(&books.account), books.entries.is_empty(), entries.as_mut_slice())
+        {
+            first.shares = Some(shares);
+        }
         books.entries.extend(entries.iter().cloned());
         // Write while the lock is held, so the entries of the journal are in the order of the
         // charges.

@@ -246,8 +246,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// # Errors
     /// `FailedCast` when the text of a key is not a list of values in JSON. `NotImplemented` when
     /// the answer does not state its noise. An answer to a question of [`find`](Groups::find)
-    /// causes none of these errors.
+    /// causes none of these errors. `Argument` when the question lists keys itself.
     pub fn found(mut self, answer: &Answer<MO, HashMap<String, i64>>) -> Result<Self> {
+        self.keys.check_open("found", self.rehearsed)?;
         let (keys, counts) = counts_of(answer)?;
         (self.keys, self.found) = (Keys::Listed(keys), Some(counts));
         self.rehearsed = false;
@@ -276,8 +277,10 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// ```
     ///
     /// # Errors
-    /// `Argument` when the answer has no counts, or is about groups of other columns.
+    /// `Argument` when the answer has no counts, or is about groups of other columns, or when the
+    /// question lists keys itself.
     pub fn counted(mut self, answer: &GroupAnswer) -> Result<Self> {
+        self.keys.check_open("counted", self.rehearsed)?;
         if answer.names != self.names {
             let reason = format!("expected an answer about groups by {}", self.by());
             return Err(Error::argument("counted", reason));

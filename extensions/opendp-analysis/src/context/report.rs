@@ -61,9 +61,9 @@ pub struct Entry {
     /// the entry of the first release of a [plan](super::Plan) has these two numbers, and only if
     /// the plan reserved them.
     pub reserved: Option<[Exact; 2]>,
-    /// The shares into which a [plan](super::Plan) divided the whole budget. There is one share for
-    /// each release of the plan. Each share is a pair of distributions. Only the entry of the first
-    /// release of the plan has this list.
+    /// The shares into which [`Split::by_kinds`](super::Split::by_kinds) or a [plan](super::Plan)
+    /// divided the whole budget. There is one share for each release. Each share is a pair of
+    /// distributions. Only the entry of the first release has this list.
     pub shares: Option<Vec<SharePair>>,
     /// A bound on the distance between the answer and the true answer, if a bound is known. The
     /// bound holds except with probability [`Context::ALPHA`].

@@ -69,7 +69,12 @@ fn unprotected(terms: &Terms, tables: &BTreeMap<String, Table>) -> Option<String
             format!("for table `{name}`, it protects {theirs}, and the metadata protect {ours}")
         })
     };
-    tables.iter().filter(|(_, table)| !table.public).find_map(differs)
+    let public = |(name, table): (&String, &Table)| {
+        let protected = table.public && metric["tables"].get(name).is_some();
+        protected.then(|| format!("it protects table `{name}`, and the metadata declare it public"))
+    };
+    let private = tables.iter().filter(|(_, table)| !table.public).find_map(differs);
+    private.or_else(|| tables.iter().find_map(public))
 }
 /// Return whether the description of individuals has an id without the type of the id.
 fn is_untyped(individuals: &Json) -> bool {

@@ -23,7 +23,7 @@ use super::files::{cannot_open, check_files, located, of_system, partitions, rea
 use super::header::{DIFFERENT, check_parquet, header};
 use super::source::{Source, same_columns};
 use super::typed::read_as;
-use super::{Cells, Engine, failed, parse, undecoded};
+use super::{Cells, Engine, failed, joined, parse, undecoded};
 use crate::Dialect;
 use crate::metadata::{Column, Table};
 use crate::sql::quoted;
@@ -144,8 +144,8 @@ impl DataFusion {
                 thread.spawn_scoped(scope, move || read(part)).map_err(|_| failed())
             };
             let parts = 0..plan.output_partitioning().partition_count();
-            let threads = parts.map(start).collect::<Result<Vec<_>>>()?;
-            threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| undecoded())?)
+            let threads: Vec<_> = parts.map(start).collect();
+            joined(threads).map(|_| ())
         })
     }
     /// Register a table with its described columns. Each column is read as its declared type. A

@@ -130,6 +130,21 @@ fn control_the_bounds_without_an_exchange_are_exceeded() {
     assert!(try_exchanges(300, 22, halved).is_some());
 }
 
+/// If a query reads each row twice, an exchange of one row counts as an exchange of two rows.
+#[test]
+fn a_row_that_is_read_twice_is_exchanged_twice() {
+    let scale = |rows: u32, from: &str, keys: &str| {
+        let session = open(eight(PrivacyUnit::rows(rows))).unwrap();
+        let sql = format!("SELECT quantile(age, 0.9) FROM {from}{keys}");
+        let question = session.query(&sql).unwrap().spending(Budget::epsilon(1.0).unwrap());
+        question.explain().unwrap().releases[0].scale
+    };
+    let twice = "(SELECT * FROM people UNION ALL SELECT * FROM people) AS people";
+    for keys in ["", " GROUP BY sex"] {
+        assert_eq!(scale(1, twice, keys), scale(2, "people", keys));
+        assert!(scale(1, "people", keys) < scale(2, "people", keys));
+    }
+}
 /// Return all lists of at most `rows` pairs of a group and a bucket, as counts.
 fn own_rows(rows: usize, groups: usize, buckets: usize) -> Vec<Vec<Vec<u64>>> {
     let mut all = vec![vec![vec![0; buckets]; groups]];

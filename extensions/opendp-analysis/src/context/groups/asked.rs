@@ -309,12 +309,16 @@ where
             };
             self.ask_about(about, sums, Moments::goal(goal, size))
         };
-        let shifted = Arc::new(move |cell| cell - centre);
+        // The middle of the bounds is rounded, so the bounds of the distances are wider than the
+        // bounds of the column on one side. So clamp the cells first.
+        let (lower, upper) = moments.column_bounds;
+        let distance = move |cell: f64| cell.clamp(lower, upper) - centre;
+        let shifted = Arc::new(distance);
         let sums = ask("sums", shifted, moments.bounds, moments.reach)?;
         if !squares {
             return Ok(AskedColumn { name: name.clone(), moments, sums, squares: None });
         }
-        let squared = Arc::new(move |cell: f64| (cell - centre).powi(2) - offset);
+        let squared = Arc::new(move |cell| distance(cell).powi(2) - offset);
         let squares = ask("sums of squares", squared, (-offset, offset), offset)?;
         Ok(AskedColumn { name: name.clone(), moments, sums, squares: Some(squares) })
     }

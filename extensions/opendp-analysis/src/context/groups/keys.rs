@@ -174,6 +174,15 @@ impl Keys {
     pub(super) fn is_open(&self) -> bool {
         matches!(self, Keys::Product(columns) if columns.iter().all(Option::is_none))
     }
+    /// Check that keys can come from an answer: the question does not list keys itself, or they are
+    /// to be found later (`later`). `name` is the method that takes the keys of the answer.
+    pub(super) fn check_open(&self, name: &str, later: bool) -> Result<()> {
+        if later || self.is_open() {
+            return Ok(());
+        }
+        let reason = "the keys are those of the answer: leave out `.keys(..)` and `.groups(..)`";
+        Err(Error::argument(name, reason))
+    }
     /// Return the list of all keys: one combination of values for each group.
     pub(super) fn list(&self, names: &[String]) -> Result<Vec<Vec<Json>>> {
         let columns = match self {

@@ -73,10 +73,10 @@ impl<'c, MO: Accounted> Rows<'c, MO, f64>
 where
     f64: Noisy<MO>,
 {
-    /// Subtract the middle of a [`Centre`] from each row, clamp these distances to their bounds,
-    /// and sum the clamped distances.
+    /// Clamp each row to the bounds of a [`Centre`], subtract the middle of these bounds, and sum
+    /// the distances.
     pub fn sum_around(self, centre: &Centre) -> Statistic<'c, MO, f64> {
-        let Moments { centre, bounds: (lower, upper), .. } = centre.0;
+        let Moments { column_bounds, centre, bounds: (least, most), .. } = centre.0;
         let rows = self.step(|name, chain| {
             if chain.space().domain().element().nan() {
                 return Err(wrong(format!(
@@ -84,8 +84,10 @@ where
                      what replaces them, with `.impute(value)` before `.sum_around(..)`"
                 )));
             }
-            let near = chain.step(|rows| distances(rows, centre))?;
-            near.step(|rows| make_clamp(rows, Bounds::new(lower, upper)?))
+            let (lower, upper) = column_bounds;
+            let clamped = chain.step(|rows| make_clamp(rows, Bounds::new(lower, upper)?))?;
+            let near = clamped.step(|rows| distances(rows, centre))?;
+            near.step(|rows| make_clamp(rows, Bounds::new(least, most)?))
         });
         let total = rows.total(|chain| chain.total(make_sum));
         rows.number("sum", total)

@@ -201,9 +201,40 @@ fn fixed_shares_are_carried_over_and_an_entry_without_its_pair_is_refused() {
     assert_eq!(later.remaining().unwrap(), earlier.remaining().unwrap());
     let scale = |context: &Context<Loss>| context.query().count().laplace().unwrap().scale();
     assert_eq!(scale(&later), scale(&earlier));
-    let other = open(&shares);
-    let entry = earlier.report().entries()[1].clone();
+    let (report, other) = (earlier.report(), open(&shares));
+    let [first, second] = report.entries() else { panic!("{report}") };
+    let entry = Entry { share: None, ..first.clone() };
     assert_eq!(other.carry_over(entry).unwrap_err().kind(), "BudgetExceeded");
-    let entry = Entry { share: None, ..earlier.report().entries()[0].clone() };
-    assert_eq!(other.carry_over(entry).unwrap_err().kind(), "BudgetExceeded");
+    other.carry_over(first.clone()).unwrap();
+    assert_eq!(other.carry_over(first.clone()).unwrap_err().kind(), "BudgetExceeded");
+    other.carry_over(second.clone()).unwrap();
+}
+/// If an analyst chose the shares after an answer was seen, the total delta could be larger than
+/// the delta of the budget.
+#[test]
+fn shares_that_could_depend_on_an_answer_are_refused() {
+    let shares = [(ShareKind::Laplace, 1.0), (ShareKind::Gaussian, 4.0)];
+    let earlier = open(&shares);
+    incomes(&earlier).sum().laplace().unwrap().release().unwrap();
+    let first = earlier.report().entries()[0].clone();
+    open(&shares).carry_over(first.clone()).unwrap();
+    let refused = |context: Context<Loss>, entry: Entry| {
+        let error = context.carry_over(entry).unwrap_err();
+        assert!(error.to_string().contains("the same shares"), "{error}");
+    };
+    refused(open(&[(ShareKind::Laplace, 1.0), (ShareKind::Pure, 19.0)]), first.clone());
+    refused(open(&shares), Entry { shares: None, ..first.clone() });
+    // An entry of a context without fixed shares states no shares.
+    let unit = PrivacyUnit::person(1).unwrap();
+    let budget = Budget::epsilon_delta(1.0, 1e-6).unwrap();
+    let free = || Context::new(table(), unit, budget.clone(), Split::as_you_go()).unwrap();
+    let context = free();
+    let amount = Budget::epsilon_delta(0.01, 0.0).unwrap();
+    context.query().spending(amount.clone()).count().laplace().unwrap().release().unwrap();
+    refused(open(&shares), context.report().entries()[0].clone());
+    // A context without fixed shares keeps the shares of the first entry, so it answers no queries
+    // with other losses.
+    let context = free();
+    context.carry_over(first).unwrap();
+    assert!(context.query().spending(amount).count().laplace().is_err());
 }

@@ -59,6 +59,38 @@ fn means_of_counted_groups_are_within_their_goal() {
     // are within the goal is at most 6e-12.
     assert!(94 <= pure && 94 <= tight, "{pure} {tight}");
 }
+/// The middle of the bounds is 1500000.5, and the centre is rounded to 1500001. Cells beyond a bound
+/// still count as the bound.
+#[test]
+fn cells_are_clamped_to_the_bounds_and_not_around_the_rounded_centre() {
+    let bounds = (0.0, 3_000_001.0);
+    for (cell, bound) in [(1e300, bounds.1), (-1e300, bounds.0)] {
+        let table = Table::new().with("educ", vec![1_i64; 500]).unwrap();
+        let table = table.with("income", vec![cell; 500]).unwrap();
+        let (unit, budget) = (PrivacyUnit::person(1).unwrap(), Budget::epsilon(4e12).unwrap());
+        let context = Context::new(table, unit, budget, Split::evenly(4).unwrap()).unwrap();
+        let groups = context.query().group_by(["educ"]).keys("educ", [1]);
+        let rows = groups.mean("income", bounds).release().unwrap().rows(0.05).unwrap();
+        assert!((rows[0].value - bound).abs() < 1e-3, "{}", rows[0]);
+        let groups = context.query().group_by(["educ"]).keys("educ", [1]);
+        let rows = groups.variance("income", bounds).release().unwrap().rows(0.05).unwrap();
+        assert!(rows[0].value < 1.0, "{}", rows[0]);
+        let centre = Centre::of(bounds.0, bounds.1).unwrap();
+        let incomes = context.query().column::<f64>("income").impute(0.0).sum_around(&centre);
+        let sum = incomes.laplace().unwrap().release().unwrap().estimate().unwrap();
+        let count = context.query().count().laplace().unwrap().release().unwrap();
+        let (mean, _) = centre.mean(&sum, &count.estimate().unwrap(), 0.05).unwrap();
+        assert!((mean - bound).abs() < 1e-3, "{mean}");
+    }
+}
+#[test]
+fn keys_of_an_answer_do_not_replace_listed_keys() {
+    let context = open(Budget::epsilon(1.0), 1);
+    let counts = counted(&context, Budget::epsilon(0.4).unwrap());
+    let groups = context.query().group_by(["educ"]).keys("educ", [0]);
+    let error = groups.counted(&counts).unwrap_err().to_string();
+    assert!(error.contains("counted") && error.contains("leave out `.keys(..)`"), "{error}");
+}
 #[test]
 fn a_goal_takes_counts_that_are_good_enough() {
     let context = open(Budget::epsilon(1.0), 1);
