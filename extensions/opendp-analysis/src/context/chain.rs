@@ -325,7 +325,10 @@ fn rho_of(map: TableMap<ZeroConcentratedDivergence>) -> Square {
     Arc::new(move |d_in: &u32| {
         match map.eval_exact(&ZeroConcentratedDivergence, d_in)?.as_slice() {
             [rho] => Ok(rho.clone()),
-            parts => Err(Error::FailedMap(format!("a rho does not have {} parts", parts.len()))),
+            parts => Err(Error::FailedMap(format!(
+                "the number of parts of a loss: expected 1, found {}",
+                parts.len()
+            ))),
         }
     })
 }

@@ -61,7 +61,7 @@ fn each_wrong_line_is_answered_by_what_to_write() {
         (
             "solve -p open.json --param scale --d-in 1 --d-out 1".into(),
             1,
-            &["no two data sets of 10 rows are at distance 1", "distance 2"],
+            &["no two data sets of size 10 are at distance 1", "distance 2"],
         ),
         ("budget create b.ledger:x --epsilon abc".into(), 1, &["epsilon", "such as 0.1 or 1/3"]),
         ("budget create b.ledger:x --epsilon inf".into(), 1, &["epsilon", "such as 0.1 or 1/3"]),

@@ -68,7 +68,7 @@ fn the_rest_of_the_budget_is_rounded_down() {
 #[test]
 fn questions_are_answered_in_the_order_of_the_plan() {
     let session = plan(MaxDivergence, vec![0.5, 1.0]).invoke(&7).unwrap();
-    refused(session.ask(&laplace(1.0)), "insufficient budget for query: 1 > 0.5");
+    refused(session.ask(&laplace(1.0)), "the query costs 1, and its share of the budget is 0.5");
     assert_eq!((session.loss(&1).unwrap(), session.left().unwrap()), (0.0, 1.5));
     session.ask(&laplace(2.0)).unwrap();
     assert_eq!((session.loss(&1).unwrap(), session.left().unwrap()), (0.5, 1.0));
