@@ -69,7 +69,7 @@ pub(crate) fn of_space(name: &str, found: &Arg, expected: &[&TypeName]) -> Optio
                  {\"impute_constant\": {\"constant\": 0.0}}"
             }
             true => {
-                "; cast them first, and clamp after: {\"cast_default\": {\"TOA\": \"f64\"}}, \
+                "; cast them first, and clamp them afterwards: {\"cast_default\": {\"TOA\": \"f64\"}}, \
                  {\"impute_constant\": {\"constant\": 0.0}}"
             }
             false if rows => "; use records of one of these types",
@@ -113,7 +113,7 @@ fn hint(
                 .to_owned()
         }
         (true, false) if head == "VectorDomain" => {
-            "it takes a statistic, not rows: put an aggregation before this step, such as \
+            "this step takes a statistic, not rows: put an aggregation before this step, such as \
              \"count\", \"sum\" or \"mean\""
                 .to_owned()
         }
@@ -129,9 +129,11 @@ fn hint(
         (false, true) if head == "VectorDomain" && metric == "AbsoluteDistance" => {
             "data sets have another metric, such as \"symmetric_distance\"".to_owned()
         }
-        (false, true) => "it takes rows, and its input is a statistic: put this step before the \
+        (false, true) => {
+            "this step takes rows, and its input is a statistic: put this step before the \
                           aggregation"
-            .to_owned(),
+                .to_owned()
+        }
         (false, false) if ["L1Distance", "L2Distance"].contains(&metric) => {
             let other = if metric == "L1Distance" { "L2Distance" } else { "L1Distance" };
             if !wanted.contains(&other) {

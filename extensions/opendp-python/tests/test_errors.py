@@ -76,7 +76,7 @@ PYTHON = {
     ),
     "NAN >> dp.t.then_clamp((0.0, 1.0))": (
         "input: the records may be NaN, expected an element domain without NaN: state `nan=False`, "
-        "or put `then_impute_constant(constant=0.0)` before it"
+        "or put `then_impute_constant(constant=0.0)` before this step"
     ),
     "dp.c.make_composition([TOTAL >> dp.m.then_laplace(1.0), TOTAL])": (
         "argument `measurements[1]`: expected a measurement, found a transformation; append noise "

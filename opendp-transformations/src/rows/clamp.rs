@@ -80,7 +80,7 @@ fn clamp<T: Atom + Number>(bounds: Bounds<T>) -> Function<Vec<T>, Vec<T>> {
 pub(crate) fn may_be_nan() -> Error {
     Error::FailedFunction(
         "input: the records may be NaN, expected an element domain without NaN: state \"nan\": false, \
-         or put {\"impute_constant\": {\"constant\": 0.0}} before it"
+         or put {\"impute_constant\": {\"constant\": 0.0}} before this step"
             .into(),
     )
 }

@@ -197,7 +197,7 @@ fn errors_speak_of_what_to_do() {
     tell(incomes(&context).variance().laplace().unwrap_err(), "a variance needs a known number");
     tell(age().clamp(5, 1).sum().laplace().unwrap_err(), "bounds");
     let wrong = context.query().column::<i64>("wage").count().laplace().unwrap_err();
-    tell(wrong, "argument `wage`: the table has no such column; it has age, city, income");
+    tell(wrong, "argument `wage`: the table has no such column; its columns are age, city, income");
     let wrong = context.query().column::<i32>("age").count().laplace().unwrap_err();
     tell(wrong, "write `.column::<i64>(..)`");
     let wrong = context.query().filter("age", |age: &i32| 3 < *age).count();

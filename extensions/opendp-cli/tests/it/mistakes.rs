@@ -99,7 +99,7 @@ fn each_wrong_charge_is_answered_by_what_there_is_and_what_is_left() {
     let none = desk.fails(&charge("age", "no.ledger:x", "a"), 1);
     assert!(none.contains("there is no ledger at no.ledger"), "{none}");
     let unknown = desk.fails(&charge("age", "b.ledger:y", "a"), 1);
-    assert!(unknown.contains("no budget `y`, it has `x`"), "{unknown}");
+    assert!(unknown.contains("no budget `y`; its budgets are `x`"), "{unknown}");
     desk.says(&charge("age", "b.ledger:x", "a"));
     let other = desk.fails(&charge("sex", "b.ledger:x", "a"), 1);
     assert!(other.contains("another data or column: use another id"), "{other}");
