@@ -92,7 +92,7 @@ fn value(answer: &Answer) -> String {
 fn accuracy(answer: &Answer) -> String {
     match answer.accuracy {
         Accuracy::PlusMinus(bound) => format!("\u{b1} {}", above(bound, answer.decimals)),
-        Accuracy::Ranks(bound) => format!("\u{b1} {} people in rank", above(bound, 0)),
+        Accuracy::Ranks(bound) => format!("\u{b1} {} in rank", above(bound, 0)),
         Accuracy::Unknown => "unknown".to_owned(),
     }
 }

@@ -208,6 +208,10 @@ pub fn short(value: f64) -> String {
     let text = format!("{value:.digits$}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
+/// Write a number of ranks or rows. `unit` is `rank` or `row`.
+fn counted(number: &str, unit: &str) -> String {
+    format!("{number} {unit}{}", if number == "1" { "" } else { "s" })
+}
 fn row<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> String {
     MO::PARTS.iter().zip(parts).map(|(_, part)| format!(" {:>10}", short(float(part)))).collect()
 }
@@ -225,8 +229,8 @@ impl<MO: Accounted> fmt::Display for Report<MO> {
             let error = entry.accuracy.map_or_else(|| "?".to_owned(), short);
             let error = match entry.error_in {
                 ErrorIn::Value => error,
-                ErrorIn::Ranks => format!("{error} ranks"),
-                ErrorIn::Counts => format!("{error} rows"),
+                ErrorIn::Ranks => counted(&error, "rank"),
+                ErrorIn::Counts => counted(&error, "row"),
             };
             let (query, scale) = (&entry.query, short(entry.scale));
             write!(f, "{query:<width$} {scale:>12} {error:>14}")?;
