@@ -151,7 +151,7 @@ fn parse_bounds(text: &str) -> Result<Json, String> {
 fn check_order(bounds: &Json) -> Result<(), String> {
     match bounds.as_array().map(Vec::as_slice) {
         Some([lower, upper]) if upper.as_f64().zip(lower.as_f64()).is_some_and(|(u, l)| u < l) => {
-            Err(format!("the lower bound {lower} is above the upper bound {upper}: swap them"))
+            Err(format!("the lower bound {lower} is above the upper bound {upper}; swap them"))
         }
         _ => Ok(()),
     }

@@ -181,7 +181,7 @@ fn a_wrong_question_about_groups_says_what_to_write() {
         (by(json!({"count": {}, "keys": [["a", "b"]]})), "for each of 1 columns"),
         (json!({"group_by": ["city"], "count": {}}), "which values have a group"),
         (json!({"group_by": ["income"], "keys": {"income": [1]}, "count": {}}), "has no keys"),
-        (json!({"count": {}, "keys": {"city": ["Lyon"]}}), "this is for groups"),
+        (json!({"count": {}, "keys": {"city": ["Lyon"]}}), "this field is for groups"),
         (json!({"quantiles": {"column": "age", "candidates": [1]}}), "`alphas`"),
         (
             json!({"quantiles": {"column": "age", "candidates": [1, 2], "alphas": [0.9, 0.1]}}),
