@@ -69,8 +69,8 @@ pub(crate) fn of_space(name: &str, found: &Arg, expected: &[&TypeName]) -> Optio
                  {\"impute_constant\": {\"constant\": 0.0}}"
             }
             true => {
-                "; cast them first, and clamp them afterwards: {\"cast_default\": {\"TOA\": \"f64\"}}, \
-                 {\"impute_constant\": {\"constant\": 0.0}}"
+                "; cast them first, and clamp them afterwards: \
+                 {\"cast_default\": {\"TOA\": \"f64\"}}, {\"impute_constant\": {\"constant\": 0.0}}"
             }
             false if rows => "; use records of one of these types",
             false => "",

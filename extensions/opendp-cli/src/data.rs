@@ -24,7 +24,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
     text.map_err(|error| unreadable(path, &error))
 }
 fn unreadable(path: &Path, error: &io::Error) -> Error {
-    let reason = format!("file `{}`: cannot be read: {error}", path.display());
+    let reason = format!("file `{}` cannot be read: {error}", path.display());
     match error.kind() {
         io::ErrorKind::NotFound => Error::NotFound(format!("{reason}; check its path")),
         _ => Error::FailedFunction(reason),
@@ -81,7 +81,7 @@ impl Source<'_> {
         }
         let mut file = File::open(self.path).map_err(unreadable)?;
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            let reason = "this is a folder: name a file of data in it";
+            let reason = "this path is a folder: name a file of data in it";
             return Err(Error::argument(self.path.display().to_string(), reason));
         }
         if let Some(compression) = compression {
@@ -144,7 +144,9 @@ impl Source<'_> {
                 "data",
                 format!("{name} is not the file that the budget is for: its SHA-256 differs"),
             )),
-            Err(error) => Err(Error::argument("data", format!("{name} cannot be read: {error}"))),
+            Err(error) => {
+                Err(Error::argument("data", format!("file `{name}` cannot be read: {error}")))
+            }
         }
     }
     /// Open a CSV table, and read its header.

@@ -111,7 +111,8 @@ fn check_bounds(bounds: &[Option<f64>], numbers: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::InvalidDistance(format!(
-        "release: expected a number for each bound of the measurement, {} in total, found {numbers}",
+        "release: expected a number for each bound of the measurement, {} in total, found \
+         {numbers}",
         bounds.len()
     )))
 }

@@ -363,7 +363,7 @@ where
     };
     if size < sample_size {
         return Err(refused(format!(
-            "{name}: expected at least the number of records of the sample, {sample_size}, found {size}"
+            "{name}: expected at least {sample_size}, the size of the sample, found {size}"
         )));
     }
     if (1 << f64::MANTISSA_DIGITS) < size {

@@ -33,6 +33,7 @@ pub(crate) fn places(
 #[cold]
 fn unfit(edges: usize, counts: usize) -> Error {
     Error::FailedFunction(format!(
-        "expected one count less or one count more than the number of edges, {edges}, found {counts}"
+        "expected one count less or one count more than the number of edges, {edges}, found \
+         {counts}"
     ))
 }
