@@ -120,7 +120,7 @@ impl Loss {
         match parts.len() == notion.parts().len() && parts.iter().all(Exact::is_finite) {
             true => Ok(Loss::of(notion, parts)),
             false => Err(Error::InvalidDistance(format!(
-                "expected {} finite numbers for a loss in {}",
+                "the parts of a loss: expected only finite numbers, {} in total, for a loss in {}",
                 notion.parts().len(),
                 notion.name()
             ))),

@@ -235,7 +235,8 @@ impl QuestionFields {
             ("statistics", self.statistics.is_some()),
         ] {
             if stated {
-                let reason = "this field is for groups: add \"group_by\": [column, ..], or leave this field out";
+                let reason =
+                    "this field is for groups: add \"group_by\": [column, ..], or leave it out";
                 return Err(Error::argument(field, reason));
             }
         }

@@ -163,8 +163,8 @@ impl PrivacyProfile {
         let delta = (self.delta)(epsilon)?;
         if !(0.0 <= delta) {
             return Err(Error::FailedMap(format!(
-                "the curve of a privacy profile: expected a delta of at least 0 at epsilon {epsilon}, \
-                 found {delta}"
+                "the curve of a privacy profile: expected a delta of at least 0 at epsilon \
+                 {epsilon}, found {delta}"
             )));
         }
         Ok(delta.min(1.0))
@@ -246,7 +246,8 @@ impl RenyiCurve {
         let epsilon = (self.0)(alpha)?;
         if !(0.0 <= epsilon) {
             return Err(Error::FailedMap(format!(
-                "the Renyi curve: expected an epsilon of at least 0 at order {alpha}, found {epsilon}"
+                "the Renyi curve: expected an epsilon of at least 0 at order {alpha}, found \
+                 {epsilon}"
             )));
         }
         Ok(epsilon)

@@ -72,8 +72,8 @@ impl Rule {
         };
         if f64::inf_cast(size)?.inf_mul(magnitude).is_err() {
             return Err(Error::MakeTransformation(format!(
-                "input: potential for overflow: a sum may exceed the largest f64, because the number \
-                 of records is {size} and their magnitude is up to {magnitude:?}; clamp the \
+                "input: potential for overflow: a sum may exceed the largest f64, because the \
+                 number of records is {size} and their magnitude is up to {magnitude:?}; clamp the \
                  records to narrower bounds"
             )));
         }
