@@ -34,7 +34,10 @@ impl Budget {
     /// least 1.
     pub fn epsilon_delta(epsilon: f64, delta: f64) -> Result<Self> {
         if !(delta < 1.0) {
-            return Err(Error::argument("delta", "expected a number between 0 and 1"));
+            return Err(Error::argument(
+                "delta",
+                format!("expected a number above 0 and below 1, found {delta}"),
+            ));
         }
         Budget::of(Notion::Approximate, &[("epsilon", epsilon), ("delta", delta)])
     }
@@ -285,7 +288,7 @@ fn charge(budget: &Loss, spent: &Mutex<Vec<Exact>>, loss: &Loss) -> Result<()> {
             budget.parts().iter().zip(spent.iter()).map(|(all, out)| all.minus(out)).collect();
         let left = Loss::exact(budget.notion(), left)?;
         return Err(Error::BudgetExceeded(format!(
-            "the query costs {loss}, and {} is left of the budget",
+            "the query costs {loss}, and {} of the budget is left",
             left.show(false)
         )));
     }

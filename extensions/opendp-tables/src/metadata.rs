@@ -176,7 +176,8 @@ impl Column {
             let ordered = candidates.is_sorted_by(|a, b| a < b);
             let finite = candidates.iter().all(|c| c.abs() <= MOST_FLOAT);
             if !self.kind.is_number() || candidates.is_empty() || !ordered || !finite {
-                let reason = "expected a column of numbers, and candidates in increasing order";
+                let reason =
+                    "expected a column of numbers, and at least one candidate, in increasing order";
                 return Err(Error::argument("candidates", reason));
             }
         }
@@ -202,8 +203,12 @@ pub(crate) fn check_bounds(low: f64, high: f64, kind: Type) -> Result<()> {
         return Ok(());
     }
     let reason = match kind {
-        Type::Integer => "expected two whole numbers up to 2^53, the lower one first, not both 0",
-        _ => "expected two numbers from 1e-70 to 1e100 or 0, the lower one first, not both 0",
+        Type::Integer => {
+            "expected two whole numbers from -2^53 to 2^53, the lower first, not both 0"
+        }
+        _ => {
+            "expected two numbers from -1e100 to 1e100, the lower first, one at least 1e-70 in size"
+        }
     };
     Err(Error::argument("bounds", reason))
 }
@@ -273,7 +278,7 @@ impl Table {
         }
         let known = |name: &Option<String>| match name {
             Some(name) if !self.columns.contains_key(name) => {
-                Err(Error::NotFound(format!("column `{name}` is not described")))
+                Err(Error::NotFound(format!("column `{name}` is not described by the metadata")))
             }
             _ => Ok(()),
         };
