@@ -24,7 +24,7 @@ pub fn table(census: &Census) -> String {
             rows.push([name, value(answer), std::mem::take(&mut epsilon), accuracy(answer)]);
         }
     }
-    let header = ["statistic", "release", "epsilon", "accuracy (95%)"].map(str::to_owned);
+    let header = ["statistic", "release", "epsilon", "accuracy (95 %)"].map(str::to_owned);
     let width = |column: usize| {
         let all = rows.iter().chain([&header]);
         all.map(|row| row[column].chars().count()).max().unwrap_or(0)

@@ -380,7 +380,7 @@ impl Report {
         lines.push(match &report["accuracy"]["value"] {
             Json::Null if self.near_end => NEAR_END.into(),
             Json::Null => "accuracy  not known for this mechanism".into(),
-            value => format!("accuracy  within {value} of the true answer in 95% of releases"),
+            value => format!("accuracy  within {value} of the exact answer in 95 % of releases"),
         });
         lines.join("\n")
     }

@@ -219,7 +219,7 @@ impl<MO: Accounted> fmt::Display for Report<MO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.entries.iter().map(|entry| entry.query.chars().count()).max();
         let width = width.unwrap_or_default().clamp(5, 60);
-        write!(f, "{:<width$} {:>12} {:>14}", "query", "scale", "+/- 95%")?;
+        write!(f, "{:<width$} {:>12} {:>14}", "query", "scale", "+/- 95 %")?;
         let names = |f: &mut fmt::Formatter<'_>, prefix: &str| {
             MO::PARTS.iter().try_for_each(|name| write!(f, " {:>10}", format!("{prefix}{name}")))
         };
