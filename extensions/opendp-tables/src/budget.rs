@@ -53,7 +53,10 @@ impl Budget {
             if 0.0 < *amount && amount.is_finite() {
                 Exact::written(*amount)
             } else {
-                Err(Error::argument(*name, format!("expected a positive number, found {amount}")))
+                Err(Error::argument(
+                    *name,
+                    format!("expected a finite number above 0, found {amount}"),
+                ))
             }
         };
         Ok(Budget(Loss::exact(notion, parts.iter().map(part).collect::<Result<_>>()?)?))

@@ -63,7 +63,7 @@ impl Split {
             return Err(Error::argument("split", "expected at least one query, found none"));
         }
         if let Some(bad) = weights.iter().find(|weight| !(0.0 < **weight && weight.is_finite())) {
-            let reason = format!("expected positive weights, found {bad}");
+            let reason = format!("expected finite weights above 0, found {bad}");
             return Err(Error::argument("split", reason));
         }
         Ok(Split(Kind::Weights(weights.iter().map(|w| Exact::written(*w)).collect::<Result<_>>()?)))
