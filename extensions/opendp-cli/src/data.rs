@@ -81,7 +81,7 @@ impl Source<'_> {
         }
         let mut file = File::open(self.path).map_err(unreadable)?;
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            let reason = "this path is a folder: name a file of data in it";
+            let reason = "this is a folder: name a file of data in it";
             return Err(Error::argument(self.path.display().to_string(), reason));
         }
         if let Some(compression) = compression {

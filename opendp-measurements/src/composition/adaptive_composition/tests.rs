@@ -73,8 +73,8 @@ fn questions_are_answered_in_the_order_of_the_plan() {
     session.ask(&laplace(2.0)).unwrap();
     assert_eq!((session.loss(&1).unwrap(), session.left().unwrap()), (0.5, 1.0));
     session.ask(&laplace(1.0)).unwrap();
-    refused(session.ask(&laplace(0.0)), "all 2 questions");
-    refused(session.ask(&laplace(1e9)), "all 2 questions");
+    refused(session.ask(&laplace(0.0)), "`d_mids` allows 2 in total");
+    refused(session.ask(&laplace(1e9)), "`d_mids` allows 2 in total");
 }
 #[test]
 fn a_question_may_lose_all_that_its_turn_allows() {
@@ -95,7 +95,7 @@ fn an_answer_that_fails_uses_its_turn_up() {
     assert_eq!(session.ask(&broken).unwrap_err(), Error::NoEntropy);
     assert_eq!(session.loss(&1).unwrap(), 1.0);
     session.ask(&laplace(1.0)).unwrap();
-    refused(session.ask(&laplace(1.0)), "all 2 questions");
+    refused(session.ask(&laplace(1.0)), "`d_mids` allows 2 in total");
 }
 #[test]
 fn renyi_losses_are_planned_at_the_orders_of_their_parts() {
