@@ -11,7 +11,7 @@ pub(super) fn mismatch(expected: Notion, found: Notion) -> Error {
     let advice = match found {
         Notion::Approximate => "leave the delta out, or use a budget with an epsilon and a delta",
         Notion::Pure | Notion::Concentrated => {
-            "an epsilon budget needs Laplace noise, and a rho budget needs Gaussian noise"
+            "a budget of epsilon needs Laplace noise, a budget of rho needs Gaussian noise"
         }
     };
     let (expected, found) = (expected.name().into(), found.name().into());
