@@ -64,7 +64,7 @@ fn point(label: &str, answer: &Answer) -> Point {
     match answer.accuracy {
         Accuracy::PlusMinus(bound) => point.within(value - bound, value + bound),
         Accuracy::Ranks(bound) => {
-            point.note(format!("within {} people in rank", number(bound.ceil(), None)))
+            point.note(format!("within {} in rank", number(bound.ceil(), None)))
         }
         Accuracy::Unknown => point.note("error unknown"),
     }
@@ -81,7 +81,7 @@ fn row(statistic: &Statistic, answer: &Answer) -> [String; 3] {
             (text(value), format!("{} to {}", text(value - bound), text(value + bound)))
         }
         Accuracy::Ranks(bound) => {
-            (number(value, None), format!("within {} people in rank", number(bound.ceil(), None)))
+            (number(value, None), format!("within {} in rank", number(bound.ceil(), None)))
         }
         Accuracy::Unknown => (number(value, None), "unknown".into()),
     };

@@ -24,7 +24,7 @@ pub fn table(census: &Census) -> String {
             rows.push([name, value(answer), std::mem::take(&mut epsilon), accuracy(answer)]);
         }
     }
-    let header = ["statistic", "release", "epsilon", "accuracy (95%)"].map(str::to_owned);
+    let header = ["statistic", "release", "epsilon", "accuracy (95 %)"].map(str::to_owned);
     let width = |column: usize| {
         let all = rows.iter().chain([&header]);
         all.map(|row| row[column].chars().count()).max().unwrap_or(0)
@@ -92,7 +92,7 @@ fn value(answer: &Answer) -> String {
 fn accuracy(answer: &Answer) -> String {
     match answer.accuracy {
         Accuracy::PlusMinus(bound) => format!("\u{b1} {}", above(bound, answer.decimals)),
-        Accuracy::Ranks(bound) => format!("\u{b1} {} people in rank", above(bound, 0)),
+        Accuracy::Ranks(bound) => format!("\u{b1} {} in rank", above(bound, 0)),
         Accuracy::Unknown => "unknown".to_owned(),
     }
 }

@@ -77,7 +77,7 @@ pub enum Accuracy {
 /// random bits.
 pub fn census(people: &People, epsilon: f64) -> Result<Census> {
     if !(0.0 < epsilon && epsilon < f64::INFINITY) {
-        let reason = format!("expected a positive number, found {epsilon}");
+        let reason = format!("expected a finite number above 0, found {epsilon}");
         return Err(Error::argument("epsilon", reason));
     }
     // Round each part down, so that ten parts are at most the whole epsilon.

@@ -54,7 +54,7 @@ impl People {
     /// `FailedFunction` when the file cannot be read, `Argument` when a column is missing.
     pub fn read(path: &Path) -> Result<Self> {
         let file = std::fs::File::open(path).map_err(|error| {
-            Error::FailedFunction(format!("cannot read {}: {error}", path.display()))
+            Error::FailedFunction(format!("file `{}` cannot be read: {error}", path.display()))
         })?;
         People::from_csv(file).map_err(|error| error.at(path.display().to_string()))
     }
@@ -72,8 +72,10 @@ impl People {
             .terminator(csv::Terminator::Any(b'\n'))
             .from_reader(text);
         let broken = |error: csv::Error| match error.into_kind() {
-            csv::ErrorKind::Io(error) => Error::FailedFunction(format!("cannot read: {error}")),
-            _ => Error::FailedFunction("cannot read: not a CSV file".into()),
+            csv::ErrorKind::Io(error) => {
+                Error::FailedFunction(format!("the file cannot be read: {error}"))
+            }
+            _ => Error::FailedFunction("the file is not CSV".into()),
         };
         let header: Vec<String> = reader.byte_headers().map_err(broken)?.iter().map(cell).collect();
         // If the file has no header, the first line is about a person. So the error must not show
@@ -125,7 +127,7 @@ fn column<D: Domain>(domain: &D, cells: &[String]) -> Result<D::Carrier> {
     let rows = domain.read_cells(&cells);
     rows.unwrap_or_else(|| {
         Err(Error::FailedFunction(
-            "the domain does not describe a column, so it cannot read cells".into(),
+            "the domain does not describe a column, so no cells can be read".into(),
         ))
     })
 }

@@ -27,7 +27,7 @@ impl<T: Atom> Bounds<T> {
         for (name, bound) in [("lower", &lower), ("upper", &upper)] {
             if bound.is_null() {
                 return Err(Error::FailedFunction(format!(
-                    "bounds: {name} must not be NaN, expected a number"
+                    "bounds: expected a number as the {name} bound, found NaN"
                 )));
             }
         }
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(Bounds::<i32>::from_json(&json!([1, 0])).unwrap_err().kind(), "MakeDomain");
         assert_eq!(
             Bounds::<f64>::from_json(&json!([0.0, "NaN"])).unwrap_err().to_string(),
-            "bounds: upper must not be NaN, expected a number"
+            "bounds: expected a number as the upper bound, found NaN"
         );
         assert_eq!(Bounds::<i32>::from_json(&json!([0])).unwrap_err().kind(), "FailedCast");
     }

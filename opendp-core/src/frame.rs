@@ -38,11 +38,14 @@ impl<K: HashableAtom> DataFrame<K> {
     /// # Errors
     /// `FailedCast` when two columns have the same name, or columns have different lengths.
     pub fn new(columns: impl IntoIterator<Item = (K, Column)>) -> Result<Self> {
-        let columns = by_name(columns)
-            .ok_or_else(|| Error::FailedCast("expected columns with distinct names".into()))?;
+        let columns = by_name(columns).ok_or_else(|| {
+            Error::FailedCast("expected distinct names of columns, found a name twice".into())
+        })?;
         let rows = columns.first().map_or(0, |(_, column)| column.rows());
         if columns.iter().any(|(_, column)| column.rows() != rows) {
-            return Err(Error::FailedCast("expected columns of equal length".into()));
+            return Err(Error::FailedCast(
+                "expected columns of equal length, found two lengths".into(),
+            ));
         }
         Ok(DataFrame { columns })
     }

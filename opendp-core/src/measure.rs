@@ -90,7 +90,10 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     /// `NotImplemented` if losses have no parts. `FailedMap` when the number of parts is wrong.
     fn join(&self, parts: &[f64]) -> Result<Self::Distance> {
         Err(self.parts().err().unwrap_or_else(|| {
-            Error::FailedMap(format!("a loss in this measure does not have {} parts", parts.len()))
+            Error::FailedMap(format!(
+                "the number of parts of a loss in this measure is not {}",
+                parts.len()
+            ))
         }))
     }
     /// Return upper bounds on delta as a function of epsilon, for a mechanism with this loss.

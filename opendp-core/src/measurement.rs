@@ -166,7 +166,9 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// computes the bounds.
     pub fn accuracy(&self, alpha: f64) -> Result<Vec<Option<f64>>> {
         if !(0.0 < alpha && alpha <= 1.0) {
-            return Err(Error::InvalidDistance(format!("alpha ({alpha:?}) must be in (0, 1]")));
+            return Err(Error::InvalidDistance(format!(
+                "alpha: expected a probability above 0 and at most 1, found {alpha:?}"
+            )));
         }
         match &self.claims.accuracy {
             Some(accuracy) => accuracy(alpha),

@@ -76,7 +76,7 @@ fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: [Option<AnyNumber>; 3]) -
         {
             match domain.records() {
                 Some(size) => Err(Error::FailedMap(format!(
-                    "d_in: no two data sets of {size} rows are at distance 1; one replaced row is \
+                    "d_in: no two data sets of size {size} are at distance 1; one replaced row is \
                      distance 2: state 2, or use `change_one_distance`"
                 ))),
                 None => Ok(()),

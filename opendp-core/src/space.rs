@@ -127,10 +127,9 @@ impl Untyped {
 }
 #[cold]
 fn worst_selected() -> Error {
-    let reason = "the next step selects the highest score, or a question of the next step can \
-                  select the highest score; but these scores are distances, so the lowest score \
-                  is the best: select the lowest score, or make the next step on the output space \
-                  of this step";
+    let reason = "these scores are distances, so the lowest score is the best, but the next step \
+                  selects the highest score or permits questions that select it: select the lowest \
+                  score, or make the next step on the output space of this step";
     Error::argument("input", reason)
 }
 pub(crate) fn fits<D: Domain, M: MetricOn<D>>(space: &Untyped) -> Result<()> {

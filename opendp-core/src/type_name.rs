@@ -135,24 +135,24 @@ impl FromStr for TypeName {
             reason: reason.to_owned(),
         };
         if text.len() > MAX_LENGTH {
-            return Err(fail("longer than 4096 bytes"));
+            return Err(fail("expected at most 4096 bytes"));
         }
         let mut rest = text;
         let name = parse(&mut rest, MAX_DEPTH).map_err(fail)?;
-        if rest.trim().is_empty() { Ok(name) } else { Err(fail("text after the end of the name")) }
+        if rest.trim().is_empty() { Ok(name) } else { Err(fail("text follows the name")) }
     }
 }
 
 /// Read one name from the front of `rest`.
 fn parse(rest: &mut &str, depth: usize) -> Result<TypeName, &'static str> {
     if depth == 0 {
-        return Err("nested more than 32 levels deep");
+        return Err("the name is nested more than 32 levels deep");
     }
     *rest = rest.trim_start();
     let end = rest.find(|c: char| "<>(),[]".contains(c)).unwrap_or(rest.len());
     let head = rest[..end].trim().to_owned();
     if head.contains(char::is_whitespace) {
-        return Err("a space inside a name");
+        return Err("there is a space inside a name");
     }
     *rest = &rest[end..];
     let close = match (head.is_empty(), rest.chars().next()) {

@@ -69,7 +69,9 @@ pub(crate) fn check(alpha: f64) -> Result<()> {
     if 0.0 < alpha && alpha <= 1.0 {
         Ok(())
     } else {
-        Err(Error::InvalidDistance(format!("alpha ({alpha:?}) must be in (0, 1]")))
+        Err(Error::InvalidDistance(format!(
+            "alpha: expected a probability above 0 and at most 1, found {alpha:?}"
+        )))
     }
 }
 
@@ -91,7 +93,7 @@ mod tests {
         }
         assert_eq!(
             check(0.0).unwrap_err().to_string(),
-            "invalid distance: alpha (0.0) must be in (0, 1]"
+            "invalid distance: alpha: expected a probability above 0 and at most 1, found 0.0"
         );
     }
     #[test]

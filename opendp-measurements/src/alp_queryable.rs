@@ -205,7 +205,7 @@ impl Plan {
     ) -> Result<Self> {
         let refused = |reason: &str| Err(Error::MakeMeasurement(reason.into()));
         if !(0.0 < scale && scale.is_finite()) {
-            return refused("scale: must be finite and above 0");
+            return refused("scale: expected a finite number above 0");
         }
         let Some(value_limit) = value_limit else {
             return refused(
@@ -213,15 +213,13 @@ impl Plan {
             );
         };
         if !(IBig::ZERO < value_limit && IBig::ZERO < total_limit) {
-            return refused("value_limit and total_limit: must be above 0");
+            return refused("value_limit, total_limit: expected numbers above 0");
         }
         if size_factor == 0 || alpha == 0 {
-            return refused("size_factor and alpha: must be above 0");
+            return refused("size_factor, alpha: expected numbers above 0, found 0");
         }
         if !(f64::from(alpha) / scale).is_finite() {
-            return refused(
-                "scale: the unit alpha / scale exceeds all floats; choose a larger scale",
-            );
+            return refused("scale: alpha / scale exceeds the largest f64; choose a larger scale");
         }
         Plan::new(scale, alpha, size_factor, magnitude(total_limit), magnitude(value_limit))
     }

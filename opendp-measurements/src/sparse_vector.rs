@@ -179,7 +179,7 @@ where
             }
             if answers.left == 0 {
                 return Err(Error::BudgetExceeded(format!(
-                    "all {limit} answers above the threshold have been given"
+                    "no answer above the threshold is left: the limit is {limit}"
                 )));
             }
             answers.next(query.invoke(&data)?)

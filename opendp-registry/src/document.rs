@@ -180,7 +180,10 @@ impl Document {
         if let Some(name) = values.keys().find(|name| !known.contains(name)) {
             let reason = match known.as_slice() {
                 [] => "the document has no parameters: write {\"param\": NAME} for a number".into(),
-                known => format!("the document has no such parameter; it has {}", known.join(", ")),
+                known => format!(
+                    "the document has no such parameter; its parameters are {}",
+                    known.join(", ")
+                ),
             };
             return Err(Error::argument(name, reason));
         }

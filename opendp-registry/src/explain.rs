@@ -165,7 +165,9 @@ fn no_such(name: &str, known: &BTreeSet<String>) -> String {
     let budget = ["budget", "delta", "epsilon", "rho"].contains(&name);
     let bound = ["lower", "upper", "min", "max"].contains(&name);
     let meant = match nearest(name, known) {
-        _ if bound && known.contains("bounds") => "write both as the pair `bounds`; ".to_owned(),
+        _ if bound && known.contains("bounds") => {
+            "write both bounds as the pair `bounds`; ".to_owned()
+        }
         _ if budget && known.contains("scale") => {
             "noise has a `scale`: write {\"param\": \"scale\"}, and `solve` finds it for a loss; "
                 .to_owned()

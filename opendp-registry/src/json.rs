@@ -48,7 +48,7 @@ pub fn parse_request(text: &str) -> Result<Json> {
 }
 fn read(text: &str, node: Node) -> Result<Json> {
     if MAX_BYTES < text.len() {
-        return Err(Error::argument("json", format!("longer than {MAX_BYTES} bytes")));
+        return Err(Error::argument("json", format!("expected at most {MAX_BYTES} bytes")));
     }
     // Some editors write a byte order mark at the beginning of a file.
     let text = quote_non_finite(text.strip_prefix('\u{feff}').unwrap_or(text));

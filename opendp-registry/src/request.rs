@@ -30,7 +30,7 @@ impl std::str::FromStr for Request {
         if MAX_LENGTH < text.len() {
             return Err(Error::TypeParse {
                 text: text.chars().take(60).collect(),
-                reason: format!("longer than {MAX_LENGTH} bytes"),
+                reason: format!("expected at most {MAX_LENGTH} bytes"),
             });
         }
         let Some((name, rest)) = text.split_once('<') else {

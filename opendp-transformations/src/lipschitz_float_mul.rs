@@ -71,7 +71,7 @@ where
     for (name, value) in [("constant", constant), ("bounds", lower), ("bounds", upper)] {
         if !Float::is_finite(value) {
             return Err(Error::MakeTransformation(format!(
-                "{name}: expected finite numbers, found {value}"
+                "{name}: expected only finite numbers, found {value}"
             )));
         }
     }

@@ -70,7 +70,7 @@ impl Kept {
         if let Some(plan) = entries.first().and_then(|entry| entry.plan.as_deref()) {
             return match release(&format!("plan {plan}"))?.repeated() {
                 false => Ok(()),
-                true => Err(Error::argument("plan", format!("`{plan}` was charged before"))),
+                true => Err(Error::argument("plan", format!("plan `{plan}` was charged before"))),
             };
         }
         let mut number = releases;

@@ -25,7 +25,7 @@ pub(crate) fn read(path: &Path) -> Result<Table> {
 /// Open a file of the survey, and return an iterator over the chunks of one column.
 fn column<T: Atom>(path: &Path, name: &str) -> Result<CsvColumn<VectorDomain<AtomDomain<T>>>> {
     let file = File::open(path).map_err(|error| {
-        Error::FailedFunction(format!("cannot read {}: {error}", path.display()))
+        Error::FailedFunction(format!("file `{}` cannot be read: {error}", path.display()))
     })?;
     CsvColumn::new(file, Some(name), &VectorDomain::new(AtomDomain::default()))
 }

@@ -24,7 +24,7 @@ impl FlipProbability {
             Ok(FlipProbability(probability))
         } else {
             Err(Error::MakeMeasurement(format!(
-                "flip: must be above 0 and at most 0.5, found {probability}"
+                "flip: expected a number above 0 and at most 0.5, found {probability}"
             )))
         }
     }

@@ -50,7 +50,7 @@ fn run(arguments: &Arguments) -> Result<String> {
         let html = page::page(&census, arguments.epsilon).to_html();
         std::fs::write(path, html).map_err(|error| {
             Error::FailedFunction(format!(
-                "--html {}: it cannot be written: {error}",
+                "--html {}: the file cannot be written: {error}",
                 path.display()
             ))
         })?;

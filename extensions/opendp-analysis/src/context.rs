@@ -168,7 +168,7 @@
 //! let ages = context.query().column("age").impute(40.0).clamp(0.0, 120.0);
 //! assert_eq!(
 //!     ages.mean().laplace().unwrap_err().to_string(),
-//!     "a mean needs a known number of rows: add `.resize(n)` or ask for count and sum",
+//!     "a mean needs a known number of rows: add `.resize(n)` or ask for a count and a sum",
 //! );
 //! # Ok::<(), opendp_core::Error>(())
 //! ```

@@ -128,7 +128,7 @@ register! {
 /// [`make_quantile_score_candidates`].
 pub(crate) fn sorted<T: Number>(candidates: &[T]) -> Result<Vec<T>> {
     if candidates.iter().any(|candidate| candidate.is_nan()) {
-        return Err(Error::MakeTransformation("candidates: found NaN, expected numbers".into()));
+        return Err(Error::MakeTransformation("candidates: expected numbers, found NaN".into()));
     }
     Ok(order::sorted(candidates))
 }

@@ -153,7 +153,7 @@ where
     MO: SelectionMeasure,
 {
     if input.domain().element().nan() {
-        let reason = "input: quantiles need ordered values, and NaN has no order";
+        let reason = "input: NaN has no order, so it has no quantiles: replace NaN first";
         return Err(Error::MakeTransformation(reason.into()));
     }
     increasing(&alphas)?;

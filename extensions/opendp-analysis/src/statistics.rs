@@ -231,8 +231,7 @@ fn check((lower, upper): (f64, f64)) -> Result<()> {
     if lower.is_finite() && upper.is_finite() && lower <= upper {
         return Ok(());
     }
-    let reason =
-        format!("expected two finite numbers, the smaller number first, found {lower} and {upper}");
+    let reason = format!("expected two finite numbers, the lower first, found {lower} and {upper}");
     Err(Error::argument("bounds", reason))
 }
 /// Open a context for one question. One person has one row.

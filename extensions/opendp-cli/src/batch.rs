@@ -160,7 +160,7 @@ impl Server<'_> {
     /// Answer the request that a line contains.
     fn answer(&mut self, line: &[u8]) -> Json {
         let request = std::str::from_utf8(line)
-            .map_err(|_| Error::argument("request", "not UTF-8"))
+            .map_err(|_| Error::argument("request", "the line is not UTF-8: write it in UTF-8"))
             .and_then(json::parse_request);
         let request = match request {
             Ok(Json::Object(request)) => request,

@@ -256,19 +256,20 @@ fn terms_text(terms: &Terms) -> String {
         text += &format!(", of data with SHA-256 {digest}");
     }
     if let Some(size) = terms.size() {
-        text += &format!(", of {size} people");
+        text += &format!(", of {size} {}", if size == 1 { "person" } else { "people" });
     }
     text
 }
 fn account_text(account: &Account) -> String {
     format!(
-        "{}: {} left of {} ({}{}), {} releases{}",
+        "{}: {} left of {} ({}{}), {} release{}{}",
         account.name,
         account.remaining().say(false),
         account.total.say(false),
         account.total.notion().name(),
         if account.filters().is_some() { ", composed tightly" } else { "" },
         account.releases,
+        if account.releases == 1 { "" } else { "s" },
         terms_text(&account.terms),
     )
 }

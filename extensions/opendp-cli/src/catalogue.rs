@@ -249,8 +249,8 @@ pub(crate) fn list_text(registry: &Registry, selection: &Selection<'_>, every: b
     }
     let (program, folded) = (crate::program(), list.iter().filter(|c| older(c)).count());
     if list.is_empty() {
-        let word = selection.word.unwrap_or_default();
-        lines.push(format!("Nothing matches `{word}`; `{program} list` shows all."));
+        let word = selection.word.map_or(String::new(), |word| format!(" `{word}`"));
+        lines.push(format!("Nothing matches{word}; `{program} list` shows all."));
     }
     match (folded, every) {
         (0, _) => {}

@@ -24,7 +24,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
     text.map_err(|error| unreadable(path, &error))
 }
 fn unreadable(path: &Path, error: &io::Error) -> Error {
-    let reason = format!("file `{}`: cannot be read: {error}", path.display());
+    let reason = format!("file `{}` cannot be read: {error}", path.display());
     match error.kind() {
         io::ErrorKind::NotFound => Error::NotFound(format!("{reason}; check its path")),
         _ => Error::FailedFunction(reason),
@@ -144,7 +144,9 @@ impl Source<'_> {
                 "data",
                 format!("{name} is not the file that the budget is for: its SHA-256 differs"),
             )),
-            Err(error) => Err(Error::argument("data", format!("{name} cannot be read: {error}"))),
+            Err(error) => {
+                Err(Error::argument("data", format!("file `{name}` cannot be read: {error}")))
+            }
         }
     }
     /// Open a CSV table, and read its header.

@@ -14,7 +14,7 @@ use tally::{Tally, Type, parse_type};
 
 /// The first line of every report.
 const PRIVATE: &str = "PRIVATE: exact facts of the data, without noise, for the curator only. \
-                       Do not publish or pass on.";
+                       Do not publish them, and do not pass them on.";
 
 /// The arguments of `inspect`.
 #[derive(clap::Args)]
@@ -147,7 +147,10 @@ pub(crate) fn text(report: &Json) -> String {
         Json::String(text) => text.escape_debug().to_string(),
         json => json.to_string(),
     };
-    let mut lines = vec![PRIVATE.to_owned(), format!("{} rows", report["rows"])];
+    let mut lines = vec![
+        PRIVATE.to_owned(),
+        format!("{} row{}", report["rows"], if report["rows"] == 1 { "" } else { "s" }),
+    ];
     if report["uneven_rows"] != 0 {
         let uneven = &report["uneven_rows"];
         lines.push(format!("rows with more or fewer cells than the first line: {uneven}"));
@@ -161,7 +164,8 @@ pub(crate) fn text(report: &Json) -> String {
     }
     if let Some(cells) = report.get("not_utf8") {
         lines.push(format!(
-            "warning: {cells} cells are not UTF-8, and are read as missing: save the table in UTF-8"
+            "warning: cells that are not UTF-8, and are read as missing: {cells}. Save the table \
+             in UTF-8"
         ));
     }
     if let Some(warning) = report.get("warning") {

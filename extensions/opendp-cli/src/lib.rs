@@ -222,7 +222,7 @@ impl Pipeline {
         let mut values = BTreeMap::new();
         for (name, value) in &self.set {
             if values.insert(name.clone(), value.clone()).is_some() {
-                return Err(Error::argument(name, "--set gives it two values"));
+                return Err(Error::argument(name, "--set states two values: state one"));
             }
         }
         let extension = self.pipeline.extension().and_then(|extension| extension.to_str());

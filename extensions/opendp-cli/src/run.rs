@@ -132,9 +132,9 @@ impl Run<'_> {
     fn release(&self, made: &Constructed) -> Result<Report> {
         let Constructed::Measurement(measurement) = made else {
             return Err(Error::MakeMeasurement(format!(
-                "pipeline: expected a measurement, found a {}: end the chain with noise, such as \
+                "pipeline: expected a measurement, found {}: end the chain with noise, such as \
                  {{\"laplace\": {{\"scale\": 1.0}}}}",
-                made.kind().name()
+                made.kind().with_article()
             )));
         };
         // Compute the loss before the release. So a wrong distance is not charged.
@@ -282,8 +282,10 @@ pub(crate) fn check_size(records: Option<usize>, terms: &Terms) -> Result<()> {
     };
     match (records, terms.size()) {
         (Some(records), Some(size)) if one_each && u64::try_from(records) != Ok(size) => {
-            let reason =
-                format!("the document is for {records} rows, and the budget for {size} people");
+            let reason = format!(
+                "the number of rows in the document is {records}, and the number of people in the \
+                 budget is {size}: state the same number"
+            );
             Err(Error::argument("size", reason))
         }
         _ => Ok(()),
@@ -368,8 +370,8 @@ impl Report {
         if let Some(charge) = report.get("budget") {
             if charge["repeated"] == true {
                 lines.push(format!(
-                    "repeated  this is the release of an earlier run as `{}`: no new noise is \
-                     drawn, and nothing is charged again",
+                    "repeated  this is the release of an earlier run with the id `{}`: no new \
+                     noise is drawn, and nothing is charged again",
                     charge["id"].as_str().unwrap_or_default()
                 ));
             }
@@ -378,7 +380,7 @@ impl Report {
         lines.push(match &report["accuracy"]["value"] {
             Json::Null if self.near_end => NEAR_END.into(),
             Json::Null => "accuracy  not known for this mechanism".into(),
-            value => format!("accuracy  within {value} of the true answer in 95% of releases"),
+            value => format!("accuracy  within {value} of the exact answer in 95 % of releases"),
         });
         lines.join("\n")
     }

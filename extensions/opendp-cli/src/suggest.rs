@@ -96,7 +96,10 @@ pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) 
 }
 fn space(arguments: &Arguments) -> Result<Json> {
     let Some(column) = &arguments.column_type else {
-        return arguments.space.clone().ok_or_else(|| Error::argument("space", "missing"));
+        return arguments
+            .space
+            .clone()
+            .ok_or_else(|| Error::argument("space", "missing, expected a domain and a metric"));
     };
     let mut atom = Map::from_iter([("T".to_owned(), column.as_str().into())]);
     if arguments.no_nan {
@@ -122,7 +125,13 @@ fn budget(arguments: &Arguments) -> Result<(Json, Json)> {
         }
         (_, _, Some(rho), ..) => (json!("zero_concentrated_divergence"), rho.clone()),
         (.., Some(measure), Some(d_out)) => (written(measure), d_out.clone()),
-        _ => return Err(Error::argument("epsilon", "state a budget")),
+        _ => {
+            return Err(Error::argument(
+                "epsilon",
+                "state one budget: --epsilon, --epsilon with --delta, --rho, or --measure with \
+                 --d-out",
+            ));
+        }
     })
 }
 fn parse_amount(text: &str) -> Result<Json, String> {
@@ -151,7 +160,7 @@ fn parse_bounds(text: &str) -> Result<Json, String> {
 fn check_order(bounds: &Json) -> Result<(), String> {
     match bounds.as_array().map(Vec::as_slice) {
         Some([lower, upper]) if upper.as_f64().zip(lower.as_f64()).is_some_and(|(u, l)| u < l) => {
-            Err(format!("the lower bound {lower} is above the upper bound {upper}: swap them"))
+            Err(format!("the lower bound {lower} is above the upper bound {upper}; swap them"))
         }
         _ => Ok(()),
     }
@@ -254,10 +263,15 @@ fn text(found: &Suggestions, registry: &Registry) -> Result<String> {
     }
     if !found.whole {
         let calls = found.calls;
-        lines.push(format!("The search stopped after {calls} calls; state a word or more facts."));
+        lines.push(format!(
+            "The search stopped after {calls} calls of constructors; state a word or more facts."
+        ));
     }
     if !found.found.is_empty() {
-        lines.push(format!("`{} run -p FILE` releases a chain that you save.", crate::program()));
+        lines.push(format!(
+            "Save a chain as FILE; then `{} run -p FILE` makes a release.",
+            crate::program()
+        ));
     }
     Ok(lines.join("\n").trim_end().to_owned())
 }

@@ -69,7 +69,7 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
     check_prefix(prefix)?;
     framework.check("framework", "opendp-core")?;
     if std::fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some()) || folder.is_file() {
-        let reason = format!("{} exists and is not empty; choose another", folder.display());
+        let reason = format!("{} exists and is not empty; choose another folder", folder.display());
         return Err(Error::argument("folder", reason));
     }
     for (file, text) in FILES {

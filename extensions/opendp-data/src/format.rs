@@ -112,7 +112,7 @@ pub(crate) fn check_header(header: &[u8], ended: bool, separator: Option<u8>) ->
     }
     if has(b'\r') {
         return Err(refuse(
-            "the first line holds a CR without an LF, the old Mac format: end each line \
+            "the first line contains a CR without an LF, the old Mac format: end each line \
              with LF, or with CR and LF",
         ));
     }
@@ -125,7 +125,7 @@ pub(crate) fn check_header(header: &[u8], ended: bool, separator: Option<u8>) ->
     for (byte, name) in [(b';', "';'"), (b'\t', "tab"), (b'|', "'|'")] {
         if has(byte) {
             return Err(refuse(format!(
-                "the first line holds no `,` and seems to use another separator: state \
+                "the first line contains no `,` and seems to use another separator: state \
                  --separator {name}, or --separator ',' if this is one column"
             )));
         }

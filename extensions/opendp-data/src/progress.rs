@@ -74,7 +74,10 @@ pub(crate) fn place(names: &[String], column: Option<&str>) -> Result<usize> {
         (Some((place, _)), None) => Ok(place),
         (Some(_), Some(_)) => {
             let name = name.escape_debug();
-            Err(Error::argument("column", format!("the table names `{name}` twice")))
+            Err(Error::argument(
+                "column",
+                format!("the table has the column `{name}` twice: rename one"),
+            ))
         }
         (None, _) => Err(absent("column", names.len(), name, "")),
     }
@@ -101,7 +104,7 @@ pub fn outside() -> Error {
     Error::argument(
         "data",
         "the data are not in the pipeline's domain: the number of rows is not its `size`, or a \
-         value is outside of it",
+         value is outside of the domain",
     )
 }
 /// Return whether an error of a source may depend on its records.
@@ -128,7 +131,10 @@ pub(crate) fn undecoded() -> Error {
 }
 #[cold]
 pub(crate) fn broken() -> Error {
-    Error::argument("data", "the table cannot be read to its end: the file is damaged or cut off")
+    Error::argument(
+        "data",
+        "the table cannot be read to its end: the file is damaged or cut off; write the file again",
+    )
 }
 #[cold]
 pub(crate) fn rowless(domain: &Json) -> Error {

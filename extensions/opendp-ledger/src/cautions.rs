@@ -53,8 +53,8 @@ fn of_delta(delta: f64, people: Option<u64>) -> Option<String> {
     match people {
         // This condition is `1 / people <= delta`, written without a division.
         Some(people) if 1.0 <= delta * people as f64 => Some(format!(
-            "{delta_is}, which is not below 1 in {people}: the data of some of the {people} \
-             people may be released unchanged. {advice}"
+            "{delta_is}, which is not below 1 in {people}: the data of some people may be \
+             released unchanged. {advice}"
         )),
         _ if delta < LARGE_DELTA || people.is_some() && delta < LARGEST_DELTA => None,
         _ => Some(format!(

@@ -159,8 +159,8 @@ pub(crate) fn no_budget(name: &str, known: &[Account]) -> Error {
     let more = names.len().saturating_sub(LISTED);
     let listed = match (names.get(..LISTED).unwrap_or(&names), more) {
         ([], _) => String::new(),
-        (few, 0) => format!(", it has {}", few.join(", ")),
-        (few, more) => format!(", it has {} and {more} more", few.join(", ")),
+        (few, 0) => format!("; its budgets are {}", few.join(", ")),
+        (few, more) => format!("; its budgets are {} and {more} more", few.join(", ")),
     };
     Error::NotFound(format!("the ledger has no budget `{name}`{listed}"))
 }

@@ -140,7 +140,10 @@ impl Ledger {
         let filters = total.opened(name, tight)?;
         self.store.write(&mut |tables| {
             if tables.account(name)?.is_some() {
-                return Err(Error::argument("name", format!("budget `{name}` exists already")));
+                return Err(Error::argument(
+                    "name",
+                    format!("budget `{name}` exists already; use another name"),
+                ));
             }
             let now = self.now()?;
             tables.add_account(&Account {

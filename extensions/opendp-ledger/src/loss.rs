@@ -120,9 +120,9 @@ impl Loss {
         match parts.len() == notion.parts().len() && parts.iter().all(Exact::is_finite) {
             true => Ok(Loss::of(notion, parts)),
             false => Err(Error::InvalidDistance(format!(
-                "expected {} finite numbers for a loss in {}",
-                notion.parts().len(),
-                notion.name()
+                "a loss in {}: expected only finite numbers, {} in total",
+                notion.name(),
+                notion.parts().len()
             ))),
         }
     }

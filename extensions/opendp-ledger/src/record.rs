@@ -230,7 +230,8 @@ pub(crate) fn verify(account: &Account, entries: &[Entry]) -> Result<()> {
 #[cold]
 pub(crate) fn damaged(budget: &str, reason: &str) -> Error {
     Error::FailedFunction(format!(
-        "the ledger is damaged: budget `{budget}`: {reason}; nothing was charged or released"
+        "the ledger is damaged: budget `{budget}`: {reason}; nothing was charged or released. \
+         Restore the ledger from a copy that has all releases"
     ))
 }
 

@@ -135,7 +135,9 @@ impl fmt::Display for Unit {
         let metric = self.metric.as_str().map_or_else(|| self.metric.to_string(), str::to_owned);
         write!(f, "{} in {metric}", self.d_in())?;
         match self.contributions {
-            Some(times) => write!(f, " ({times} contributions of {} a person)", self.unit),
+            Some(times) => {
+                write!(f, " (contributions of a person: {times}, each at distance {})", self.unit)
+            }
             None => Ok(()),
         }
     }
@@ -309,7 +311,10 @@ mod tests {
     #[test]
     fn a_unit_is_a_distance_however_it_is_written() {
         let unit = Unit::new(json!("symmetric_distance"), 2).unwrap().contributions(3).unwrap();
-        assert_eq!(unit.to_string(), "6 in symmetric_distance (3 contributions of 2 a person)");
+        assert_eq!(
+            unit.to_string(),
+            "6 in symmetric_distance (contributions of a person: 3, each at distance 2)"
+        );
         let metric = json!("symmetric_distance");
         assert!(unit.is_of(&metric, "6") && unit.is_of(&metric, "6.0"));
         assert!(!unit.is_of(&metric, "5") && !unit.is_of(&json!("hamming_distance"), "6"));

@@ -211,7 +211,10 @@ fn ask(py: Python<'_>, inner: &AnyValue, query: &Bound<'_, PyAny>) -> PyResult<A
     sparse! {
         i32: i32 f64; i64: i64 f64; u32: u32 f64; u64: u64 f64; usize: usize f64; f32: f32 f64; f64: f64;
     }
-    let reason = format!("questions to a {} cannot be asked from Python", inner.inner_type());
+    let reason = format!(
+        "questions to an object of type {} cannot be asked from Python",
+        inner.inner_type()
+    );
     let unknown: Result<AnyValue> = Err(Error::NotImplemented(reason));
     unknown.or_raise(py)
 }

@@ -114,7 +114,7 @@ fn integer(value: &Bound<'_, PyAny>) -> Result<Json> {
 fn unknown(value: &Bound<'_, PyAny>) -> Error {
     let name = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
     Error::FailedCast(format!(
-        "expected a number, text, a list, a dictionary or an object of this library, found a value \
+        "expected a number, a text, a list, a dictionary or an object of this library, found a value \
          of the Python type {name}"
     ))
 }

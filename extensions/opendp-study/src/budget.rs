@@ -39,8 +39,9 @@ pub(super) fn weights(split: Option<&Json>, questions: usize) -> Result<Vec<f64>
         Some(list) => match value::<Vec<f64>>(list.clone()) {
             Ok(weights) if weights.len() == questions => Ok(weights),
             _ => {
-                let reason =
-                    format!("expected \"evenly\", or {questions} weights, one for each question");
+                let reason = format!(
+                    "expected \"evenly\", or one weight for each question, {questions} in total"
+                );
                 Err(Error::argument("split", reason))
             }
         },

@@ -86,9 +86,8 @@ impl ColumnFields {
                 Err(Error::argument("bounds", reason))
             }
             (_, Some((lower, upper))) if upper < lower => {
-                let reason = format!(
-                    "expected a lower bound that is at most the upper bound, found {lower} and {upper}"
-                );
+                let reason =
+                    format!("the lower bound {lower} is above the upper bound {upper}; swap them");
                 Err(Error::argument("bounds", reason))
             }
             (_, Some(bounds)) => self.check_missing(bounds),
@@ -218,8 +217,8 @@ impl QuestionFields {
             several => Err(Error::argument(
                 "statistic",
                 format!(
-                    "expected one of count, sum, mean, variance, median, quantile, quantiles, \
-                     histogram, counts_by and top_k; found {}",
+                    "expected exactly one of count, sum, mean, variance, median, quantile, \
+                     quantiles, histogram, counts_by and top_k; found {} of them",
                     several.len()
                 ),
             )),
@@ -236,7 +235,8 @@ impl QuestionFields {
             ("statistics", self.statistics.is_some()),
         ] {
             if stated {
-                let reason = "this is for groups: add \"group_by\": [column, ..], or leave it out";
+                let reason =
+                    "this field is for groups: add \"group_by\": [column, ..], or leave it out";
                 return Err(Error::argument(field, reason));
             }
         }
@@ -247,12 +247,14 @@ impl QuestionFields {
             Wanted::Median(fields) if fields.alpha.is_some() => {
                 ("alpha", "a median is the quantile 0.5: leave `alpha` out, or ask for a quantile")
             }
-            Wanted::Median(fields) | Wanted::Quantile(fields) if fields.alphas.is_some() => {
-                ("alphas", "this is one quantile: leave `alphas` out, or ask for \"quantiles\"")
-            }
-            Wanted::Quantiles(fields) if fields.alpha.is_some() => {
-                ("alpha", "there are several quantiles: leave `alpha` out, and list `alphas`")
-            }
+            Wanted::Median(fields) | Wanted::Quantile(fields) if fields.alphas.is_some() => (
+                "alphas",
+                "the statistic is one quantile: leave `alphas` out, or ask for \"quantiles\"",
+            ),
+            Wanted::Quantiles(fields) if fields.alpha.is_some() => (
+                "alpha",
+                "the statistic is several quantiles: leave `alpha` out, and list `alphas`",
+            ),
             Wanted::Histogram(fields) if fields.others && fields.edges.is_some() => {
                 ("others", "every number is in a bin, so there are no others: leave `others` out")
             }

@@ -40,7 +40,8 @@ impl QuestionFields {
                 ("group_by", statistic.group_by.is_some()),
             ];
             if let Some((field, _)) = extra.into_iter().find(|(_, stated)| *stated) {
-                let reason = "this belongs to the whole question, not to one of its statistics";
+                let reason =
+                    "this field belongs to the whole question, not to one of its statistics";
                 return Err(Error::argument(field, reason).at("statistics"));
             }
             bare.check().map_err(|error| error.at("statistics"))?;
@@ -84,7 +85,7 @@ impl RankFields {
     /// Return the levels `alphas` of the question's quantiles. A question without levels is an
     /// error.
     pub(super) fn alphas(&self) -> Result<&[f64]> {
-        let missing = "a list of quantiles is missing, such as [0.25, 0.5, 0.75]";
+        let missing = "missing, expected a list of quantiles, such as [0.25, 0.5, 0.75]";
         self.alphas.as_deref().ok_or_else(|| Error::argument("alphas", missing))
     }
 }

@@ -128,7 +128,7 @@ pub(super) fn with_keys<'c, MO: Mechanisms>(
         Some(Json::String(word)) if word == "found" => Ok(groups),
         Some(_) => Err(Error::argument("keys", EXPECTED)),
         None => {
-            let reason = format!("say which values have a group: {EXPECTED}");
+            let reason = format!("state which values have a group: {EXPECTED}");
             Err(Error::argument("keys", reason))
         }
     }

@@ -155,8 +155,8 @@ impl Outcome {
         for answer in &self.answers {
             let error = answer.error.map(|error| match answer.error_in {
                 ErrorIn::Value => format!("+/- {}", short(error)),
-                ErrorIn::Ranks => format!("+/- {} ranks", short(error)),
-                ErrorIn::Counts => format!("+/- {} rows", short(error)),
+                ErrorIn::Ranks => format!("+/- {}", counted(&short(error), "rank")),
+                ErrorIn::Counts => format!("+/- {}", counted(&short(error), "row")),
             });
             let noise = format!("{}, scale {}", answer.mechanism, join(&answer.scales));
             if answer.cells.is_empty() {
@@ -305,6 +305,10 @@ impl From<WrittenAnswer> for StudyAnswer {
         }
         .checked()
     }
+}
+/// Write a number of ranks or rows. `unit` is `rank` or `row`.
+fn counted(number: &str, unit: &str) -> String {
+    format!("{number} {unit}{}", if number == "1" { "" } else { "s" })
 }
 fn plain(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)

@@ -258,7 +258,7 @@ where
                     query.filter(name, move |cell: &f64| range.contains(cell))
                 }
                 CellType::Bool | CellType::Text => {
-                    let reason = "`at_least` and `below` are for columns of numbers";
+                    let reason = "`at_least` and `below` are for columns of numbers: write `in`";
                     return Err(Error::argument(name, reason));
                 }
             };

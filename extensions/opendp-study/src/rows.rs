@@ -91,7 +91,7 @@ impl QuestionFields {
         };
         match (stated, rows) {
             (Some(stated), _) if stated < least => {
-                let reason = format!("expected at least {least} rows, found {stated}");
+                let reason = format!("expected a number of at least {least}, found {stated}");
                 Err(Error::argument("rows", reason))
             }
             (Some(stated), None) if MOST_ROWS < stated => {

@@ -66,8 +66,9 @@ pub(super) fn load(
             return Err(Error::argument(name, format!("expected cells of {:?}", column.kind)));
         }
         if let Some(rows) = rows.filter(|rows| *rows != cells.rows()) {
-            let reason =
-                format!("the context states {rows} rows, but the data have another number of rows");
+            let reason = format!(
+                "the data do not have the stated number of rows, {rows}: correct one of them"
+            );
             return Err(Error::argument("rows", reason));
         }
         table = match cells {

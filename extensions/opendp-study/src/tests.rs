@@ -251,7 +251,7 @@ fn more_rows_than_fit_in_memory_are_an_error() {
 fn a_wrong_question_says_what_is_wrong_and_where() {
     for (question, wanted) in [
         (json!({"cuont": {}}), "unknown field `cuont`"),
-        (json!({}), "expected one of count, sum, mean"),
+        (json!({}), "expected exactly one of count, sum, mean"),
         (json!({"count": {}, "sum": {"column": "age"}}), "found 2"),
         (json!({"sum": {"column": "agee"}}), "no such column"),
         (json!({"sum": {"column": "city", "bounds": [0, 1]}}), "expected a column of numbers"),

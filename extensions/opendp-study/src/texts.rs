@@ -94,7 +94,7 @@ fn check_texts(name: &str, texts: &[Json], columns: &[(String, ColumnFields)]) -
         }
         if word.is_empty() && column.missing.is_some() {
             let reason = "an empty cell of this column is missing, because the column states \
-                          `missing`, so no cell is equal to the empty text";
+                          `missing`, so no cell is equal to the empty text: leave this text out";
             return Err(Error::argument(name, reason));
         }
     }

@@ -34,7 +34,10 @@ impl Budget {
     /// least 1.
     pub fn epsilon_delta(epsilon: f64, delta: f64) -> Result<Self> {
         if !(delta < 1.0) {
-            return Err(Error::argument("delta", "expected a number between 0 and 1"));
+            return Err(Error::argument(
+                "delta",
+                format!("expected a number above 0 and below 1, found {delta}"),
+            ));
         }
         Budget::of(Notion::Approximate, &[("epsilon", epsilon), ("delta", delta)])
     }
@@ -50,7 +53,10 @@ impl Budget {
             if 0.0 < *amount && amount.is_finite() {
                 Exact::written(*amount)
             } else {
-                Err(Error::argument(*name, format!("expected a positive number, found {amount}")))
+                Err(Error::argument(
+                    *name,
+                    format!("expected a finite number above 0, found {amount}"),
+                ))
             }
         };
         Ok(Budget(Loss::exact(notion, parts.iter().map(part).collect::<Result<_>>()?)?))
@@ -285,7 +291,7 @@ fn charge(budget: &Loss, spent: &Mutex<Vec<Exact>>, loss: &Loss) -> Result<()> {
             budget.parts().iter().zip(spent.iter()).map(|(all, out)| all.minus(out)).collect();
         let left = Loss::exact(budget.notion(), left)?;
         return Err(Error::BudgetExceeded(format!(
-            "the query costs {loss}, and {} is left of the budget",
+            "the query costs {loss}, and {} of the budget is left",
             left.show(false)
         )));
     }

@@ -237,7 +237,9 @@ fn bounding(branches: &[Branch], tables: &Tables) -> Result<Bounding> {
     };
     let table = tables.get(*name);
     let Some((table, unit)) = table.and_then(|table| Some((table, table.unit.as_ref()?))) else {
-        return Err(Error::NotFound(format!("private table `{name}` is not described")));
+        return Err(Error::NotFound(format!(
+            "private table `{name}` is not described by the metadata"
+        )));
     };
     let number = |limit: Option<u32>| limit.map(u64::from);
     match unit {
@@ -249,7 +251,7 @@ fn bounding(branches: &[Branch], tables: &Tables) -> Result<Bounding> {
         }
         PrivacyUnit { id: Some(id), max_rows, max_groups, max_rows_per_group, .. } => {
             let kind = table.columns.get(id).map(|column| column.kind);
-            let kind = kind.ok_or_else(|| Error::NotFound(format!("column `{id}`")))?;
+            let kind = kind.ok_or_else(|| Error::NotFound(format!("there is no column `{id}`")))?;
             Ok(Bounding::Enforced {
                 id: (id.clone(), kind),
                 rows: number(*max_rows),

@@ -36,8 +36,8 @@ pub trait Engine: Send + Sync {
     fn register(&self, name: &str, _: &Table, source: Source) -> Result<()> {
         let engine = self.name();
         Err(Error::NotImplemented(format!(
-            "table `{name}`: the engine {engine} takes no source {source:?}, because it \
-             already has its tables"
+            "table `{name}`: the engine {engine} takes no source {source:?}, because the \
+             engine already has its tables"
         )))
     }
     /// Run a statement and return all rows.

@@ -176,7 +176,8 @@ impl Column {
             let ordered = candidates.is_sorted_by(|a, b| a < b);
             let finite = candidates.iter().all(|c| c.abs() <= MOST_FLOAT);
             if !self.kind.is_number() || candidates.is_empty() || !ordered || !finite {
-                let reason = "expected a column of numbers, and candidates in increasing order";
+                let reason =
+                    "expected a column of numbers, and at least one candidate, in increasing order";
                 return Err(Error::argument("candidates", reason));
             }
         }
@@ -273,7 +274,7 @@ impl Table {
         }
         let known = |name: &Option<String>| match name {
             Some(name) if !self.columns.contains_key(name) => {
-                Err(Error::NotFound(format!("column `{name}` is not described")))
+                Err(Error::NotFound(format!("column `{name}` is not described by the metadata")))
             }
             _ => Ok(()),
         };

@@ -86,8 +86,8 @@ impl Session {
                                 format!("`{file}` is compressed: unpack it, and name the new file")
                             }
                             None => format!(
-                                "the name `{file}` ends in neither `.csv` nor `.parquet`: rename a \
-                                 file, and state the `format` of a folder"
+                                "the name `{file}` ends in neither `.csv` nor `.parquet`: if it is \
+                                 a file, rename it; if it is a folder, state its `format`"
                             ),
                         };
                         return Err(Error::argument("format", reason).at(format!("table `{name}`")));
@@ -130,7 +130,7 @@ impl Session {
             places.extend(place.map(|place| (name, place)));
         }
         if let Some(name) = missing.first() {
-            return Err(Error::NotFound(format!("table `{name}` has no source")));
+            return Err(Error::NotFound(format!("table `{name}` of the metadata has no source")));
         }
         Ok(Session { places, ..Session::with_engine(metadata, engine)? })
     }

@@ -126,8 +126,8 @@ fn checked(domain: &AnyDomain, metric: &AnyMetric) -> Result<Space<AnyDomain, An
         let name = TypeName::generic("Space", [domain.inner_type(), metric.inner_type()]);
         let Some(check) = SPACES.get(&name) else {
             return Err(Error::MetricSpace(format!(
-                "no registered function takes a {name}, so it is not known whether its metric \
-                 measures distances on its domain; make the space in Rust"
+                "no registered function takes a {name}, so nothing checks that the metric measures \
+                 distances on the domain; make the space in Rust"
             )));
         };
         check.decode(&Arg::Pair(domain.clone(), metric.clone()))?;

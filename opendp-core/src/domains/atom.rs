@@ -36,7 +36,10 @@ impl<T: Atom> Nan<T> {
         if T::NULLABLE {
             Ok(Nan(PhantomData))
         } else {
-            Err(Error::MakeDomain(format!("nan: type {} has no NaN", T::type_name())))
+            Err(Error::MakeDomain(format!(
+                "nan: the type {} has no NaN; leave `nan` out",
+                T::type_name()
+            )))
         }
     }
 }

@@ -293,7 +293,7 @@ pub fn dataframe_domain<K: HashableAtom>(
     let names = col_names.as_deref().unwrap_or_default();
     if names.len() != element_domains.len() {
         return Err(Error::MakeDomain(format!(
-            "element_domains: expected one for each of {} names, found {}",
+            "element_domains: expected one for each name in `col_names`, {} in total, found {}",
             names.len(),
             element_domains.len()
         )));

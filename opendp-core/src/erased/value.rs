@@ -283,7 +283,7 @@ impl<'a> AnyChunk<'a> {
 }
 impl fmt::Debug for AnyChunk<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "AnyChunk({} rows)", self.rows())
+        write!(f, "AnyChunk(rows: {})", self.rows())
     }
 }
 impl Chunk for AnyChunk<'_> {

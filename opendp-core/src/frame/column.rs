@@ -174,7 +174,7 @@ impl Clone for Column {
 }
 impl fmt::Debug for Column {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Column({}, {} rows)", self.cell_type(), self.rows())
+        write!(f, "Column({}, rows: {})", self.cell_type(), self.rows())
     }
 }
 impl PartialEq for Column {
@@ -246,6 +246,6 @@ mod tests {
     }
     #[test]
     fn shows_its_type_and_never_its_content() {
-        assert_eq!(format!("{:?}", Column::new(vec![42_u8])), "Column(u8, 1 rows)");
+        assert_eq!(format!("{:?}", Column::new(vec![42_u8])), "Column(u8, rows: 1)");
     }
 }

@@ -64,7 +64,7 @@ impl<MO: Measure> Ledger<MO> {
     pub fn charge(&mut self, loss: &[Exact]) -> Result<()> {
         if loss.len() != self.totals.len() {
             return Err(Error::FailedMap(format!(
-                "expected a loss of {} parts, found {}",
+                "the number of parts of a loss: expected {}, found {}",
                 self.totals.len(),
                 loss.len()
             )));

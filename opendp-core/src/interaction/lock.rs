@@ -29,7 +29,7 @@ impl<S> Lock<S> {
         // this thread.
         if *self.holder.lock().map_err(poisoned)? == Some(here) {
             return Err(Error::FailedFunction(
-                "a queryable answers one query at a time; a query may not ask its own queryable"
+                "a queryable answers one query at a time; a query must not ask its own queryable"
                     .into(),
             ));
         }

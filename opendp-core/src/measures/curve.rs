@@ -163,7 +163,8 @@ impl PrivacyProfile {
         let delta = (self.delta)(epsilon)?;
         if !(0.0 <= delta) {
             return Err(Error::FailedMap(format!(
-                "a privacy profile returned {delta} at epsilon {epsilon}, expected at least 0"
+                "the curve of a privacy profile: expected a delta of at least 0 at epsilon \
+                 {epsilon}, found {delta}"
             )));
         }
         Ok(delta.min(1.0))
@@ -184,8 +185,8 @@ impl PrivacyProfile {
             let epsilon = epsilon(delta)?;
             if !(0.0 <= epsilon) {
                 return Err(Error::FailedMap(format!(
-                    "a privacy profile returned the epsilon {epsilon} at delta {delta}, expected at \
-                     least 0"
+                    "the curve of a privacy profile: expected an epsilon of at least 0 at delta \
+                     {delta}, found {epsilon}"
                 )));
             }
             return Ok(epsilon);
@@ -245,7 +246,8 @@ impl RenyiCurve {
         let epsilon = (self.0)(alpha)?;
         if !(0.0 <= epsilon) {
             return Err(Error::FailedMap(format!(
-                "a Renyi curve returned {epsilon} at order {alpha}, expected at least 0"
+                "the Renyi curve: expected an epsilon of at least 0 at order {alpha}, found \
+                 {epsilon}"
             )));
         }
         Ok(epsilon)

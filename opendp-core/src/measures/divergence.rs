@@ -172,7 +172,10 @@ fn only(parts: &[f64]) -> Result<f64> {
 }
 #[cold]
 pub(super) fn wrong_parts(parts: &[f64]) -> Error {
-    Error::FailedMap(format!("a loss in this measure does not have {} parts", parts.len()))
+    Error::FailedMap(format!(
+        "the number of parts of a loss in this measure is not {}",
+        parts.len()
+    ))
 }
 
 /// Return the exact sum of losses, rounded up once. An infinite loss gives an infinite total.

@@ -118,7 +118,7 @@ pub(super) fn known_size(size: Option<usize>, metric: &str) -> Result<()> {
     match size {
         Some(_) => Ok(()),
         None => Err(Error::MetricSpace(format!(
-            "{metric} requires a domain of data sets of known size"
+            "{metric} requires a domain of data sets of known size; state the size of the domain"
         ))),
     }
 }

@@ -194,7 +194,7 @@ impl SharedAccount {
         }
         if !share.dominates(&release.checked()?) {
             return Err(Error::BudgetExceeded(format!(
-                "the loss of the query is {release:?}, but its share of the budget was fixed as \
+                "the loss of the query is {release:?}, but the share of the query was fixed as \
                  {share:?}"
             )));
         }

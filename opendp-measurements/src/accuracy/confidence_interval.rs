@@ -75,7 +75,7 @@ where
     let share = alpha.neg_inf_div(shares)?.max(f64::from_bits(1));
     if alpha < shares * f64::from_bits(1) {
         return Err(Error::InvalidDistance(format!(
-            "alpha ({alpha:?}) is too small to be divided by {shares}"
+            "alpha: {alpha:?} is too small to be divided by {shares}; state a larger probability"
         )));
     }
     release.intervals(&measurement.accuracy(share)?)
@@ -111,7 +111,8 @@ fn check_bounds(bounds: &[Option<f64>], numbers: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::InvalidDistance(format!(
-        "release: the measurement states {} bounds, but the count of released numbers is {numbers}",
+        "release: expected a number for each bound of the measurement, {} in total, found \
+         {numbers}",
         bounds.len()
     )))
 }
@@ -283,7 +284,9 @@ mod tests {
         let wrong = wrong.with_accuracy(|_| Ok(vec![Some(1.0), Some(2.0)]));
         let error = confidence_interval(&wrong, &1, 0.5).unwrap_err();
         assert!(
-            error.to_string().contains("states 2 bounds, but the count of released numbers is 1")
+            error
+                .to_string()
+                .contains("a number for each bound of the measurement, 2 in total, found 1")
         );
         // The error of a post-processed release is unknown.
         let after =

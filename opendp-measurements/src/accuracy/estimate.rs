@@ -178,7 +178,7 @@ pub fn simultaneous(estimates: &[&Estimate], alpha: f64) -> Result<Vec<(f64, f64
     };
     if !(0.0 < share) {
         return Err(Error::InvalidDistance(format!(
-            "alpha ({alpha:?}) is too small for {} estimates",
+            "alpha: {alpha:?} is too small to be divided by {}; state a larger probability",
             estimates.len()
         )));
     }

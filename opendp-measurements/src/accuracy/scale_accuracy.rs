@@ -211,13 +211,15 @@ fn largest(upper: f64, fits: impl Fn(f64) -> Result<bool>) -> Result<f64> {
 /// Check that a scale or an accuracy is a finite number that is not negative.
 fn check(name: &str, value: f64) -> Result<f64> {
     if value < 0.0 {
-        return Err(Error::InvalidDistance(format!("{name} ({value:?}) may not be negative")));
+        return Err(Error::InvalidDistance(format!(
+            "{name}: expected a number of at least 0, found {value:?}"
+        )));
     }
     if value <= f64::MAX {
         // Convert a negative zero to zero.
         Ok(value + 0.0)
     } else {
-        Err(Error::InvalidDistance(format!("{name} ({value:?}) must be finite")))
+        Err(Error::InvalidDistance(format!("{name}: expected a finite number, found {value:?}")))
     }
 }
 /// Check that `alpha` is a probability above 0 and below 1.
@@ -225,7 +227,9 @@ fn check_below_one(alpha: f64) -> Result<()> {
     if 0.0 < alpha && alpha < 1.0 {
         Ok(())
     } else {
-        Err(Error::InvalidDistance(format!("alpha ({alpha:?}) must be in (0, 1)")))
+        Err(Error::InvalidDistance(format!(
+            "alpha: expected a probability above 0 and below 1, found {alpha:?}"
+        )))
     }
 }
 
@@ -319,19 +323,19 @@ mod tests {
             let message = |result: Result<f64>| result.unwrap_err().to_string();
             assert_eq!(
                 message(to_accuracy(1.0, 0.0)),
-                "invalid distance: alpha (0.0) must be in (0, 1]"
+                "invalid distance: alpha: expected a probability above 0 and at most 1, found 0.0"
             );
             assert_eq!(
                 message(to_accuracy(-1.0, 0.5)),
-                "invalid distance: scale (-1.0) may not be negative"
+                "invalid distance: scale: expected a number of at least 0, found -1.0"
             );
             assert_eq!(
                 message(to_scale(-1.0, 0.5)),
-                "invalid distance: accuracy (-1.0) may not be negative"
+                "invalid distance: accuracy: expected a number of at least 0, found -1.0"
             );
             assert_eq!(
                 message(to_scale(1.0, 1.0)),
-                "invalid distance: alpha (1.0) must be in (0, 1)"
+                "invalid distance: alpha: expected a probability above 0 and below 1, found 1.0"
             );
             for wrong in [f64::NAN, f64::INFINITY] {
                 for result in [

@@ -159,7 +159,7 @@ fn share(noises: &[Term], alpha: f64) -> Result<f64> {
         return Ok(share);
     }
     Err(Error::InvalidDistance(format!(
-        "alpha ({alpha:?}) is too small for the number of noise terms"
+        "alpha: {alpha:?} is too small for the number of noise terms; state a larger probability"
     )))
 }
 

@@ -98,5 +98,5 @@ pub(crate) fn divisor(a: i128, b: i128) -> i128 {
 }
 #[cold]
 fn large() -> Error {
-    Error::Overflow("the weight of a noise has too many digits".into())
+    Error::Overflow("the weight of a noise term has too many digits".into())
 }

@@ -363,7 +363,7 @@ where
     };
     if size < sample_size {
         return Err(refused(format!(
-            "{name}: expected at least the {sample_size} records of the sample, found {size}"
+            "{name}: expected at least {sample_size}, the size of the sample, found {size}"
         )));
     }
     if (1 << f64::MANTISSA_DIGITS) < size {

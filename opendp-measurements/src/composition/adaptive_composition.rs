@@ -193,13 +193,13 @@ impl<MI: Metric, MO: Measure> Slots<MI, MO> {
     fn admit(&self, index: usize, loss: &MO::Distance) -> Result<()> {
         let Some(d_mid) = self.plan.d_mids.get(index) else {
             return Err(Error::BudgetExceeded(format!(
-                "all {} questions have been asked",
+                "no question is left: `d_mids` allows {} in total",
                 self.plan.d_mids.len()
             )));
         };
         if !self.plan.allows(loss, d_mid)? {
             return Err(Error::BudgetExceeded(format!(
-                "insufficient budget for query: {} > {}",
+                "the query costs {}, and its share of the budget is {}",
                 loss.show(),
                 d_mid.show()
             )));

@@ -280,13 +280,13 @@ fn fitting(
         && parts != members.len()
     {
         return Err(Error::MakeMeasurement(format!(
-            "measurements: expected one for each of the {parts} parts, found {}",
+            "measurements: expected one for each part, {parts} in total, found {}",
             members.len()
         )));
     }
     if sized {
         return refused(
-            "input: expected data sets of any size, under a distance that counts rows added \
+            "input: expected data sets of any size, under a distance that counts records added \
              and removed, because the sizes of parts are not public",
         );
     }
@@ -309,7 +309,7 @@ fn fitting(
         if !known && !(loss_of(member, 0).map_err(located)? <= 0.0) {
             return Err(Error::MakeMeasurement(format!(
                 "measurements[{place}]: expected a map that is 0 at distance 0; this release may \
-                 depend on the order of the rows, and a new order can change every part"
+                 depend on the order of the records, and a new order can change every part"
             )));
         }
     }

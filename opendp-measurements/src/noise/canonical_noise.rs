@@ -96,7 +96,7 @@ pub fn make_canonical_noise(
 ) -> Result<Release> {
     if !(0.0 <= d_in && d_in.is_finite()) {
         return Err(Error::MakeMeasurement(format!(
-            "d_in: expected a finite number that is not negative, found {d_in}"
+            "d_in: expected a finite number of at least 0, found {d_in}"
         )));
     }
     let (epsilon, delta) = d_out;

@@ -98,7 +98,7 @@ pub(crate) fn finite_distance<Q: Number>(d_in: Q) -> Result<Q> {
     if d_in <= Q::FINITE_MAX {
         Ok(d_in)
     } else {
-        Err(Error::FailedMap("d_in: must be finite".into()))
+        Err(Error::FailedMap("d_in: expected a finite distance".into()))
     }
 }
 

@@ -28,13 +28,17 @@ impl Scale {
     /// is positive infinity.
     pub fn new(scale: f64) -> Result<Self> {
         if scale == f64::INFINITY {
-            return Err(Error::MakeTransformation("scale: must be finite, found inf".into()));
+            return Err(Error::MakeTransformation(
+                "scale: expected a finite number, found inf".into(),
+            ));
         }
         if 0.0 <= scale {
             // The addition changes a negative zero to the positive zero.
             Ok(Scale(scale + 0.0))
         } else {
-            Err(Error::MakeMeasurement(format!("scale: must be at least 0, found {scale}")))
+            Err(Error::MakeMeasurement(format!(
+                "scale: expected a number of at least 0, found {scale}"
+            )))
         }
     }
     /// Return the scale as a float.

@@ -27,7 +27,7 @@ impl Temperature {
     pub fn new(temperature: f64) -> Result<Self> {
         let wrong = |expected| {
             Err(Error::MakeMeasurement(format!(
-                "temperature: must be {expected}, found {temperature}"
+                "temperature: expected a {expected} number, found {temperature}"
             )))
         };
         match 0.0 < temperature {
@@ -63,11 +63,11 @@ mod tests {
         for wrong in [0.0, -0.0, -1.0, f64::NAN, f64::NEG_INFINITY] {
             let error = Temperature::new(wrong).unwrap_err();
             assert_eq!(error.kind(), "MakeMeasurement");
-            assert!(error.to_string().contains("temperature: must be positive"), "{error}");
+            assert!(error.to_string().contains("temperature: expected a positive"), "{error}");
         }
         let error = Temperature::new(f64::INFINITY).unwrap_err();
         assert_eq!(error.kind(), "MakeMeasurement");
-        assert!(error.to_string().contains("must be finite"), "{error}");
+        assert!(error.to_string().contains("temperature: expected a finite"), "{error}");
     }
     #[test]
     fn is_checked_when_it_is_read() {

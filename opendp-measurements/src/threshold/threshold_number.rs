@@ -85,7 +85,7 @@ macro_rules! floats {
                     Ok(())
                 } else {
                     Err(Error::MakeMeasurement(format!(
-                        "threshold: must be finite and at least 0 for floats, found {self:?}"
+                        "threshold: expected a finite number of at least 0, found {self:?}"
                     )))
                 }
             }

@@ -160,8 +160,8 @@ fn step(
             let meant: Json = serde_json::from_str(only).unwrap_or_default();
             if !same(value, &meant) {
                 let reason = format!(
-                    "`{name}` has no such argument since version {since}. It now always does what \
-                     `{only}` meant, and other values have no equivalent"
+                    "`{name}` has no such argument since version {since}. `{name}` now always does \
+                     what `{only}` meant, and other values have no equivalent"
                 );
                 return Err(Error::argument(argument, reason));
             }

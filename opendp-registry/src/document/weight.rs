@@ -51,8 +51,8 @@ pub(super) fn check_text(text: &str) -> Result<()> {
         return Ok(());
     }
     let reason = format!(
-        "expected at most {limit} values in a text of {} bytes, found {values}, where an object \
-         counts as {OBJECT}; leave out repeated values",
+        "expected at most {limit} values in a text of {} bytes, found {values}, where each object \
+         counts as {OBJECT} values; leave out repeated values",
         text.len()
     );
     Err(Error::argument("pipeline", reason))

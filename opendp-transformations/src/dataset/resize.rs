@@ -119,8 +119,8 @@ where
     let metric = MO::default();
     if metric.sized() {
         return Err(Error::MakeTransformation(
-            "MO: expected a metric that counts records added and removed; use \
-             `make_metric_bounded` afterwards"
+            "MO: expected a metric that counts records added and removed; to change \
+             this metric, append `make_metric_bounded`"
                 .into(),
         ));
     }

@@ -336,7 +336,8 @@ fn within_floats<T: Summand>(size: usize, bounds: Bounds<T>) -> Result<Bounds<T>
 #[cold]
 fn potential(size: usize) -> Error {
     Error::MakeTransformation(format!(
-        "bounds: potential for overflow: the sum of {size} records may not fit its type"
+        "bounds: potential for overflow: a sum may not fit its type, because the number of \
+         records is {size}; state narrower bounds"
     ))
 }
 

@@ -31,7 +31,9 @@ impl Alpha {
         if (0.0..=1.0).contains(&alpha) {
             return Ok(Alpha(Kind::Number(alpha)));
         }
-        Err(Error::MakeTransformation(format!("alpha: expected a number in [0, 1], found {alpha}")))
+        Err(Error::MakeTransformation(format!(
+            "alpha: expected a number from 0 to 1, found {alpha}"
+        )))
     }
     /// Make a level from a fraction.
     ///
@@ -43,7 +45,7 @@ impl Alpha {
             return Ok(Alpha(Kind::Fraction(numerator, denominator)));
         }
         Err(Error::MakeTransformation(format!(
-            "alpha: expected a fraction in [0, 1], found {numerator}/{denominator}"
+            "alpha: expected a fraction from 0 to 1, found {numerator}/{denominator}"
         )))
     }
     /// Return the factor by which quantile scores at this level are multiplied. The score of a

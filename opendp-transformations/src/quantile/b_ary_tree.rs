@@ -154,7 +154,7 @@ macro_rules! norm_of_any_number {
                     let nodes = $norm::<$number>::in_tree(leaves, branching_factor, layers)?;
                     return Ok(AnyDistance::new(nodes));
                 })*
-                Err(Error::FailedCast(format!("expected a norm, found {leaves:?}")))
+                Err(Error::FailedCast(format!("expected a distance in a norm, found {leaves:?}")))
             }
         }
     };
@@ -265,7 +265,9 @@ fn refuse(reason: String) -> Error {
 }
 #[cold]
 fn no_memory(nodes: usize) -> Error {
-    Error::FailedFunction(format!("leaf_count: not enough memory for a tree of {nodes} nodes"))
+    Error::FailedFunction(format!(
+        "leaf_count: not enough memory for {nodes} nodes; choose a smaller `leaf_count`"
+    ))
 }
 
 #[cfg(test)]

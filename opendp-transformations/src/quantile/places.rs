@@ -33,6 +33,7 @@ pub(crate) fn places(
 #[cold]
 fn unfit(edges: usize, counts: usize) -> Error {
     Error::FailedFunction(format!(
-        "the input has {counts} counts, expected one less or one more than the {edges} edges"
+        "expected one count less or one count more than the number of edges, {edges}, found \
+         {counts}"
     ))
 }

@@ -93,7 +93,7 @@ pub fn make_quantiles_from_counts<TA: Atom + Number, F: Atom + Number>(
     let within = |x: &F| F::zero() <= *x && *x <= F::one();
     if !alphas.iter().all(within) || !increases(&alphas) {
         return Err(Error::MakeTransformation(
-            "alphas: expected shares from 0 to 1, strictly increasing".into(),
+            "alphas: expected numbers from 0 to 1, strictly increasing".into(),
         ));
     }
     Ok(quantiles(bin_edges, floats(&alphas), interpolation))

@@ -188,7 +188,8 @@ impl Rule {
 #[cold]
 fn overflow(d_in: u32) -> Error {
     Error::Overflow(format!(
-        "bounds: the sensitivity of the covariance at distance {d_in} is not finite"
+        "bounds: the sensitivity of the covariance at distance {d_in} is not finite; state \
+         narrower bounds"
     ))
 }
 

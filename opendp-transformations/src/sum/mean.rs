@@ -158,7 +158,10 @@ fn power(exponent: i64) -> u128 {
 }
 #[cold]
 fn overflow(d_in: u32) -> Error {
-    Error::Overflow(format!("bounds: the sensitivity of the mean at distance {d_in} is not finite"))
+    Error::Overflow(format!(
+        "bounds: the sensitivity of the mean at distance {d_in} is not finite; state narrower \
+         bounds"
+    ))
 }
 
 /// The fold of the mean. The state is the exact sum, in units of the spacing of the lattice.

@@ -319,6 +319,9 @@ fn without_share(account: &SharedAccount) -> Error {
 fn pair(parts: &[Exact]) -> Result<(Exact, Exact)> {
     match parts {
         [epsilon, delta] => Ok((epsilon.clone(), delta.clone())),
-        _ => Err(Error::FailedMap(format!("a loss does not have {} parts", parts.len()))),
+        _ => Err(Error::FailedMap(format!(
+            "the number of parts of a loss: expected 2, found {}",
+            parts.len()
+        ))),
     }
 }

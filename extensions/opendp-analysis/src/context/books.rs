@@ -53,7 +53,9 @@ impl<MO: Accounted> Context<MO> {
         }
         let (expected, found) = (self.unit, entry.unit);
         if found != expected {
-            let reason = format!("expected the loss of {expected}; found the loss of {found}");
+            let reason = format!(
+                "expected a release that protects {expected}; found one that protects {found}"
+            );
             return Err(Error::argument("entry", reason));
         }
         let mut books = self.locked()?;
@@ -130,7 +132,8 @@ impl<MO: Accounted> Context<MO> {
             return Err(Error::argument("plan", reason));
         }
         self.split.admit(books.entries.len(), costs.len())?;
-        let mut charged = Err(Error::BudgetExceeded("there is no way to pay".into()));
+        let mut charged =
+            Err(Error::BudgetExceeded("no part of the budget pays for the release".into()));
         for &reserved in ways {
             let mut account = books.account.clone();
             charged = account.charge_all(costs, reserved).map(|()| (account, reserved));

@@ -324,5 +324,5 @@ fn positive(name: &str, amount: f64) -> Result<f64> {
     if 0.0 < amount && amount < f64::INFINITY {
         return Ok(amount);
     }
-    Err(Error::argument(name, format!("expected a positive number, found {amount}")))
+    Err(Error::argument(name, format!("expected a finite number above 0, found {amount}")))
 }

@@ -76,7 +76,7 @@ pub(super) fn bounded<T: Atom>(what: &str, name: &str, chain: &Chain<T>) -> Resu
     }
     Err(wrong(format!(
         "a {what} needs bounds on `{name}`, which limit the contribution of one person: add \
-         `.clamp(lower, upper)` before it"
+         `.clamp(lower, upper)` before the {what}"
     )))
 }
 pub(super) fn sized<T: Atom>(what: &str, chain: &Chain<T>) -> Result<()> {
@@ -84,7 +84,7 @@ pub(super) fn sized<T: Atom>(what: &str, chain: &Chain<T>) -> Result<()> {
         return Ok(());
     }
     Err(wrong(format!(
-        "a {what} needs a known number of rows: add `.resize(n)` or ask for count and sum"
+        "a {what} needs a known number of rows: add `.resize(n)` or ask for a count and a sum"
     )))
 }
 /// Make the transformation that treats counts as scores. The counts stay unchanged, and the output
@@ -325,7 +325,10 @@ fn rho_of(map: TableMap<ZeroConcentratedDivergence>) -> Square {
     Arc::new(move |d_in: &u32| {
         match map.eval_exact(&ZeroConcentratedDivergence, d_in)?.as_slice() {
             [rho] => Ok(rho.clone()),
-            parts => Err(Error::FailedMap(format!("a rho does not have {} parts", parts.len()))),
+            parts => Err(Error::FailedMap(format!(
+                "the number of parts of a loss: expected 1, found {}",
+                parts.len()
+            ))),
         }
     })
 }

@@ -119,7 +119,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
                 columns[place] = Some(values.into_iter().map(Into::into).collect());
             }
             (None, _) => {
-                let reason = format!("rows are grouped by {}", self.names.join(", "));
+                let reason =
+                    format!("the rows are grouped by {}, not by this", self.names.join(", "));
                 self.wrong = self.wrong.or(Some(Error::argument(column, reason)));
             }
             (_, Keys::Listed(_)) => {
@@ -285,7 +286,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
             let reason = format!("expected an answer about groups by {}", self.by());
             return Err(Error::argument("counted", reason));
         }
-        let none = || Error::argument("counted", "the answer has no counts of the groups");
+        let none = || {
+            Error::argument("counted", "the answer has no counts: add `.count()` to its question")
+        };
         self.found = Some(answer.counts.clone().ok_or_else(none)?);
         (self.keys, self.others) = (Keys::Listed(answer.keys.clone()), answer.others);
         self.rehearsed = false;

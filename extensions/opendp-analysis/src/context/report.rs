@@ -208,6 +208,10 @@ pub fn short(value: f64) -> String {
     let text = format!("{value:.digits$}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
+/// Write a number of ranks or rows. `unit` is `rank` or `row`.
+fn counted(number: &str, unit: &str) -> String {
+    format!("{number} {unit}{}", if number == "1" { "" } else { "s" })
+}
 fn row<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> String {
     MO::PARTS.iter().zip(parts).map(|(_, part)| format!(" {:>10}", short(float(part)))).collect()
 }
@@ -215,7 +219,7 @@ impl<MO: Accounted> fmt::Display for Report<MO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.entries.iter().map(|entry| entry.query.chars().count()).max();
         let width = width.unwrap_or_default().clamp(5, 60);
-        write!(f, "{:<width$} {:>12} {:>14}", "query", "scale", "+/- 95%")?;
+        write!(f, "{:<width$} {:>12} {:>14}", "query", "scale", "+/- 95 %")?;
         let names = |f: &mut fmt::Formatter<'_>, prefix: &str| {
             MO::PARTS.iter().try_for_each(|name| write!(f, " {:>10}", format!("{prefix}{name}")))
         };
@@ -225,8 +229,8 @@ impl<MO: Accounted> fmt::Display for Report<MO> {
             let error = entry.accuracy.map_or_else(|| "?".to_owned(), short);
             let error = match entry.error_in {
                 ErrorIn::Value => error,
-                ErrorIn::Ranks => format!("{error} ranks"),
-                ErrorIn::Counts => format!("{error} rows"),
+                ErrorIn::Ranks => counted(&error, "rank"),
+                ErrorIn::Counts => counted(&error, "row"),
             };
             let (query, scale) = (&entry.query, short(entry.scale));
             write!(f, "{query:<width$} {scale:>12} {error:>14}")?;

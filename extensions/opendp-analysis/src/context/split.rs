@@ -63,7 +63,7 @@ impl Split {
             return Err(Error::argument("split", "expected at least one query, found none"));
         }
         if let Some(bad) = weights.iter().find(|weight| !(0.0 < **weight && weight.is_finite())) {
-            let reason = format!("expected positive weights, found {bad}");
+            let reason = format!("expected finite weights above 0, found {bad}");
             return Err(Error::argument("split", reason));
         }
         Ok(Split(Kind::Weights(weights.iter().map(|w| Exact::written(*w)).collect::<Result<_>>()?)))
@@ -157,7 +157,7 @@ impl Split {
             (Kind::AsYouGo, Some(wanted)) => Ok(Wanted::Amount(wanted.to_vec())),
             (Kind::AsYouGo, None) => Err(Error::argument(
                 "spending",
-                "this budget is spent as you go: say what the query may cost, for instance \
+                "this budget is spent as you go: state what the query may cost, such as \
                  `.spending(Budget::epsilon(0.1)?)`",
             )),
             (Kind::Fixed(shares), None) if asked < shares.len() => Ok(Wanted::Share(asked)),
@@ -208,11 +208,12 @@ impl Split {
     fn over(&self, asked: usize, count: usize) -> Error {
         let queries = self.queries().unwrap_or_default();
         let reason = match queries.saturating_sub(asked) {
-            0 => "all of them have been asked".to_owned(),
-            left => format!("only {left} of them are left for the {count} questions of the plan"),
+            0 => "no query is left".to_owned(),
+            left => format!("the plan has more questions, {count}, than queries are left, {left}"),
         };
         Error::BudgetExceeded(format!(
-            "the budget was divided among {queries} queries, and {reason}; nothing was run"
+            "{reason}; the number of queries that share the budget was fixed as {queries}; nothing \
+             was run"
         ))
     }
 }

@@ -233,7 +233,8 @@ impl Table {
     fn column(&self, name: &str) -> Result<&Column> {
         let Some(column) = self.columns.iter().find(|column| column.name == name) else {
             let names: Vec<&str> = self.columns().collect();
-            let reason = format!("the table has no such column; it has {}", names.join(", "));
+            let reason =
+                format!("the table has no such column; its columns are {}", names.join(", "));
             return Err(Error::argument(name, reason));
         };
         Ok(column)

@@ -274,9 +274,7 @@ fn of_share(error: Error, room: &Room) -> Error {
 fn too_small(error: Error) -> Error {
     match error {
         Error::Search(_) => Error::BudgetExceeded(
-            "the part of the budget for this query is too small for any amount of noise; nothing was \
-             run"
-                .into(),
+            "the share of this query is too small for any amount of noise; nothing was run".into(),
         ),
         other => other,
     }

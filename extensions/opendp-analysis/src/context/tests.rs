@@ -192,12 +192,12 @@ fn errors_speak_of_what_to_do() {
     tell(income().median(vec![1.0]).choose().unwrap_err(), "`.impute(value)`");
     tell(
         incomes(&context).mean().laplace().unwrap_err(),
-        "add `.resize(n)` or ask for count and sum",
+        "add `.resize(n)` or ask for a count and a sum",
     );
     tell(incomes(&context).variance().laplace().unwrap_err(), "a variance needs a known number");
     tell(age().clamp(5, 1).sum().laplace().unwrap_err(), "bounds");
     let wrong = context.query().column::<i64>("wage").count().laplace().unwrap_err();
-    tell(wrong, "argument `wage`: the table has no such column; it has age, city, income");
+    tell(wrong, "argument `wage`: the table has no such column; its columns are age, city, income");
     let wrong = context.query().column::<i32>("age").count().laplace().unwrap_err();
     tell(wrong, "write `.column::<i64>(..)`");
     let wrong = context.query().filter("age", |age: &i32| 3 < *age).count();
@@ -359,7 +359,7 @@ fn an_earlier_life_is_carried_over() {
     let split = Split::evenly(4).unwrap();
     let wide = Context::new(table(), unit, Budget::rho(1.0).unwrap(), split).unwrap();
     let error = wide.carry_over(entry).unwrap_err().to_string();
-    assert!(error.contains("at most 2 rows; found the loss of one person"), "{error}");
+    assert!(error.contains("at most 2 rows; found one that protects one person"), "{error}");
 }
 #[test]
 fn threads_never_overspend() {

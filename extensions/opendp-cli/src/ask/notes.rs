@@ -14,8 +14,8 @@ pub(super) fn charge_lines(charge: Option<&Json>) -> Vec<String> {
     let mut lines = Vec::new();
     if charge["repeated"] == true {
         lines.push(format!(
-            "repeated: these are the answers of an earlier run as `{}`: no new noise is drawn, and \
-             nothing is charged again",
+            "repeated: these are the answers of an earlier run with the id `{}`: no new noise is \
+             drawn, and nothing is charged again",
             charge["id"].as_str().unwrap_or_default()
         ));
     }

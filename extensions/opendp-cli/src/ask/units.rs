@@ -51,7 +51,7 @@ fn stated(unit: &Unit) -> Option<String> {
 fn without_unit(account: &Account) -> String {
     let name = &account.name;
     let mut reason = format!(
-        "budget `{name}` states no unit, so it cannot check that all studies protect the same \
+        "budget `{name}` states no unit, so nothing checks that all studies protect the same \
          unit: create a budget with --unit and --metric, such as `--unit 1 --metric \
          symmetric_distance` for a study with {{\"person\": 1}}"
     );

@@ -12,7 +12,7 @@ fn parameters_are_set_on_the_command_line() {
     assert_eq!(desk.says(&map(&["--set", "scale=12.5"])), "2.0");
     assert!(desk.fails(&map(&[]), 1).contains("scale"));
     let error = desk.fails(&map(&["--set", "scal=1"]), 1);
-    assert!(error.contains("`scal`") && error.contains("it has scale"), "{error}");
+    assert!(error.contains("`scal`") && error.contains("its parameters are scale"), "{error}");
     assert!(desk.fails(&map(&["--set", "scale=1", "--set", "scale=2"]), 1).contains("two values"));
     assert!(desk.fails(&map(&["--set", "scale"]), 2).contains("NAME=VALUE"));
     desk.file("closed.json", pipeline(json!(12.5)));

@@ -297,7 +297,7 @@ fn a_size_that_the_budget_does_not_state_is_refused_before_data_are_read() {
     for size in [2, 4] {
         desk.file("sum.json", bounded(9, Some(size)));
         let error = desk.fails(&run("sum.json", "x.csv", &charge), 1);
-        assert!(error.contains("the budget for 3 people"), "{error}");
+        assert!(error.contains("the number of people in the budget is 3"), "{error}");
         assert_eq!(error, desk.fails(&run("sum.json", "absent.csv", &charge), 1));
     }
     desk.file("sum.json", bounded(9, Some(3)));

@@ -110,7 +110,10 @@ fn cells_that_are_not_utf_8_are_unreadable_and_not_missing() {
     }
     assert_eq!(report["not_utf8"], json!(2));
     let text = desk.says(&["inspect", "--data", "people.csv"]);
-    assert!(text.contains("warning: 2 cells are not UTF-8"), "{text}");
+    assert!(
+        text.contains("warning: cells that are not UTF-8, and are read as missing: 2"),
+        "{text}"
+    );
     desk.file("people.csv", "city,age\nBesançon,31\n");
     assert!(inspect(&desk, &["people.csv"]).get("not_utf8").is_none());
 }

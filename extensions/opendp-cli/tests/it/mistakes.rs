@@ -61,7 +61,7 @@ fn each_wrong_line_is_answered_by_what_to_write() {
         (
             "solve -p open.json --param scale --d-in 1 --d-out 1".into(),
             1,
-            &["no two data sets of 10 rows are at distance 1", "distance 2"],
+            &["no two data sets of size 10 are at distance 1", "distance 2"],
         ),
         ("budget create b.ledger:x --epsilon abc".into(), 1, &["epsilon", "such as 0.1 or 1/3"]),
         ("budget create b.ledger:x --epsilon inf".into(), 1, &["epsilon", "such as 0.1 or 1/3"]),
@@ -99,7 +99,7 @@ fn each_wrong_charge_is_answered_by_what_there_is_and_what_is_left() {
     let none = desk.fails(&charge("age", "no.ledger:x", "a"), 1);
     assert!(none.contains("there is no ledger at no.ledger"), "{none}");
     let unknown = desk.fails(&charge("age", "b.ledger:y", "a"), 1);
-    assert!(unknown.contains("no budget `y`, it has `x`"), "{unknown}");
+    assert!(unknown.contains("no budget `y`; its budgets are `x`"), "{unknown}");
     desk.says(&charge("age", "b.ledger:x", "a"));
     let other = desk.fails(&charge("sex", "b.ledger:x", "a"), 1);
     assert!(other.contains("another data or column: use another id"), "{other}");

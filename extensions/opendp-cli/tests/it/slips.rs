@@ -216,7 +216,10 @@ fn the_text_of_charged_answers_has_the_charge_and_marks_a_repeat() {
     assert!(first.ends_with(charge) && !first.contains("repeated"), "{first}");
     let again = desk.says(&ask);
     assert!(again.ends_with(charge), "{again}");
-    assert!(again.contains("repeated: these are the answers of an earlier run as `a`"), "{again}");
+    assert!(
+        again.contains("repeated: these are the answers of an earlier run with the id `a`"),
+        "{again}"
+    );
     assert_eq!(first.lines().nth(1), again.lines().nth(1));
     let output = desk.run(&[&ask[..], &["--csv"]].concat());
     let said = String::from_utf8(output.stderr).unwrap();

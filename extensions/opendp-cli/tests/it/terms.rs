@@ -117,7 +117,10 @@ fn a_budget_with_a_unit_gives_the_distance_and_refuses_another() {
         "metric": "symmetric_distance", "unit": 1, "contributions": 2, "d_in": 2,
     });
     assert_eq!((&shown["unit"], &shown["size"]), (&unit, &json!(1000)));
-    assert!(desk.says(&["budget", "show", "l.db"]).contains("(2 contributions of 1 a person)"));
+    assert!(
+        desk.says(&["budget", "show", "l.db"])
+            .contains("(contributions of a person: 2, each at distance 1)")
+    );
     assert!(desk.says(&["budget", "history", "l.db:b"]).starts_with("b, protects data at"));
     let history = read(&desk.says(&["budget", "history", "l.db:b", "--json"]));
     assert_eq!((&history[1]["unit"], history.as_array().unwrap().len()), (&unit, 2));

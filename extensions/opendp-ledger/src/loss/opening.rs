@@ -78,7 +78,8 @@ impl Loss {
         let (epsilon, delta) = total.epsilon_and_delta()?;
         if pairs.len() != self.members().len() {
             let (expected, found) = (self.members().len(), pairs.len());
-            let reason = format!("expected a pair for each of {expected} releases, found {found}");
+            let reason =
+                format!("expected a pair for each release, {expected} in total, found {found}");
             return Err(Error::argument("pairs", reason));
         }
         SharedAccount::new(&epsilon, &delta, pairs)?;

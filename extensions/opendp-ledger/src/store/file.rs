@@ -63,7 +63,10 @@ pub(crate) enum Mode {
 /// Open the file of a ledger of any version.
 pub(crate) fn open(path: &Path, mode: Mode) -> Result<Box<dyn Store>> {
     if mode != Mode::Create && !path.is_file() {
-        return Err(Error::NotFound(format!("there is no ledger at {}", path.display())));
+        return Err(Error::NotFound(format!(
+            "there is no ledger at {}; check the path",
+            path.display()
+        )));
     }
     if mode == Mode::Read {
         let mut disk = Disk::open(path, false)?;
@@ -130,7 +133,7 @@ fn header(path: &Path, found: Found) -> Result<Header> {
     match found {
         Found::Ledger(header) => Ok(header),
         Found::Version(version) => Err(Error::NotImplemented(format!(
-            "the ledger {} has version {version}, but this program reads {}",
+            "the ledger {} has version {version}, but this program reads version {}",
             path.display(),
             layout::VERSION
         ))),

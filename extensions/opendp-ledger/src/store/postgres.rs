@@ -178,7 +178,9 @@ impl Rows<'_, '_> {
         match self.transaction.execute(sql, values).map_err(|error| fault(&error))? {
             1 => Ok(()),
             _ => Err(Error::FailedFunction(
-                "the ledger is damaged: a row is missing; nothing was charged or released".into(),
+                "the ledger is damaged: a row is missing; nothing was charged or released. Restore \
+                 the ledger from a copy that has all releases"
+                    .into(),
             )),
         }
     }

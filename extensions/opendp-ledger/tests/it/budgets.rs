@@ -136,7 +136,12 @@ fn a_budget_with_a_unit_refuses_another_distance_and_another_metric() {
     ask("a", 3).unwrap();
     for d_in in [1, 2, 4] {
         let error = ask("b", d_in).unwrap_err().to_string();
-        assert!(error.contains("3 in symmetric_distance (3 contributions of 1"), "{error}");
+        assert!(
+            error.contains(
+                "3 in symmetric_distance (contributions of a person: 3, each at distance 1"
+            ),
+            "{error}"
+        );
     }
     let number = Space::new(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::default());
     let other = make_laplace(number.unwrap(), Scale::new(10.0).unwrap(), None);

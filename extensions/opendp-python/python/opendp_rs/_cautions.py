@@ -40,8 +40,8 @@ def cautions(measure: Any, loss: Any, size: int | None) -> list[str]:
         return texts
     if size and delta * size >= 1:
         texts.append(
-            f"delta is {float(delta):.4g}, which is not below 1 in {size}: the data of some of the "
-            f"{size} people may be released unchanged"
+            f"delta is {float(delta):.4g}, which is not below 1 in {size}: the data of some "
+            "people may be released unchanged"
         )
     elif delta >= (LARGEST_DELTA if size else LARGE_DELTA):
         texts.append(

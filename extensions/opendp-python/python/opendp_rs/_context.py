@@ -142,7 +142,7 @@ class Context:
         if self._d_mids is None:
             return stated
         if self._asked == len(self._d_mids):
-            raise of("BudgetExceeded", f"all {self._asked} queries have been asked")
+            raise of("BudgetExceeded", f"no query is left: their number was fixed as {self._asked}")
         return self._d_mids[self._asked]
 
 
@@ -367,7 +367,7 @@ class Query:
             raise of("Argument", f"argument `query`: {reason}")
         made = _cast(self._made, context._measure, d_mid)
         if d_mid is not None and context._d_mids is None and not made.check(context._d_in, d_mid):
-            raise of("BudgetExceeded", "the query loses more than the share that it states")
+            raise of("BudgetExceeded", "the query costs more than the share that it states")
         return made
 
     def param(self, bounds: tuple[Any, Any] | None = None, T: Any = None) -> Any:

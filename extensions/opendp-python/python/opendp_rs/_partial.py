@@ -68,7 +68,8 @@ def chain(left: Any, right: Any) -> Any:
         if isinstance(right, (_native.Transformation, _native.Measurement, _native.Odometer)):
             if right.input_space == space:
                 return right
-            raise of("DomainMismatch", f"the space {space} is not {right.input_space}")
+            found = f"expected a step on {space}, found one on {right.input_space}"
+            raise of("DomainMismatch", found)
     elif isinstance(left, (_native.Transformation, _native.Measurement)):
         if callable(right) and not isinstance(right, _OBJECTS):
             right = _native.function(right)

@@ -181,7 +181,7 @@ def _gather(
     """Assign the arguments of a call to the names of the registered parameters."""
     names = list(signature(family, partial).parameters)
     if len(args) > len(names):
-        found = f"expected at most {len(names)} arguments, found {len(args)}"
+        found = f"too many arguments: expected at most {len(names)}, found {len(args)}"
         raise of("Argument", f"argument `{family['name']}`: {found}")
     given = dict(zip(names, args))
     for name, value in kwargs.items():

@@ -43,7 +43,7 @@ def account(
     d_mids = _listed("d_mids", d_mids, "expected a list of losses")
     composed = _compose(space, measure, d_in, d_mids)
     if not composed.check(d_in, loss):
-        raise of("BudgetExceeded", "the parts are more than the budget")
+        raise of("BudgetExceeded", "the shares together exceed the budget; make them smaller")
     return composed, list(d_mids)
 
 

@@ -275,7 +275,7 @@ def loss_of(
     errors.
     """
     if (epsilon is None) == (rho is None):
-        found = "none of them" if epsilon is None else "both"
+        found = "neither" if epsilon is None else "both"
         raise of("Argument", f"argument `epsilon`: expected either epsilon or rho, found {found}")
     name = "max_divergence" if rho is None else "zero_concentrated_divergence"
     measure = _make(name, {})

@@ -25,10 +25,11 @@ def debias_randomized_response_bitvec(answers: Sequence[Any], f: float) -> list[
     with ``Y`` ones in ``n`` answers is ``(Y - n f / 2) / (1 - f)``, which is correct on average.
     """
     if not 0.0 <= f < 1.0:
-        raise of("Argument", f"argument `f`: expected a number from 0 to 1, and not 1, found {f}")
+        reason = f"expected a number of at least 0 and below 1, found {f}"
+        raise of("Argument", f"argument `f`: {reason}")
     rows = [[int(bit) for bit in answer] for answer in answers]
     if len({len(row) for row in rows}) > 1:
-        raise of("Argument", "argument `answers`: expected answers of one length")
+        raise of("Argument", "argument `answers`: expected the same length for all")
     return [(sum(place) - len(rows) * f / 2) / (1 - f) for place in zip(*rows)]
 
 

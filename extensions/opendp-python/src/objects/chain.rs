@@ -101,7 +101,7 @@ fn fits(release: Option<&TypeName>, input: &TypeName) -> Result<()> {
         return Ok(());
     }
     let advice = if release.head() == "ExtrinsicObject" {
-        format!("state what the Python function before it returns, as in `TO=\"{input}\"`")
+        format!("state what the Python function before this step returns, as in `TO=\"{input}\"`")
     } else {
         "change a type argument, such as `TOA` of the step before the noise or `TA` of the function"
             .to_owned()

@@ -167,7 +167,7 @@ fn a_wrong_question_about_groups_says_what_to_write() {
         question
     };
     for (question, words) in [
-        (by(json!({})), "expected one of count, sum, mean"),
+        (by(json!({})), "expected exactly one of count, sum, mean"),
         (by(json!({"count": {}, "noise": "laplace"})), "leave `noise` out"),
         (by(json!({"count": {}, "statistics": [{"count": {}}]})), "either a list of statistics"),
         (by(json!({"statistics": [{"count": {}, "name": "x"}]})), "belongs to the whole question"),
@@ -178,10 +178,10 @@ fn a_wrong_question_about_groups_says_what_to_write() {
         (by(json!({"count": {}, "keys": "found", "others": true})), "list the keys"),
         (by(json!({"count": {}, "keys": {"town": ["a"]}})), "rows are grouped by city"),
         (by(json!({"count": {}, "keys": {"city": {"from": 3, "to": 1}}})), "`from` <= `to`"),
-        (by(json!({"count": {}, "keys": [["a", "b"]]})), "for each of 1 columns"),
+        (by(json!({"count": {}, "keys": [["a", "b"]]})), "for each column, 1 in total"),
         (json!({"group_by": ["city"], "count": {}}), "which values have a group"),
         (json!({"group_by": ["income"], "keys": {"income": [1]}, "count": {}}), "has no keys"),
-        (json!({"count": {}, "keys": {"city": ["Lyon"]}}), "this is for groups"),
+        (json!({"count": {}, "keys": {"city": ["Lyon"]}}), "this field is for groups"),
         (json!({"quantiles": {"column": "age", "candidates": [1]}}), "`alphas`"),
         (
             json!({"quantiles": {"column": "age", "candidates": [1, 2], "alphas": [0.9, 0.1]}}),

@@ -121,7 +121,7 @@ fn watched<T>(session: &Session, release: impl FnOnce(&dyn Fn(&[String])) -> T) 
         let shown = scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 let rows = session.rows_read().unwrap_or(0);
-                progress.set_message(format!("running the exact plan: {rows} rows read"));
+                progress.set_message(format!("running the exact plan; rows read: {rows}"));
                 std::thread::park_timeout(Duration::from_millis(200));
             }
             progress.finish_and_clear();

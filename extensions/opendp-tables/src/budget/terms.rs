@@ -95,7 +95,7 @@ pub(super) fn check_unit(found: &Found) -> Result<()> {
     };
     let name = &found.name;
     let reason = format!(
-        "budget `{name}` states {lacks}, so it cannot check that all queries protect the same \
+        "budget `{name}` states {lacks}, so nothing checks that all queries protect the same \
          individuals.\nCreate another budget with `opendp-sql create`. The releases of `{name}` \
          remain charged, so do not give the new budget more than the rest of `{name}`"
     );

@@ -54,7 +54,8 @@ pub(crate) fn keys(
     }
     let groups = keys.iter().filter_map(|key| key.public.as_ref()).map(Vec::len);
     if groups.fold(1usize, usize::saturating_mul) > MOST_GROUPS {
-        let reason = format!("the public keys make more than {MOST_GROUPS} groups");
+        let reason =
+            format!("the public keys make more than {MOST_GROUPS} groups: state fewer keys");
         return Err(Error::argument("GROUP BY", reason));
     }
     Ok(keys)

@@ -55,8 +55,9 @@ impl Metadata {
     /// [`parse`](Metadata::parse).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Error::NotFound(format!("metadata {}: {error}", path.display())))?;
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Error::NotFound(format!("metadata file {} cannot be read: {error}", path.display()))
+        })?;
         let mut metadata = Metadata::parse(&text)?;
         let folder = path.parent().unwrap_or(Path::new("."));
         let tables = metadata.tables.values_mut().filter_map(|table| table.path.as_mut());

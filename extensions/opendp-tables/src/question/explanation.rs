@@ -115,11 +115,11 @@ pub(super) fn limits(plan: &Plan) -> String {
     let Contribution { rows, groups, per_group } = Contribution::of(plan);
     if let Bounding::Trusted { rows, exchanged: true } = plan.bounding {
         return format!(
-            "at most {rows} rows of an individual, which are replaced by {rows} other rows, \
-             because the number of rows is public"
+            "rows of an individual: at most {rows}, which other rows replace, because the number \
+             of rows is public"
         );
     }
-    format!("at most {rows} rows of an individual, {per_group} in a group, in {groups} groups")
+    format!("rows of an individual: at most {rows}, {per_group} in a group; groups: {groups}")
 }
 fn explained(what: String, noise: &Noise, step: f64) -> Explained {
     Explained {

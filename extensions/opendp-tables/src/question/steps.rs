@@ -46,7 +46,7 @@ impl Question<'_> {
         };
         tried.map_err(|error| {
             let reason = format!(
-                "{error}\nThe numbers were made up before the release, and nothing was charged. \
+                "{error}\nThe query was tried without the data, and nothing was charged. \
                  Change the expressions after the aggregates, such as `a / b` or CAST, and ask again."
             );
             Error::argument("query", reason)

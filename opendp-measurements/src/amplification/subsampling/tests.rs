@@ -384,7 +384,7 @@ fn wrong_arguments_are_named() {
     let error = make_poisson_subsampling(sized.clone(), 0.5, None).unwrap_err();
     assert!(error.to_string().contains("fixes 3"), "{error}");
     let error = make_fixed_size_subsampling(sized, 2).unwrap_err();
-    assert!(error.to_string().contains("size: expected at least the 3 records"), "{error}");
+    assert!(error.to_string().contains("size: expected at least 3, the size"), "{error}");
     let any = told(bits(), SymmetricDistance);
     assert_eq!(make_fixed_size_subsampling(any, 2).unwrap_err().kind(), "MakeMeasurement");
     let replaced = told(bits().with_size(2), ChangeOneDistance).erase();

@@ -68,13 +68,13 @@ fn the_rest_of_the_budget_is_rounded_down() {
 #[test]
 fn questions_are_answered_in_the_order_of_the_plan() {
     let session = plan(MaxDivergence, vec![0.5, 1.0]).invoke(&7).unwrap();
-    refused(session.ask(&laplace(1.0)), "insufficient budget for query: 1 > 0.5");
+    refused(session.ask(&laplace(1.0)), "the query costs 1, and its share of the budget is 0.5");
     assert_eq!((session.loss(&1).unwrap(), session.left().unwrap()), (0.0, 1.5));
     session.ask(&laplace(2.0)).unwrap();
     assert_eq!((session.loss(&1).unwrap(), session.left().unwrap()), (0.5, 1.0));
     session.ask(&laplace(1.0)).unwrap();
-    refused(session.ask(&laplace(0.0)), "all 2 questions");
-    refused(session.ask(&laplace(1e9)), "all 2 questions");
+    refused(session.ask(&laplace(0.0)), "`d_mids` allows 2 in total");
+    refused(session.ask(&laplace(1e9)), "`d_mids` allows 2 in total");
 }
 #[test]
 fn a_question_may_lose_all_that_its_turn_allows() {
@@ -95,7 +95,7 @@ fn an_answer_that_fails_uses_its_turn_up() {
     assert_eq!(session.ask(&broken).unwrap_err(), Error::NoEntropy);
     assert_eq!(session.loss(&1).unwrap(), 1.0);
     session.ask(&laplace(1.0)).unwrap();
-    refused(session.ask(&laplace(1.0)), "all 2 questions");
+    refused(session.ask(&laplace(1.0)), "`d_mids` allows 2 in total");
 }
 #[test]
 fn renyi_losses_are_planned_at_the_orders_of_their_parts() {

@@ -191,7 +191,7 @@ fn a_number_of_members_other_than_that_of_the_parts_is_refused() {
     for count in [2, 4] {
         let error = made(count).unwrap_err();
         assert!(error.kind() == "MakeMeasurement", "{error}");
-        assert!(error.to_string().contains(&format!("the 3 parts, found {count}")), "{error}");
+        assert!(error.to_string().contains(&format!("3 in total, found {count}")), "{error}");
     }
     assert_eq!(made(3).unwrap().map(&1).unwrap(), 1.0);
 }

@@ -106,7 +106,8 @@ impl Rule {
 #[cold]
 fn overflow(d_in: u32) -> Error {
     Error::Overflow(format!(
-        "bounds: the sensitivity of squared deviations at distance {d_in} is not finite"
+        "bounds: the sensitivity of squared deviations at distance {d_in} is not finite; \
+         state narrower bounds"
     ))
 }
 

@@ -72,8 +72,9 @@ impl Rule {
         };
         if f64::inf_cast(size)?.inf_mul(magnitude).is_err() {
             return Err(Error::MakeTransformation(format!(
-                "input: potential for overflow: the sum of {size} records of magnitude \
-                 {magnitude:?} may exceed the largest f64"
+                "input: potential for overflow: a sum may exceed the largest f64, because the \
+                 number of records is {size} and their magnitude is up to {magnitude:?}; clamp the \
+                 records to narrower bounds"
             )));
         }
         // The largest sum is at most 2^64 * 2^51, so the product does not saturate. For numbers up
@@ -97,7 +98,8 @@ impl Rule {
             return Ok(d_out);
         }
         Err(Error::Overflow(format!(
-            "bounds: the sensitivity of the sum at distance {d_in} exceeds the largest f64"
+            "bounds: the sensitivity of the sum at distance {d_in} exceeds the largest f64; state \
+             narrower bounds"
         )))
     }
     fn finish(&self, sum: i128, lattice: &Lattice) -> f64 {

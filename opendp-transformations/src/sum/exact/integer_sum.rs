@@ -48,7 +48,8 @@ fn wide<T: Atom + Integer>(bound: T) -> Result<i128> {
 #[cold]
 fn overflow<T: Atom + Integer>(d_in: u32, bounds: &Bounds<T>) -> Error {
     Error::Overflow(format!(
-        "bounds: the sensitivity of a sum within [{}, {}] at distance {d_in} does not fit {}",
+        "bounds: the sensitivity of a sum of records in [{}, {}] at distance {d_in} does not fit \
+         {}; state narrower bounds",
         bounds.lower(),
         bounds.upper(),
         T::type_name()

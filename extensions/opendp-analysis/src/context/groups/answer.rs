@@ -37,7 +37,7 @@ impl Moments {
         let (lower, upper) = column_bounds;
         if !(lower <= upper && lower.is_finite() && upper.is_finite()) {
             let reason =
-                format!("expected two finite numbers, the lower first, found {lower}, {upper}");
+                format!("expected two finite numbers, the lower first, found {lower} and {upper}");
             return Err(Error::argument("bounds", reason));
         }
         let plain = Moments {

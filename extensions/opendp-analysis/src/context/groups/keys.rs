@@ -50,7 +50,8 @@ impl Grouping {
     ) -> Result<Self> {
         if let Some(key) = keys.iter().find(|key| key.len() != names.len()) {
             let (expected, found) = (names.len(), key.len());
-            let reason = format!("expected a value for each of {expected} columns, found {found}");
+            let reason =
+                format!("expected one value for each column, {expected} in total, found {found}");
             return Err(Error::argument("keys", reason));
         }
         let mut places_of = vec![Vec::new(); keys.len()];
@@ -199,7 +200,7 @@ impl Keys {
                 return Err(Error::argument(name, reason));
             };
             if MOST_GROUPS / keys.len().max(1) < values.len() {
-                let reason = format!("these are more than {MOST_GROUPS} groups");
+                let reason = format!("expected from 1 to {MOST_GROUPS} groups, found more");
                 return Err(Error::argument("keys", reason));
             }
             let with = |key: &Vec<Json>| {

@@ -322,7 +322,10 @@ fn wrong_groups_say_what_to_write() {
         (educ().mean("years", (0.0, f64::INFINITY)), "bounds"),
         (educ().quantiles("years", &[0.5, 0.5], vec![1.0]), "increasing order"),
         (educ().quantiles("years", &[1.5], vec![1.0]), "alpha"),
-        (educ().groups([vec![Json::from(1), Json::from(2)]]).count(), "for each of 1 columns"),
+        (
+            educ().groups([vec![Json::from(1), Json::from(2)]]).count(),
+            "for each column, 1 in total",
+        ),
     ] {
         let error = groups.release().unwrap_err().to_string();
         assert!(error.contains(words), "{error}");

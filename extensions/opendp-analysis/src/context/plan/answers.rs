@@ -12,7 +12,7 @@ use super::{Asked, PlanNumber};
 
 #[cold]
 pub(super) fn another() -> Error {
-    Error::argument("asked", "the question is of another plan, or its answer was already taken")
+    Error::argument("asked", "the question belongs to another plan, or its answer was taken before")
 }
 
 /// The answer to a question, stored without its type, or the error of the question.

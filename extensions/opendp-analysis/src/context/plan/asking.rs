@@ -53,7 +53,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     fn push(&mut self, draft: Box<dyn Drafted<MO> + 'c>, goal: Goal) -> Result<usize> {
         let (Goal::Weight(amount) | Goal::Within(amount)) = goal;
         if !(0.0 < amount && amount.is_finite()) {
-            let reason = format!("expected a positive number, found {amount}");
+            let reason = format!("expected a finite number above 0, found {amount}");
             return Err(Error::argument("goal", reason));
         }
         self.check(draft.as_ref())?;

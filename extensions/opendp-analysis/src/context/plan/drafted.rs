@@ -258,7 +258,8 @@ impl<MO: Accounted> Terms<'_, MO> {
             item.gaussian = Some(Way { size: square.sqrt(), error, fixed }).filter(usable);
         }
         if item.pure.is_none() && item.gaussian.is_none() {
-            let reason = "integers cannot be released with an error this small";
+            let reason =
+                "integers cannot be released with an error this small: allow a larger error";
             return Err(Error::argument("goal", reason));
         }
         Ok(item)

@@ -3,7 +3,7 @@
 use opendp_core::arith::Exact;
 use opendp_report::{Account, Block, Page, Section, Spent, Table, number};
 
-use super::{Entry, ErrorIn, Report, short};
+use super::{Entry, ErrorIn, Report, counted, short};
 use crate::context::Accounted;
 
 impl<MO: Accounted> Report<MO> {
@@ -75,8 +75,8 @@ impl<MO: Accounted> Report<MO> {
             let error = entry.accuracy.map_or_else(|| "unknown".to_owned(), short);
             let error = match entry.error_in {
                 ErrorIn::Value => error,
-                ErrorIn::Ranks => format!("{error} ranks"),
-                ErrorIn::Counts => format!("{error} rows"),
+                ErrorIn::Ranks => counted(&error, "rank"),
+                ErrorIn::Counts => counted(&error, "row"),
             };
             let scale = number(entry.scale, None);
             let cells = [entry.query.clone(), entry.mechanism.clone(), scale, error];

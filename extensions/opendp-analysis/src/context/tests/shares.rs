@@ -106,7 +106,7 @@ fn shares_of_all_kinds_use_the_whole_budget_and_no_more() {
     let delta = deltas + reference.delta(1.0).unwrap().upper;
     assert!(0.99e-6 < delta && delta <= 1e-6 * (1.0 + 1e-6), "{delta}");
     assert!(0.2e-6 < deltas && deltas <= 0.25e-6, "{deltas}");
-    assert!(refusal(median(&context)).contains("all of them have been asked"));
+    assert!(refusal(median(&context)).contains("no query is left"));
     let report = context.report();
     let (spent, left) = (report.exact_total(), context.remaining().unwrap());
     assert!(0.999 < spent[0].to_f64_up() && spent[0].to_f64_up() <= 1.0 && left == (0.0, 0.0));

@@ -208,7 +208,10 @@ pub(crate) fn damaged(path: &Path, what: &str) -> Error {
 }
 #[cold]
 pub(crate) fn no_ledger(path: &Path) -> Error {
-    Error::FailedFunction(format!("{} is damaged, or is not a ledger", path.display()))
+    Error::FailedFunction(format!(
+        "the file {} is damaged, or is not a ledger: check the path",
+        path.display()
+    ))
 }
 #[cold]
 fn read_only(path: &Path, error: &std::io::Error) -> Error {

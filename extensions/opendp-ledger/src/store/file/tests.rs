@@ -25,7 +25,10 @@ fn whoever_looks_asks_for_the_version_first() {
     for open in [Ledger::open, Ledger::open_existing, Ledger::open_to_read] {
         let error = open(path.clone()).unwrap_err();
         assert_eq!(error.kind(), "NotImplemented");
-        assert!(error.to_string().contains("has version 3, but this program reads 2"), "{error}");
+        assert!(
+            error.to_string().contains("has version 3, but this program reads version 2"),
+            "{error}"
+        );
     }
 }
 /// A program without SQLite does not read a ledger of version 1, and does not change the file.
