@@ -76,7 +76,7 @@ where
     /// Clamp each row to the bounds of a [`Centre`], subtract the middle of these bounds, and sum
     /// the distances.
     pub fn sum_around(self, centre: &Centre) -> Statistic<'c, MO, f64> {
-        let Moments { column_bounds, centre, bounds: (least, most), .. } = centre.0;
+        let Moments { column_bounds, centre, bounds: (low, high), .. } = centre.0;
         let rows = self.step(|name, chain| {
             if chain.space().domain().element().nan() {
                 return Err(wrong(format!(
@@ -87,7 +87,7 @@ where
             let (lower, upper) = column_bounds;
             let clamped = chain.step(|rows| make_clamp(rows, Bounds::new(lower, upper)?))?;
             let near = clamped.step(|rows| distances(rows, centre))?;
-            near.step(|rows| make_clamp(rows, Bounds::new(least, most)?))
+            near.step(|rows| make_clamp(rows, Bounds::new(low, high)?))
         });
         let total = rows.total(|chain| chain.total(make_sum));
         rows.number("sum", total)
