@@ -59,8 +59,8 @@ fn means_of_counted_groups_are_within_their_goal() {
     // are within the goal is at most 6e-12.
     assert!(94 <= pure && 94 <= tight, "{pure} {tight}");
 }
-/// The middle of the bounds is 1500000.5, and the centre is rounded to 1500001. Cells beyond a bound
-/// still count as the bound.
+/// The middle of the bounds is 1500000.5, and the centre is rounded to 1500001. Cells beyond a
+/// bound still count as the bound.
 #[test]
 fn cells_are_clamped_to_the_bounds_and_not_around_the_rounded_centre() {
     let bounds = (0.0, 3_000_001.0);
