@@ -119,8 +119,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
                 columns[place] = Some(values.into_iter().map(Into::into).collect());
             }
             (None, _) => {
-                let reason =
-                    format!("the rows are grouped by {}, not by this", self.names.join(", "));
+                let reason = format!("the rows are grouped by {}", self.names.join(", "));
                 self.wrong = self.wrong.or(Some(Error::argument(column, reason)));
             }
             (_, Keys::Listed(_)) => {
@@ -286,9 +285,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
             let reason = format!("expected an answer about groups by {}", self.by());
             return Err(Error::argument("counted", reason));
         }
-        let none = || {
-            Error::argument("counted", "the answer has no counts: add `.count()` to its question")
-        };
+        let reason = "the answer has no counts: add `.count()` to its question";
+        let none = || Error::argument("counted", reason);
         self.found = Some(answer.counts.clone().ok_or_else(none)?);
         (self.keys, self.others) = (Keys::Listed(answer.keys.clone()), answer.others);
         self.rehearsed = false;
