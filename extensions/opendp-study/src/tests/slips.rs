@@ -226,7 +226,7 @@ fn a_fact_about_a_column_that_no_statistic_can_use_is_refused() {
         );
     }
     assert!(
-        refused(json!({"T": "f64", "bounds": [1, 0], "missing": 0})).contains("`bounds`: expected")
+        refused(json!({"T": "f64", "bounds": [1, 0], "missing": 0})).contains("`bounds`: the lower")
     );
     for kind in ["i64", "f64"] {
         for missing in [17, 91] {
@@ -294,7 +294,7 @@ fn a_statistic_of_too_few_rows_and_a_wrong_replacement_are_named() {
     let columns = json!({"x": {"T": "f64", "bounds": [0, 1], "missing": 0}});
     for (statistic, rows) in [("mean", 0), ("variance", 1)] {
         let error = slip(columns.clone(), json!({statistic: {"column": "x", "rows": rows}}));
-        assert!(error.contains("`rows`: expected at least"), "{error}");
+        assert!(error.contains("`rows`: expected a number of at least"), "{error}");
     }
     for missing in [json!(1.5), json!("a")] {
         let error = slip(json!({"x": {"T": "i64", "missing": missing}}), json!({"count": {}}));

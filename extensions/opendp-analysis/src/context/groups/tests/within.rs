@@ -67,12 +67,12 @@ fn cells_are_clamped_to_the_bounds_and_not_around_the_rounded_centre() {
     for (cell, bound) in [(1e300, bounds.1), (-1e300, bounds.0)] {
         let table = Table::new().with("educ", vec![1_i64; 500]).unwrap();
         let table = table.with("income", vec![cell; 500]).unwrap();
-        let (unit, budget) = (PrivacyUnit::person(1).unwrap(), Budget::epsilon(4e12).unwrap());
-        let context = Context::new(table, unit, budget, Split::evenly(4).unwrap()).unwrap();
-        let groups = context.query().group_by(["educ"]).keys("educ", [1]);
+        let (unit, budget) = (PrivacyUnit::person(1).unwrap(), Budget::epsilon(7e12).unwrap());
+        let context = Context::new(table, unit, budget, Split::evenly(7).unwrap()).unwrap();
+        let groups = context.query().group_by(["educ"]).keys("educ", [1]).impute("income", 0.0);
         let rows = groups.mean("income", bounds).release().unwrap().rows(0.05).unwrap();
         assert!((rows[0].value - bound).abs() < 1e-3, "{}", rows[0]);
-        let groups = context.query().group_by(["educ"]).keys("educ", [1]);
+        let groups = context.query().group_by(["educ"]).keys("educ", [1]).impute("income", 0.0);
         let rows = groups.variance("income", bounds).release().unwrap().rows(0.05).unwrap();
         assert!(rows[0].value < 1.0, "{}", rows[0]);
         let centre = Centre::of(bounds.0, bounds.1).unwrap();
