@@ -1,7 +1,7 @@
 //! An interview: questions of an analyst, one after the other. Each question may depend on earlier
 //! answers.
 
-use opendp_core::arith::Directed;
+use opendp_core::arith::{Directed, shown};
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Bounds, Error, MaxDivergence, Measurement, Result, Session,
     SymmetricDistance, TheMeasure, Transformation,
@@ -47,7 +47,7 @@ pub struct Line {
 /// `Argument` when `epsilon` is not positive or not finite, `NoEntropy` without random bits.
 pub fn hold(table: &People, epsilon: f64) -> Result<Vec<Line>> {
     if !(0.0 < epsilon && epsilon < f64::INFINITY) {
-        let reason = format!("expected a finite number above 0, found {epsilon}");
+        let reason = format!("expected a finite number above 0, found {}", shown(epsilon));
         return Err(Error::argument("epsilon", reason));
     }
     let odometer = make_fully_adaptive_composition(people()?, TheMeasure(MaxDivergence))?;

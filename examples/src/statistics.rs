@@ -11,7 +11,7 @@ mod histogram;
 mod quantiles;
 mod sums;
 
-use opendp_core::arith::Directed;
+use opendp_core::arith::{Directed, shown};
 use opendp_core::search::binary_search;
 use opendp_core::{Domain, Error, MaxDivergence, Measure, Measurement, Metric, Result};
 
@@ -77,7 +77,7 @@ pub enum Accuracy {
 /// random bits.
 pub fn census(people: &People, epsilon: f64) -> Result<Census> {
     if !(0.0 < epsilon && epsilon < f64::INFINITY) {
-        let reason = format!("expected a finite number above 0, found {epsilon}");
+        let reason = format!("expected a finite number above 0, found {}", shown(epsilon));
         return Err(Error::argument("epsilon", reason));
     }
     // Round each part down, so that ten parts are at most the whole epsilon.

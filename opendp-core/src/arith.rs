@@ -9,6 +9,7 @@ pub mod fixed;
 mod float;
 pub mod number;
 mod refine;
+mod shown;
 pub mod sum;
 
 pub use cast::{ExactCast, InfCast};
@@ -16,4 +17,5 @@ pub use directed::Directed;
 pub use elementary::DirectedFloat;
 pub use exact::Exact;
 pub use number::{Float, Integer, Number};
+pub use shown::shown;
 pub use sum::{inf_sum, neg_inf_sum};

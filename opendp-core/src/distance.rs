@@ -1,11 +1,11 @@
 //! The distances that maps take and return: numbers, tuples of numbers, privacy profiles and Renyi
 //! curves.
 
-use std::fmt::{Debug, Display};
+use std::fmt::Debug;
 
 use serde_json::Value as Json;
 
-use crate::arith::InfCast;
+use crate::arith::{InfCast, Number, shown};
 use crate::codec::{items, unexpected};
 use crate::{AnyNumber, Codec, Error, Named, Result};
 
@@ -81,10 +81,10 @@ macro_rules! distances {
                 compare(self, other)
             }
             fn check(&self) -> Result<()> {
-                non_negative(self)
+                non_negative(*self)
             }
             fn show(&self) -> String {
-                self.to_string()
+                shown(*self).to_string()
             }
             fn numbers(&self) -> [Option<AnyNumber>; 3] {
                 [exact_number!($number self), None, None]
@@ -131,11 +131,12 @@ fn compare<T: PartialOrd>(left: &T, right: &T) -> Result<bool> {
         None => Err(Error::InvalidDistance("expected a number, found NaN".into())),
     }
 }
-fn non_negative<T: PartialOrd + Default + Display>(distance: &T) -> Result<()> {
-    if *distance >= T::default() {
+fn non_negative<T: Number>(distance: T) -> Result<()> {
+    if distance >= T::zero() {
         Ok(())
     } else {
-        Err(Error::FailedMap(format!("d_in: expected a distance of at least 0, found {distance}")))
+        let found = shown(distance);
+        Err(Error::FailedMap(format!("d_in: expected a distance of at least 0, found {found}")))
     }
 }
 
@@ -223,5 +224,8 @@ mod tests {
     #[test]
     fn shows_every_part() {
         assert_eq!((1_u32, 0.5, 2.0).show(), "(1, 0.5, 2)");
+        assert_eq!((1e300, 1e-9).show(), "(1e300, 1e-9)");
+        let error = (-1e300).check().unwrap_err();
+        assert!(error.to_string().ends_with("found -1e300"), "{error}");
     }
 }

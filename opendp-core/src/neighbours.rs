@@ -1,6 +1,6 @@
 //! Distances at which neighbours exist.
 
-use crate::arith::Number;
+use crate::arith::{Number, shown};
 use crate::erased::{AnyDomain, AnyMetric};
 use crate::{
     AbsoluteDistance, AnyNumber, Distance, Domain, Error, InsertDeleteDistance, L1Distance,
@@ -66,8 +66,9 @@ fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: [Option<AnyNumber>; 3]) -
         && is_of_integers(domain)
     {
         return Err(Error::FailedMap(format!(
-            "d_in: a positive distance between integers is at least 1, found {d}: state a distance \
-             of at least 1"
+            "d_in: a positive distance between integers is at least 1, found {}: state a distance \
+             of at least 1",
+            shown(d)
         )));
     }
     match d_in[0] {

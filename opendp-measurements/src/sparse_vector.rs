@@ -2,7 +2,7 @@
 
 mod above_threshold;
 
-use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast, Number};
+use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast, Number, shown};
 use opendp_core::erased::{AnyDomain, AnyMetric};
 use opendp_core::random::with_secure;
 use opendp_core::{
@@ -174,7 +174,9 @@ where
             let change = query.map(&bound)?;
             if !change.at_most(&sensitivity)? {
                 return Err(Error::BudgetExceeded(format!(
-                    "expected a query of sensitivity at most {sensitivity}, found {change}"
+                    "expected a query of sensitivity at most {}, found {}",
+                    shown(sensitivity),
+                    shown(change)
                 )));
             }
             if answers.left == 0 {
@@ -233,7 +235,8 @@ pub fn sparse_vector_scales(
     for (name, value) in [("epsilon", epsilon), ("sensitivity", sensitivity)] {
         if !(0.0 < value && value.is_finite()) {
             return Err(Error::MakeMeasurement(format!(
-                "{name}: expected a finite number above 0, found {value}"
+                "{name}: expected a finite number above 0, found {}",
+                shown(value)
             )));
         }
     }

@@ -15,7 +15,7 @@ use dashu_int::ops::UnsignedAbs;
 use dashu_int::{IBig, UBig};
 
 use opendp_core::arith::cast::{ratio_to_f64_up, to_f64_up};
-use opendp_core::arith::{Directed, DirectedFloat, fixed};
+use opendp_core::arith::{Directed, DirectedFloat, fixed, shown};
 use opendp_core::{Error, Result};
 
 use crate::Scale;
@@ -205,7 +205,8 @@ pub fn discrete_gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// below all positive floats, and the bound is the least positive float.
 fn at_ends(scale: Scale, t: f64, end: f64) -> Result<Option<f64>> {
     if !t.is_finite() {
-        return Err(Error::InvalidDistance(format!("t: expected a finite number, found {t}")));
+        let reason = format!("t: expected a finite number, found {}", shown(t));
+        return Err(Error::InvalidDistance(reason));
     }
     let s = scale.value();
     if t < 0.0 {

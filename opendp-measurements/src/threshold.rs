@@ -8,7 +8,7 @@ mod threshold_number;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
 
-use opendp_core::arith::{Directed, DirectedFloat, InfCast, Number};
+use opendp_core::arith::{Directed, DirectedFloat, InfCast, Number, shown};
 use opendp_core::erased::AnyDistance;
 use opendp_core::random::{Failing, NoEntropy, with_secure};
 use opendp_core::{
@@ -308,8 +308,10 @@ where
     let loss = N::loss(parts, norm, change, scale)?;
     let Some(gap) = V::gap(threshold, change, lattice)? else {
         return Err(Error::FailedMap(format!(
-            "threshold: expected a magnitude of at least {change}, the largest change of a number, \
-             found {threshold}"
+            "threshold: expected a magnitude of at least {}, the largest change of a number, \
+             found {}",
+            shown(change),
+            shown(threshold)
         )));
     };
     Ok((loss, any_of(parts, N::tail(scale, gap, integers)?)?))

@@ -1,6 +1,6 @@
 //! Multiplies a bounded number by a constant.
 
-use opendp_core::arith::Float;
+use opendp_core::arith::{Float, shown};
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Bounds, Distance, Error, Function, Result, Space,
     StabilityMap, Transformation,
@@ -71,7 +71,8 @@ where
     for (name, value) in [("constant", constant), ("bounds", lower), ("bounds", upper)] {
         if !Float::is_finite(value) {
             return Err(Error::MakeTransformation(format!(
-                "{name}: expected only finite numbers, found {value}"
+                "{name}: expected only finite numbers, found {}",
+                shown(value)
             )));
         }
     }

@@ -1,5 +1,6 @@
 //! The probability of a wrong report. This file defines the type of a parameter.
 
+use opendp_core::arith::shown;
 use opendp_core::{Codec, Error, Result, named};
 use serde_json::Value as Json;
 
@@ -24,7 +25,8 @@ impl FlipProbability {
             Ok(FlipProbability(probability))
         } else {
             Err(Error::MakeMeasurement(format!(
-                "flip: expected a number above 0 and at most 0.5, found {probability}"
+                "flip: expected a number above 0 and at most 0.5, found {}",
+                shown(probability)
             )))
         }
     }

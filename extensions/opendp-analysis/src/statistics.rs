@@ -27,7 +27,7 @@
 //! several questions about one table, use a [`Context`]. A missing number (NaN) counts as 0. If a
 //! function has bounds, the numbers are then clamped to these bounds.
 
-use opendp_core::arith::Exact;
+use opendp_core::arith::{Exact, shown};
 use opendp_core::{Atom, Error, MaxDivergence, Result};
 use opendp_transformations::Key;
 
@@ -231,6 +231,7 @@ fn check((lower, upper): (f64, f64)) -> Result<()> {
     if lower.is_finite() && upper.is_finite() && lower <= upper {
         return Ok(());
     }
+    let (lower, upper) = (shown(lower), shown(upper));
     let reason = format!("expected two finite numbers, the lower first, found {lower} and {upper}");
     Err(Error::argument("bounds", reason))
 }

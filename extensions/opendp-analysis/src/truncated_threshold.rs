@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 
-use opendp_core::arith::{Directed, DirectedFloat, InfCast, Integer};
+use opendp_core::arith::{Directed, DirectedFloat, InfCast, Integer, shown};
 use opendp_core::order::places;
 use opendp_core::random::{NoEntropy, RandomSource, with_secure};
 use opendp_core::{
@@ -184,6 +184,7 @@ impl Truncated {
     fn new(scale: Scale, threshold: f64) -> Result<Self> {
         let scale = scale.value();
         if !(1.0 <= threshold && scale <= threshold && threshold <= MOST) {
+            let (scale, threshold) = (shown(scale), shown(threshold));
             let reason = format!(
                 "threshold: expected a number that is at least 1, at least the scale {scale} and \
                  at most 2^53, found {threshold}"

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use opendp_analysis::context::Entry;
-use opendp_core::arith::Exact;
+use opendp_core::arith::{Exact, shown};
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
 use opendp_core::{Codec, Error, Result};
 use opendp_ledger::{Account, Ledger, Loss, Notion, Request};
@@ -219,9 +219,10 @@ impl Asking<'_> {
         match asked["alpha"].as_f64() {
             Some(alpha) if alpha != self.arguments.alpha && asked["study"] == *document => {
                 let reason = format!(
-                    "budget `{name}` already has the answers `{}` of this study with --alpha \
-                     {alpha}: state this probability again, or use another id",
-                    past.id
+                    "budget `{name}` already has the answers `{}` of this study with --alpha {}: \
+                     state this probability again, or use another id",
+                    past.id,
+                    shown(alpha)
                 );
                 Err(Error::argument("alpha", reason))
             }

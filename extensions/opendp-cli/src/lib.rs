@@ -357,7 +357,7 @@ fn answer(cli: &Cli) -> Result<String> {
             let made = pipeline.read()?.build(registry)?;
             let loss = made.map(d_in)?;
             if let Err(error) = made.check_neighbours(d_in) {
-                eprintln!("warning: {error}");
+                caution::say(&error.to_string(), cli.json);
             }
             value(loss)
         }

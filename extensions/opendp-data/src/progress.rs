@@ -62,6 +62,7 @@ pub(crate) fn wide(count: usize) -> u64 {
 pub(crate) fn place(names: &[String], column: Option<&str>) -> Result<usize> {
     let Some(name) = column else {
         return match names.len() {
+            0 => Err(Error::argument("data", "expected at least one column, found none")),
             1 => Ok(0),
             several => Err(Error::argument(
                 "column",
@@ -160,6 +161,16 @@ pub(crate) mod tests {
         fn read_cells(&self, cells: &[&str]) -> Option<Result<Vec<i64>>> {
             VectorDomain::new(AtomDomain::<i64>::default()).read_cells(cells)
         }
+    }
+    #[test]
+    fn without_a_name_a_table_must_have_one_column() {
+        let found = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            place(&names, None).map_err(|error| error.to_string())
+        };
+        assert_eq!(found(&["x"]), Ok(0));
+        assert!(found(&[]).unwrap_err().contains("expected at least one column, found none"));
+        assert!(found(&["x", "y"]).unwrap_err().contains("which of the 2 columns"));
     }
     #[cfg(feature = "arrow")]
     impl crate::ArrowDomain for Ascending {

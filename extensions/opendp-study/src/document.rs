@@ -4,6 +4,7 @@ mod condition;
 mod grid;
 mod unit;
 
+use opendp_core::arith::shown;
 use opendp_core::{Error, Result};
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -56,6 +57,17 @@ pub enum CellType {
     #[serde(rename = "String")]
     Text,
 }
+impl CellType {
+    /// Return the name of the type in documents.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            CellType::Integer => "i64",
+            CellType::Float => "f64",
+            CellType::Bool => "bool",
+            CellType::Text => "String",
+        }
+    }
+}
 /// The public facts about a column.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a type such as \"f64\", or an object with T")]
@@ -86,6 +98,7 @@ impl ColumnFields {
                 Err(Error::argument("bounds", reason))
             }
             (_, Some((lower, upper))) if upper < lower => {
+                let (lower, upper) = (shown(lower), shown(upper));
                 let reason =
                     format!("the lower bound {lower} is above the upper bound {upper}; swap them");
                 Err(Error::argument("bounds", reason))
@@ -100,7 +113,8 @@ impl ColumnFields {
         match self.missing.as_ref().and_then(Json::as_f64).filter(outside) {
             None => Ok(()),
             Some(cell) => {
-                let nearest = cell.clamp(lower, upper);
+                let nearest = shown(cell.clamp(lower, upper));
+                let (lower, upper, cell) = (shown(lower), shown(upper), shown(cell));
                 let reason = format!(
                     "expected a number within the bounds, from {lower} to {upper}, or \"drop\"; \
                      found {cell}, so a missing cell would count as {nearest}"

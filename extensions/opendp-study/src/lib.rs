@@ -139,6 +139,7 @@ mod rows;
 mod table;
 mod texts;
 
+use opendp_core::arith::shown;
 use opendp_core::erased::AnyMeasurement;
 use opendp_core::{Error, Function, Measure, Measurement, PrivacyMap, Result};
 use serde_json::Value as Json;
@@ -312,7 +313,8 @@ impl Study {
         #[cfg(test)]
         tests::note(mode);
         if !(0.0 < alpha && alpha <= 1.0) {
-            let reason = format!("expected a probability above 0 and at most 1, found {alpha}");
+            let found = shown(alpha);
+            let reason = format!("expected a probability above 0 and at most 1, found {found}");
             return Err(Error::argument("alpha", reason));
         }
         for (name, column) in &self.columns {

@@ -2,6 +2,7 @@
 
 use std::ops::{Bound, RangeBounds};
 
+use opendp_core::arith::shown;
 use opendp_core::{Atom, Carrier, Codec, Error, Result, order};
 use opendp_measurements::{Released, confidence_interval_of_each};
 use opendp_transformations::Key;
@@ -72,7 +73,8 @@ where
             let fits = bound.fract() == 0.0 && bound.abs() < 9e18;
             let reason = || {
                 format!(
-                    "expected whole numbers between -9e18 and 9e18 for a column of i64, found {bound}"
+                    "expected whole numbers between -9e18 and 9e18 for a column of i64, found {}",
+                    shown(bound)
                 )
             };
             if fits { Ok(bound as i64) } else { Err(Error::argument("bounds", reason())) }
@@ -296,6 +298,7 @@ where
         let large = numbers.iter().find(|number| EXACT_FLOATS <= number.abs());
         match (large, self.column(name)?.kind) {
             (Some(number), CellType::Integer) => {
+                let number = shown(*number);
                 let reason = format!(
                     "expected numbers between -2^53 and 2^53 for a column of i64, because larger \
                      integers are not exact as floats; found {number}. Read the column as f64 if \

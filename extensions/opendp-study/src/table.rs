@@ -63,7 +63,7 @@ pub(super) fn load(
         let filler = Filler::of(column).map_err(located)?;
         let cells = read(name, column.kind)?;
         if cells.kind() != column.kind {
-            return Err(Error::argument(name, format!("expected cells of {:?}", column.kind)));
+            return Err(Error::argument(name, format!("expected cells of {}", column.kind.name())));
         }
         if let Some(rows) = rows.filter(|rows| *rows != cells.rows()) {
             let reason = format!(

@@ -351,6 +351,16 @@ fn what_a_statistic_does_not_use_is_refused_and_not_ignored() {
     }
     assert!(count.rehearse(1.0).is_ok());
 }
+#[test]
+fn an_error_names_a_type_of_cells_as_documents_do() {
+    for kind in [CellType::Integer, CellType::Float, CellType::Bool, CellType::Text] {
+        assert_eq!(serde_json::from_value::<CellType>(json!(kind.name())).unwrap(), kind);
+    }
+    let count = study(large(), json!([{"count": {}}])).unwrap();
+    let asked = count.ask(|_, _| Ok(Cells::Bool(vec![Some(true); 3])), 0.05);
+    let error = asked.map(|outcome| outcome.to_text()).unwrap_err().to_string();
+    assert!(error.contains("`age`") && error.contains("expected cells of i64"), "{error}");
+}
 
 mod groups;
 mod integers;

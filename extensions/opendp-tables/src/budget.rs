@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use opendp_core::arith::Exact;
+use opendp_core::arith::{Exact, shown};
 use opendp_core::{Error, Result};
 use opendp_ledger::{Account as Found, Ledger, Loss, Notion, Request};
 use opendp_measurements::accounting::{AdaptiveAccount, AdaptiveLoss, Kind, Share};
@@ -36,7 +36,7 @@ impl Budget {
         if !(delta < 1.0) {
             return Err(Error::argument(
                 "delta",
-                format!("expected a number above 0 and below 1, found {delta}"),
+                format!("expected a number above 0 and below 1, found {}", shown(delta)),
             ));
         }
         Budget::of(Notion::Approximate, &[("epsilon", epsilon), ("delta", delta)])
@@ -55,7 +55,7 @@ impl Budget {
             } else {
                 Err(Error::argument(
                     *name,
-                    format!("expected a finite number above 0, found {amount}"),
+                    format!("expected a finite number above 0, found {}", shown(*amount)),
                 ))
             }
         };

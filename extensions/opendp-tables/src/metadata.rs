@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use opendp_core::arith::shown;
 use opendp_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -189,7 +190,7 @@ pub(crate) fn check_weight(weight: f64) -> Result<()> {
     if (1e-6..=1e6).contains(&weight) {
         return Ok(());
     }
-    let reason = format!("expected a number from 0.000001 to 1000000, found {weight}");
+    let reason = format!("expected a number from 0.000001 to 1000000, found {}", shown(weight));
     Err(Error::argument("weight", reason))
 }
 /// Check that `low <= high`. Check that both magnitudes are at most [`MOST`] for integers and at

@@ -1,12 +1,11 @@
 //! Conversions between primitive numbers, exact or rounded in a chosen direction.
 
-use std::fmt::Display;
-
 pub use super::dyadic::{
     dyadic, ratio_to_f64_down, ratio_to_f64_up, to_f64_down, to_f64_nearest, to_f64_toward_zero,
     to_f64_up,
 };
 use super::float::finite;
+use super::{Number, shown};
 use crate::{Error, Result};
 
 /// Conversion of a value of type `T` to this type, rounded in a chosen direction.
@@ -36,7 +35,7 @@ pub trait ExactCast<T>: Sized {
     fn exact_cast(value: T) -> Result<Self>;
 }
 
-impl<T: Copy + Display, U: InfCast<T> + PartialEq> ExactCast<T> for U {
+impl<T: Number, U: InfCast<T> + PartialEq> ExactCast<T> for U {
     #[inline]
     fn exact_cast(value: T) -> Result<Self> {
         // The value is representable if and only if its two directed conversions are equal.
@@ -49,8 +48,9 @@ impl<T: Copy + Display, U: InfCast<T> + PartialEq> ExactCast<T> for U {
 
 #[cold]
 #[inline(never)]
-fn failed_cast<T: Display, U>(value: T, expected: &str) -> Error {
-    Error::FailedCast(format!("{value} to {}, expected {expected}", std::any::type_name::<U>()))
+fn failed_cast<T: Number, U>(value: T, expected: &str) -> Error {
+    let (value, name) = (shown(value), std::any::type_name::<U>());
+    Error::FailedCast(format!("{value} to {name}, expected {expected}"))
 }
 
 /// Implement [`InfCast`] from each type of a list to the type `$to`. The expressions `$inf` and

@@ -1,7 +1,6 @@
 //! Addition, subtraction, multiplication and division rounded in a chosen direction.
 
-use std::fmt::Display;
-
+use super::{Number, shown};
 use crate::{Error, Result};
 
 /// Arithmetic rounded toward plus or minus infinity.
@@ -39,7 +38,8 @@ pub trait Directed: Sized + Copy {
 /// that the code for results without an overflow stays small.
 #[cold]
 #[inline(never)]
-pub(super) fn overflow<T: Display>(operator: &str, lhs: T, rhs: T) -> Error {
+pub(super) fn overflow<T: Number>(operator: &str, lhs: T, rhs: T) -> Error {
+    let (lhs, rhs) = (shown(lhs), shown(rhs));
     Error::Overflow(format!(
         "{lhs} {operator} {rhs}: expected finite operands and a result that fits {}",
         std::any::type_name::<T>()

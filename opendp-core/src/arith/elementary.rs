@@ -4,6 +4,7 @@ use super::directed::Directed;
 use super::dyadic::{Format, Rounding};
 use super::float::finite;
 use super::refine::{exp, exp_m1, ln, ln_1p, powi};
+use super::shown;
 use crate::{Error, Result};
 
 /// Elementary functions of floats, rounded toward plus or minus infinity.
@@ -103,7 +104,8 @@ impl_elementary!(f32, Format::F32, f32::from_bits((127 - 98) << 23), (1u64 << 38
 #[inline(never)]
 fn overflow(function: &str, argument: f64) -> Error {
     Error::Overflow(format!(
-        "{function}({argument}): expected an argument in its domain and a finite result"
+        "{function}({}): expected an argument in its domain and a finite result",
+        shown(argument)
     ))
 }
 

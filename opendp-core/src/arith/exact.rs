@@ -6,6 +6,7 @@ use dashu_int::UBig;
 use dashu_int::ops::{BitTest, Gcd};
 
 use super::dyadic::{decode, ratio_to_f64_down, ratio_to_f64_up};
+use super::shown;
 use crate::{Error, Result};
 
 /// An exact nonnegative number: a fraction, or infinity.
@@ -61,7 +62,8 @@ impl Exact {
     pub fn from_f64(value: f64) -> Result<Self> {
         if !(0.0 <= value) {
             return Err(Error::InvalidDistance(format!(
-                "expected a number of at least 0, found {value}"
+                "expected a number of at least 0, found {}",
+                shown(value)
             )));
         }
         let Some((_, mantissa, exponent)) = decode(value) else { return Ok(Exact::INFINITY) };

@@ -1,6 +1,6 @@
 //! Traits of the primitive numeric types.
 
-use std::fmt::{Debug, Display};
+use std::fmt::{self, Debug, Display, LowerExp};
 use std::hash::Hash;
 
 use dashu_int::{IBig, Sign};
@@ -30,6 +30,12 @@ pub trait Number:
     /// `Overflow` for the lowest value of a signed integer type, for infinities and for NaN. The
     /// message does not show the value.
     fn total_abs(self) -> Result<Self>;
+
+    /// Write the number in the form of [`shown`](super::shown()).
+    #[doc(hidden)]
+    fn write_shown(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Display::fmt(&self, f)
+    }
 }
 
 /// A primitive integer.
@@ -137,6 +143,13 @@ macro_rules! impl_float {
             #[inline]
             fn total_abs(self) -> Result<Self> {
                 if self.is_finite() { Ok(self.abs()) } else { Err(no_absolute_value::<Self>()) }
+            }
+            fn write_shown(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                if self == 0.0 || !self.is_finite() || (1e-5..1e16).contains(&self.abs()) {
+                    Display::fmt(&self, f)
+                } else {
+                    LowerExp::fmt(&self, f)
+                }
             }
         }
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use super::binomial::Binomial;
-use crate::arith::{DirectedFloat, Exact};
+use crate::arith::{DirectedFloat, Exact, shown};
 use crate::laws::Broken;
 use crate::random::{NoEntropy, Tape};
 use crate::{Carrier, Codec, DistanceOn, Domain, Error, Measure, Measurement, Metric, Result};
@@ -100,9 +100,11 @@ impl Claim {
                 if allowed < above {
                     return Err(format!(
                         "{names}: for some releases, the total probability for the first input \
-                         exceeds exp({epsilon}) times the total probability for the second input \
-                         by {}, but the claim allows only {delta}",
-                        above.to_f64_down()
+                         exceeds exp({}) times the total probability for the second input by {}, \
+                         but the claim allows only {}",
+                        shown(*epsilon),
+                        shown(above.to_f64_down()),
+                        shown(*delta)
                     ));
                 }
             }
@@ -145,8 +147,11 @@ impl Claim {
                         return Err(format!(
                             "event {place} occurs in {many} of {draws} releases of {names} and in \
                              {few} releases of the other input: the first probability is at least \
-                             {low} and the second at most {high}, more than epsilon {epsilon} and \
-                             delta {delta} allow"
+                             {} and the second at most {}, more than epsilon {} and delta {} allow",
+                            shown(low),
+                            shown(high),
+                            shown(*epsilon),
+                            shown(*delta)
                         ));
                     }
                 }

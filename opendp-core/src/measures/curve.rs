@@ -4,7 +4,7 @@ use std::{any::Any, cell::Cell, fmt, sync::Arc};
 
 use serde_json::{Value as Json, json};
 
-use crate::arith::{Directed, inf_sum};
+use crate::arith::{Directed, inf_sum, shown};
 use crate::codec::unexpected;
 use crate::erased::AnyDistance;
 use crate::{Codec, Distance, Error, Result, named};
@@ -157,11 +157,13 @@ impl PrivacyProfile {
     pub fn delta(&self, epsilon: f64) -> Result<f64> {
         if !(0.0 <= epsilon) {
             return Err(Error::InvalidDistance(format!(
-                "epsilon: expected a number of at least 0, found {epsilon}"
+                "epsilon: expected a number of at least 0, found {}",
+                shown(epsilon)
             )));
         }
         let delta = (self.delta)(epsilon)?;
         if !(0.0 <= delta) {
+            let (epsilon, delta) = (shown(epsilon), shown(delta));
             return Err(Error::FailedMap(format!(
                 "the curve of a privacy profile: expected a delta of at least 0 at epsilon \
                  {epsilon}, found {delta}"
@@ -178,12 +180,14 @@ impl PrivacyProfile {
     pub fn epsilon(&self, delta: f64) -> Result<f64> {
         if !(0.0..=1.0).contains(&delta) || delta.is_sign_negative() {
             return Err(Error::InvalidDistance(format!(
-                "delta: expected a number from 0 to 1, found {delta}"
+                "delta: expected a number from 0 to 1, found {}",
+                shown(delta)
             )));
         }
         if let Some(epsilon) = &self.epsilon {
             let epsilon = epsilon(delta)?;
             if !(0.0 <= epsilon) {
+                let (delta, epsilon) = (shown(delta), shown(epsilon));
                 return Err(Error::FailedMap(format!(
                     "the curve of a privacy profile: expected an epsilon of at least 0 at delta \
                      {delta}, found {epsilon}"
@@ -240,11 +244,13 @@ impl RenyiCurve {
     pub fn epsilon(&self, alpha: f64) -> Result<f64> {
         if !(1.0 < alpha) {
             return Err(Error::InvalidDistance(format!(
-                "alpha: expected an order above 1, found {alpha}"
+                "alpha: expected an order above 1, found {}",
+                shown(alpha)
             )));
         }
         let epsilon = (self.0)(alpha)?;
         if !(0.0 <= epsilon) {
+            let (alpha, epsilon) = (shown(alpha), shown(epsilon));
             return Err(Error::FailedMap(format!(
                 "the Renyi curve: expected an epsilon of at least 0 at order {alpha}, found \
                  {epsilon}"

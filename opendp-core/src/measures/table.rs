@@ -1,7 +1,7 @@
 //! Profiles that are known at some points.
 
 use super::curve::PrivacyProfile;
-use crate::arith::{Directed, DirectedFloat};
+use crate::arith::{Directed, DirectedFloat, shown};
 use crate::{Error, Result};
 
 impl PrivacyProfile {
@@ -37,7 +37,8 @@ impl PrivacyProfile {
     pub fn from_table(points: Vec<(f64, f64)>) -> Result<Self> {
         let refused = |what: &str, found: f64| {
             Err(Error::InvalidDistance(format!(
-                "a point of a profile: expected {what}, found {found}"
+                "a point of a profile: expected {what}, found {}",
+                shown(found)
             )))
         };
         let mut before: Option<(f64, f64)> = None;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use opendp_core::arith::{Directed, InfCast};
+use opendp_core::arith::{Directed, InfCast, shown};
 use opendp_core::{Error, Result, with_threads};
 
 use super::integer_game::IntegerGame;
@@ -310,7 +310,8 @@ impl Account {
     fn epsilon_of(&self, parts: &[PairCount], delta: f64, side: Side) -> Result<f64> {
         if !(0.0..=1.0).contains(&delta) {
             return Err(Error::InvalidDistance(format!(
-                "delta: expected a number from 0 to 1, found {delta}"
+                "delta: expected a number from 0 to 1, found {}",
+                shown(delta)
             )));
         }
         if reveals(parts) {
@@ -366,6 +367,7 @@ fn check_epsilon(epsilon: f64) -> Result<()> {
         return Ok(());
     }
     Err(Error::InvalidDistance(format!(
-        "epsilon: expected a number of at least 0, found {epsilon}"
+        "epsilon: expected a number of at least 0, found {}",
+        shown(epsilon)
     )))
 }

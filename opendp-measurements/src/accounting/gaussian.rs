@@ -3,6 +3,7 @@
 use dashu_int::IBig;
 
 use opendp_core::arith::cast::{dyadic, to_f64_down, to_f64_up};
+use opendp_core::arith::shown;
 use opendp_core::{Error, Result};
 
 use super::Certified;
@@ -17,7 +18,8 @@ const FAR: f64 = 39.0;
 /// `InvalidDistance` when `x` is not finite.
 pub fn normal_tail(x: f64) -> Result<Certified> {
     let Some((mantissa, exponent)) = dyadic(x) else {
-        return Err(Error::InvalidDistance(format!("x: expected a finite number, found {x}")));
+        let reason = format!("x: expected a finite number, found {}", shown(x));
+        return Err(Error::InvalidDistance(reason));
     };
     if FAR < x {
         return Ok(Certified { lower: 0.0, upper: 5e-324 });
@@ -54,7 +56,9 @@ pub fn normal_tail(x: f64) -> Result<Certified> {
 pub fn gaussian_delta(mu: f64, epsilon: f64) -> Result<Certified> {
     if !(0.0 <= mu && 0.0 <= epsilon) {
         return Err(Error::InvalidDistance(format!(
-            "mu, epsilon: expected numbers of at least 0, found {mu} and {epsilon}"
+            "mu, epsilon: expected numbers of at least 0, found {} and {}",
+            shown(mu),
+            shown(epsilon)
         )));
     }
     if mu == f64::INFINITY {
@@ -191,7 +195,8 @@ pub fn gaussian_tradeoff(mu: f64, alpha: f64) -> Result<Certified> {
     check("alpha", alpha)?;
     if !(0.0 <= mu) || !mu.is_finite() {
         return Err(Error::InvalidDistance(format!(
-            "mu: expected a finite number of at least 0, found {mu}"
+            "mu: expected a finite number of at least 0, found {}",
+            shown(mu)
         )));
     }
     if alpha == 0.0 || alpha == 1.0 {
@@ -225,7 +230,7 @@ fn check(name: &str, number: f64) -> Result<()> {
     if (0.0..=1.0).contains(&number) {
         return Ok(());
     }
-    let reason = format!("{name}: expected a number from 0 to 1, found {number}");
+    let reason = format!("{name}: expected a number from 0 to 1, found {}", shown(number));
     Err(Error::InvalidDistance(reason))
 }
 

@@ -9,7 +9,7 @@
 //! shift, the release is `mu`-GDP: Gaussian differentially private (Dong, Roth, Su 2022). Let
 //! `T(x)` be the probability that a standard normal number is at least `x`.
 
-use opendp_core::arith::{Directed, DirectedFloat};
+use opendp_core::arith::{Directed, DirectedFloat, shown};
 use opendp_core::{Error, Result};
 
 use super::gaussian::{gaussian_delta, normal_tail};
@@ -164,7 +164,9 @@ fn gaussian_delta_above(mu: f64, epsilon: f64) -> Result<f64> {
 pub fn joined_delta(pure: f64, mu: f64, epsilon: f64) -> Result<f64> {
     if !(0.0 <= pure && 0.0 <= epsilon) {
         return Err(Error::InvalidDistance(format!(
-            "expected a pure loss and an epsilon of at least 0, found {pure} and {epsilon}"
+            "expected a pure loss and an epsilon of at least 0, found {} and {}",
+            shown(pure),
+            shown(epsilon)
         )));
     }
     if pure == 0.0 {

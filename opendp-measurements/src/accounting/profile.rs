@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast};
 use opendp_core::{
-    ComposableLoss, Error, Measure, PrivacyProfile, RenyiCurve, RenyiDivergence, Result,
+    ComposableLoss, Distance, Error, Measure, PrivacyProfile, RenyiCurve, RenyiDivergence, Result,
 };
 
 use super::basic::Basic;
@@ -363,9 +363,9 @@ pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
 /// `InvalidDistance` when epsilon is negative or NaN, or delta is not from 0 to 1.
 pub fn profile_of_private(epsilon: f64, delta: f64) -> Result<PrivacyProfile> {
     if !(0.0 <= epsilon && (0.0..=1.0).contains(&delta)) {
-        return Err(Error::InvalidDistance(format!(
-            "expected an epsilon of at least 0 and a delta from 0 to 1, found ({epsilon}, {delta})"
-        )));
+        let reason = "expected an epsilon of at least 0 and a delta from 0 to 1, found";
+        let found = (epsilon, delta).show();
+        return Err(Error::InvalidDistance(format!("{reason} {found}")));
     }
     if epsilon == f64::INFINITY || delta == 1.0 {
         return Ok(exposed());

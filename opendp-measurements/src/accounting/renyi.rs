@@ -4,7 +4,7 @@
 //! enough, and the search runs in plain floats. The bound is then computed once, at the order that
 //! was found, and rounded up.
 
-use opendp_core::arith::{Directed, DirectedFloat};
+use opendp_core::arith::{Directed, DirectedFloat, shown};
 use opendp_core::{Error, Result};
 
 use super::elementary::{exp, ln, ln_1p};
@@ -223,21 +223,22 @@ pub(super) fn check_rho(rho: f64) -> Result<()> {
     if 0.0 <= rho {
         return Ok(());
     }
-    Err(Error::InvalidDistance(format!("rho: expected a number of at least 0, found {rho}")))
+    let reason = format!("rho: expected a number of at least 0, found {}", shown(rho));
+    Err(Error::InvalidDistance(reason))
 }
 
 fn check_epsilon(epsilon: f64) -> Result<()> {
     if 0.0 <= epsilon {
         return Ok(());
     }
-    let reason = format!("epsilon: expected a number of at least 0, found {epsilon}");
+    let reason = format!("epsilon: expected a number of at least 0, found {}", shown(epsilon));
     Err(Error::InvalidDistance(reason))
 }
 fn check_delta(delta: f64) -> Result<()> {
     if 0.0 < delta && delta <= 1.0 {
         return Ok(());
     }
-    let reason = format!("delta: expected a number above 0 and at most 1, found {delta}");
+    let reason = format!("delta: expected a number above 0 and at most 1, found {}", shown(delta));
     Err(Error::InvalidDistance(reason))
 }
 

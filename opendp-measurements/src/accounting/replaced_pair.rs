@@ -1,5 +1,6 @@
 //! Noise on a sample, with one replaced record.
 
+use opendp_core::arith::shown;
 use opendp_core::{Error, Result};
 
 use super::DiscreteGaussianPair;
@@ -97,6 +98,7 @@ impl ReplacedPair {
         let usable = |distance: f64| (1e-9..=longest).contains(&(distance / scale));
         let usable = 0.0 < scale && usable(added) && usable(replaced);
         if !(usable && 0.0 < rate && rate < 1.0) {
+            let (added, replaced, rate) = (shown(added), shown(replaced), shown(rate));
             return Err(Error::InvalidDistance(format!(
                 "expected distances from 1e-9 to {longest} times the scale, and a rate between 0 \
                  and 1, found {added}, {replaced} and {rate}"
@@ -105,6 +107,7 @@ impl ReplacedPair {
         let integer = |distance: f64| distance.fract() == 0.0 && distance <= 65536.0;
         let fits = limit.is_none_or(|limit| integer(added) && integer(replaced) && scale <= limit);
         if !fits {
+            let (added, replaced, scale) = (shown(added), shown(replaced), shown(scale));
             return Err(Error::InvalidDistance(format!(
                 "expected integers of at most 65536 as distances, and a scale of at most 65536 for \
                  discrete Gaussian noise, found the distances {added} and {replaced} and the scale \

@@ -1,6 +1,6 @@
 //! Measurements on a secret sample of the data. Each release draws a new sample.
 
-use opendp_core::arith::Directed;
+use opendp_core::arith::{Directed, shown};
 use opendp_core::erased::{AnyDistance, AnyDomain, AnyMetric, AnyValue};
 use opendp_core::random::{NoEntropy, shuffle, with_secure};
 use opendp_core::{
@@ -190,9 +190,9 @@ where
     let refused = |reason: String| Error::MakeMeasurement(reason);
     check_rows(measurement.input().domain())?;
     if !(0.0 < rate && rate <= 1.0) {
-        return Err(refused(format!(
-            "rate: expected a number above 0 and at most 1, found {rate}"
-        )));
+        let found = shown(rate);
+        let reason = format!("rate: expected a number above 0 and at most 1, found {found}");
+        return Err(refused(reason));
     }
     if let Some(records) = measurement.input().domain().records() {
         return Err(refused(format!(

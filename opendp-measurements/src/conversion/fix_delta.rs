@@ -1,6 +1,6 @@
 //! Conversion of a privacy profile to one of its points.
 
-use opendp_core::arith::Directed;
+use opendp_core::arith::{Directed, shown};
 use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
 use opendp_core::{
     Approximate, Carrier, Domain, Error, MaxDivergence, Measure, Measurement, Metric, PrivacyMap,
@@ -27,8 +27,10 @@ impl ProfileMeasure for Approximate<SmoothedMaxDivergence> {
     fn epsilon((loss, spent): &(PrivacyProfile, f64), delta: f64) -> Result<f64> {
         if !(*spent <= delta) {
             return Err(Error::FailedMap(format!(
-                "delta: expected at least {spent}, because the loss has at least this delta at \
-                 every epsilon, found {delta}"
+                "delta: expected at least {}, because the loss has at least this delta at every \
+                 epsilon, found {}",
+                shown(*spent),
+                shown(delta)
             )));
         }
         loss.epsilon(delta.neg_inf_sub(*spent)?)
@@ -90,7 +92,7 @@ where
     TO: Carrier,
 {
     if !(0.0..=1.0).contains(&delta) {
-        let reason = format!("delta: expected a number from 0 to 1, found {delta}");
+        let reason = format!("delta: expected a number from 0 to 1, found {}", shown(delta));
         return Err(Error::MakeMeasurement(reason));
     }
     let delta = delta.abs(); // no negative zero

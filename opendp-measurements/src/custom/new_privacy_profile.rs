@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+use opendp_core::arith::shown;
 use opendp_core::{Error, PrivacyProfile, Result};
 
 /// The maximum number of points to store. Each evaluated point of a curve is compared with the
@@ -59,8 +60,10 @@ pub fn new_privacy_profile(
         let delta = curve(epsilon)?;
         if !(0.0..=1.0).contains(&delta) {
             return Err(Error::FailedMap(format!(
-                "the curve of a privacy profile: expected a delta from 0 to 1 at epsilon \
-                 {epsilon}, found {delta}"
+                "the curve of a privacy profile: expected a delta from 0 to 1 at epsilon {}, \
+                 found {}",
+                shown(epsilon),
+                shown(delta)
             )));
         }
         match seen.lock() {
@@ -85,7 +88,10 @@ fn compare(seen: &mut BTreeMap<u64, f64>, epsilon: f64, delta: f64) -> Result<()
         return Err(Error::FailedMap(format!(
             "the curve of a privacy profile must not rise; it rises from {} at epsilon {} to {} at \
              epsilon {}",
-            low.1, low.0, high.1, high.0
+            shown(low.1),
+            shown(low.0),
+            shown(high.1),
+            shown(high.0)
         )));
     }
     if seen.len() < MOST_POINTS {

@@ -1,6 +1,7 @@
 //! A measurement with canonical noise. The guarantee of the noise is tight at a given epsilon and
 //! delta.
 
+use opendp_core::arith::shown;
 use opendp_core::random::with_secure;
 use opendp_core::{
     AbsoluteDistance, Approximate, AtomDomain, Error, Function, MaxDivergence, Measurement,
@@ -96,14 +97,16 @@ pub fn make_canonical_noise(
 ) -> Result<Release> {
     if !(0.0 <= d_in && d_in.is_finite()) {
         return Err(Error::MakeMeasurement(format!(
-            "d_in: expected a finite number of at least 0, found {d_in}"
+            "d_in: expected a finite number of at least 0, found {}",
+            shown(d_in)
         )));
     }
     let (epsilon, delta) = d_out;
     let Some(noise) = CanonicalNoise::new(epsilon, delta) else {
         return Err(Error::MakeMeasurement(format!(
-            "d_out: expected a finite epsilon above 0 and a delta from 0 to 1, found ({epsilon}, \
-             {delta})"
+            "d_out: expected a finite epsilon above 0 and a delta from 0 to 1, found ({}, {})",
+            shown(epsilon),
+            shown(delta)
         )));
     };
     let function = Function::map(move |x: &f64| {
@@ -121,7 +124,9 @@ pub fn make_canonical_noise(
             Ok(d_out)
         } else {
             Err(Error::FailedMap(format!(
-                "d_in: expected at most {d_in}, the largest distance of this noise, found {d}"
+                "d_in: expected at most {}, the largest distance of this noise, found {}",
+                shown(d_in),
+                shown(*d)
             )))
         }
     });

@@ -3,7 +3,7 @@
 use dashu_int::{IBig, UBig};
 
 use opendp_core::arith::cast::ratio_to_f64_up;
-use opendp_core::arith::{Directed, Exact, InfCast, Number};
+use opendp_core::arith::{Directed, Exact, InfCast, Number, shown};
 use opendp_core::{Error, Result};
 
 use crate::samplers::Dyadic;
@@ -61,7 +61,7 @@ where
     let divided_by = (&mantissa * &mantissa) << 1_usize;
     let shift = 2 * (exponent - parts.exponent);
     ratio(&number * &number, divided_by, shift, || {
-        format!("half the square of {above} / {divisor}")
+        format!("half the square of {} / {}", shown(above), shown(divisor))
     })
 }
 
@@ -118,7 +118,7 @@ fn divide(d_in: f64, divisor: f64) -> Result<f64> {
 fn divide_integer(d_in: i128, divisor: f64) -> Result<f64> {
     let parts = Dyadic::new(divisor);
     let (dividend, mantissa) = (IBig::from(d_in), UBig::from(parts.mantissa));
-    ratio(dividend, mantissa, -parts.exponent, || format!("{d_in} / {divisor}"))
+    ratio(dividend, mantissa, -parts.exponent, || format!("{d_in} / {}", shown(divisor)))
 }
 
 /// Compute `2^shift dividend / divisor`, and round up to a float once. If `divisor` is 0, the

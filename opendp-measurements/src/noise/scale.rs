@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use opendp_core::arith::shown;
 use opendp_core::{Codec, Error, Result, named};
 
 use crate::Temperature;
@@ -37,7 +38,8 @@ impl Scale {
             Ok(Scale(scale + 0.0))
         } else {
             Err(Error::MakeMeasurement(format!(
-                "scale: expected a number of at least 0, found {scale}"
+                "scale: expected a number of at least 0, found {}",
+                shown(scale)
             )))
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use dashu_int::UBig;
 
-use opendp_core::arith::{Directed, Exact, InfCast, fixed};
+use opendp_core::arith::{Directed, Exact, InfCast, fixed, shown};
 use opendp_core::random::{NoEntropy, RandomSource, with_secure};
 use opendp_core::{
     AtomDomain, Codec, DiscreteDistance, Error, Function, HashableAtom, MaxDivergence, Measurement,
@@ -200,7 +200,8 @@ fn loss(prob: f64, count: u64) -> Result<Exact> {
     let least = 1.0.neg_inf_div(f64::inf_cast(count)?)?;
     if !(least <= prob && prob <= 1.0) {
         return Err(Error::MakeMeasurement(format!(
-            "prob: expected a number from 1/{count} to 1, found {prob}"
+            "prob: expected a number from 1/{count} to 1, found {}",
+            shown(prob)
         )));
     }
     if prob == 1.0 {

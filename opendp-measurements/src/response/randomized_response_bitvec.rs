@@ -1,6 +1,6 @@
 //! Randomized response for each bit of a vector.
 
-use opendp_core::arith::{Directed, DirectedFloat, InfCast};
+use opendp_core::arith::{Directed, DirectedFloat, InfCast, shown};
 use opendp_core::random::{NoEntropy, RandomSource, with_secure};
 use opendp_core::{
     BitVector, BitVectorDomain, DiscreteDistance, Error, Function, MaxDivergence, Measurement,
@@ -91,7 +91,8 @@ pub fn make_randomized_response_bitvec(
     };
     if !(0.0 < f && f <= 1.0) {
         return Err(Error::MakeMeasurement(format!(
-            "f: expected a number above 0 and at most 1, found {f}"
+            "f: expected a number above 0 and at most 1, found {}",
+            shown(f)
         )));
     }
     let places =
@@ -174,7 +175,8 @@ fn flip<S: RandomSource>(
 pub fn debias_randomized_response_bitvec(answers: &[BitVector], f: f64) -> Result<Vec<f64>> {
     if !(0.0..1.0).contains(&f) {
         return Err(Error::FailedFunction(format!(
-            "f: expected a number of at least 0 and below 1, found {f}"
+            "f: expected a number of at least 0 and below 1, found {}",
+            shown(f)
         )));
     }
     let Some(first) = answers.first() else {

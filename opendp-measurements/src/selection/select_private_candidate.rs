@@ -1,6 +1,6 @@
 //! A measurement that repeats another measurement until the score of the release is good enough.
 
-use opendp_core::arith::{Directed, DirectedFloat, Exact};
+use opendp_core::arith::{Directed, DirectedFloat, Exact, shown};
 use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::random::with_secure;
 use opendp_core::{
@@ -180,11 +180,13 @@ where
     let refused = |reason: String| Err(Error::MakeMeasurement(reason));
     if !(0.0..=1.0).contains(&stop_probability) {
         return refused(format!(
-            "stop_probability: expected a number from 0 to 1, found {stop_probability}"
+            "stop_probability: expected a number from 0 to 1, found {}",
+            shown(stop_probability)
         ));
     }
     if !threshold.is_finite() {
-        return refused(format!("threshold: expected a finite number, found {threshold}"));
+        let found = shown(threshold);
+        return refused(format!("threshold: expected a finite number, found {found}"));
     }
     if let Err(error) = measurement.measure().has_candidates() {
         return refused(format!("measurement: {error}"));

@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use opendp_core::arith::shown;
 use opendp_core::{Codec, Error, Result, named};
 
 /// The temperature of a random choice. A temperature is a finite number above 0, in the unit of the
@@ -27,7 +28,8 @@ impl Temperature {
     pub fn new(temperature: f64) -> Result<Self> {
         let wrong = |expected| {
             Err(Error::MakeMeasurement(format!(
-                "temperature: expected a {expected} number, found {temperature}"
+                "temperature: expected a {expected} number, found {}",
+                shown(temperature)
             )))
         };
         match 0.0 < temperature {

@@ -1,7 +1,7 @@
 //! Constructors with older names, for sums, means, variances, covariances and scores. The size of
 //! the data, the bounds of the data, or both are arguments.
 
-use opendp_core::arith::{Float, Number};
+use opendp_core::arith::{Float, Number, shown};
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Bounds, DatasetMetric, Distance, Domain, Error,
     LInfDistance, Metric, MetricOn, PairDomain, RangeDistance, Result, Space, SymmetricDistance,
@@ -292,10 +292,10 @@ where
     match (input.domain().element().bounds(), stated) {
         (Some(known), Some(stated)) if *known != stated => Err(Error::MakeTransformation(format!(
             "bounds: expected [{}, {}], the bounds of the input, found [{}, {}]",
-            known.lower(),
-            known.upper(),
-            stated.lower(),
-            stated.upper()
+            shown(known.lower()),
+            shown(known.upper()),
+            shown(stated.lower()),
+            shown(stated.upper())
         ))),
         (None, Some(stated)) => make_clamp(input, stated)?.then(next),
         _ => next(input),

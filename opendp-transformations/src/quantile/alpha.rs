@@ -1,6 +1,7 @@
 //! A quantile level: a number from zero to one.
 
 use opendp_core::arith::cast::dyadic;
+use opendp_core::arith::shown;
 use opendp_core::codec::{items, unexpected};
 use opendp_core::{Codec, Error, Result, named};
 use serde_json::Value as Json;
@@ -32,7 +33,8 @@ impl Alpha {
             return Ok(Alpha(Kind::Number(alpha)));
         }
         Err(Error::MakeTransformation(format!(
-            "alpha: expected a number from 0 to 1, found {alpha}"
+            "alpha: expected a number from 0 to 1, found {}",
+            shown(alpha)
         )))
     }
     /// Make a level from a fraction.

@@ -3,8 +3,7 @@
 use std::any::TypeId;
 use std::collections::HashMap;
 
-use opendp_core::arith::Exact;
-use opendp_core::arith::Number;
+use opendp_core::arith::{Exact, Number, shown};
 use opendp_core::{
     AbsoluteDistance, Approximate, Atom, AtomDomain, Distance, Domain, Error, HashableAtom,
     L1Distance, L01InfDistance, L2Distance, MapDomain, MaxDivergence, Measure, Measurement,
@@ -290,7 +289,8 @@ impl Budget<Approximate<MaxDivergence>> {
     /// `Argument` when epsilon is not positive and finite, or when delta is negative or at least 1.
     pub fn epsilon_delta(epsilon: f64, delta: f64) -> Result<Self> {
         if !(0.0..1.0).contains(&delta) {
-            let reason = format!("expected a number of at least 0 and below 1, found {delta}");
+            let found = shown(delta);
+            let reason = format!("expected a number of at least 0 and below 1, found {found}");
             return Err(Error::argument("delta", reason));
         }
         Budget::new((positive("epsilon", epsilon)?, delta))
@@ -324,5 +324,6 @@ fn positive(name: &str, amount: f64) -> Result<f64> {
     if 0.0 < amount && amount < f64::INFINITY {
         return Ok(amount);
     }
-    Err(Error::argument(name, format!("expected a finite number above 0, found {amount}")))
+    let reason = format!("expected a finite number above 0, found {}", shown(amount));
+    Err(Error::argument(name, reason))
 }

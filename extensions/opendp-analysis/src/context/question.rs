@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use opendp_core::arith::{Directed, Exact};
+use opendp_core::arith::{Directed, Exact, shown};
 use opendp_core::{Carrier, Error, Result};
 use opendp_measurements::accuracy::{Estimate, Noise};
 use opendp_measurements::{Released, Scale, confidence_interval, is_near_end};
@@ -142,7 +142,8 @@ impl<MO: Accounted> Known<'_, MO> {
     ) -> Result<f64> {
         if !(0.0 < alpha && alpha <= 1.0) {
             return Err(Error::InvalidDistance(format!(
-                "alpha: expected a probability above 0 and at most 1, found {alpha}"
+                "alpha: expected a probability above 0 and at most 1, found {}",
+                shown(alpha)
             )));
         }
         let stated = stated(alpha)?;

@@ -1,6 +1,6 @@
 //! Ways to divide a budget among queries.
 
-use opendp_core::arith::Exact;
+use opendp_core::arith::{Exact, shown};
 use opendp_core::{Error, Result};
 
 use opendp_measurements::accounting::SharePair;
@@ -63,7 +63,7 @@ impl Split {
             return Err(Error::argument("split", "expected at least one query, found none"));
         }
         if let Some(bad) = weights.iter().find(|weight| !(0.0 < **weight && weight.is_finite())) {
-            let reason = format!("expected finite weights above 0, found {bad}");
+            let reason = format!("expected finite weights above 0, found {}", shown(*bad));
             return Err(Error::argument("split", reason));
         }
         Ok(Split(Kind::Weights(weights.iter().map(|w| Exact::written(*w)).collect::<Result<_>>()?)))

@@ -1,6 +1,6 @@
 //! The search for the least noise that fits a query's share of the budget.
 
-use opendp_core::arith::Exact;
+use opendp_core::arith::{Exact, shown};
 use opendp_core::search::binary_search;
 use opendp_core::{Error, Result};
 use opendp_measurements::Scale;
@@ -128,7 +128,8 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
             return Ok(dials);
         }
         Err(Error::BudgetExceeded(format!(
-            "noise of scale {scale} costs {}, and the share of this query is {}; nothing was run",
+            "noise of scale {} costs {}, and the share of this query is {}; nothing was run",
+            shown(scale),
             show::<MO>(&cost, Exact::to_f64_up),
             show::<MO>(share, Exact::to_f64_down),
         )))
@@ -288,6 +289,7 @@ fn no_delta() -> Error {
 }
 /// Write a loss as text, with the names of its parts.
 pub(crate) fn show<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> String {
-    let named = MO::PARTS.iter().zip(parts).map(|(name, part)| format!("{name} {}", float(part)));
+    let named = MO::PARTS.iter().zip(parts);
+    let named = named.map(|(name, part)| format!("{name} {}", shown(float(part))));
     named.collect::<Vec<_>>().join(", ")
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::{Desk, pipeline, requests};
+use crate::{Desk, pipeline, requests, sum};
 
 #[test]
 fn parameters_are_set_on_the_command_line() {
@@ -18,6 +18,21 @@ fn parameters_are_set_on_the_command_line() {
     desk.file("closed.json", pipeline(json!(12.5)));
     let error = desk.fails(&["map", "-p", "closed.json", "--d-in", "2", "--set", "scale=1"], 1);
     assert!(error.contains("no parameters"), "{error}");
+}
+#[test]
+fn a_distance_without_neighbours_gives_a_warning() {
+    let desk = Desk::new();
+    desk.file("sum.json", sum(20.0).to_string());
+    let map = |more: &[&'static str]| {
+        let output = desk.run(&[&["map", "-p", "sum.json", "--d-in", "0"], more].concat());
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let reason = "expected a distance above 0";
+    let plain = map(&[]);
+    assert!(plain.starts_with("warning: ") && plain.contains(reason), "{plain}");
+    let json: Json = serde_json::from_str(&map(&["--json"])).unwrap();
+    assert!(json["warning"].as_str().unwrap().contains(reason), "{json}");
 }
 #[test]
 fn a_bound_that_is_not_met_is_a_failure_if_wanted() {

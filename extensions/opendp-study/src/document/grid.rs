@@ -1,5 +1,6 @@
 //! The candidates of a quantile: a list, or a grid of numbers.
 
+use opendp_core::arith::shown;
 use opendp_core::{Error, Result};
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -38,6 +39,7 @@ impl Grid {
         let Grid { from, to, step } = self;
         let steps = (to - from) / step;
         if !(0.0 < step && from <= to && steps < MOST_CANDIDATES) {
+            let (from, to, step) = (shown(from), shown(to), shown(step));
             let reason = format!(
                 "expected `from` <= `to`, a positive `step`, and at most {MOST_CANDIDATES} numbers; \
                  found from {from} to {to} by {step}"
@@ -48,10 +50,12 @@ impl Grid {
         let inexact = 1e-9 + 4.0 * f64::EPSILON * from.abs().max(to.abs()) / step;
         let number = |place: f64| from + place * step;
         if inexact < (steps - steps.round()).abs() {
+            let end = shown(number(steps.floor()));
+            let (from, to, step) = (shown(from), shown(to), shown(step));
             let reason = format!(
                 "expected a whole number of steps from `from` to `to`: the steps of {step} from \
-                 {from} end at {}, and not at {to}. Set `to` to this end, or choose another `step`",
-                number(steps.floor())
+                 {from} end at {end}, and not at {to}. Set `to` to this end, or choose another \
+                 `step`"
             );
             return Err(Error::argument("step", reason));
         }

@@ -3,6 +3,7 @@
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::{Aggregate, Expr};
+use opendp_core::arith::shown;
 use opendp_core::{Error, Result};
 
 use super::rows::public_number;
@@ -273,6 +274,7 @@ fn bounded(
     };
     let distance = high - low;
     if centred && !whole && 0.0 < distance && distance < LEAST_STEPS * lattice.step() {
+        let (low, high) = (shown(low), shown(high));
         let reason = format!(
             "{low} and {high} are too close together for floats of this magnitude, so {name} would \
              be wrong: subtract a constant from the values, and clamp the differences"

@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 
 use dashu_int::IBig;
-use opendp_core::arith::Float;
 use opendp_core::arith::dyadic::{Rounding, dyadic};
+use opendp_core::arith::{Float, shown};
 use opendp_core::random::{NoEntropy, RandomSource};
 use opendp_core::{Atom, Bounds, Error, Result};
 
@@ -68,7 +68,9 @@ impl<T: Atom + Float> Uniform<T> {
 #[cold]
 fn refuse<T: Float>(lower: T, upper: T) -> Error {
     Error::MakeTransformation(format!(
-        "bounds: expected finite numbers, the lower below the upper, found [{lower}, {upper}]"
+        "bounds: expected finite numbers, the lower below the upper, found [{}, {}]",
+        shown(lower),
+        shown(upper)
     ))
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use opendp_core::arith::Directed;
+use opendp_core::arith::{Directed, shown};
 use opendp_core::{Error, Result};
 use opendp_measurements::Scale;
 use opendp_measurements::accuracy::{Estimate, Noise, Weight, simultaneous};
@@ -36,6 +36,7 @@ impl Moments {
     pub(in super::super) fn new(column_bounds: (f64, f64), centred: bool) -> Result<Self> {
         let (lower, upper) = column_bounds;
         if !(lower <= upper && lower.is_finite() && upper.is_finite()) {
+            let (lower, upper) = (shown(lower), shown(upper));
             let reason =
                 format!("expected two finite numbers, the lower first, found {lower} and {upper}");
             return Err(Error::argument("bounds", reason));
@@ -115,8 +116,9 @@ impl Moments {
             return Err(Error::argument(
                 "goal",
                 format!(
-                    "a mean within {error} needs a more exact count: the noise of the released \
-                     counts alone makes an error of up to {}",
+                    "a mean within {} needs a more exact count: the noise of the released counts \
+                     alone makes an error of up to {}",
+                    shown(error),
                     short(least)
                 ),
             ));
@@ -234,8 +236,9 @@ pub struct GroupRow {
 }
 impl fmt::Display for GroupRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {}: {}", self.statistic, self.label, self.value)?;
-        self.interval.map_or(Ok(()), |(low, high)| write!(f, " ({low} to {high})"))
+        write!(f, "{}, {}: {}", self.statistic, self.label, shown(self.value))?;
+        let Some((low, high)) = self.interval else { return Ok(()) };
+        write!(f, " ({} to {})", shown(low), shown(high))
     }
 }
 
@@ -340,7 +343,7 @@ pub(super) fn quantile(alpha: f64, column: &str) -> String {
     if alpha == 0.5 {
         format!("median of {column}")
     } else {
-        format!("quantile {alpha} of {column}")
+        format!("quantile {} of {column}", shown(alpha))
     }
 }
 #[cold]

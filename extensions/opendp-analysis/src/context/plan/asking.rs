@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use opendp_core::arith::shown;
 use opendp_core::{Carrier, Error, Result};
 
 use super::super::{Accounted, Context};
@@ -53,7 +54,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     fn push(&mut self, draft: Box<dyn Drafted<MO> + 'c>, goal: Goal) -> Result<usize> {
         let (Goal::Weight(amount) | Goal::Within(amount)) = goal;
         if !(0.0 < amount && amount.is_finite()) {
-            let reason = format!("expected a finite number above 0, found {amount}");
+            let reason = format!("expected a finite number above 0, found {}", shown(amount));
             return Err(Error::argument("goal", reason));
         }
         self.check(draft.as_ref())?;
