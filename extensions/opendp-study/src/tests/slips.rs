@@ -226,7 +226,8 @@ fn a_fact_about_a_column_that_no_statistic_can_use_is_refused() {
         );
     }
     assert!(
-        refused(json!({"T": "f64", "bounds": [1, 0], "missing": 0})).contains("`bounds`: the lower")
+        refused(json!({"T": "f64", "bounds": [1, 0], "missing": 0}))
+            .contains("`bounds`: the lower")
     );
     for kind in ["i64", "f64"] {
         for missing in [17, 91] {
