@@ -157,7 +157,7 @@ fn transaction(
 impl Store for Postgres {
     fn read(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<()> {
         transaction(&self.reader, &self.parameters, true, &mut |transaction| {
-            work(&mut Rows { transaction })
+            work(&mut Rows { transaction, failed: None })
         })
     }
     fn write(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<()> {
@@ -165,17 +165,28 @@ impl Store for Postgres {
             // Wait for the previous writer first, so that all later statements see the commits of
             // that writer.
             turn(transaction)?;
-            work(&mut Rows { transaction })
+            let mut rows = Rows { transaction, failed: None };
+            work(&mut rows)?;
+            // After a failed statement, the server rolls the transaction back, although its answer
+            // to `COMMIT` is no error. So do not commit, even if `work` handled the error.
+            rows.failed.map_or(Ok(()), Err)
         })
     }
 }
 
 struct Rows<'a, 'b> {
     transaction: &'a mut Transaction<'b>,
+    /// The error of the first statement that failed.
+    failed: Option<Error>,
 }
 impl Rows<'_, '_> {
+    /// Note a failed statement, and return its error.
+    fn failure(&mut self, error: &postgres::Error) -> Error {
+        let error = fault(error);
+        self.failed.get_or_insert(error).clone()
+    }
     fn change(&mut self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Result<()> {
-        match self.transaction.execute(sql, values).map_err(|error| fault(&error))? {
+        match self.transaction.execute(sql, values).map_err(|error| self.failure(&error))? {
             1 => Ok(()),
             _ => Err(Error::FailedFunction(
                 "the ledger is damaged: a row is missing; nothing was charged or released. Restore \
@@ -190,7 +201,7 @@ impl Rows<'_, '_> {
         values: &[&(dyn ToSql + Sync)],
         row: impl Fn(&Row) -> Result<T, postgres::Error>,
     ) -> Result<Vec<T>> {
-        let rows = self.transaction.query(sql, values).map_err(|error| fault(&error))?;
+        let rows = self.transaction.query(sql, values).map_err(|error| self.failure(&error))?;
         rows.iter().map(|found| row(found).map_err(|error| fault(&error))).collect()
     }
 }

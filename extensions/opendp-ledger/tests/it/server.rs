@@ -255,6 +255,53 @@ fn each_charge_is_durable_behind_a_pooler_of_connections() {
     let row = other.query_one("SHOW synchronous_commit", &[]).unwrap();
     assert_eq!(row.get::<_, String>(0), "off");
 }
+/// Two threads charge two budgets in one transaction, and a statement about the second budget fails.
+/// The server then rolls back both charges, and its answer to `COMMIT` is no error.
+#[test]
+fn a_failed_statement_of_one_thread_releases_nothing_to_the_others() {
+    let Some(server) = Server::start() else { return };
+    let ledger = Ledger::connect(&server.parameters()).unwrap();
+    for name in ["a", "b"] {
+        ledger.create(name, &Loss::epsilon("1").unwrap()).unwrap();
+    }
+    // Reading the budget `b` fails, but only in a transaction that can write.
+    let connect = || postgres::Client::connect(&server.parameters(), postgres::NoTls).unwrap();
+    let fail = "ALTER TABLE budget RENAME TO kept;
+        CREATE FUNCTION fine(name TEXT) RETURNS BOOLEAN LANGUAGE plpgsql AS $$ BEGIN
+            IF name = 'b' AND current_setting('transaction_read_only') = 'off' THEN
+                RAISE EXCEPTION 'a failure for this test';
+            END IF;
+            RETURN true;
+        END $$;
+        CREATE VIEW budget AS SELECT * FROM kept WHERE fine(name);";
+    connect().batch_execute(fail).unwrap();
+    let release = |name: &str, id: &str| {
+        let request = Request::of_loss(id, Loss::epsilon("0.1").unwrap());
+        ledger.release(name, &request, || Ok(1))
+    };
+    // Hold the lock of the writers, so that the first thread waits for it with its own charge. The
+    // charges of the other two threads then wait for the next transaction.
+    let mut blocker = connect();
+    blocker.execute("SELECT pg_advisory_lock($1)", &[&0x6f70_656e_6470_4c65_i64]).unwrap();
+    let soon = || std::thread::sleep(std::time::Duration::from_millis(300));
+    let ends = std::thread::scope(|scope| {
+        let threads = [("a", "1"), ("a", "2"), ("b", "3")].map(|(name, id)| {
+            let release = &release;
+            let thread = scope.spawn(move || release(name, id).is_ok());
+            soon();
+            thread
+        });
+        blocker.execute("SELECT pg_advisory_unlock_all()", &[]).unwrap();
+        threads.map(|thread| thread.join().unwrap())
+    });
+    assert!(ends[0] && !ends[2], "{ends:?}");
+    let history = ledger.history("a").unwrap();
+    let kept = ["1", "2"].map(|id| history.iter().any(|entry| entry.id == id));
+    assert_eq!(kept, [ends[0], ends[1]], "each release that was returned is in the ledger");
+    // The control: the transaction without the failing statement commits.
+    assert!(release("a", "4").is_ok());
+    assert!(ledger.history("a").unwrap().iter().any(|entry| entry.id == "4"));
+}
 #[test]
 fn tables_of_an_earlier_version_get_the_column_for_filters() {
     let Some(server) = Server::start() else { return };
