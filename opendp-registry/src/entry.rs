@@ -2,7 +2,9 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use opendp_core::{Args, Constructed, Kind, Parameter, Registration, Result, Signature, TypeName};
+use opendp_core::{
+    Args, Constructed, Error, Kind, Parameter, Registration, Result, Signature, TypeName,
+};
 
 type Construct = Arc<dyn Fn(&Args) -> Result<Constructed> + Send + Sync>;
 
@@ -107,8 +109,19 @@ impl Entry {
     /// Decode the arguments and call the constructor.
     ///
     /// # Errors
-    /// The errors of decoding the arguments, and of the constructor.
+    /// `Argument` when an argument is neither a parameter nor a type parameter. The errors of
+    /// decoding the arguments, and of the constructor.
     pub fn construct(&self, args: &Args) -> Result<Constructed> {
+        let known = |name: &str| {
+            self.parameters.iter().any(|parameter| parameter.name == name)
+                || self.generics.iter().any(|generic| generic.name == name)
+        };
+        if let Some(name) = args.names().find(|name| !known(name)) {
+            let names = self.parameters.iter().map(|parameter| format!("`{}`", parameter.name));
+            let reason =
+                format!("unknown argument; expected {}", names.collect::<Vec<_>>().join(", "));
+            return Err(Error::argument(name, reason));
+        }
         match &self.construct {
             Build::Linked(registration) => registration.construct(args),
             Build::Added(construct) => construct(args),

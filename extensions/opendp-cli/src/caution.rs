@@ -74,6 +74,13 @@ fn bound(loss: &Json) -> Option<f64> {
     };
     (nothing("profile", 1.0) || nothing("renyi", f64::INFINITY)).then_some(f64::INFINITY)
 }
+/// Warn if no two inputs are at the distance `d_in`. At such a distance, a loss can be 0 although
+/// there is too little noise.
+pub(crate) fn of_distance(made: &Constructed, d_in: &Json, as_json: bool) {
+    if let Err(error) = made.check_neighbours(d_in) {
+        say(&error.to_string(), as_json);
+    }
+}
 /// Print a warning on standard error.
 pub(crate) fn say(warning: &str, as_json: bool) {
     if as_json {

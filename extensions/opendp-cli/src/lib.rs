@@ -356,13 +356,13 @@ fn answer(cli: &Cli) -> Result<String> {
         Command::Map { pipeline, d_in } => {
             let made = pipeline.read()?.build(registry)?;
             let loss = made.map(d_in)?;
-            if let Err(error) = made.check_neighbours(d_in) {
-                caution::say(&error.to_string(), cli.json);
-            }
+            caution::of_distance(&made, d_in, cli.json);
             value(loss)
         }
         Command::Check { pipeline, d_in, d_out, .. } => {
-            value(Json::Bool(pipeline.read()?.build(registry)?.check(d_in, d_out)?))
+            let made = pipeline.read()?.build(registry)?;
+            caution::of_distance(&made, d_in, cli.json);
+            value(Json::Bool(made.check(d_in, d_out)?))
         }
         Command::Solve { pipeline, param, d_in, d_out } => {
             value(pipeline.read()?.solve(registry, param, d_in, d_out)?)

@@ -122,7 +122,7 @@ fn values<T: ArrowAtom>(array: &ArrayRef) -> Result<Vec<Option<T>>> {
         return Ok(values);
     }
     let cells = |array: &ArrayRef| {
-        let text = cast(array, &DataType::Utf8).map_err(unreadable)?;
+        let text = crate::panics::as_texts(array).map_err(unreadable)?;
         let text: &StringArray = text.as_string_opt().ok_or_else(broken)?;
         Ok(text.iter().map(|cell| T::from_cell(cell?.trim())).collect::<Vec<_>>())
     };

@@ -81,6 +81,8 @@ mod csv;
 mod csv_frame;
 mod csv_table;
 mod format;
+#[cfg(feature = "arrow")]
+mod panics;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(feature = "parquet")]

@@ -12,7 +12,8 @@ use parquet::arrow::arrow_reader::{
 use parquet::errors::ParquetError;
 
 use crate::arrow_frame::names;
-use crate::parquet_batches::{Batches, caught};
+use crate::panics::caught;
+use crate::parquet_batches::Batches;
 use crate::progress::place;
 use crate::{ArrowColumn, ArrowDomain, Progress};
 

@@ -1,45 +1,12 @@
-//! Calls the Parquet library. A panic of the library becomes an error.
-
-use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
-use std::sync::Once;
+//! Reads the batches of a Parquet file. A panic of the Parquet library becomes an error.
 
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use arrow::array::{RecordBatch, RecordBatchReader};
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 
+use crate::panics::caught;
 use crate::progress::wide;
-
-thread_local! {
-    /// Whether this thread is in a call of the library.
-    static WITHIN: Cell<bool> = const { Cell::new(false) };
-}
-static HOOK: Once = Once::new();
-
-/// Call the Parquet library. Return `None` if the library panics.
-///
-/// The library does not check all lengths and positions in a file. So the library panics for some
-/// damaged files. Even a single record can decide whether the library panics. The message of such a
-/// panic can contain numbers from the file, so this message is not printed. If panics abort the
-/// process, a panic cannot become an error.
-pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Option<T> {
-    if cfg!(panic = "unwind") {
-        HOOK.call_once(|| {
-            let earlier = take_hook();
-            set_hook(Box::new(move |panic| {
-                if !WITHIN.get() {
-                    earlier(panic);
-                }
-            }));
-        });
-    }
-    let outer = WITHIN.replace(true);
-    // After a panic, the caller uses nothing that the call changed.
-    let result = catch_unwind(AssertUnwindSafe(call));
-    WITHIN.set(outer);
-    result.ok()
-}
 
 /// The batches of a Parquet file. If the library panics, or if the file has another number of rows
 /// than it states, there is an error in place of the next batch. Each later call also returns an
@@ -141,12 +108,5 @@ mod tests {
         for _ in 0..2 {
             assert!(texts.next_row().is_err());
         }
-    }
-    #[test]
-    fn a_panic_within_a_call_is_caught() {
-        assert_eq!(caught(|| 5), Some(5));
-        let inner = caught(|| (caught::<()>(|| panic!("within")), WITHIN.get()));
-        assert_eq!(inner, Some((None, true)));
-        assert!(!WITHIN.get());
     }
 }

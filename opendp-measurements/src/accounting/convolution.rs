@@ -63,8 +63,7 @@ pub(super) fn transform_error(n: usize) -> f64 {
 /// The tilted masses of one measure. The total of these masses is 1 up to rounding.
 struct TiltedMasses {
     values: Vec<f64>,
-    /// The logarithm of the divisor that normalises the masses. The bounds hold for every value of
-    /// this divisor.
+    /// The logarithm of the divisor that normalises the masses. The bounds hold for each divisor.
     log: f64,
     /// A bound on the sum of the errors of all masses.
     error: f64,
@@ -370,8 +369,7 @@ fn outside(parts: &[(DiscreteLoss, u64)], tilt: f64, (low, high): (f64, f64), li
     let reach = |end: fn(&DiscreteLoss) -> f64| -> f64 {
         parts.iter().map(|(part, count)| *count as f64 * end(part)).sum()
     };
-    let least = reach(|part| part.loss(0));
-    let largest = reach(|part| part.loss(part.mass.len() - 1));
+    let (least, largest) = (reach(|part| part.loss(0)), reach(|p| p.loss(p.mass.len() - 1)));
     let widest = parts.iter().fold(1e-9f64, |w, (part, _)| {
         w.max(part.loss(0).abs()).max(part.loss(part.mass.len() - 1).abs())
     });
@@ -394,7 +392,9 @@ fn outside(parts: &[(DiscreteLoss, u64)], tilt: f64, (low, high): (f64, f64), li
         }
         best
     };
-    let above = if largest < high { 0.0 } else { one_side(1.0, high) };
+    // The window excludes its high end, and the products are rounded. So keep half a step free.
+    let half = parts.first().map_or(0.0, |(part, _)| part.step / 2.0);
+    let above = if largest < high - half { 0.0 } else { one_side(1.0, high) };
     let below = if low <= least { 0.0 } else { one_side(-1.0, low) };
     above + below
 }

@@ -317,8 +317,7 @@ pub struct DiscreteGaussianPair {
     pub scale: f64,
 }
 impl DiscreteGaussianPair {
-    /// The largest allowed scale. The limit is needed because the pair lists its outputs one by
-    /// one.
+    /// The largest allowed scale, because the pair lists its outputs one by one.
     pub const MAX_SCALE: f64 = 65536.0;
 
     fn loss(&self, z: f64) -> f64 {
@@ -338,10 +337,11 @@ impl DiscreteGaussianPair {
     fn reach(&self) -> i64 {
         (37.4 * self.scale.min(Self::MAX_SCALE)).ceil() as i64 + 1
     }
-    /// A bound on the probability of the outputs that are not listed.
-    const BEYOND: f64 = 1e-302;
+    /// Return a bound on the probability of the outputs that are not listed.
+    fn beyond(&self) -> f64 {
+        if self.scale <= Self::MAX_SCALE { 1e-302 } else { 1.0 }
+    }
     const RELATIVE: f64 = U * 8192.0;
-
     fn loss_error(&self) -> f64 {
         16.0 * U * self.loss(-(self.reach() as f64)).abs()
     }
@@ -363,13 +363,13 @@ impl DominatingPair for DiscreteGaussianPair {
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
         let mut buckets = fill(grid, Self::RELATIVE, self.loss_error(), self.list());
-        buckets.above += Self::BEYOND;
+        buckets.above += self.beyond();
         buckets
     }
     fn outputs(&self) -> Option<Outputs> {
         let few = (2 * self.reach()) < Outputs::MOST as i64;
-        let outputs = || Outputs::of(self.list(), Self::RELATIVE, self.loss_error(), Self::BEYOND);
-        few.then(outputs)?
+        let list = || Outputs::of(self.list(), Self::RELATIVE, self.loss_error(), self.beyond());
+        few.then(list)?
     }
     fn between(&self, count: u64) -> Option<Between> {
         let step = u64::from(self.sensitivity);

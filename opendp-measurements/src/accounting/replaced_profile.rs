@@ -5,6 +5,7 @@ use std::sync::Arc;
 use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::{PrivacyProfile, Result};
 
+use super::pair::Inner;
 use super::profile::{NEGLIGIBLE, is_nothing, symmetric};
 use super::{
     Account, CurvePair, DominatingPair, LogConcaveNoise, ReplacedPair, profile_of,
@@ -94,7 +95,7 @@ fn of_curves(
             .or_else(|_| second.delta(epsilon))
     };
     if let (Some(first), Some(second)) = (symmetric(added), symmetric(replaced))
-        && format!("{first:?}") == format!("{second:?}")
+        && format!("{:?}", Inner(&first)) == format!("{:?}", Inner(&second))
     {
         // Both profiles have the same pair, so use the pair for a sample of fixed size.
         return Ok(profile_of_mixture(replaced, rate)?.with_delta(delta));

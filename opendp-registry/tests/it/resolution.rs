@@ -38,6 +38,12 @@ fn a_misspelt_argument_is_named_and_not_the_input() {
     let input = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new());
     let args = Args::new().with("input", &input.unwrap().erase()).with("sigma", json!(0.5));
     refuse("make_laplace", &args, "Argument", &["`sigma`", "unknown argument", "`scale`"]);
+    // A signature that is called directly ignores no argument, either.
+    let args = args.with("scale", json!(0.5));
+    for signature in Registry::global().signatures("make_laplace").unwrap() {
+        let error = signature.construct(&args).unwrap_err().to_string();
+        assert!(error.contains("`sigma`") && error.contains("unknown argument"), "{error}");
+    }
 }
 #[test]
 fn what_is_remembered_of_a_request_depends_on_the_measure_of_a_measurement() {

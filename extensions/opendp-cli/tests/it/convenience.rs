@@ -23,16 +23,18 @@ fn parameters_are_set_on_the_command_line() {
 fn a_distance_without_neighbours_gives_a_warning() {
     let desk = Desk::new();
     desk.file("sum.json", sum(20.0).to_string());
-    let map = |more: &[&'static str]| {
-        let output = desk.run(&[&["map", "-p", "sum.json", "--d-in", "0"], more].concat());
+    let warning = |command: &[&'static str], more: &[&'static str]| {
+        let output = desk.run(&[command, &["-p", "sum.json", "--d-in", "0"], more].concat());
         assert!(output.status.success());
         String::from_utf8(output.stderr).unwrap()
     };
     let reason = "expected a distance above 0";
-    let plain = map(&[]);
-    assert!(plain.starts_with("warning: ") && plain.contains(reason), "{plain}");
-    let json: Json = serde_json::from_str(&map(&["--json"])).unwrap();
-    assert!(json["warning"].as_str().unwrap().contains(reason), "{json}");
+    for command in [&["map"][..], &["check", "--d-out", "1"]] {
+        let plain = warning(command, &[]);
+        assert!(plain.starts_with("warning: ") && plain.contains(reason), "{plain}");
+        let json: Json = serde_json::from_str(&warning(command, &["--json"])).unwrap();
+        assert!(json["warning"].as_str().unwrap().contains(reason), "{json}");
+    }
 }
 #[test]
 fn a_bound_that_is_not_met_is_a_failure_if_wanted() {
