@@ -367,7 +367,7 @@ fn the_readme_pipeline_with_an_option_domain_drops_cells_that_do_not_read() {
 fn a_missing_file_and_a_folder_are_different_errors() {
     let desk = Desk::new();
     let missing = desk.fails(&["ask", "no.json"], 1);
-    assert!(missing.starts_with("error[NotFound]: file `no.json`:"), "{missing}");
+    assert!(missing.starts_with("error[NotFound]: file `no.json` cannot be read"), "{missing}");
     assert!(missing.contains("check its path"), "{missing}");
     let folder = desk.fails(&["ask", "."], 1);
     assert!(folder.starts_with("error[FailedFunction]: file `.`:"), "{folder}");

@@ -168,7 +168,7 @@ fn choices_by_noise_of_gumbel_are_registered_at_every_type_under_two_names() {
     for (argument, value, kind, text) in [
         ("optimize", json!("most"), "Argument", "\"max\" or \"min\""),
         ("optimize", json!(1), "Argument", "\"max\" or \"min\""),
-        ("temperature", json!(0), "MakeMeasurement", "`temperature`: must be positive"),
+        ("temperature", json!(0), "MakeMeasurement", "`temperature`: expected a positive number"),
         ("temperature", json!("1"), "Argument", "f64"),
     ] {
         let error = found.construct(&args.clone().with(argument, value)).unwrap_err();
