@@ -167,7 +167,7 @@ fn own_rows(rows: usize, groups: usize, buckets: usize) -> Vec<Vec<Vec<u64>>> {
 /// loss from the changes of the scores. The claimed loss is the largest loss.
 #[test]
 fn the_loss_of_a_quantile_is_the_largest_loss_of_an_exchange() {
-    let age = Column::new(Type::Integer).bounds(0.0, 100.0).candidates([10.0, 90.0]);
+    let age = Column::new(Type::Integer).bounds(0.0, 100.0).candidates(vec![10.0, 90.0]);
     let table = |rows| described(PrivacyUnit::rows(rows)).with("age", age.clone()).rows(8);
     let cases = [(1, ""), (1, " GROUP BY employed"), (2, ""), (2, " GROUP BY employed")];
     for ((rows, keys), level) in
