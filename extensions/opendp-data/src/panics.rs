@@ -18,9 +18,10 @@ static HOOK: Once = Once::new();
 /// Call a library. Return `None` if the library panics.
 ///
 /// The Parquet library does not check all lengths and positions in a file. So it panics for some
-/// damaged files. The Arrow library panics for some times near the end of the calendar. Even a single record can decide whether the library panics. The message of such a
-/// panic can contain numbers from the file, so this message is not printed. If panics abort the
-/// process, a panic cannot become an error.
+/// damaged files. The Arrow library panics for some times near the end of the calendar. Even a
+/// single record can decide whether the library panics. The message of such a panic can contain
+/// numbers from the file, so this message is not printed. If panics abort the process, a panic
+/// cannot become an error.
 pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Option<T> {
     if cfg!(panic = "unwind") {
         HOOK.call_once(|| {

@@ -21,13 +21,14 @@ use super::{GaussianPair, SampledPair};
 ///   `(P, Q)` is dominated by `A` together with an event of probability `f` that reveals all data.
 ///   So the delta of a composition is at most the delta of the composition of all `A`, plus the sum
 ///   of all `f`.
-/// - Let `(C, D)` be the pair of `times` releases with `below`. The second condition is: a
-///   (possibly random) function of the output maps `P` to at least `(1 - f) C`, and `Q` to at most
-///   `D / (1 - f)`. In a composition, let `C` and `D` be the products of these distributions, and
-///   let `F <= 1/3` be the sum of all `f`. Let `delta` be the delta of `(C, D)`: the largest
-///   `C(E) - e^epsilon D(E)` of any event `E`. Take an event `E` with this largest value, and let
-///   `c = C(E)` and `d = D(E)`. Let the functions of all releases act on the output of the
-///   composition. The probability that the result of these functions is in `E` is at least
+/// - Let `(C, D)` be the pair of `times` releases with `below`. The second condition is: there is a
+///   (possibly random) function of the output with two properties. If the output has the law `P`,
+///   the law of the result is at least `(1 - f) C`. If the output has the law `Q`, the law of the
+///   result is at most `D / (1 - f)`. In a composition, let `C` and `D` be the products of these
+///   distributions, and let `F <= 1/3` be the sum of all `f`. Let `delta` be the delta of `(C, D)`:
+///   the largest `C(E) - e^epsilon D(E)` of any event `E`. Take an event `E` with this largest
+///   value, and let `c = C(E)` and `d = D(E)`. Let the functions of all releases act on the output
+///   of the composition. The probability that the result of these functions is in `E` is at least
 ///   `(1 - F) c` under the first distribution, and at most `d / (1 - F)` under the second
 ///   distribution. So the delta of the composition is at least
 ///   `delta - F c - (1 / (1 - F) - 1) e^epsilon d`. This value is at least `delta - 3 F`, because

@@ -164,8 +164,8 @@ impl SampledLaplacePair {
     fn sampled(&self, x: f64) -> f64 {
         mixed(x, self.rate)
     }
-    /// Return the loss without sampling. The argument is the loss at the same output on a sample,
-    /// for a removed record.
+    /// Return the loss without sampling. `loss` is the loss on a sample at this output, for a
+    /// removed record.
     fn unsampled(&self, loss: f64) -> f64 {
         ln_unmixed(loss, self.rate).clamp(-self.epsilon, self.epsilon)
     }

@@ -39,9 +39,10 @@ pub(super) fn grouped(profile: &PrivacyProfile, steps: u32) -> PrivacyProfile {
             return all;
         }
         let table = table.get(|| Table::new(&profile));
-        // For `steps` steps, the epsilons of points of the table add up to at most `table.end`
-        // times `steps`. So a larger epsilon is reduced to this limit. Delta does not rise with
-        // epsilon, so the bound at this limit is also a bound at the larger epsilon.
+        // The search chooses one point of the table for each of the `steps` steps. The epsilon of a
+        // point is at most `table.end`. So the epsilons of the chosen points add up to at most
+        // `table.end` times `steps`. So a larger epsilon is reduced to this limit. Delta does not
+        // rise with epsilon, so the bound at this limit is also a bound at the larger epsilon.
         let epsilon = epsilon.min(table.end * f64::from(steps));
         table.divided(epsilon, steps).iter().fold(all.min(same(epsilon)), |least, way| {
             let found = table.add_up(way, epsilon, &profile).unwrap_or(1.0);

@@ -35,7 +35,8 @@ pub(crate) async fn planned(
 ///
 /// # Errors
 /// The errors of the parser, such as `RecursionLimitExceeded` when the statement has more than
-/// `levels` levels, or when the parser needs too many steps.
+/// `levels` levels, or when the parser needs too many steps. `Plan` when the text does not contain
+/// exactly one statement.
 pub(crate) fn parsed(statement: &str, levels: usize) -> Result<Statement, DataFusionError> {
     let dialect = Postgres::new(statement);
     let parser = DFParserBuilder::new(statement).with_dialect(&dialect);

@@ -29,12 +29,12 @@ pub(crate) struct Selection {
 }
 /// The constructor for the release of keys with Laplace noise.
 ///
-/// This paragraph compares this constructor with `make_laplace_threshold`, for the same scale and
-/// the same whole threshold `T`. Let `q` be `exp(-1 / scale)`, and let an individual change a count
-/// by at most `d`. The delta of one key is `q^(T - d) (1 - q^d) / (1 + q - 2 q^T)` for this
-/// constructor, and `q^(T - d) / (1 + q)` for `make_laplace_threshold`. If `T` exceeds `d`, the
-/// first delta is smaller than the second delta. So this constructor never needs a larger threshold
-/// than `make_laplace_threshold`.
+/// This paragraph compares this constructor with `make_laplace_threshold`. Both have the same scale
+/// and the same threshold `T`, which is a whole number. Let `q` be `exp(-1 / scale)`, and let an
+/// individual change a count by at most `d`. The delta of one key is
+/// `q^(T - d) (1 - q^d) / (1 + q - 2 q^T)` for this constructor, and `q^(T - d) / (1 + q)` for
+/// `make_laplace_threshold`. If `T` exceeds `d`, the first delta is smaller than the second delta.
+/// So this constructor never needs a larger threshold than `make_laplace_threshold`.
 const THRESHOLD: &str = "make_truncated_laplace_threshold";
 /// The constructor for the release of keys with Gaussian noise.
 const GAUSSIAN_THRESHOLD: &str = "make_gaussian_threshold";
