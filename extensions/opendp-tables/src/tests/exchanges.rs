@@ -26,7 +26,7 @@ fn a_public_number_of_rows_is_exact_and_costs_nothing() {
     // 50, so an exchange changes the sum by at most 100.
     let [release] = explained.releases.as_slice() else { panic!("{:?}", explained.releases) };
     assert!((release.scale * release.step - 100.0).abs() < 1e-3, "{release:?}");
-    assert!(explained.contribution.contains("replaced by"), "{}", explained.contribution);
+    assert!(explained.contribution.contains("other rows replace"), "{}", explained.contribution);
     let answer = question.release().unwrap();
     assert_eq!(numbers(&answer.table)[0][0], 8.0);
     let free = &numbers(&answer.values)[0];
