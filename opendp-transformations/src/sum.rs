@@ -66,7 +66,7 @@ pub use variance::make_variance;
 /// the product of `d` and `max(|L|, |U|)`, where `max(|L|, |U|)` is first rounded up to 28
 /// significant bits. The second number is the product without this rounding, plus the value of the
 /// last of these 28 bits. For floats in data of known size, let `g` be the spacing of floats at the
-/// largest possible sum. The product is rounded up to a multiple of `g`.
+/// largest possible sum. Then the map is `floor(d / 2) * (U - L)`, rounded up to a multiple of `g`.
 ///
 /// # Proof
 /// A record that is added or removed changes the exact sum by at most `max(|L|, |U|)`. Two data

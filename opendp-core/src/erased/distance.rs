@@ -92,8 +92,9 @@ impl Codec for AnyDistance {
     fn to_json(&self) -> Json {
         self.0.json()
     }
-    /// Store the JSON, because it does not contain the type of the distance. Later, the metric or
-    /// the measure [reads](crate::Metric::read_distance) the distance from the JSON.
+    /// The JSON does not contain the type of the distance, so store the JSON without decoding it.
+    /// Later, the metric or the measure [reads](crate::Metric::read_distance) the distance from the
+    /// JSON.
     fn from_json(json: &Json) -> Result<Self> {
         Ok(AnyDistance::new(Written(json.clone())))
     }

@@ -196,8 +196,8 @@ impl SampledLaplacePair {
     /// epsilon, `x = end z` the loss without sampling, `q` the rate, `w(y) = 1 - q + q e^y`, and
     /// `w = w(x)`. Let `t` be the tilt, `s` the frequency, and `v` the power of `w` in the
     /// transform: `t + 1` for a removed record, and `-t` for an added record. Let `r` be a number
-    /// above 1. Take the ellipse of `z` that has the foci -1 and 1, and whose half-axes add up to
-    /// `r`. On this ellipse, the magnitude of the real part of `x` is at most
+    /// above 1. Now let `z` be complex. Take the ellipse that has the foci -1 and 1, and whose
+    /// half-axes add up to `r`. On this ellipse, the magnitude of the real part of `x` is at most
     /// `a = end (r + 1/r) / 2`. The magnitude of the imaginary part is at most
     /// `b = end (r - 1/r) / 2`. Choose `r` so that `b` is below 1.5. So `|w|` is at most `w(a)` and
     /// at least `cos(b) w(-a)`. Also, `|arg w|` is at most `q e^a sin(b) / (1 - q + q e^a cos(b))`.

@@ -106,8 +106,8 @@ pub trait AmplifiableMeasure: Measure {
     }
     /// For one replaced record, return an upper bound on the loss between the two mixtures of
     /// [`amplified`](AmplifiableMeasure::amplified). The bound holds under two conditions. First,
-    /// `B` and `C` are each at most `added` apart from `A`. Second, any two of `A`, `B` and `C` are
-    /// at most `replaced` apart. The default is [`amplified`](Self::amplified).
+    /// `A` and `B` are at most `added` apart, and so are `A` and `C`. Second, any two of `A`, `B`
+    /// and `C` are at most `replaced` apart. The default is [`amplified`](Self::amplified).
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.

@@ -94,7 +94,7 @@ fn a_text_in_a_parquet_file_that_is_not_utf_8_is_charged_like_a_release() {
     assert!(error.contains("no release is possible"), "{error}");
     assert!(desk.says(&["budget", "show", "l.db:b"]).contains("1 release"));
     desk.says(&run("people.parquet"));
-    // A study of the same file is also charged.
+    // A study that reads the damaged file fails, and is also charged.
     let study = json!({
         "context": {
             "unit": {"person": 1}, "budget": {"epsilon": 0.5}, "columns": {"region": "String"},

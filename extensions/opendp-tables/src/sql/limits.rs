@@ -34,8 +34,8 @@ fn integer(value: i64) -> String {
     format!("CAST('{value}' AS BIGINT)")
 }
 
-/// Print the stages, which are queries of `WITH`, that enforce the limits on the rows of `__rated`.
-/// The last of these stages is `__bounded`.
+/// Return the SQL text of the stages that enforce the limits on the rows of `__rated`. Each stage
+/// is a query of `WITH`. The last stage is `__bounded`.
 pub(super) fn stages(plan: &Plan, dialect: Dialect, content: &[String]) -> String {
     let Bounding::Enforced { id: (_, kind), rows, groups, rows_per_group } = &plan.bounding else {
         return String::new();

@@ -350,9 +350,9 @@ fn control_a_choice_that_depends_on_others_is_found() {
         tried(200, 33, seeds, |checked, find| find(checked)).unwrap().starts_with("not added up")
     );
 }
-/// Random rows rarely need the whole loss of a quantile. Here the individual fills as many groups
-/// as the limits allow. The ages of the individual are on the side of the median that changes the
-/// scores most.
+/// With random rows, the actual loss of a quantile is rarely close to the stated loss. Here the
+/// individual fills as many groups as the limits allow. The ages of the individual are on the side
+/// of the median that changes the scores most.
 #[test]
 fn quantiles_cost_the_stated_loss_in_all_groups_of_an_individual() {
     let row = |pid: i64, sex: &'static str, age: i64| Person {
