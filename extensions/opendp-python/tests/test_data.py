@@ -74,6 +74,25 @@ def test_booleans_and_text():
     assert count(["a", "b", "a", "c"]) == count(numpy.array(["a", "b", "a", "c"])) == [2, 1, 1]
 
 
+def test_every_byte_of_a_boolean_other_than_0_is_true():
+    booleans = dp.vector_domain(dp.atom_domain(T=bool))
+    column = numpy.frombuffer(bytes([0, 1, 2, 255] * 500), dtype=bool)
+    table = numpy.zeros(2000, dtype=[("flag", bool), ("other", "f8")])
+    table["flag"] = True
+    table["flag"].view("u1")[:] = [0, 1, 2, 255] * 500
+    count = dp.t.make_count_by_categories(
+        booleans, dp.symmetric_distance(), categories=[True, False], null_category=False
+    )
+    ordered = dp.t.make_identity(booleans, dp.insert_delete_distance())
+    for rows in (column, column[::-1], table["flag"]):
+        assert count(rows) == count([bool(row) for row in rows]) == [1500, 500]
+        assert ordered(rows) == [bool(row) for row in rows]
+    # A column of bytes is not a column of booleans.
+    for bytes_ in (numpy.array([0, 1], dtype="u1"), numpy.array([0, 1], dtype="i8")):
+        with pytest.raises(dp.ArgumentError):
+            count(bytes_)
+
+
 def test_memory_that_others_own_is_read():
     total = clamped_sum(float, (0.0, 10.0))
     assert total(array.array("d", [1.0, 2.0, 30.0])) == 13.0
