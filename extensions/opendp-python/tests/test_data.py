@@ -93,6 +93,41 @@ def test_every_byte_of_a_boolean_other_than_0_is_true():
             count(bytes_)
 
 
+class Unsorted(set):
+    """A set of another class."""
+
+
+@pytest.mark.parametrize("kind", [set, frozenset, Unsorted])
+def test_a_set_has_no_rows(kind):
+    rows = dp.vector_domain(dp.atom_domain(T=str)), dp.insert_delete_distance()
+    same, found = dp.t.make_identity(*rows), kind(["a", "b"])
+    advice = "a set has no order: make a list of it, sorted if the order does not matter"
+    for call in (same, same.function):
+        with pytest.raises(dp.ArgumentError, match=advice):
+            call(found)
+    # A function of a user returns rows, too.
+    made = dp.t.make_user_transformation(*rows, *rows, lambda found: kind(found), lambda d: d)
+    with pytest.raises(dp.FailedFunctionError, match="outside of its output domain"):
+        made(["a", "b"])
+    with pytest.raises(dp.FailedCastError, match=advice):
+        dp.new_function(lambda found: kind(found), TO="Vec<String>")(["a", "b"])
+    frames = dp.dataframe_domain(["a"], [dp.atom_domain(T=str)])
+    column = dp.t.make_select_column(frames, dp.insert_delete_distance(), "a", TOA=str)
+    for table in ({"a": found}, {"a": {"String": found}}):
+        with pytest.raises(dp.ArgumentError):
+            column(table)
+    # The control: a list, a tuple, a view of a dictionary and an iterator have an order.
+    for ordered in (sorted(found), ("a", "b"), {"a": 1, "b": 2}.keys(), iter(["a", "b"])):
+        assert same(ordered) == ["a", "b"]
+    assert column({"a": ["a", "b"]}) == ["a", "b"]
+
+
+def test_categories_can_be_a_set():
+    words = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
+    count = dp.t.make_count_by_categories(*words, categories={"a"})
+    assert count(["a", "b"]) == [1, 1]
+
+
 def test_memory_that_others_own_is_read():
     total = clamped_sum(float, (0.0, 10.0))
     assert total(array.array("d", [1.0, 2.0, 30.0])) == 13.0
