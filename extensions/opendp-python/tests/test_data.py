@@ -1,6 +1,8 @@
 """Data from lists, arrays and columns give the same results."""
 
 import array
+import math
+import re
 
 import pytest
 
@@ -87,6 +89,7 @@ def test_every_byte_of_a_boolean_other_than_0_is_true():
     for rows in (column, column[::-1], table["flag"]):
         assert count(rows) == count([bool(row) for row in rows]) == [1500, 500]
         assert ordered(rows) == [bool(row) for row in rows]
+        assert ordered.function(rows) == ordered(rows)
     # A column of bytes is not a column of booleans.
     for bytes_ in (numpy.array([0, 1], dtype="u1"), numpy.array([0, 1], dtype="i8")):
         with pytest.raises(dp.ArgumentError):
@@ -126,6 +129,20 @@ def test_categories_can_be_a_set():
     words = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
     count = dp.t.make_count_by_categories(*words, categories={"a"})
     assert count(["a", "b"]) == [1, 1]
+
+
+def test_the_function_of_an_object_checks_its_data():
+    bounded = dp.vector_domain(dp.atom_domain(bounds=(0.0, 1.0))), dp.symmetric_distance()
+    total = bounded >> dp.t.then_sum()
+    noisy = total >> dp.m.then_laplace(1e-9)
+    for made in (total, noisy):
+        assert abs(made.function([0.5, 1.0]) - 1.5) < 1e-3
+        assert abs(made.function(numpy.array([0.5, 1.0])) - 1.5) < 1e-3
+        for data in ([0.5, 100.0], numpy.array([0.5, 100.0]), ["x"], [math.nan]):
+            with pytest.raises(dp.ArgumentError) as caught:
+                made.function(data)
+            with pytest.raises(dp.ArgumentError, match=re.escape(caught.value.message)):
+                made(data)
 
 
 def test_memory_that_others_own_is_read():
