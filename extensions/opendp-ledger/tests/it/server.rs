@@ -255,8 +255,8 @@ fn each_charge_is_durable_behind_a_pooler_of_connections() {
     let row = other.query_one("SHOW synchronous_commit", &[]).unwrap();
     assert_eq!(row.get::<_, String>(0), "off");
 }
-/// Two threads charge two budgets in one transaction, and a statement about the second budget fails.
-/// The server then rolls back both charges, and its answer to `COMMIT` is no error.
+/// Two threads charge two budgets in one transaction, and a statement about the second budget
+/// fails. The server then rolls back both charges, and its answer to `COMMIT` is no error.
 #[test]
 fn a_failed_statement_of_one_thread_releases_nothing_to_the_others() {
     let Some(server) = Server::start() else { return };
