@@ -1,5 +1,8 @@
 //! Releases that answer questions, and their privacy budgets.
 
+mod handle;
+#[cfg(test)]
+mod handle_tests;
 mod ledger;
 mod lock;
 mod odometer;
@@ -7,6 +10,8 @@ mod queryable;
 mod session;
 mod turn;
 
+pub use handle::Handle;
+pub(crate) use handle::{collected, pass_on};
 pub use ledger::Ledger;
 pub use lock::HeldLock;
 pub(crate) use lock::holds_lock;

@@ -104,7 +104,9 @@ pub use erased::{Constructed, Kind};
 pub use error::{Error, Result};
 pub use frame::{Cell, Column, DataFrame, FrameChunk};
 pub use function::{Fold, Function, Partial, with_threads};
-pub use interaction::{Allowance, HeldLock, Ledger, Odometer, Queryable, Session, Turn, Turns};
+pub use interaction::{
+    Allowance, Handle, HeldLock, Ledger, Odometer, Queryable, Session, Turn, Turns,
+};
 pub use map::{PrivacyMap, PrivacyMapRef, StabilityMap};
 pub use measure::{Interaction, Measure};
 pub use measurement::{Accuracy, Measurement};

@@ -15,6 +15,8 @@ mod sync {
     pub(crate) use shuttle::sync::{Arc, Mutex};
     pub(crate) use shuttle::thread;
 }
+#[path = "../src/interaction/handle.rs"]
+mod handle;
 #[path = "../src/interaction/lock.rs"]
 mod lock;
 #[path = "../src/interaction/turn.rs"]

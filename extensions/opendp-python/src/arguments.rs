@@ -10,6 +10,7 @@ use crate::objects::{
     Domain, Function, Measure, Measurement, Metric, Odometer, PySpace, Transformation,
 };
 use crate::recipe::Inner;
+use crate::values::is_set;
 
 /// The largest number of constructors on a path through an object. On a path, each constructor made
 /// an argument of the previous constructor. When the function or the map of the object runs, each
@@ -92,10 +93,15 @@ fn argument(value: &Bound<'_, PyAny>) -> Result<Read> {
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
         return list(value);
     }
+    // An argument is not data, so a set of categories has the order in which it gives its items.
+    if is_set(value) {
+        let items = value.try_iter().and_then(Iterator::collect::<PyResult<Vec<_>>>);
+        let items = items.and_then(|items| PyList::new(value.py(), items)).map_err(unread)?;
+        return list(items.as_any());
+    }
     Ok((Arg::Json(json::from_python(value)?), 0, Inner::None))
 }
 fn list(value: &Bound<'_, PyAny>) -> Result<Read> {
-    let unread = |_| Error::FailedCast("the list cannot be read".into());
     let mut first = value.try_iter().map_err(unread)?;
     let objects = first.any(|item| item.is_ok_and(|item| is_object(&item)));
     if !objects {
@@ -117,6 +123,9 @@ fn list(value: &Bound<'_, PyAny>) -> Result<Read> {
         _ => None,
     };
     Ok((pair.unwrap_or(Arg::List(items)), links, Inner::List(all)))
+}
+fn unread(_: PyErr) -> Error {
+    Error::FailedCast("the list cannot be read".into())
 }
 fn is_object(item: &Bound<'_, PyAny>) -> bool {
     item.is_instance_of::<Measurement>()

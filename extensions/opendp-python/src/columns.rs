@@ -65,6 +65,15 @@ pub(crate) fn run(
         }
     }
     let first = arrays.first()?;
+    if first.cast::<PyArray1<bool>>().is_ok() {
+        return match row.as_str() {
+            "bool" => match bytes(&arrays)? {
+                Ok(bytes) => on::<u8, bool>(&bytes, function, domain),
+                Err(error) => Some(Err(error)),
+            },
+            _ => None,
+        };
+    }
     macro_rules! pairs {
         ($($s:ident: $($t:ident)*;)*) => {$(
             if first.cast::<PyArray1<$s>>().is_ok() {
@@ -78,7 +87,6 @@ pub(crate) fn run(
     pairs! {
         f64: f64 f32;
         f32: f64 f32;
-        bool: bool;
         i64: i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64;
         i32: i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64;
         i16: i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64;
@@ -100,6 +108,13 @@ fn placed<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyAny>
         return Ok(array.as_any().clone());
     }
     array.call_method0("copy")
+}
+/// Return the bytes of arrays of booleans, without a copy. An array of numpy can contain booleans
+/// whose byte is neither 0 nor 1, for example if it was made from a buffer. Rust has no such
+/// booleans. Return `None` if an array does not contain booleans.
+fn bytes<'py>(arrays: &[Bound<'py, PyAny>]) -> Option<PyResult<Vec<Bound<'py, PyAny>>>> {
+    arrays.iter().try_for_each(|array| array.cast::<PyArray1<bool>>().map(|_| ())).ok()?;
+    Some(arrays.iter().map(|array| array.call_method1("view", ("u1",))).collect())
 }
 fn on<S, T>(
     arrays: &[Bound<'_, PyAny>],

@@ -7,8 +7,8 @@ use opendp_core::erased::{
     AnyDistance, AnyDomain, AnyMeasure, AnyMeasurement, AnyMetric, AnyValue,
 };
 use opendp_core::{
-    AbsoluteDistance, Argument as _, AtomDomain, Error, Function, PrivacyMap, Queryable, Result,
-    Session, Space, TheMeasure, Transformation, UserDivergence,
+    AbsoluteDistance, Argument as _, AtomDomain, Codec, Error, Function, Handle, PrivacyMap,
+    Queryable, Result, Session, Space, TheMeasure, Transformation, UserDivergence,
 };
 use pyo3::prelude::*;
 
@@ -23,10 +23,20 @@ pub(crate) type AnySession = Session<AnyDomain, AnyMetric, AnyMeasure>;
 /// A question of the sparse vector technique.
 type Sparse<T, Q> = Transformation<AnyDomain, AnyMetric, AtomDomain<T>, AbsoluteDistance<Q>>;
 
+/// Bind a conversation to the turns of its handle.
+///
+/// A Python function can return the object of a conversation inside of a list or another object,
+/// and can keep it elsewhere. Then the library cannot find the conversation in the answer. So each
+/// object of a conversation has a handle, which gets the turns in which the object was made.
+fn bound<T: Codec>(conversation: T, handle: &Handle) -> T {
+    handle.turns().iter().fold(conversation, |conversation, turn| conversation.bound_to(turn))
+}
+
 /// An interactive mechanism on one data set. Each question is a measurement.
 #[pyclass(frozen, module = "opendp_rs")]
 pub(crate) struct OdometerQueryable {
     session: AnySession,
+    handle: Handle,
     /// The metric on the data sets. Without a metric, `privacy_loss` returns an error.
     metric: Option<AnyMetric>,
     /// The number of questions that were charged. Objects from `within` share this number.
@@ -35,7 +45,8 @@ pub(crate) struct OdometerQueryable {
 }
 impl OdometerQueryable {
     pub(crate) fn new(session: AnySession, metric: Option<AnyMetric>) -> Self {
-        OdometerQueryable { session, metric, charged: Arc::default(), opened: Opened::budget() }
+        let (handle, charged, opened) = (Handle::new(), Arc::default(), Opened::budget());
+        OdometerQueryable { session, handle, metric, charged, opened }
     }
 }
 #[pymethods]
@@ -51,8 +62,8 @@ impl OdometerQueryable {
             return Err(crate::errors::exception(py, &not_a("measurement")));
         };
         let answer = self.opened.ask(py, || {
-            let (session, question) =
-                (self.session.clone(), counted(&question.get().made, &self.charged));
+            let question = counted(&question.get().made, &self.charged);
+            let session = bound(self.session.clone(), &self.handle);
             detached(py, move || session.ask_erased(&question))
         })?;
         values::to_python(py, &answer)
@@ -96,9 +107,10 @@ impl OdometerQueryable {
     fn within(&self, py: Python<'_>, space: &Bound<'_, PySpace>) -> PyResult<Self> {
         let space = Space::<AnyDomain, AnyMetric>::from_arg(&space.get().arg).or_raise(py)?;
         check_space(&self.session, &space).or_raise(py)?;
-        let (session, charged) = (self.session.clone(), self.charged.clone());
-        let (metric, opened) = (Some(space.metric().clone()), self.opened.clone());
-        Ok(OdometerQueryable { session, metric, charged, opened })
+        let (session, handle) = (self.session.clone(), self.handle.clone());
+        let (charged, opened) = (self.charged.clone(), self.opened.clone());
+        let metric = Some(space.metric().clone());
+        Ok(OdometerQueryable { session, handle, metric, charged, opened })
     }
     /// The number of questions that were charged through this object and through objects from
     /// `within`. A refused question is not charged. A question is also charged if its answer
@@ -144,6 +156,7 @@ fn check_space(session: &AnySession, space: &Space<AnyDomain, AnyMetric>) -> Res
 #[pyclass(frozen, name = "Queryable", module = "opendp_rs")]
 pub(crate) struct PyQueryable {
     inner: AnyValue,
+    handle: Handle,
     opened: Opened,
 }
 #[pymethods]
@@ -154,7 +167,10 @@ impl PyQueryable {
         py: Python<'py>,
         query: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let answer = self.opened.ask(py, || ask(py, &self.inner, query))?;
+        let answer = self.opened.ask(py, || {
+            let inner = bound(self.inner.clone(), &self.handle);
+            ask(py, &inner, query)
+        })?;
         values::to_python(py, &answer)
     }
     /// Ask a question of the mechanism.
@@ -169,8 +185,8 @@ pub(crate) fn session<'py>(py: Python<'py>, session: AnySession) -> PyResult<Bou
     Ok(Bound::new(py, OdometerQueryable::new(session, None))?.into_any())
 }
 pub(crate) fn queryable<'py>(py: Python<'py>, value: &AnyValue) -> PyResult<Bound<'py, PyAny>> {
-    Ok(Bound::new(py, PyQueryable { inner: value.clone(), opened: Opened::queryable() })?
-        .into_any())
+    let (inner, handle, opened) = (value.clone(), Handle::new(), Opened::queryable());
+    Ok(Bound::new(py, PyQueryable { inner, handle, opened })?.into_any())
 }
 #[cold]
 fn not_a(expected: &str) -> Error {

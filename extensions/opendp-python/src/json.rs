@@ -8,10 +8,16 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::{Map, Number, Value as Json};
 
+use crate::values::is_set;
+
 /// The largest depth of nesting of a Python value that is converted.
 const MAX_DEPTH: usize = 64;
 
 /// Convert a Python value to JSON. Errors contain names of types, but no values.
+///
+/// # Errors
+/// `FailedCast` when a part of the value has no form in JSON. A set has none, because a list in
+/// JSON has an order, and the order of a set is arbitrary.
 pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> Result<Json> {
     convert(value, 0)
 }
@@ -61,6 +67,11 @@ fn convert(value: &Bound<'_, PyAny>, depth: usize) -> Result<Json> {
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
         return array(value, depth);
+    }
+    if is_set(value) {
+        let reason = "expected a list, found a set, which has no order; make a list of it, sorted if \
+                      the order does not matter";
+        return Err(Error::FailedCast(reason.into()));
     }
     // Convert arrays and scalars of numpy, columns, and other iterables.
     for method in ["tolist", "to_list", "to_pylist"] {

@@ -99,6 +99,9 @@ pub(crate) struct Function {
     pub(crate) recipe: Recipe,
     /// The type of the function's input.
     input: TypeName,
+    /// The domain of the function's input, if the function belongs to a measurement or a
+    /// transformation. A call from Python checks that the input is a member of this domain.
+    domain: Option<AnyDomain>,
     /// The type of the function's output, if it is known.
     pub(crate) output: Option<TypeName>,
 }
@@ -110,7 +113,7 @@ impl Function {
         input: TypeName,
         output: Option<TypeName>,
     ) -> Self {
-        Function { made, links, recipe: Recipe::Unknown, input, output }
+        Function { made, links, recipe: Recipe::Unknown, input, domain: None, output }
     }
     /// Return how the function was made.
     pub(crate) fn inner(&self) -> Inner {
@@ -154,7 +157,8 @@ pub(crate) fn to_python(
         }
         Constructed::Function(made) => {
             let input = output.args().first().cloned().unwrap_or_else(AnyValue::type_name);
-            Py::new(py, Function { made, links, recipe, input, output: result })?.into_any()
+            let function = Function { made, links, recipe, input, domain: None, output: result };
+            Py::new(py, function)?.into_any()
         }
         Constructed::Odometer(made) => Py::new(py, Odometer { made, links, recipe })?.into_any(),
         other => {

@@ -6,7 +6,7 @@ use std::{collections::HashMap, sync::LazyLock};
 use opendp_core::erased::{AnyDomain, AnyValue};
 use opendp_core::{Carrier, Codec, Domain, Error, Named, Result, TypeName};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyFrozenSet, PyList, PySet, PyString, PyTuple};
 
 use crate::extrinsic::Extrinsic;
 use crate::interactive::{self, AnySession};
@@ -101,9 +101,15 @@ impl<T: Cell> Cell for Option<T> {
         }
     }
 }
+/// Return whether a value is a set. The order of a set is arbitrary: equal sets can give their
+/// items in different orders. So a set has no rows.
+pub(crate) fn is_set(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PySet>() || value.is_instance_of::<PyFrozenSet>()
+}
 impl<T: Cell> Cell for Vec<T> {
+    /// Convert the rows of an iterable. A text, a dictionary and a set are not rows.
     fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
-        if value.is_instance_of::<PyString>() || value.is_instance_of::<PyDict>() {
+        if value.is_instance_of::<PyString>() || value.is_instance_of::<PyDict>() || is_set(value) {
             return None;
         }
         let mut rows = Vec::with_capacity(value.len().unwrap_or(0));
@@ -211,8 +217,9 @@ pub(crate) fn of_type(value: &Bound<'_, PyAny>, type_name: &TypeName) -> Result<
         return Ok(Extrinsic::value(value));
     }
     let codecs = CODECS.get(&type_name.to_string()).ok_or_else(|| unreadable(type_name))?;
+    let rows = if type_name.head() == "Vec" { LIST_OF_SET } else { "" };
     (codecs.from)(value)
-        .ok_or_else(|| Error::FailedCast(format!("expected a value of type {type_name}")))
+        .ok_or_else(|| Error::FailedCast(format!("expected a value of type {type_name}{rows}")))
 }
 /// Check that Python values can be converted to a type.
 ///
@@ -235,6 +242,9 @@ fn unreadable(type_name: &TypeName) -> Error {
                 .into(),
     }
 }
+/// The advice for rows in a set.
+const LIST_OF_SET: &str =
+    "; a set has no order: make a list of it, sorted if the order does not matter";
 /// Return the error for data that are not a member of the input domain. The error is the same for
 /// all such data.
 #[cold]
@@ -254,7 +264,8 @@ pub(crate) fn outside(domain: &AnyDomain) -> Error {
         "Vec" => "; nulls need `dp.option_domain`; convert dates and categories to numbers or text",
         _ => "",
     };
-    Error::argument("arg", format!("expected a member of {expected}: {reason}{advice}"))
+    let rows = if carrier.head() == "Vec" { LIST_OF_SET } else { "" };
+    Error::argument("arg", format!("expected a member of {expected}: {reason}{advice}{rows}"))
 }
 
 /// Convert a value to a Python value.

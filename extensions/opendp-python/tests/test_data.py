@@ -1,6 +1,8 @@
 """Data from lists, arrays and columns give the same results."""
 
 import array
+import math
+import re
 
 import pytest
 
@@ -72,6 +74,75 @@ def test_booleans_and_text():
     words = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
     count = dp.t.make_count_by_categories(*words, categories=["a", "b"])
     assert count(["a", "b", "a", "c"]) == count(numpy.array(["a", "b", "a", "c"])) == [2, 1, 1]
+
+
+def test_every_byte_of_a_boolean_other_than_0_is_true():
+    booleans = dp.vector_domain(dp.atom_domain(T=bool))
+    column = numpy.frombuffer(bytes([0, 1, 2, 255] * 500), dtype=bool)
+    table = numpy.zeros(2000, dtype=[("flag", bool), ("other", "f8")])
+    table["flag"] = True
+    table["flag"].view("u1")[:] = [0, 1, 2, 255] * 500
+    count = dp.t.make_count_by_categories(
+        booleans, dp.symmetric_distance(), categories=[True, False], null_category=False
+    )
+    ordered = dp.t.make_identity(booleans, dp.insert_delete_distance())
+    for rows in (column, column[::-1], table["flag"]):
+        assert count(rows) == count([bool(row) for row in rows]) == [1500, 500]
+        assert ordered(rows) == [bool(row) for row in rows]
+        assert ordered.function(rows) == ordered(rows)
+    # A column of bytes is not a column of booleans.
+    for bytes_ in (numpy.array([0, 1], dtype="u1"), numpy.array([0, 1], dtype="i8")):
+        with pytest.raises(dp.ArgumentError):
+            count(bytes_)
+
+
+class Unsorted(set):
+    """A set of another class."""
+
+
+@pytest.mark.parametrize("kind", [set, frozenset, Unsorted])
+def test_a_set_has_no_rows(kind):
+    rows = dp.vector_domain(dp.atom_domain(T=str)), dp.insert_delete_distance()
+    same, found = dp.t.make_identity(*rows), kind(["a", "b"])
+    advice = "a set has no order: make a list of it, sorted if the order does not matter"
+    for call in (same, same.function):
+        with pytest.raises(dp.ArgumentError, match=advice):
+            call(found)
+    # A function of a user returns rows, too.
+    made = dp.t.make_user_transformation(*rows, *rows, lambda found: kind(found), lambda d: d)
+    with pytest.raises(dp.FailedFunctionError, match="outside of its output domain"):
+        made(["a", "b"])
+    with pytest.raises(dp.FailedCastError, match=advice):
+        dp.new_function(lambda found: kind(found), TO="Vec<String>")(["a", "b"])
+    frames = dp.dataframe_domain(["a"], [dp.atom_domain(T=str)])
+    column = dp.t.make_select_column(frames, dp.insert_delete_distance(), "a", TOA=str)
+    for table in ({"a": found}, {"a": {"String": found}}):
+        with pytest.raises(dp.ArgumentError):
+            column(table)
+    # The control: a list, a tuple, a view of a dictionary and an iterator have an order.
+    for ordered in (sorted(found), ("a", "b"), {"a": 1, "b": 2}.keys(), iter(["a", "b"])):
+        assert same(ordered) == ["a", "b"]
+    assert column({"a": ["a", "b"]}) == ["a", "b"]
+
+
+def test_categories_can_be_a_set():
+    words = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
+    count = dp.t.make_count_by_categories(*words, categories={"a"})
+    assert count(["a", "b"]) == [1, 1]
+
+
+def test_the_function_of_an_object_checks_its_data():
+    bounded = dp.vector_domain(dp.atom_domain(bounds=(0.0, 1.0))), dp.symmetric_distance()
+    total = bounded >> dp.t.then_sum()
+    noisy = total >> dp.m.then_laplace(1e-9)
+    for made in (total, noisy):
+        assert abs(made.function([0.5, 1.0]) - 1.5) < 1e-3
+        assert abs(made.function(numpy.array([0.5, 1.0])) - 1.5) < 1e-3
+        for data in ([0.5, 100.0], numpy.array([0.5, 100.0]), ["x"], [math.nan]):
+            with pytest.raises(dp.ArgumentError) as caught:
+                made.function(data)
+            with pytest.raises(dp.ArgumentError, match=re.escape(caught.value.message)):
+                made(data)
 
 
 def test_memory_that_others_own_is_read():

@@ -118,7 +118,8 @@ PYTHON = {
     "(TOTAL >> dp.m.then_laplace(1.0))(['1'])": (
         'argument `arg`: expected a member of vector_domain(atom_domain(T="f64", nan=False)): the '
         "type, the number of rows or a value does not fit; nulls need `dp.option_domain`; convert "
-        "dates and categories to numbers or text"
+        "dates and categories to numbers or text; a set has no order: make a list of it, sorted if "
+        "the order does not matter"
     ),
 }
 

@@ -91,10 +91,14 @@ pub(crate) fn described(function: &str, identifier: &str, described: &Json) -> J
 /// * `descriptor` - more information that distinguishes domains with the same identifier
 ///
 /// # Trust
-/// The caller must ensure three conditions, which are not checked. First, the function always
+/// The caller must ensure five conditions, which are not checked. First, the function always
 /// returns the same result for the same value. Second, the metric that is paired with this domain
 /// measures distances between the members of this domain. Third, domains with the same identifier
-/// and descriptor have the same members.
+/// and descriptor have the same members. Fourth, the value stays a member until the release is
+/// made: the function runs once, and a value of another language, such as a list of Python, is held
+/// by reference. So neither this function nor any other code changes the value. Fifth, each use of
+/// a value finds the same content. So an iterator of Python is not a value, because its first use
+/// consumes it.
 ///
 /// # Errors
 /// None.

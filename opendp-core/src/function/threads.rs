@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::interaction::holds_lock;
+use crate::interaction::{collected, holds_lock, pass_on};
 
 /// A pool for threads that hold a lock. Its workers run only work that is passed to
 /// [`with_threads`]. The value is `None` if the system could not start the threads.
@@ -40,7 +40,9 @@ pub fn with_threads<R: Send>(work: impl FnOnce(bool) -> R + Send) -> R {
     if rayon::current_thread_index().is_none()
         && let Some(pool) = POOL.as_ref()
     {
-        return pool.install(|| work(true));
+        let (result, handles) = pool.install(|| collected(|| work(true)));
+        pass_on(handles);
+        return result;
     }
     work(false)
 }

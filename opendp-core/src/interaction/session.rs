@@ -53,6 +53,7 @@ pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
 /// get these conversations before the session finds them. So the function and the post-processing
 /// must not keep a conversation, and may pass a conversation on only in the answer. A conversation
 /// that is kept elsewhere is not closed. The bound on the loss does not cover such a conversation.
+/// A [`Handle`](crate::Handle) closes a conversation that is kept elsewhere.
 pub struct Session<DI: Domain, MI: Metric, MO: Measure> {
     inner: Option<Arc<Inner<DI, MI, MO>>>,
     bindings: Bindings,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::handle::within;
 use super::lock::Lock;
 use super::sync::Arc;
 use crate::{Error, Result};
@@ -32,7 +33,8 @@ impl Turns {
     /// If `admit` succeeds, begin the next turn and call `run` with this turn.
     ///
     /// When the next turn begins, all earlier turns end. The earlier turns remain ended even if
-    /// `run` fails. If `admit` fails, nothing changes.
+    /// `run` fails. If `admit` fails, nothing changes. Each [`Handle`](crate::Handle) that `run`
+    /// makes on this thread gets the new turn.
     ///
     /// # Errors
     /// The errors of `admit` and of `run`. `FailedFunction` when this function is called from
@@ -45,18 +47,20 @@ impl Turns {
         self.0.with(|last| {
             admit()?;
             *last += 1;
-            run(Turn { turns: self.clone(), number: *last })
+            let turn = Turn { turns: self.clone(), number: *last };
+            within(&turn, || run(turn.clone()))
         })
     }
 }
 
 impl Turn {
-    /// Call `run` if the turn is active. The next turn can begin only after `run` returns.
+    /// Call `run` if the turn is active. The next turn can begin only after `run` returns. Each
+    /// [`Handle`](crate::Handle) that `run` makes on this thread gets this turn.
     ///
     /// # Errors
     /// `FailedFunction` when a later turn has begun, and in the cases that [`Turns::begin`] states.
     pub fn run<R>(&self, run: impl FnOnce() -> Result<R>) -> Result<R> {
-        self.turns.0.with(|last| if *last == self.number { run() } else { Err(over()) })
+        self.turns.0.with(|last| if *last == self.number { within(self, run) } else { Err(over()) })
     }
     fn is(&self, other: &Turn) -> bool {
         self.number == other.number && Arc::ptr_eq(&self.turns.0, &other.turns.0)

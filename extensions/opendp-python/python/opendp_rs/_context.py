@@ -63,7 +63,7 @@ class Context:
         """
         metric, d_in = _pair("privacy_unit", privacy_unit, _native.Metric, "dp.unit_of(...)")
         measure, loss = _pair("privacy_loss", privacy_loss, _native.Measure, "dp.loss_of(...)")
-        check_loss("privacy_loss", measure, loss)
+        loss = check_loss("privacy_loss", measure, loss)
         if domain is None:
             space, start = _inferred(data, metric)
         else:
@@ -325,9 +325,9 @@ class Query:
         ``compositor``, such as a clamp, change the data of the new context.
         """
         outer = self._context
-        loss = outer._share(self._d_mid) if d_out is None else d_out
         if d_out is not None:
-            check_loss("d_out", outer._measure, d_out)
+            d_out = check_loss("d_out", outer._measure, d_out)
+        loss = outer._share(self._d_mid) if d_out is None else d_out
         if loss is None or self._make is not None:
             reason = "state the share of the query, and no noise before `compositor`"
             raise of("Argument", f"argument `query`: {reason}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import _native
 from ._errors import OpenDPError, in_python, of
 from ._partial import Partial, as_space
-from ._spaces import check_loss
+from ._spaces import check_loss, plain_loss
 from ._types import default_types, float_types, is_type, type_name
 
 TYPE_CHECKING = False
@@ -202,6 +202,7 @@ def _gather(
                 f"`{name}_metric`, found {_kind(domain)} and {_kind(metric)}",
             )
         given[name] = space
+    given = {name: _plain(name, value) for name, value in given.items()}
     parameters = {parameter["name"]: parameter for parameter in family["parameters"]}
     optional = {name for name, of_it in parameters.items() if of_it["default"] is not None}
     generics = {generic["name"] for generic in family["generics"]}
@@ -253,14 +254,22 @@ def _check_measurement(name: str, value: Any) -> None:
 
 
 def _check_budget(name: str, given: dict[str, Any]) -> None:
-    """Refuse a budget that bounds nothing."""
+    """Refuse a budget that bounds nothing. The losses in it are read by `_plain`."""
     if name == "make_privacy_filter" and isinstance(given.get("odometer"), _native.Odometer):
         check_loss("d_out", given["odometer"].output_measure, given.get("d_out"))
     if name in ("make_adaptive_composition", "make_sequential_composition"):
         measure, d_mids = given.get("output_measure"), given.get("d_mids", ())
-        if isinstance(measure, _native.Measure) and hasattr(d_mids, "__len__"):
+        if isinstance(measure, _native.Measure) and isinstance(d_mids, list):
             for i, loss in enumerate(d_mids):
                 check_loss(f"d_mids[{i}]", measure, loss)
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Convert the losses of a budget, so that they can be read several times."""
+    if name not in ("d_out", "d_mids"):
+        return value
+    loss = plain_loss(name, value)
+    return list(loss) if name == "d_mids" and isinstance(loss, tuple) else loss
 
 
 def _make(name: str, given: dict[str, Any]) -> Any:

@@ -6,7 +6,7 @@ import math
 
 from . import _native
 from ._errors import OpenDPError, of
-from ._spaces import check_loss
+from ._spaces import check_loss, plain_loss
 from ._types import type_name
 
 TYPE_CHECKING = False
@@ -106,6 +106,8 @@ def binary_search_param(
     find a scale without noise.
     """
     refused: list[OpenDPError] = []
+    # The search reads the loss once for each parameter.
+    d_out = plain_loss("d_out", d_out)
 
     def meets(value: Any) -> bool:
         made = make_chain(value)

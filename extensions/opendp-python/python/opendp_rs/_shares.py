@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import _native
 from ._errors import of
+from ._spaces import plain_loss
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
@@ -40,11 +41,15 @@ def account(
     if d_mids is None:
         weights = _weights(weights) if evenly is None else [1.0] * _whole(evenly)
         d_mids = _divide(space, measure, d_in, loss, weights)
-    d_mids = _listed("d_mids", d_mids, "expected a list of losses")
+    else:
+        d_mids = [plain_loss("d_mids", share) for share in _listed("d_mids", d_mids, _LOSSES)]
     composed = _compose(space, measure, d_in, d_mids)
     if not composed.check(d_in, loss):
         raise of("BudgetExceeded", "the shares together exceed the budget; make them smaller")
-    return composed, list(d_mids)
+    return composed, d_mids
+
+
+_LOSSES = "expected a list of losses"
 
 
 def _whole(evenly: Any) -> int:

@@ -287,14 +287,59 @@ def loss_of(
     return _make("approximate", {"measure": measure}), pair
 
 
-def check_loss(name: str, measure: Any, loss: Any) -> None:
-    """Refuse a loss that bounds nothing: an infinite loss, or a delta of at least 1."""
-    parts = loss if isinstance(loss, (tuple, list)) else (loss,)
+def plain_loss(name: str, loss: Any, depth: int = 0) -> Any:
+    """Return a loss whose parts can be read several times: each iterable becomes a tuple.
+
+    The library reads a loss in the same way. So a check of the returned loss finds each number that
+    the library reads, also in an array, a deque or an iterator. ``depth`` is the number of iterables
+    around this part.
+    """
+    if isinstance(loss, (int, float, str, bytes)) or loss is None or depth > 64:
+        return loss
+    if isinstance(loss, (set, frozenset)):
+        found = f"expected a number, a list or a tuple, found a value of type {type(loss).__name__}"
+        raise of("Argument", f"argument `{name}`: {found}; a set has no order")
+    if isinstance(loss, dict):
+        pairs = tuple(dict.items(loss))
+        if all(isinstance(key, str) for key, _ in pairs):
+            is_tuple = len(pairs) == 1 and pairs[0][0] == "__tuple__"
+            return plain_loss(name, pairs[0][1], depth + 1) if is_tuple else loss
+        # The library reads such a dictionary as a list of pairs.
+        loss = pairs
+    elif not isinstance(loss, (tuple, list)):
+        for method in ("tolist", "to_list", "to_pylist"):
+            try:
+                listed = getattr(loss, method)()
+            except Exception:
+                continue
+            return plain_loss(name, listed, depth + 1)
+    # The class of another package can raise any exception.
+    try:
+        items = iter(loss)
+    except Exception:
+        return loss
+    try:
+        parts = tuple(items)
+    except Exception as error:
+        reason = f"the loss cannot be read: its iteration raised {type(error).__name__}"
+        raise of("Argument", f"argument `{name}`: {reason}; pass a tuple of numbers") from None
+    return tuple(plain_loss(name, part, depth + 1) for part in parts)
+
+
+def check_loss(name: str, measure: Any, loss: Any) -> Any:
+    """Refuse a loss that bounds nothing: an infinite loss, or a delta of at least 1.
+
+    Return the loss that was checked. Its iterables are tuples. The caller must use this loss,
+    because the check consumes an iterator.
+    """
+    loss = plain_loss(name, loss)
+    parts = loss if isinstance(loss, tuple) else (loss,)
     # Some losses, such as curves, are not numbers. The library checks them.
     plain = [isinstance(part, (int, float, str)) or hasattr(part, "dtype") for part in parts]
     numbers = [_number(name, part) if is_plain else 0 for part, is_plain in zip(parts, plain)]
     if measure.type.startswith("Approximate<") and len(numbers) == 2:
         _check_delta(name, numbers[1])
+    return loss
 
 
 def _check_delta(name: str, delta: float) -> None:

@@ -125,9 +125,10 @@ macro_rules! same {
     )*};
 }
 same! { f32 u32 f64 u64 }
-impl Convert<bool> for bool {
-    fn convert(value: bool) -> Option<Self> {
-        Some(value)
+impl Convert<u8> for bool {
+    /// Convert the byte of a boolean of numpy. As in numpy, each byte other than 0 is `true`.
+    fn convert(value: u8) -> Option<Self> {
+        Some(value != 0)
     }
 }
 impl Convert<f32> for f64 {

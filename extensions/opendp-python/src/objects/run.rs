@@ -53,11 +53,14 @@ macro_rules! runs {
             fn check(&self, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -> PyResult<bool> {
                 check(Constructed::from(self.made.clone()), d_in, d_out)
             }
-            /// The function of the object, without the map.
+            /// The function of the object, without the map. A call checks that the data are a
+            /// member of the input domain.
             #[getter]
             fn function(&self) -> Function {
-                let input = self.made.input().domain().carrier();
-                Function::new(self.made.function().clone(), self.links, input, self.result())
+                let domain = self.made.input().domain();
+                let (made, input) = (self.made.function().clone(), domain.carrier());
+                let function = Function::new(made, self.links, input, self.result());
+                Function { domain: Some(domain.clone()), ..function }
             }
         }
     )*};
@@ -126,9 +129,14 @@ impl Measurement {
 }
 #[pymethods]
 impl Function {
-    /// Run the function on a value.
+    /// Run the function on a value. If the function belongs to a measurement or a transformation,
+    /// the value must be a member of the input domain.
     fn __call__<'py>(&self, arg: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = arg.py();
+        if let Some(domain) = &self.domain {
+            let value = run(arg, domain, &self.made)?;
+            return values::to_python(py, &value);
+        }
         let value = values::of_type(arg, &self.input).or_raise(py)?;
         let value = detached(py, || self.made.eval(&value))?;
         values::to_python(py, &value)

@@ -1,0 +1,108 @@
+//! Handles of conversations that an answer does not contain as values of this library.
+
+use std::cell::Cell;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::turn::Turn;
+
+/// The turns of a conversation that code outside of this library keeps.
+///
+/// An answer can contain a queryable or a session inside of an object of another language. Code of
+/// that language can also keep the queryable or the session somewhere else. In both cases,
+/// [`bound_to`](crate::Codec::bound_to) does not find it. So such code keeps the conversation
+/// together with a handle, and makes the handle when it gets the conversation. Each
+/// [turn](crate::Turns::begin) that runs on the current thread at this moment adds itself to the
+/// handle when the run ends, also after an error or a panic. During the run, the code can still
+/// use the conversation. A turn holds the lock of its sequence until the handle has the turn. So no
+/// later turn of the sequence begins before.
+///
+/// Before each question, bind the conversation to the turns of its handle. Clones of a handle share
+/// their turns. A handle that is made on another thread than the run of the turn does not get the
+/// turn.
+///
+/// ```
+/// # use opendp_core::{Codec, Handle, Queryable, Turns};
+/// let (turns, counter) = (Turns::new(), Queryable::stateless(|x: &i32| Ok(x + 1)));
+/// let kept = turns.begin(|| Ok(()), |_| Ok((Handle::new(), counter)))?;
+/// let ask = || kept.0.turns().iter().fold(kept.1.clone(), |kept, turn| kept.bound_to(turn)).ask(&1);
+/// assert_eq!(ask()?, 2);
+/// turns.begin(|| Ok(()), |_| Ok(()))?;
+/// assert!(ask().is_err());
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Handle(Arc<Mutex<Vec<Turn>>>);
+
+impl Handle {
+    /// Make a handle, which gets the turns that run on the current thread when their runs end.
+    #[allow(clippy::new_without_default, reason = "the result depends on the current thread")]
+    pub fn new() -> Self {
+        let handle = Handle(Arc::default());
+        pass_on(vec![handle.clone()]);
+        handle
+    }
+    /// Return the turns of the conversation so far, from the innermost to the outermost.
+    pub fn turns(&self) -> Vec<Turn> {
+        self.lock().clone()
+    }
+    fn lock(&self) -> MutexGuard<'_, Vec<Turn>> {
+        // No code that can panic runs under this lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+thread_local! {
+    /// The handles that were made during each run on this thread, from the outermost run to the
+    /// innermost run.
+    static MADE: Cell<Vec<Vec<Handle>>> = const { Cell::new(Vec::new()) };
+}
+/// Call `change` with the handles of all runs on this thread. `change` must not make a handle.
+fn with_made<R>(change: impl FnOnce(&mut Vec<Vec<Handle>>) -> R) -> R {
+    let mut made = MADE.take();
+    let result = change(&mut made);
+    MADE.set(made);
+    result
+}
+/// Add handles to the innermost run on this thread. Without a run, do nothing.
+pub(crate) fn pass_on(handles: Vec<Handle>) {
+    with_made(|made| {
+        if let Some(innermost) = made.last_mut() {
+            innermost.extend(handles);
+        }
+    });
+}
+
+/// A run of a turn or of other work on the current thread. The object is dropped when the run ends.
+struct Run<'a>(Option<&'a Turn>);
+impl<'a> Run<'a> {
+    fn begin(turn: Option<&'a Turn>) -> Self {
+        with_made(|made| made.push(Vec::new()));
+        Run(turn)
+    }
+}
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        let handles = with_made(Vec::pop).unwrap_or_default();
+        if let Some(turn) = self.0 {
+            for handle in &handles {
+                handle.lock().push(turn.clone());
+            }
+        }
+        pass_on(handles);
+    }
+}
+/// Call `run`, and then add the turn to each handle that was made during the run on this thread.
+pub(super) fn within<R>(turn: &Turn, run: impl FnOnce() -> R) -> R {
+    let _run = Run::begin(Some(turn));
+    run()
+}
+/// Call `work`, and also return the handles that were made during the call on this thread. The
+/// caller runs the work for another thread, and that thread [passes the handles on](pass_on).
+pub(crate) fn collected<R>(work: impl FnOnce() -> R) -> (R, Vec<Handle>) {
+    let run = Run::begin(None);
+    let result = work();
+    let handles = with_made(|made| made.last_mut().map(mem::take)).unwrap_or_default();
+    drop(run);
+    (result, handles)
+}
