@@ -27,8 +27,8 @@ static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
 ///   for the lock that this thread holds. So if such a thread holds a lock, the work runs on a
 ///   separate pool. The workers of this pool run no tasks that wait for the lock.
 ///
-/// A `OnceLock` acts as a lock too: while a thread initializes the value, the workers can wait for
-/// this value. So the thread that initializes the value must not use a pool in the usual way.
+/// A `OnceLock` acts as a lock too: while a thread initialises the value, the workers can wait for
+/// this value. So the thread that initialises the value must not use a pool in the usual way.
 /// Compute the value first, and store it afterwards.
 ///
 /// Use this function in folds and maps that divide their work.
