@@ -1,5 +1,5 @@
-//! Tests of handles. They are not in `handle.rs`, because `tests/interleavings.rs` compiles that file
-//! without the rest of this crate.
+//! Tests of handles. They are not in `handle.rs`, because `tests/interleavings.rs` compiles
+//! `handle.rs` without the rest of this crate.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
