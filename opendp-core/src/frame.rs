@@ -44,7 +44,7 @@ impl<K: HashableAtom> DataFrame<K> {
         let rows = columns.first().map_or(0, |(_, column)| column.rows());
         if columns.iter().any(|(_, column)| column.rows() != rows) {
             return Err(Error::FailedCast(
-                "expected columns of equal length, found two lengths".into(),
+                "expected columns of equal length, found different lengths".into(),
             ));
         }
         Ok(DataFrame { columns })
@@ -152,12 +152,12 @@ impl<'a, K: HashableAtom> FrameChunk<'a, K> {
     /// column by `column`. Otherwise add `column`.
     ///
     /// # Errors
-    /// `FailedCast` when `column` and the other columns have different numbers of rows.
+    /// `FailedCast` when `column` has another number of rows than the columns of the chunk.
     pub fn with_column(self, name: &K, column: Column) -> Result<DataFrame<K>> {
         if !self.frame.columns.is_empty() && column.rows() != self.rows() {
-            let (expected, found) = (self.rows(), column.rows());
-            let reason = format!("expected a column of {expected} rows, found {found} rows");
-            return Err(Error::FailedCast(reason));
+            // The number of rows can be private, so the error does not state it.
+            let reason = "expected a column with as many rows as the chunk, found another number";
+            return Err(Error::FailedCast(reason.into()));
         }
         let kept = self.frame.columns.iter().filter(|(known, _)| known != name);
         let kept = kept.map(|(name, column)| (name.clone(), column.copy(self.start..self.end)));
@@ -255,7 +255,7 @@ mod tests {
         assert!(only.chunk().with_column(&1, column(2)).is_ok());
         for name in [1, 2] {
             let error = only.chunk().with_column(&name, column(3)).unwrap_err();
-            assert!(error.to_string().contains("2 rows, found 3 rows"), "{error}");
+            assert!(error.to_string().contains("as many rows as the chunk"), "{error}");
         }
         // A frame without columns has no number of rows.
         assert!(DataFrame::new([]).unwrap().chunk().with_column(&1, column(3)).is_ok());

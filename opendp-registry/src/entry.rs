@@ -6,6 +6,8 @@ use opendp_core::{
     Args, Constructed, Error, Kind, Parameter, Registration, Result, Signature, TypeName,
 };
 
+use crate::explain::no_such;
+
 type Construct = Arc<dyn Fn(&Args) -> Result<Constructed> + Send + Sync>;
 
 /// One function, with one choice of types for its type parameters.
@@ -117,9 +119,9 @@ impl Entry {
                 || self.generics.iter().any(|generic| generic.name == name)
         };
         if let Some(name) = args.names().find(|name| !known(name)) {
-            let names = self.parameters.iter().map(|parameter| format!("`{}`", parameter.name));
-            let reason =
-                format!("unknown argument; expected {}", names.collect::<Vec<_>>().join(", "));
+            let parameters = self.parameters.iter().map(|parameter| parameter.name.to_string());
+            let types = self.generics.iter().map(|generic| generic.name.to_owned());
+            let reason = no_such(name, &parameters.chain(types).collect());
             return Err(Error::argument(name, reason));
         }
         match &self.construct {

@@ -161,7 +161,10 @@ fn unknown_name(request: &Request, args: &Args, family: &Family) -> Option<Error
 }
 /// Report that the name of an argument is unknown. Also give advice for this name, or report a
 /// similar name. Then report up to `NAMED` known names.
-fn no_such(name: &str, known: &BTreeSet<String>) -> String {
+pub(crate) fn no_such(name: &str, known: &BTreeSet<String>) -> String {
+    if known.is_empty() {
+        return "unknown argument; there are no arguments".into();
+    }
     let budget = ["budget", "delta", "epsilon", "rho"].contains(&name);
     let bound = ["lower", "upper", "min", "max"].contains(&name);
     let meant = match nearest(name, known) {

@@ -132,8 +132,8 @@ impl Registry {
             return Err(error);
         }
         Err(Error::NotFound(format!(
-            "no constructor named `{}` is linked; name its crate once in code, as in \
-             `use that_crate as _;`",
+            "no constructor is linked under `{}`; name the crate of each missing constructor once \
+             in code, as in `use that_crate as _;`",
             missing.join("`, `")
         )))
     }

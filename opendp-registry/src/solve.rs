@@ -133,9 +133,11 @@ fn why(
     d_in: &Json,
     d_out: &Json,
 ) -> String {
-    // A negative number is not an exact number.
     let none = |part: &Json| match part {
-        Json::Number(number) => number.to_string().parse().map_or(true, |x: Exact| x.is_zero()),
+        Json::Number(number) => {
+            let text = number.to_string();
+            text.starts_with('-') || text.parse().is_ok_and(|x: Exact| x.is_zero())
+        }
         _ => false,
     };
     if d_out.as_array().map_or_else(|| none(d_out), |parts| parts.iter().all(none)) {

@@ -52,10 +52,13 @@ impl Kept {
         let loss = Loss::together(entries.iter().map(loss_of).collect::<Result<_>>()?)?;
         let Account { total, releases, .. } = self.0.account(BUDGET)?;
         // The first entry of a plan states the epsilon and the delta that the plan reserves, or the
-        // shares into which the plan divides the budget.
+        // shares into which the plan divides the budget. With `Split::by_kinds`, the first entry
+        // states the shares of all later releases, too. The ledger then charges each release alone.
         let planned = entries.first().map(|first| (&first.reserved, &first.shares));
         let loss = match planned {
-            Some((_, Some(shares))) => loss.sharing(&total, shares)?,
+            Some((_, Some(shares))) if shares.len() == entries.len() => {
+                loss.sharing(&total, shares)?
+            }
             Some((Some([pure, deltas]), None)) => loss.reserving(&total, pure, deltas)?,
             _ => loss,
         };

@@ -361,8 +361,8 @@ fn answer(cli: &Cli) -> Result<String> {
         }
         Command::Check { pipeline, d_in, d_out, .. } => {
             let made = pipeline.read()?.build(registry)?;
-            caution::of_distance(&made, d_in, cli.json);
-            value(Json::Bool(made.check(d_in, d_out)?))
+            let met = made.check(d_in, d_out);
+            value(Json::Bool(met.inspect(|_| caution::of_distance(&made, d_in, cli.json))?))
         }
         Command::Solve { pipeline, param, d_in, d_out } => {
             value(pipeline.read()?.solve(registry, param, d_in, d_out)?)

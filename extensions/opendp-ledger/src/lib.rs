@@ -109,13 +109,12 @@
 //! below. For more releases, start a second ledger.
 //!
 //! A ledger of version 1 is an SQLite database. Only a program with the feature `sqlite` reads it.
-//! Reading a ledger of version 1 does not change the
-//! file. When the file is first opened for writing, it is converted to a ledger of lines, in the
-//! same file. No other process is allowed to have the file open at that time. SQLite writes a log
-//! beside the file, and the name of this log is the name of the file followed by `-wal`. So open
-//! the file by the name that the earlier version used. If the file is opened by another name, such
-//! as the name of a link, the log is not found. If the log was damaged before the conversion, the
-//! damage cannot be noticed.
+//! Reading a ledger of version 1 does not change the file. When the file is first opened for
+//! writing, it is converted to a ledger of lines, in the same file. No other process is allowed to
+//! have the file open at that time. SQLite writes a log beside the file, and the name of this log
+//! is the name of the file followed by `-wal`. So open the file by the name that the earlier
+//! version used. If the file is opened by another name, such as the name of a link, the log is not
+//! found. If the log was damaged before the conversion, the damage cannot be noticed.
 //!
 //! A spend is a charge to a budget. A durable spend needs a sync, so the disk limits the number of
 //! spends per second. Waiting threads of one process share one sync, so these threads can make many

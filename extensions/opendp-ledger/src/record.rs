@@ -1,4 +1,5 @@
-//! Budgets, entries, and the seals that detect damage. A seal is a hash of the content of an entry.
+//! Budgets, entries, and the seals that detect damage. A seal is a hash of the content of an entry,
+//! or of the content of a row of a database.
 
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod row;

@@ -232,9 +232,9 @@ pub struct Table {
     pub unit: Option<PrivacyUnit>,
     /// The number of rows, if it is public. With a public number of rows, neighbouring tables have
     /// the same number of rows: the rows of an individual are replaced by other rows, and not added
-    /// or removed. If an individual has `k` rows, the noise of every aggregate covers the
-    /// replacement of `k` rows by `k` other rows. The noise does not cover `2 k` added rows. The
-    /// unit must be `rows`.
+    /// or removed. The number of rows itself has no noise. If an individual has `k` rows, the noise
+    /// of every other aggregate covers the replacement of `k` rows by `k` other rows. The noise
+    /// does not cover `2 k` added rows. The unit must be `rows`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
     /// The columns that queries may use. Queries cannot name other columns.

@@ -317,9 +317,8 @@ pub struct DiscreteGaussianPair {
     pub scale: f64,
 }
 impl DiscreteGaussianPair {
-    /// The largest allowed scale, because the pair lists its outputs one by one.
+    /// The largest allowed scale. There is a limit, because the pair lists its outputs one by one.
     pub const MAX_SCALE: f64 = 65536.0;
-
     fn loss(&self, z: f64) -> f64 {
         let d = f64::from(self.sensitivity);
         d * (d - 2.0 * z) / (2.0 * self.scale * self.scale)
@@ -333,13 +332,13 @@ impl DiscreteGaussianPair {
     /// most `2 w (1 + s / 37.4)`. The total of all weights is at least 1 and at least `2 s`. So the
     /// probability of all these outputs is below `4 w < 10^-303`. This argument also holds for each
     /// smaller magnitude of at least `37.4 s`. So the bound also covers the weights below `e^-700`,
-    /// which the function `exp` treats as 0.
+    /// which the function `exp` treats as 0. Above the largest scale, -1 means an empty list.
     fn reach(&self) -> i64 {
-        (37.4 * self.scale.min(Self::MAX_SCALE)).ceil() as i64 + 1
+        if Self::MAX_SCALE < self.scale { -1 } else { (37.4 * self.scale).ceil() as i64 + 1 }
     }
     /// Return a bound on the probability of the outputs that are not listed.
     fn beyond(&self) -> f64 {
-        if self.scale <= Self::MAX_SCALE { 1e-302 } else { 1.0 }
+        if self.reach() < 0 { 1.0 } else { 1e-302 }
     }
     const RELATIVE: f64 = U * 8192.0;
     fn loss_error(&self) -> f64 {

@@ -61,15 +61,16 @@ impl<MO: Accounted> Context<MO> {
         let mut books = self.locked()?;
         let (parts, mu_squared) = (entry.loss.clone(), entry.mu_squared.clone());
         let cost = Cost { parts, mu_squared, rho: entry.rho.clone(), pair: entry.share };
-        let mut account = books.account.clone();
+        let (mut account, first) = (books.account.clone(), books.entries.is_empty());
         let reserve = match self.shares(&account) {
             None => entry.reserve(),
-            Some(shares) if !books.entries.is_empty() || entry.shares.as_ref() == Some(&shares) => {
+            Some(shares) if entry.shares.as_ref().map_or(!first, |stated| *stated == shares) => {
                 None
             }
             Some(_) => {
                 let reason = "expected a release of a context with the same shares: shares that \
-                              are fixed in advance must not depend on earlier answers";
+                              are fixed in advance must not depend on earlier answers. Carry the \
+                              releases over from the first one on";
                 return Err(Error::argument("entry", reason));
             }
         };

@@ -104,7 +104,8 @@ pub trait Journal: Send + Sync {
     }
     /// Return whether the journal can record the [reserve](Entry::reserved) and the
     /// [shares](Entry::shares) of a plan. If this method returns `false`, plans make no reserve and
-    /// no shares, and need a little more noise.
+    /// no shares, and need a little more noise. With [`Split::by_kinds`](super::Split::by_kinds), a
+    /// later process can then not [carry over](super::Context::carry_over) the releases.
     fn reserves(&self) -> bool {
         true
     }

@@ -140,8 +140,9 @@ fn header(path: &Path, found: Found) -> Result<Header> {
         Found::Damaged => Err(damaged(path, "its header was changed")),
         Found::Legacy => Err(Error::NotImplemented(format!(
             "{} is an SQLite database. A ledger of version 1 is such a database, and this program \
-             was built without SQLite. To read it, build the program with the feature `sqlite`.\n\
-             For the command: cargo install --locked --path extensions/opendp-cli --features sqlite",
+             was built without SQLite. To convert it, open it for writing once with a program \
+             that has the feature `sqlite` of `opendp-ledger`.\n\
+             Such a program: cargo install --locked --path extensions/opendp-cli --features sqlite",
             path.display()
         ))),
         Found::SomethingElse => Err(no_ledger(path)),

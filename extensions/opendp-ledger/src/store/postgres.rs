@@ -176,7 +176,7 @@ impl Store for Postgres {
 
 struct Rows<'a, 'b> {
     transaction: &'a mut Transaction<'b>,
-    /// The error of the first statement that failed.
+    /// The error of the first statement that failed or changed no row.
     failed: Option<Error>,
 }
 impl Rows<'_, '_> {
@@ -188,11 +188,14 @@ impl Rows<'_, '_> {
     fn change(&mut self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Result<()> {
         match self.transaction.execute(sql, values).map_err(|error| self.failure(&error))? {
             1 => Ok(()),
-            _ => Err(Error::FailedFunction(
-                "the ledger is damaged: a row is missing; nothing was charged or released. Restore \
-                 the ledger from a copy that has all releases"
-                    .into(),
-            )),
+            _ => {
+                let error = Error::FailedFunction(
+                    "the ledger is damaged: a row is missing; nothing was charged or released. \
+                     Restore the ledger from a copy that has all releases"
+                        .into(),
+                );
+                Err(self.failed.get_or_insert(error).clone())
+            }
         }
     }
     fn rows<T>(

@@ -142,7 +142,7 @@ class Context:
         if self._d_mids is None:
             return stated
         if self._asked == len(self._d_mids):
-            raise of("BudgetExceeded", f"no query is left: their number was fixed as {self._asked}")
+            raise of("BudgetExceeded", f"no query is left: the number of queries was fixed as {self._asked}")
         return self._d_mids[self._asked]
 
 

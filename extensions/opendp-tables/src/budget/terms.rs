@@ -46,7 +46,9 @@ pub(super) fn terms_of(tables: &BTreeMap<String, Table>) -> Result<Terms> {
     Ok(Terms::new().with_unit(Unit::new(metric, 1)?))
 }
 /// If a budget with these terms does not protect the individuals of all private tables, return the
-/// reason. Terms without a unit are accepted here, so that a session can return earlier releases.
+/// reason. Also return the reason if the metadata declare a table public that the terms list as
+/// private. Terms in the symmetric distance list no tables, so there this cannot be noticed. Terms
+/// without a unit are accepted here, so that a session can return earlier releases.
 /// For the same reason, ids without a type are accepted. [`check_unit`] refuses new releases under
 /// such terms.
 fn unprotected(terms: &Terms, tables: &BTreeMap<String, Table>) -> Option<String> {
@@ -56,6 +58,12 @@ fn unprotected(terms: &Terms, tables: &BTreeMap<String, Table>) -> Option<String
     let unit = terms.unit()?;
     let (metric, rows) = (unit.metric(), json!({"rows": unit.d_in()}));
     let differs = |(name, table): (&String, &Table)| {
+        if table.public {
+            let protected = metric["tables"].get(name);
+            return protected.map(|_| {
+                format!("it protects table `{name}`, and the metadata declare it public")
+            });
+        }
         let ours = individuals(table);
         let theirs = match metric["tables"].get(name) {
             Some(stated) => stated,
@@ -69,12 +77,7 @@ fn unprotected(terms: &Terms, tables: &BTreeMap<String, Table>) -> Option<String
             format!("for table `{name}`, it protects {theirs}, and the metadata protect {ours}")
         })
     };
-    let public = |(name, table): (&String, &Table)| {
-        let protected = table.public && metric["tables"].get(name).is_some();
-        protected.then(|| format!("it protects table `{name}`, and the metadata declare it public"))
-    };
-    let private = tables.iter().filter(|(_, table)| !table.public).find_map(differs);
-    private.or_else(|| tables.iter().find_map(public))
+    tables.iter().find_map(differs)
 }
 /// Return whether the description of individuals has an id without the type of the id.
 fn is_untyped(individuals: &Json) -> bool {
@@ -115,7 +118,7 @@ pub(super) fn check_terms(
         let reason = format!(
             "budget `{name}` of the ledger is for other data or for another unit: {difference}.\n\
              The terms of a budget for tables state a unit, but no size and no digest. If the unit \
-             lists tables, each private table must be listed with its unit. If the unit is in \
+             lists tables, each private table must be listed with its unit, and each listed table must be private. If the unit is in \
              `symmetric_distance`, each private table must have the unit `rows = k`, where `k` is \
              the distance of the budget, and no stated number of rows. Change the tables, or name a \
              new budget"

@@ -119,7 +119,10 @@ pub(super) fn limits(plan: &Plan) -> String {
              of rows is public"
         );
     }
-    format!("rows of an individual: at most {rows}, {per_group} in a group; groups: {groups}")
+    format!(
+        "rows of an individual: at most {rows}, and at most {per_group} in a group; groups of an \
+         individual: at most {groups}"
+    )
 }
 fn explained(what: String, noise: &Noise, step: f64) -> Explained {
     Explained {

@@ -43,6 +43,33 @@ fn a_budget_of_a_ledger_is_spent_once_for_each_id() {
     assert_eq!(left(&session), before);
 }
 #[test]
+fn a_table_that_the_budget_protects_does_not_become_public() {
+    use super::sensitivity::zone_table;
+    let folder = tempfile::tempdir().unwrap();
+    let with = |zones: Table, name: &str| {
+        let mut metadata = metadata(described(PrivacyUnit::id("pid", 2)));
+        metadata.tables.insert("zones".into(), zones);
+        let path = folder.path().join("budget.ledger");
+        metadata.budget.ledger = Some(path.to_string_lossy().into_owned());
+        metadata.budget.name = Some(name.into());
+        metadata
+    };
+    let open = |zones: Table, name: &str| {
+        let engine = Box::new(crate::DataFusion::new().unwrap());
+        Session::with_engine(with(zones, name), engine).map(|_| ()).map_err(|e| e.to_string())
+    };
+    let private = Table::private(PrivacyUnit::id("pid", 1))
+        .with("pid", Column::new(Type::Integer))
+        .with("name", Column::new(Type::Text));
+    with(private.clone(), "private").create_budget().unwrap();
+    assert_eq!(open(private, "private"), Ok(()));
+    let error = open(zone_table(), "private").unwrap_err();
+    assert!(error.contains("the metadata declare it public"), "{error}");
+    // The control: a table that was public when the budget was created stays public.
+    with(zone_table(), "public").create_budget().unwrap();
+    assert_eq!(open(zone_table(), "public"), Ok(()));
+}
+#[test]
 fn a_question_without_an_id_is_a_new_release_each_time() {
     let folder = tempfile::tempdir().unwrap();
     let session = durable(folder.path(), 1.0).unwrap();

@@ -262,13 +262,17 @@ fn a_composition_with_a_member_that_reveals_everything_needs_no_grid() {
     assert_eq!(all.epsilon_above(1.0).unwrap(), 0.0);
     assert!(0 < before && counted.0.load(std::sync::atomic::Ordering::Relaxed) == 0);
 }
-/// The pair lists outputs only up to its largest scale. At a larger scale, the missing outputs
-/// count as infinite losses.
+/// The pair lists outputs only up to its largest scale. At a larger scale, it lists no outputs, and
+/// all outputs count as infinite losses.
 #[test]
 fn a_scale_above_the_limit_does_not_reduce_delta() {
     let noise = DiscreteGaussianPair { sensitivity: 4_000_000, scale: 1e6 };
     let pair = ThresholdedPair { noise: Arc::new(noise), delta: 0.0 };
-    let found = Account::new().with(Arc::new(pair), 1).delta(17.81).unwrap();
-    let exact = gaussian_delta(4.0, 17.81).unwrap();
-    assert!(0.004 < exact.lower && exact.lower <= found.upper, "{exact:?} {found:?}");
+    let account = Account::new().with(Arc::new(pair), 1);
+    for epsilon in [1.0, 17.81] {
+        let (found, exact) =
+            (account.delta(epsilon).unwrap(), gaussian_delta(4.0, epsilon).unwrap());
+        assert!(0.004 < exact.lower && exact.lower <= found.upper, "{exact:?} {found:?}");
+        assert!(found.lower <= exact.upper, "{exact:?} {found:?}");
+    }
 }

@@ -181,7 +181,7 @@ impl Keys {
         if later || self.is_open() {
             return Ok(());
         }
-        let reason = "the keys are those of the answer: leave out `.keys(..)` and `.groups(..)`";
+        let reason = "the question has keys already: leave out `.keys(..)`, `.groups(..)` and earlier answers";
         Err(Error::argument(name, reason))
     }
     /// Return the list of all keys: one combination of values for each group.

@@ -224,6 +224,9 @@ fn shares_that_could_depend_on_an_answer_are_refused() {
     };
     refused(open(&[(ShareKind::Laplace, 1.0), (ShareKind::Pure, 19.0)]), first.clone());
     refused(open(&shares), Entry { shares: None, ..first.clone() });
+    let other = open(&[(ShareKind::Pure, 1.0), (ShareKind::Laplace, 1.0)]);
+    other.query().count().laplace().unwrap().release().unwrap();
+    refused(other, first.clone());
     // An entry of a context without fixed shares states no shares.
     let unit = PrivacyUnit::person(1).unwrap();
     let budget = Budget::epsilon_delta(1.0, 1e-6).unwrap();
