@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     }
 }
 fn read(file: &str) -> Result<String> {
-    let unread = |error| Error::FailedFunction(format!("{file} cannot be read: {error}"));
+    let unread = |error| Error::FailedFunction(format!("file `{file}` cannot be read: {error}"));
     std::fs::read_to_string(file).map_err(unread)
 }
 /// Build the mechanism, release once, and report the release with its loss.

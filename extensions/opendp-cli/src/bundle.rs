@@ -211,7 +211,7 @@ fn write_wheel(
 /// Copy the Python files of a folder: code, types, and the marker file of a typed package.
 fn copy_sources(from: &Path, to: &Path) -> Result<()> {
     let unread = |error: std::io::Error| {
-        Error::FailedFunction(format!("{} cannot be read: {error}", from.display()))
+        Error::FailedFunction(format!("folder `{}` cannot be read: {error}", from.display()))
     };
     std::fs::create_dir_all(to).map_err(|error| unwritable(to, &error))?;
     for entry in std::fs::read_dir(from).map_err(unread)? {

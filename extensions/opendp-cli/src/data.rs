@@ -142,7 +142,9 @@ impl Source<'_> {
             Ok(found) if found == expected => Ok(()),
             Ok(_) => Err(Error::argument(
                 "data",
-                format!("{name} is not the file that the budget is for: its SHA-256 differs"),
+                format!(
+                    "file `{name}` is not the file that the budget is for: its SHA-256 differs"
+                ),
             )),
             Err(error) => {
                 Err(Error::argument("data", format!("file `{name}` cannot be read: {error}")))

@@ -9,7 +9,9 @@ use serde_json::{Value as Json, json};
 use super::json::value;
 
 use super::questions::Mode;
-use opendp_analysis::context::{Accounted, Entry, ErrorIn, Noised, Report, short, visible};
+use opendp_analysis::context::{
+    Accounted, Entry, ErrorIn, Noised, Report, counted, short, visible,
+};
 
 /// One released value of an answer: a number, a category or a candidate.
 #[derive(Clone, Debug, Default)]
@@ -305,10 +307,6 @@ impl From<WrittenAnswer> for StudyAnswer {
         }
         .checked()
     }
-}
-/// Write a number of ranks or rows. `unit` is `rank` or `row`.
-fn counted(number: &str, unit: &str) -> String {
-    format!("{number} {unit}{}", if number == "1" { "" } else { "s" })
 }
 fn plain(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)

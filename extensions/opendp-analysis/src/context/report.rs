@@ -210,7 +210,12 @@ pub fn short(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 /// Write a number of ranks or rows. `unit` is `rank` or `row`.
-fn counted(number: &str, unit: &str) -> String {
+///
+/// ```
+/// # use opendp_analysis::context::counted;
+/// assert_eq!([counted("1", "row"), counted("2.5", "rank")], ["1 row", "2.5 ranks"]);
+/// ```
+pub fn counted(number: &str, unit: &str) -> String {
     format!("{number} {unit}{}", if number == "1" { "" } else { "s" })
 }
 fn row<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> String {

@@ -56,7 +56,10 @@ impl Metadata {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let text = std::fs::read_to_string(path).map_err(|error| {
-            Error::NotFound(format!("metadata file {} cannot be read: {error}", path.display()))
+            Error::NotFound(format!(
+                "file `{}` of metadata cannot be read: {error}",
+                path.display()
+            ))
         })?;
         let mut metadata = Metadata::parse(&text)?;
         let folder = path.parent().unwrap_or(Path::new("."));
