@@ -351,15 +351,11 @@ impl Loss {
         let more = if notion == Notion::Approximate { 2 } else { 0 };
         let others = parts.split_off(parts.len().min(notion.parts().len()));
         if others.len() > more {
-            return Err(Error::InvalidDistance(
-                "the ledger has a loss with a wrong number of parts".into(),
-            ));
+            return Err(Error::InvalidDistance("a loss has the wrong number of parts".into()));
         }
         let [mu_squared, choice_rho] = [others.first().cloned(), others.get(1).cloned()];
         if parts.len() != notion.parts().len() {
-            return Err(Error::InvalidDistance(
-                "the ledger has a loss with a wrong number of parts".into(),
-            ));
+            return Err(Error::InvalidDistance("a loss has the wrong number of parts".into()));
         }
         Ok(Loss { mu_squared, choice_rho, ..Loss::of(notion, parts) })
     }
