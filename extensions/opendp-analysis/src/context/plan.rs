@@ -41,8 +41,9 @@ pub enum Goal {
     /// epsilon, a factor of 8 instead of 16 is enough.
     Weight(f64),
     /// The largest allowed error. The error exceeds this number with probability at most
-    /// [`Context::ALPHA`]. The error is in the unit of the answer, or in ranks for a quantile. For
-    /// several numbers, the goal applies to each number.
+    /// [`Context::ALPHA`]. The error is in the unit of the answer. For a quantile, the error is in
+    /// ranks: see [`ErrorIn::Ranks`](super::ErrorIn::Ranks). For several numbers, the goal applies
+    /// to each number.
     Within(f64),
 }
 

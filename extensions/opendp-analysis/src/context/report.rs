@@ -18,7 +18,8 @@ mod page;
 pub enum ErrorIn {
     /// The error is in the unit of the answer.
     Value,
-    /// The error is in ranks: the number of rows between a candidate and the quantile.
+    /// The error is in ranks: by how many rows the chosen candidate is farther from the quantile
+    /// than the best candidate.
     Ranks,
     /// The error is a difference of row counts: the rows of a category that was not chosen, minus
     /// the rows of a chosen category.

@@ -26,7 +26,8 @@ pub struct Explained {
     /// The length of one step of the released integers, in the unit of the values.
     pub step: f64,
     /// A bound on the error. The bound holds with a probability of at least 95 %. For a quantile,
-    /// the bound is a number of ranks. Otherwise the bound is in the unit of the values.
+    /// the bound is a number of ranks: by how many ranks the chosen candidate is farther from the
+    /// quantile than the best candidate. Otherwise the bound is in the unit of the values.
     pub accuracy: Option<f64>,
     /// A bound on how much one individual can change the exact values of the release, in the same
     /// unit as `scale`.
