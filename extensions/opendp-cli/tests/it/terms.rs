@@ -163,7 +163,7 @@ fn a_budget_with_a_digest_is_for_one_file() {
     let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     desk.says(&["budget", "create", "l.db:b", "--epsilon", "2", "--digest", digest]);
     let error = desk.fails(&with(&with(&RUN, &CHARGE), &["--d-in", "1"]), 1);
-    assert!(error.contains("people.csv is not the file that the budget is for"), "{error}");
+    assert!(error.contains("file `people.csv` is not the file that the budget is for"), "{error}");
     let run = ["run", "-p", "sum.json", "--data", "abc.csv", "--d-in", "1"];
     desk.says(&with(&run, &CHARGE));
     let history = read(&desk.says(&["budget", "history", "l.db:b", "--json"]));
