@@ -16,7 +16,7 @@ use super::{ConcentratedPair, concentrated_delta, concentrated_epsilon};
 
 mod rho;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod waves;
 
 /// A certified interval. The interval contains the exact delta or epsilon of the dominating pairs.

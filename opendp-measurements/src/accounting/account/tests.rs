@@ -9,7 +9,7 @@ use opendp_core::{MaxDivergence, Measure, PrivacyProfile};
 use std::fmt;
 
 /// A pair with an empty `Debug` text.
-struct Unnamed(Arc<dyn DominatingPair>);
+pub(in crate::accounting) struct Unnamed(pub(in crate::accounting) Arc<dyn DominatingPair>);
 impl fmt::Debug for Unnamed {
     fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
         Ok(())

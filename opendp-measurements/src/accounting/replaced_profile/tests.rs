@@ -1,10 +1,10 @@
 use opendp_core::{Measure, SmoothedMaxDivergence};
 
 use super::*;
+use crate::accounting::account::tests::Unnamed;
 use crate::accounting::{
-    Buckets, DominatingPair, GaussianPair, Grid, gaussian_delta, profile_of_discrete_gaussian,
-    profile_of_discrete_laplace, profile_of_gaussian, profile_of_laplace,
-    profile_of_poisson_sample, profile_of_private,
+    GaussianPair, gaussian_delta, profile_of_discrete_gaussian, profile_of_discrete_laplace,
+    profile_of_gaussian, profile_of_laplace, profile_of_poisson_sample, profile_of_private,
 };
 
 type Profile = fn(f64, f64) -> Result<PrivacyProfile>;
@@ -133,27 +133,12 @@ fn whole_data_and_no_data_cost_what_they_do() {
         [true; 2]
     );
 }
-/// A pair with an empty `Debug` text.
-struct Unnamed(GaussianPair);
-impl std::fmt::Debug for Unnamed {
-    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        Ok(())
-    }
-}
-impl DominatingPair for Unnamed {
-    fn range(&self, tail: f64) -> (f64, f64) {
-        self.0.range(tail)
-    }
-    fn buckets(&self, grid: &Grid) -> Buckets {
-        self.0.buckets(grid)
-    }
-}
 /// Each release is a number from 10 to 11 plus Gaussian noise of scale 1, if the record is in the
 /// sample. Replaced records differ by 0.3. Two pairs without a name are different pairs, so the
 /// pair of the replaced record alone must not be used.
 #[test]
 fn pairs_without_a_name_are_not_taken_for_one_pair() {
-    let pair = |mu| profile_of(Unnamed(GaussianPair { mu }));
+    let pair = |mu| profile_of(Unnamed(Arc::new(GaussianPair { mu })));
     let sampled = profile_of_replaced_sample(&pair(11.0), &pair(0.3), 0.5).unwrap();
     let both = SmoothedMaxDivergence.compose(&[sampled.clone(), sampled]).unwrap();
     // The noise at the other records is at least 10.7 standard deviations away. So delta is a mean:
