@@ -44,10 +44,10 @@ pub use variance::make_variance;
 /// For floats, let `m` be the larger magnitude of the two bounds. Each float is rounded to a
 /// multiple of a power of two. This power is about `2^-51 m`. These multiples are added exactly,
 /// and the total is rounded toward zero to an `f64`. If the size is unknown, the magnitude of the
-/// total is compared with a limit. This limit is at least `2^25 m` (33 million times `m`). If the
-/// magnitude exceeds the limit, the function reduces the part above the limit. The proof of the map
-/// requires this reduction. For bounds with few digits, such as 1 or 1000, the limit is above
-/// `10^13 m`.
+/// total is compared with a limit. This limit is at least `2^32 m`, so a sum of up to four billion
+/// records does not exceed it. If the magnitude exceeds the limit, the function reduces the part
+/// above the limit. The proof of the map requires this reduction. For bounds with few digits, such
+/// as 1 or 1000, the limit is above `10^13 m`.
 ///
 /// # Postcondition
 /// The output is the sum, with the rounding and the limits described above. The output is never NaN
@@ -63,9 +63,9 @@ pub use variance::make_variance;
 /// For integers, the map is this product, without rounding. For floats, `L` and `U` are first
 /// rounded outward to multiples of the power of two. At the end, the map is rounded up to an `f64`.
 /// For floats in data of unknown size, the map is the smaller of two numbers. The first number is
-/// the product of `d` and `max(|L|, |U|)`, where `max(|L|, |U|)` is first rounded up to 28
+/// the product of `d` and `max(|L|, |U|)`, where `max(|L|, |U|)` is first rounded up to 21
 /// significant bits. The second number is the product without this rounding, plus the value of the
-/// last of these 28 bits. For floats in data of known size, let `g` be the spacing of floats at the
+/// last of these 21 bits. For floats in data of known size, let `g` be the spacing of floats at the
 /// largest possible sum. Then the map is `floor(d / 2) * (U - L)`, rounded up to a multiple of `g`.
 ///
 /// # Proof

@@ -255,7 +255,7 @@ pub use plan::{Answers, Asked, Goal, Noised, Plan, Planned, Solved};
 pub use query::Query;
 pub use question::{Answer, Question};
 pub use report::{Entry, ErrorIn, Journal, Report, counted, short};
-pub use rows::{Centre, Rows, Summed};
+pub use rows::{Averaged, Centre, Rows, Summed};
 pub use split::{ShareKind, Split};
 pub use statistic::{Choice, Statistic};
 pub(crate) use table::numbers;

@@ -319,10 +319,8 @@ impl<MO: Accounted, TO: Released> Answer<MO, TO> {
     /// several numbers, return one interval for each number. Except with probability `alpha`, all
     /// of these intervals contain their true numbers. Intervals include the error of noise, and
     /// exclude the error of clamping. They also exclude the rounding of the mechanism before the
-    /// noise. This rounding is far below the noise, with two exceptions. A mean or a variance of
-    /// `f32` numbers is rounded to a multiple of the spacing of `f32` numbers, which matters for
-    /// millions of rows. A float sum of more than about 40 million rows is reduced as
-    /// [`make_sum`](opendp_transformations::make_sum) states.
+    /// noise. This rounding is far below the noise, except that a float sum of more than four
+    /// billion rows can be reduced, as [`make_sum`](opendp_transformations::make_sum) states.
     ///
     /// # Errors
     /// The errors of [`confidence_interval`]. `NotImplemented` when a number is an integer so near

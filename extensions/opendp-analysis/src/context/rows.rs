@@ -4,14 +4,12 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use opendp_core::arith::{self, Directed, DirectedFloat, Float, InfCast};
-use opendp_core::{
-    Atom, Bounds, Distance, Domain, Error, Function, L1Distance, Metric, Result, TheMeasure,
-};
+use opendp_core::arith::{self, Directed, DirectedFloat, InfCast};
+use opendp_core::{Atom, Bounds, Domain, Error, Function, L1Distance, Metric, Result, TheMeasure};
 use opendp_measurements::{Scale, make_noisy_top_k};
 use opendp_transformations::{
     Key, make_clamp, make_count, make_count_by, make_count_by_categories, make_filter,
-    make_find_bin, make_impute_constant, make_mean, make_resize, make_sized_bounded_variance,
+    make_find_bin, make_impute_constant, make_resize,
 };
 
 use super::chain::{
@@ -30,7 +28,7 @@ mod ranks;
 mod sums;
 
 pub use centred::Centre;
-pub use sums::Summed;
+pub use sums::{Averaged, Summed};
 
 /// The rows of a column, before a statistic of the rows is chosen.
 ///
@@ -158,28 +156,30 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         let total = total.map(|total| if one_direction { self.replaced(total) } else { total });
         self.number("sum", total)
     }
-    /// Take the mean of the rows. The mean needs bounds and a known number of rows.
-    pub fn mean(self) -> Statistic<'c, MO, T>
+    /// Take the mean of the rows, as an `f64`. The mean needs bounds and a known number of rows.
+    pub fn mean(self) -> Statistic<'c, MO, f64>
     where
-        T: Float + Distance + Into<f64> + Noisy<MO>,
+        T: Averaged,
+        f64: Noisy<MO>,
     {
         let total = self.total(|chain| {
             bounded("mean", &self.name, chain)?;
             sized("mean", chain)?;
-            chain.total(make_mean)
+            chain.total(T::mean_of)
         });
         self.number("mean", total)
     }
-    /// Take the sample variance. The divisor is the number of rows minus 1. The variance needs
-    /// bounds and a known number of rows.
-    pub fn variance(self) -> Statistic<'c, MO, T>
+    /// Take the sample variance, as an `f64`. The divisor is the number of rows minus 1. The
+    /// variance needs bounds and a known number of rows.
+    pub fn variance(self) -> Statistic<'c, MO, f64>
     where
-        T: Float + Distance + Into<f64> + Noisy<MO>,
+        T: Averaged,
+        f64: Noisy<MO>,
     {
         let total = self.total(|chain| {
             bounded("variance", &self.name, chain)?;
             sized("variance", chain)?;
-            chain.total(|rows| make_sized_bounded_variance(rows, None, None, 1))
+            chain.total(T::variance_of)
         });
         self.number("variance", total)
     }

@@ -217,7 +217,7 @@ mod tests {
     }
     #[test]
     fn keeps_what_a_float_holds() {
-        let ten = Rounding::new(10 << 47, 28, 53);
+        let ten = Rounding::new(10 << 47, 21, 53);
         for sum in [0, 1, (1 << 53) - 1, 1 << 53, 1_000_000 * (10 << 47), 1 << 100] {
             assert_eq!(ten.round(sum), sum);
         }
@@ -225,14 +225,14 @@ mod tests {
     }
     #[test]
     fn contracts_little_and_saturates_in_the_end() {
-        let third = Rounding::new((1 << 50) / 3, 28, 53);
+        let third = Rounding::new((1 << 50) / 3, 21, 53);
         let rows = 1 << 20;
         let sum = u128::from((1_u64 << 50) / 3) * rows;
         assert!(third.round(sum) > sum - sum / 1_000_000);
         let end = third.round(u128::MAX >> 1);
         assert_eq!(end, third.round(u128::MAX));
         assert!(end > 1 << 100);
-        assert_eq!(Rounding::new(1, 28, 53).round(u128::MAX), 1 << 53);
+        assert_eq!(Rounding::new(1, 21, 53).round(u128::MAX), 1 << 53);
     }
     #[test]
     fn rounds_bounds_up_to_few_bits() {

@@ -1,11 +1,11 @@
-//! The types of sums.
+//! The types of sums, means and variances.
 
-use opendp_core::arith::Number;
+use opendp_core::arith::{Float, Number};
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Bounds, Distance, Function, Result, Space, StabilityMap,
     SymmetricDistance, Transformation, VectorDomain,
 };
-use opendp_transformations::make_sum;
+use opendp_transformations::{make_mean, make_sized_bounded_variance, make_sum};
 
 use super::super::chain::{Column, ColumnSpace, OfRows};
 
@@ -63,7 +63,7 @@ macro_rules! narrow {
             fn sum_of(
                 rows: ColumnSpace<Self>,
             ) -> Result<OfRows<Self, AtomDomain<i64>, AbsoluteDistance<i64>>> {
-                widened(rows)?.then(make_sum)
+                widened::<Self, i64>(rows)?.then(make_sum)
             }
             fn has_one_direction(bounds: &Bounds<Self>) -> bool {
                 has_one_sign(bounds)
@@ -73,16 +73,57 @@ macro_rules! narrow {
 }
 narrow!(i8 i16 i32 u8 u16 u32);
 
-/// Make the transformation that converts each row to `i64`.
+/// A transformation of a column to one `f64`.
+type ToFloat<T> = OfRows<T, AtomDomain<f64>, AbsoluteDistance<f64>>;
+
+/// A type of floats whose means and variances a context releases, as `f64`.
+///
+/// The rows are converted to `f64` first. `make_mean` and `make_sized_bounded_variance` round their
+/// results to floats of the type of the rows. With many rows, the error of `f32` could exceed the
+/// noise, and the interval of the answer would not account for this error.
+#[diagnostic::on_unimplemented(message = "a context releases no means of `{Self}`")]
+pub trait Averaged: Atom + Float {
+    /// Make the transformation that takes the mean of bounded rows.
+    ///
+    /// # Errors
+    /// The errors of [`make_mean`].
+    fn mean_of(rows: ColumnSpace<Self>) -> Result<ToFloat<Self>>;
+    /// Make the transformation that takes the sample variance of bounded rows.
+    ///
+    /// # Errors
+    /// The errors of [`make_sized_bounded_variance`].
+    fn variance_of(rows: ColumnSpace<Self>) -> Result<ToFloat<Self>>;
+}
+impl Averaged for f64 {
+    fn mean_of(rows: ColumnSpace<Self>) -> Result<ToFloat<Self>> {
+        make_mean(rows)
+    }
+    fn variance_of(rows: ColumnSpace<Self>) -> Result<ToFloat<Self>> {
+        make_sized_bounded_variance(rows, None, None, 1)
+    }
+}
+impl Averaged for f32 {
+    fn mean_of(rows: ColumnSpace<Self>) -> Result<ToFloat<Self>> {
+        widened(rows)?.then(f64::mean_of)
+    }
+    fn variance_of(rows: ColumnSpace<Self>) -> Result<ToFloat<Self>> {
+        widened(rows)?.then(f64::variance_of)
+    }
+}
+
+/// Make the transformation that converts each row to a wider type.
+///
+/// # Precondition
+/// The type `W` contains all values of the type `T`. The rows are not NaN.
 ///
 /// # Proof
 /// The function acts on each row alone, so distances do not grow. Each row and each bound keeps its
 /// value, so the converted rows are between the converted bounds.
-fn widened<T: Atom + Into<i64>>(
+fn widened<T: Atom + Into<W>, W: Atom + Number>(
     rows: ColumnSpace<T>,
-) -> Result<OfRows<T, Column<i64>, SymmetricDistance>> {
+) -> Result<OfRows<T, Column<W>, SymmetricDistance>> {
     let bounds = match rows.domain().element().bounds() {
-        Some(bounds) => Some(Bounds::<i64>::new(bounds.lower().into(), bounds.upper().into())?),
+        Some(bounds) => Some(Bounds::<W>::new(bounds.lower().into(), bounds.upper().into())?),
         None => None,
     };
     let domain = VectorDomain::new(AtomDomain::new(bounds, None));
@@ -91,8 +132,8 @@ fn widened<T: Atom + Into<i64>>(
         None => domain,
     };
     let output = Space::new(domain, *rows.metric())?;
-    let widen: Function<Vec<T>, Vec<i64>> = Function::rows(|rows: &[T], wide: &mut Vec<i64>| {
-        wide.extend(rows.iter().map(|row| -> i64 { row.clone().into() }));
+    let widen: Function<Vec<T>, Vec<W>> = Function::rows(|rows: &[T], wide: &mut Vec<W>| {
+        wide.extend(rows.iter().map(|row| -> W { row.clone().into() }));
         Ok(())
     });
     Ok(Transformation::new(rows, output, widen, StabilityMap::from_constant(1)))

@@ -1,4 +1,4 @@
-//! Sums of integers whose type has few bits or no negative numbers.
+//! Sums of integers whose type has few bits or no negative numbers, and means of `f32` numbers.
 
 use opendp_core::Atom;
 
@@ -22,6 +22,26 @@ fn the_sum_of_narrow_integers_can_exceed_their_type() {
     let debts = with_column(vec![-30_000_i16; 1000], 1e6);
     let rows = debts.query().spending(exact()).column::<i16>("number").clamp(-30_000, 0);
     assert_eq!(rows.sum().laplace().unwrap().release().unwrap().value, -30_000_000);
+}
+/// Check that means and variances of `f32` rows are not rounded to `f32`. Here the spacing of `f32`
+/// numbers at the upper bound is 0.125, and the scales of the noise are below 0.001.
+#[test]
+fn means_of_small_floats_are_as_precise_as_their_intervals_state() {
+    let context = with_column(vec![1_000_000.0_f32, 1_000_000.0, 1_000_000.062_5], 2e9);
+    let sized = |lower: f32, budget: f64| {
+        let query = context.query().spending(Budget::epsilon(budget).unwrap());
+        query.column::<f32>("number").impute(lower).clamp(lower, 2_000_000.0).resize(3)
+    };
+    let mean = sized(0.0, 1e9).mean().laplace().unwrap().release().unwrap();
+    let (low, high) = mean.interval(1e-9).unwrap();
+    let truth = 1_000_000.0 + 0.062_5 / 3.0;
+    assert!(low <= truth && truth <= high && high - low < 0.1, "{low} {truth} {high}");
+    let context = with_column(vec![1.0e6_f32, 1.0e6, 1.0e6 + 1.0], 1e15);
+    let query = context.query().spending(Budget::epsilon(1e15).unwrap());
+    let rows = query.column::<f32>("number").impute(0.0).clamp(0.0, 2e6).resize(3);
+    let variance = rows.variance().laplace().unwrap().release().unwrap();
+    let (low, high) = variance.interval(1e-9).unwrap();
+    assert!(low <= 1.0 / 3.0 && 1.0 / 3.0 <= high && high - low < 0.2, "{low} {high}");
 }
 #[test]
 fn a_sum_near_an_end_of_its_type_has_no_interval() {
