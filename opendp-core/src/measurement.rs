@@ -9,7 +9,7 @@ use crate::map::Untyped as UntypedMap;
 use crate::space::Untyped as UntypedSpace;
 use crate::{
     Carrier, Constructed, Distance, Domain, Error, Function, Measure, Metric, Partial, PrivacyMap,
-    PrivacyMapRef, Result, Space,
+    PrivacyMapRef, Result, Space, TypeName,
 };
 
 /// A function of alpha that bounds the error of each answer. Each bound fails with probability at
@@ -38,14 +38,30 @@ pub(crate) struct Claims {
     pub(crate) measure: AnyMeasure,
     /// The map of type `PrivacyMap<MI, MO>`.
     pub(crate) map: UntypedMap,
-    pub(crate) accuracy: Option<Accuracy>,
+    accuracy: Option<Stated>,
+}
+/// The stated accuracy of the answers.
+#[derive(Clone)]
+struct Stated {
+    bounds: Accuracy,
+    /// Whether each bound is in the unit of scores, because the answers are choices.
+    in_scores: bool,
+    types: Types,
+}
+/// The types of the answers.
+#[derive(Clone)]
+enum Types {
+    /// The type of the release.
+    Own(fn() -> TypeName),
+    /// The types of the answers of all members.
+    OfMembers(Arc<dyn Fn() -> Vec<TypeName> + Send + Sync>),
 }
 impl Claims {
-    fn of(measure: AnyMeasure, map: UntypedMap, accuracy: Option<Accuracy>) -> Arc<Self> {
+    fn of(measure: AnyMeasure, map: UntypedMap, accuracy: Option<Stated>) -> Arc<Self> {
         Arc::new(Claims { measure, map, accuracy })
     }
     /// Set the accuracy. Other owners of the claims keep the earlier accuracy.
-    fn set_accuracy(claims: &mut Arc<Self>, accuracy: Option<Accuracy>) {
+    fn set_accuracy(claims: &mut Arc<Self>, accuracy: Option<Stated>) {
         Arc::make_mut(claims).accuracy = accuracy;
     }
     pub(crate) fn with_map(&self, map: UntypedMap) -> Arc<Self> {
@@ -77,8 +93,56 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         mut self,
         accuracy: impl Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync + 'static,
     ) -> Self {
-        Claims::set_accuracy(&mut self.claims, Some(Arc::new(accuracy)));
+        let types = Types::Own(TO::type_name);
+        let stated = Stated { bounds: Arc::new(accuracy), in_scores: false, types };
+        Claims::set_accuracy(&mut self.claims, Some(stated));
         self
+    }
+    /// State the accuracy of a choice. For each alpha, `accuracy` returns a bound on the difference
+    /// between the score of the chosen candidate and the best score. The bound fails with
+    /// probability at most alpha.
+    #[must_use]
+    pub fn with_accuracy_of_scores(
+        mut self,
+        accuracy: impl Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync + 'static,
+    ) -> Self {
+        let types = Types::Own(TO::type_name);
+        let stated = Stated { bounds: Arc::new(accuracy), in_scores: true, types };
+        Claims::set_accuracy(&mut self.claims, Some(stated));
+        self
+    }
+    /// State that a release consists of one release of each member, in the order of the members.
+    /// So the bounds on the errors are the bounds of the first member, then those of the second
+    /// member, and so on.
+    #[must_use]
+    pub fn with_accuracy_of<DJ: Domain, MJ: Metric, MK: Measure, TJ: Carrier>(
+        mut self,
+        members: impl AsRef<[Measurement<DJ, MJ, MK, TJ>]> + Clone + Send + Sync + 'static,
+    ) -> Self {
+        let of_types = members.clone();
+        let types = move || of_types.as_ref().iter().flat_map(Measurement::answer_types).collect();
+        let bounds = move |alpha| {
+            let each = members.as_ref().iter().map(|member| member.accuracy(alpha));
+            Ok(each.collect::<Result<Vec<_>>>()?.concat())
+        };
+        let types = Types::OfMembers(Arc::new(types));
+        let stated = Stated { bounds: Arc::new(bounds), in_scores: false, types };
+        Claims::set_accuracy(&mut self.claims, Some(stated));
+        self
+    }
+    /// Return the types of the answers whose errors [`accuracy`](Measurement::accuracy) bounds. For
+    /// a composition, return the types of the answers of all members.
+    pub fn answer_types(&self) -> Vec<TypeName> {
+        match &self.claims.accuracy {
+            Some(Stated { types: Types::OfMembers(types), .. }) => types(),
+            Some(Stated { types: Types::Own(own), .. }) => vec![own()],
+            None => vec![TO::type_name()],
+        }
+    }
+    /// Return whether [`accuracy`](Measurement::accuracy) bounds differences between scores, and
+    /// not errors of numbers.
+    pub fn bounds_scores(&self) -> bool {
+        self.claims.accuracy.as_ref().is_some_and(|stated| stated.in_scores)
     }
     /// Return the input space.
     pub fn input(&self) -> &Space<DI, MI> {
@@ -171,7 +235,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
             )));
         }
         match &self.claims.accuracy {
-            Some(accuracy) => accuracy(alpha),
+            Some(stated) => (stated.bounds)(alpha),
             None => Ok(vec![None]),
         }
     }
@@ -276,5 +340,22 @@ mod tests {
         }
         assert_eq!(unknown.accuracy(1.0), Ok(vec![None]));
         assert_eq!(known.accuracy(0.05), Ok(vec![Some(0.0)]));
+    }
+    #[test]
+    fn other_maps_and_measures_keep_what_an_accuracy_bounds() {
+        let input = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new());
+        let map = PrivacyMap::<AbsoluteDistance<i32>, MaxDivergence>::new(|_: &i32| Ok(0.0));
+        let function = Function::map(|x: &i32| Ok(*x));
+        let made = Measurement::new(input.unwrap(), MaxDivergence, function, map.clone());
+        let number = made.with_accuracy(|_| Ok(vec![Some(1.0)]));
+        let choice = number.clone().with_accuracy_of_scores(|_| Ok(vec![Some(1.0)]));
+        for (made, in_scores) in [(number, false), (choice, true)] {
+            assert_eq!(made.bounds_scores(), in_scores);
+            let converted = made.with_loss(MaxDivergence, map.clone());
+            assert_eq!(converted.bounds_scores(), in_scores);
+            assert_eq!(converted.accuracy(0.05), Ok(vec![Some(1.0)]));
+            let released = converted.then(|| Ok(Function::map(|x: &i32| Ok(*x))));
+            assert!(!released.unwrap().bounds_scores());
+        }
     }
 }

@@ -120,11 +120,7 @@ where
         in_turn(interaction, members.iter().map(|member| || member.invoke(data)))
     });
     let map = total(&measure, &measurements);
-    let accuracy = move |alpha| {
-        let each = measurements.iter().map(|member| member.accuracy(alpha));
-        Ok(each.collect::<Result<Vec<_>>>()?.concat())
-    };
-    Ok(Measurement::new(input, measure, function, map).with_accuracy(accuracy))
+    Ok(Measurement::new(input, measure, function, map).with_accuracy_of(measurements))
 }
 register! {
     "composition.rs": make_composition as ["make_composition", "make_basic_composition"]

@@ -1,10 +1,10 @@
 //! One release from data in a file.
 
-use std::{cell::Cell, path::PathBuf, sync::OnceLock};
+use std::{cell::Cell, path::PathBuf};
 
 use clap::error::ErrorKind;
 use opendp_core::erased::{AnyMeasurement, AnyValue};
-use opendp_core::{Carrier, Codec, Constructed, Domain, Error, Measure, Metric, Result, TypeName};
+use opendp_core::{Carrier, Codec, Constructed, Domain, Error, Measure, Metric, Result};
 use opendp_data::depends_on_records;
 use opendp_ledger::{Ledger, Request, Terms};
 use opendp_measurements::is_near_end;
@@ -13,9 +13,9 @@ use serde_json::{Value as Json, json};
 
 use crate::{budget, caution::Caution, command, data, operations, words};
 
-/// The text for a release that is near an end of its integer type: its accuracy is not known.
-const NEAR_END: &str = "accuracy  not known: a number is near an end of its integer type, so the \
-                        true sum may be beyond this end. Use a wider type, such as i64";
+mod report;
+
+use report::Report;
 
 /// The probability with which an error may be larger than the printed accuracy.
 const ALPHA: f64 = 0.05;
@@ -104,7 +104,6 @@ pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) 
         charge,
         infinite: arguments.allow_infinite_loss,
         as_json,
-        kind: OnceLock::new(),
     };
     run.release(&made)
 }
@@ -117,8 +116,6 @@ struct Run<'a> {
     /// Whether the user allows an infinite loss.
     infinite: bool,
     as_json: bool,
-    /// The type of the release, if the measurement ran.
-    kind: OnceLock<TypeName>,
 }
 /// The budget to charge, the id of the release, the name of the person who asks, and the pipeline.
 struct Charge<'a> {
@@ -158,7 +155,7 @@ impl Run<'_> {
                 (self.invoke(measurement).map_err(Failure::told)?, None)
             }
         };
-        let near_end = is_near_end(measurement, &release, self.kind.get());
+        let near_end = is_near_end(measurement, &release);
         let said = loss.as_ref().map(|loss| words::loss(loss, measurement.measure()));
         let mut report = json!({"release": release});
         if let Some(object) = report.as_object_mut() {
@@ -177,7 +174,7 @@ impl Run<'_> {
             };
             object.insert("accuracy".into(), json!({"alpha": ALPHA, "value": accuracy}));
         }
-        Ok(Report { json: report, loss: said, near_end })
+        Ok(Report { json: report, loss: said, near_end, in_scores: measurement.bounds_scores() })
     }
     /// Check that the loss has a bound. If no distance is stated, the loss at a small distance is
     /// checked. Without this check, a pipeline without noise would release the exact answer, and no
@@ -263,10 +260,7 @@ impl Run<'_> {
             ),
         };
         match release {
-            Ok(release) => {
-                let _ = self.kind.set(release.inner_type());
-                operations::complete(&release).map_err(Failure::OfFile)
-            }
+            Ok(release) => operations::complete(&release).map_err(Failure::OfFile),
             Err(error) if broken.get() || no_entropy(&error) => Err(Failure::OfFile(error)),
             Err(error) => Err(Failure::OfData(error)),
         }
@@ -347,44 +341,6 @@ fn stream(
     measurement.invoke(&whole.unwrap_or_else(AnyValue::buffer))
 }
 
-/// The report of a release.
-pub(crate) struct Report {
-    /// The report as JSON, for programs.
-    pub(crate) json: Json,
-    /// The loss in words, if it is known.
-    loss: Option<String>,
-    /// Whether a released integer may be cut off at an end of its type.
-    near_end: bool,
-}
-impl Report {
-    /// Write the report for readers.
-    pub(crate) fn text(&self) -> String {
-        let report = &self.json;
-        let mut lines = vec![format!("release   {}", report["release"])];
-        lines.push(match &self.loss {
-            Some(loss) => {
-                format!("loss      {loss}, when neighbours are at distance {}", report["d_in"])
-            }
-            None => "loss      not known: state the distance of neighbours with --d-in".into(),
-        });
-        if let Some(charge) = report.get("budget") {
-            if charge["repeated"] == true {
-                lines.push(format!(
-                    "repeated  this is the release of an earlier run with the id `{}`: no new \
-                     noise is drawn, and nothing is charged again",
-                    charge["id"].as_str().unwrap_or_default()
-                ));
-            }
-            lines.push(format!("budget    {}", budget::charge_text(charge)));
-        }
-        lines.push(match &report["accuracy"]["value"] {
-            Json::Null if self.near_end => NEAR_END.into(),
-            Json::Null => "accuracy  not known for this mechanism".into(),
-            value => format!("accuracy  within {value} of the exact answer in 95 % of releases"),
-        });
-        lines.join("\n")
-    }
-}
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -61,9 +61,12 @@ impl Label {
     pub(crate) fn unlabelled() -> Self {
         Label::new(Parts::Unlabelled)
     }
-    /// Replace the label by the text that a function states as its label.
+    /// Replace the label by the text that a function states as its label. The statement that the
+    /// function draws a secret sample stays.
     pub(crate) fn state(&mut self, label: Arc<dyn Fn() -> String + Send + Sync>, types: Types) {
-        self.set(Parts::One(Part::Words(label, types)));
+        let words = Part::Words(label, types);
+        let secret = self.parts().iter().any(|part| matches!(part, Part::Secret));
+        self.set(if secret { Parts::Many(vec![words, Part::Secret]) } else { Parts::One(words) });
     }
     /// Replace the label by the statement that the function draws a secret sample.
     pub(crate) fn keep_secret(&mut self) {

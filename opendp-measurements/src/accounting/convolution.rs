@@ -184,7 +184,7 @@ impl Convolution {
         let step = parts.first().map_or(1.0, |(part, _)| part.step);
         let mut spectra = Spectra::new(n);
         let (mut scale, mut scale_error, mut shift) = (0.0, 0.0, 0.0);
-        let (mut lost, mut finite_log) = (0.0, 0.0);
+        let (mut lost, mut total_log) = (0.0, 0.0);
         let tilted = each(parts.iter(), |(part, _)| TiltedMasses::new(part, tilt));
         for ((part, count), tilted) in parts.iter().zip(tilted) {
             let power = *count as f64;
@@ -193,9 +193,10 @@ impl Convolution {
             scale_error += 4.0 * parts.len() as f64 * U * (power * tilted.log).abs();
             shift += power * part.shift;
             // Let F be the finite mass, I the infinite mass, and k the count. The infinite mass of
-            // the k-th power is (F + I)^k - F^k = F^k ((1 + I / F)^k - 1).
+            // the k-th power is (F + I)^k - F^k = (F + I)^k (1 - (1 + I / F)^-k). The first factor
+            // is about 1, so it does not underflow.
             let finite = sum(&part.mass);
-            finite_log += power * (ln(finite) + 64.0 * U);
+            total_log += power * (ln(finite + part.infinite) + 80.0 * U);
             lost += power * ln_1p(part.infinite / finite);
         }
         let (mut mass, error) = spectra.masses()?;
@@ -215,7 +216,7 @@ impl Convolution {
             outside: outside(parts, tilt, ends, limit),
             scale,
             scale_error: scale_error + 1e-15,
-            infinite: exp(finite_log) * exp_m1(lost) * (1.0 + 1e-12),
+            infinite: exp(total_log.min(700.0)) * -exp_m1(-lost) * (1.0 + 1e-12),
             shift,
             suffixes: Vec::new(),
         };
@@ -261,15 +262,16 @@ impl Convolution {
         // errs by another 8 u.
         let horizon = terms.min(40.0 / (self.tilt * self.step));
         let rounding = U * (32.0 + 16.0 * horizon) * (decay * a + steeper * b);
-        let weight = |t: f64, factor: f64| {
-            if t > 0.0 {
-                factor * exp_m1(-t * self.step * terms) / exp_m1(-t * self.step)
-            } else {
-                terms
-            }
-        };
-        let weights = weight(self.tilt, decay) - weight(self.tilt + 1.0, steeper);
+        let weights = decay * self.decaying(self.tilt, terms);
+        let weights = weights - steeper * self.decaying(self.tilt + 1.0, terms);
         ((decay * a - steeper * b).max(0.0), rounding, weights.abs() * 1.000_001 + 1.0)
+    }
+    /// Return the sum of `e^(-t d)` over the first `terms` multiples `d` of the step, from 0 on.
+    fn decaying(&self, t: f64, terms: f64) -> f64 {
+        if t <= 0.0 {
+            return terms;
+        }
+        exp_m1(-t * self.step * terms) / exp_m1(-t * self.step)
     }
     /// Return an upper bound on the mass above `x`. Each part must bound its loss from above.
     pub(crate) fn tail_above(&self, x: f64) -> f64 {
@@ -284,12 +286,7 @@ impl Convolution {
             let terms = (self.mass.len() as i64 - index) as f64;
             // The error of Horner's rule is bounded as in `sums`.
             let horizon = terms.min(40.0 / (self.tilt * self.step));
-            let weights = if 0.0 < self.tilt {
-                let ratio = exp_m1(-self.tilt * self.step * terms);
-                decay * ratio / exp_m1(-self.tilt * self.step)
-            } else {
-                terms
-            };
+            let weights = decay * self.decaying(self.tilt, terms);
             inside = tail * (1.0 + U * (32.0 + 16.0 * horizon));
             inside += self.error * (weights * 1.000_001 + 1.0);
         }
@@ -303,9 +300,12 @@ impl Convolution {
         (self.first, self.mass.len())
     }
     fn factor(&self, epsilon: f64, sign: f64) -> f64 {
-        let exponent = self.scale - self.tilt * epsilon;
-        let error = self.scale_error + 8.0 * U * (self.scale.abs() + (self.tilt * epsilon).abs());
-        exp((exponent + sign * error).min(700.0)) * (1.0 + sign * 16.0 * U)
+        let tilted = (self.tilt * epsilon).clamp(f64::MIN, f64::MAX);
+        let exponent = self.scale - tilted;
+        let error = self.scale_error + 8.0 * U * (self.scale.abs() + tilted.abs());
+        // `exp` returns 0 below -700. A factor of 0 would not be an upper bound.
+        let least = if 0.0 < sign { -690.0 } else { f64::NEG_INFINITY };
+        exp((exponent + sign * error).clamp(least, 700.0)) * (1.0 + sign * 16.0 * U)
     }
     /// Return an upper bound on delta at an epsilon. Each part must bound its loss from above.
     pub(crate) fn delta_above(&self, epsilon: f64) -> f64 {
@@ -385,7 +385,7 @@ fn outside(parts: &[(DiscreteLoss, u64)], tilt: f64, (low, high): (f64, f64), li
             let (other, ..) = cumulants(tilt + by);
             let exponent = other - log - by * edge;
             let error = 256.0 * U * (other.abs() + log.abs() + (by * edge).abs()) + 1e-9;
-            best = best.min(exp(exponent + error));
+            best = best.min(exp((exponent + error).max(-690.0)));
             if best < limit {
                 break;
             }

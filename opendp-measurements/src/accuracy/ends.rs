@@ -13,9 +13,10 @@ const ALMOST_NEVER: f64 = 1e-12;
 /// this end. If the result is `true`, the error has no bound, and the caller must not state an
 /// interval.
 ///
-/// `release` is a release of this measurement, as JSON: a number, or a vector of numbers. `kind` is
-/// the type of the release. If this type is not known, the release is compared with the ends of
-/// `i32`, `u32`, `i64`, `u64`, `i128` and `u128`. The lower ends of unsigned types are left out,
+/// `release` is a release of this measurement, as JSON. It is a number, or numbers in lists and
+/// objects at any depth. Each number is compared with the ends of all integer types among the
+/// [types of the answers](Measurement::answer_types). If such a type is not known, the number is
+/// compared with the ends of all integer types. The lower ends of unsigned types are left out,
 /// because a sum of unsigned integers cannot be below 0. Floats do not saturate, so the result for
 /// floats is `false`.
 ///
@@ -25,15 +26,13 @@ const ALMOST_NEVER: f64 = 1e-12;
 /// use opendp_measurements::{Scale, is_near_end, make_laplace};
 /// let sums = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new())?;
 /// let release = make_laplace(sums, Scale::new(1.0)?, None)?;
-/// let kind = <i32 as Named>::type_name();
-/// assert!(is_near_end(&release, &(i32::MAX - 5).to_json(), Some(&kind)));
-/// assert!(!is_near_end(&release, &1_000_000.to_json(), Some(&kind)));
+/// assert!(is_near_end(&release, &(i32::MAX - 5).to_json()));
+/// assert!(!is_near_end(&release, &1_000_000.to_json()));
 /// # Ok::<(), Error>(())
 /// ```
 pub fn is_near_end<DI, MI, MO, TO>(
     measurement: &Measurement<DI, MI, MO, TO>,
     release: &Json,
-    kind: Option<&TypeName>,
 ) -> bool
 where
     DI: Domain,
@@ -41,21 +40,25 @@ where
     MO: Measure,
     TO: Carrier,
 {
-    near(release, &measurement.accuracy(ALMOST_NEVER).unwrap_or_default(), kind)
+    let errors = measurement.accuracy(ALMOST_NEVER).unwrap_or_default();
+    near(release, &errors, &measurement.answer_types())
 }
 
 /// Return whether the distance from a released number to an end of its type is at most the largest
 /// of `errors`.
-fn near(release: &Json, errors: &[Option<f64>], kind: Option<&TypeName>) -> bool {
+fn near(release: &Json, errors: &[Option<f64>], types: &[TypeName]) -> bool {
     let largest = errors.iter().flatten().fold(0.0_f64, |largest, error| largest.max(*error));
-    let ends = ends(kind);
-    let near = |number: &Json| {
-        let number = Signed::read(&number.to_string());
-        number.is_some_and(|x| ends.iter().any(|end| x.distance(*end) as f64 <= largest))
-    };
+    let ends: Vec<Signed> = types.iter().flat_map(ends).collect();
+    any_near(release, &ends, largest)
+}
+fn any_near(release: &Json, ends: &[Signed], error: f64) -> bool {
     match release {
-        Json::Array(numbers) => numbers.iter().any(near),
-        number => near(number),
+        Json::Array(items) => items.iter().any(|item| any_near(item, ends, error)),
+        Json::Object(entries) => entries.values().any(|item| any_near(item, ends, error)),
+        number => {
+            let number = Signed::read(&number.to_string());
+            number.is_some_and(|x| ends.iter().any(|end| x.distance(*end) as f64 <= error))
+        }
     }
 }
 /// The sign and the magnitude of an integer of at most 128 bits.
@@ -80,16 +83,17 @@ impl Signed {
         self.size.saturating_add(other.size)
     }
 }
-/// Return the ends of an integer type. For a vector, return the ends of the type of its integers. A
+/// Return the ends of the integer types that occur in the name of a type, such as `Vec<i32>`. If
+/// the name contains a type that is known only at run time, return the ends of all integer types. A
 /// sum of unsigned integers cannot be below 0, so 0 is left out.
-fn ends(kind: Option<&TypeName>) -> Vec<Signed> {
-    let Some(kind) = kind else {
-        let names = ["i32", "u32", "i64", "u64", "i128", "u128"];
-        return names.iter().flat_map(|name| ends_of(name)).collect();
-    };
+fn ends(kind: &TypeName) -> Vec<Signed> {
     let name = kind.to_string();
-    let element = name.strip_prefix("Vec<").and_then(|rest| rest.strip_suffix('>'));
-    ends_of(element.unwrap_or(&name))
+    if name.contains("Any") {
+        let all =
+            [8, 16, 32, 64, 128].iter().flat_map(|bits| [format!("i{bits}"), format!("u{bits}")]);
+        return all.flat_map(|name| ends_of(&name)).collect();
+    }
+    name.split(|c: char| !c.is_alphanumeric()).flat_map(ends_of).collect()
 }
 fn ends_of(name: &str) -> Vec<Signed> {
     let (signed, bits) = match name {
@@ -112,11 +116,16 @@ fn ends_of(name: &str) -> Vec<Signed> {
 
 #[cfg(test)]
 mod tests {
-    use opendp_core::{Codec, Named};
+    use std::collections::HashMap;
+
+    use opendp_core::erased::AnyValue;
+    use opendp_core::{AbsoluteDistance, AtomDomain, Codec, Named, Space};
     use serde_json::{Value as Json, json};
 
+    use crate::{Scale, make_composition, make_laplace};
+
     fn near<T: Named>(release: Json, error: f64) -> bool {
-        super::near(&release, &[Some(error)], Some(&T::type_name()))
+        super::near(&release, &[Some(error)], &[T::type_name()])
     }
 
     #[test]
@@ -133,8 +142,21 @@ mod tests {
         // Floats do not saturate. A text is not a number.
         assert!(!near::<f64>(json!(2147483647.0), 10.0));
         assert!(!near::<String>(json!("2147483647"), 10.0));
-        // If the type is not known, the ends of `u32` are compared, but the ends of `u8` are not.
-        let kept = |release: Json| super::near(&release, &[Some(1.0)], None);
-        assert!(kept(json!(u32::MAX)) && !kept(json!(255)));
+        // Keys and values of a map are compared.
+        assert!(near::<HashMap<String, i16>>(json!({"a": 0, "b": i16::MAX}), 0.0));
+        // If the type is not known, the ends of all integer types are compared.
+        assert!(near::<AnyValue>(json!([[255]]), 0.0) && !near::<AnyValue>(json!([[250]]), 1.0));
+    }
+    /// A composition of erased members does not state the types of their answers in its own type.
+    #[test]
+    fn the_types_of_the_members_of_a_composition_are_known() {
+        let sums = Space::new(AtomDomain::<i8>::default(), AbsoluteDistance::<i8>::new()).unwrap();
+        let noisy = make_laplace(sums, Scale::new(1.0).unwrap(), None).unwrap().erase();
+        let both = make_composition(vec![noisy.clone(), noisy]).unwrap().erase();
+        let nested = make_composition(vec![both.clone()]).unwrap();
+        assert_eq!(nested.answer_types(), [i8::type_name(), i8::type_name()]);
+        assert!(super::is_near_end(&nested, &json!([[0, 127]])));
+        assert!(!super::is_near_end(&nested, &json!([[0, 30]])));
+        assert!(!super::is_near_end(&both, &json!([32_767, 0])));
     }
 }

@@ -206,18 +206,18 @@ where
     let sized = input.metric().sized() || input.domain().size().is_some();
     let measure = fitting(&input.erase(), sized, part.count(), (&members, alike))?;
     let measure = measure.downcast_ref::<MO>()?.clone();
-    let members = Arc::new(members);
+    let members: Arc<[AnyMeasurement]> = members.into();
     let losses = Losses { members: members.clone(), alike, measure: Arc::new(measure.clone()) };
     let mut map = PrivacyMap::new(losses.clone().worst());
     if measure.parts() == Ok(1) {
         map = map.with_exact(losses.clone().worst_exact());
     }
-    let function = releasing::<E, TO>(part, members, measure.interaction());
-    Ok(Measurement::new(input, measure, function, map).with_accuracy(losses.accuracy()))
+    let function = releasing::<E, TO>(part, members.clone(), measure.interaction());
+    Ok(Measurement::new(input, measure, function, map).with_accuracy_of(members))
 }
 fn releasing<E, TO>(
     part: Parts<E::Carrier>,
-    members: Arc<Vec<AnyMeasurement>>,
+    members: Arc<[AnyMeasurement]>,
     interaction: Interaction,
 ) -> Function<Vec<E::Carrier>, Vec<TO>>
 where
@@ -322,7 +322,7 @@ fn loss_of(member: &AnyMeasurement, d_in: u32) -> Result<f64> {
 /// The members of a parallel composition, and their measure.
 #[derive(Clone)]
 struct Losses {
-    members: Arc<Vec<AnyMeasurement>>,
+    members: Arc<[AnyMeasurement]>,
     /// Whether all members share one map.
     alike: bool,
     measure: Arc<dyn Composing>,
@@ -344,12 +344,6 @@ impl Losses {
         move |d_in| match d_in {
             1 => Ok(vec![worst_of(&members)?]),
             _ => measure.part(worst(d_in)?)?.into_iter().map(Exact::from_f64).collect(),
-        }
-    }
-    fn accuracy(self) -> impl Fn(f64) -> Result<Vec<Option<f64>>> {
-        move |alpha| {
-            let each = self.members.iter().map(|member| member.accuracy(alpha));
-            Ok(each.collect::<Result<Vec<_>>>()?.concat())
         }
     }
 }

@@ -144,7 +144,7 @@ where
     let map =
         PrivacyMap::new(loss_of(metric.clone(), scale)).with_exact(exact_loss_of(metric, scale));
     Ok(Measurement::new(input, MaxDivergence, function, map)
-        .with_accuracy(accuracy_of_choice(scale, size)))
+        .with_accuracy_of_scores(accuracy_of_choice(scale, size)))
 }
 fn loss_of<M: ScoreMetric>(metric: M, scale: Scale) -> impl Fn(&M::Distance) -> Result<f64> {
     move |d_in| metric.loss(d_in, scale)

@@ -126,7 +126,7 @@ where
     let function = choosing_one::<MO, T>(scale, optimize);
     let map = loss_of_choices::<M, MO>(metric, scale, 1);
     Ok(Measurement::new(input, output_measure.0, function, map)
-        .with_accuracy(accuracy_of_choice(scale, size)))
+        .with_accuracy_of_scores(accuracy_of_choice(scale, size)))
 }
 
 macro_rules! register_at {

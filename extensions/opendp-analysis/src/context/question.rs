@@ -240,7 +240,7 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
     /// the error of the answer has no bound.
     fn check_ends(&self) -> Result<()> {
         let kind = TO::type_name();
-        if is_near_end(&self.measurement, &self.value.to_json(), Some(&kind)) {
+        if is_near_end(&self.measurement, &self.value.to_json()) {
             return Err(Error::NotImplemented(format!(
                 "the answer is so near to an end of the type `{kind}` that the true sum may be \
                  beyond this end, so the error has no bound: clamp the rows to narrower bounds"

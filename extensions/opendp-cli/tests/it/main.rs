@@ -5,6 +5,7 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod accuracy;
 mod ask;
 mod budget;
 mod bundle;
@@ -189,15 +190,6 @@ fn a_line_is_a_row_whatever_it_holds() {
     assert_eq!(release("one.csv", table, "x"), json!([1, 3, 3, 0]));
     // In a table with one column, an empty line is a row with an empty cell.
     assert_eq!(release("two.csv", b"x\nc\n\n\nc\n", "x"), json!([0, 2, 2, 0]));
-}
-#[test]
-fn a_release_tells_its_loss_and_its_accuracy() {
-    let desk = Desk::new();
-    desk.file("sum.json", sum(20.0).to_string());
-    desk.file("numbers.csv", "x\n1\n2\n3\n");
-    let text = desk.says(&["run", "-p", "sum.json", "--data", "numbers.csv", "--d-in", "1"]);
-    assert!(text.contains("loss      epsilon 0.5"), "{text}");
-    assert!(text.contains("accuracy  within 60"), "{text}");
 }
 #[test]
 fn errors_go_to_standard_error_with_their_kind() {

@@ -246,30 +246,6 @@ fn a_charged_study_names_no_table_outside_of_its_folder() {
     desk.says(&["ask", "other.json"]);
     desk.says(&[&["ask", "other.json", "--data", "people.csv"], &to[..]].concat());
 }
-/// If a sum of integers saturates at an end of its type, the error of the sum has no bound.
-#[test]
-fn a_sum_beyond_the_ends_of_its_type_states_no_accuracy() {
-    let desk = Desk::new();
-    desk.file("rows.json", json!(vec![100; 10]).to_string());
-    let run = |kind: &str| {
-        let pipeline = json!({
-            "space": {"domain": {"vector_domain": {"atom_domain": {"T": kind}}},
-                      "metric": "symmetric_distance"},
-            "chain": [{"clamp": {"bounds": [0, 100]}}, "sum", {"laplace": {"scale": 1.0}}],
-        });
-        desk.file("sum.json", pipeline.to_string());
-        desk.says(&["run", "-p", "sum.json", "--data", "rows.json", "--d-in", "1"])
-    };
-    // The 95 % bound on the noise is 3. Suppose that this bound decided whether a release is near
-    // an end. Then a release would state an accuracy if its noise is at most -4. This happens with
-    // probability 0.0134. So with probability 0.91 (`1 - 0.9866^180`), at least one of 180 releases
-    // would state an accuracy.
-    for _ in 0..180 {
-        let narrow = run("i8");
-        assert!(narrow.contains("accuracy  not known"), "{narrow}");
-    }
-    assert!(run("i64").contains("accuracy  within"));
-}
 /// A key that was found in the data is text that other people wrote.
 #[test]
 fn a_found_key_does_not_control_the_terminal() {

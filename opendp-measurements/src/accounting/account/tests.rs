@@ -98,3 +98,22 @@ fn an_infinite_pure_loss_joins_a_known_loss() {
         assert_eq!(both.delta(epsilon), Ok(1.0), "{epsilon}");
     }
 }
+/// Most of the mass of a composition can have an infinite loss. Check numbers of releases for which
+/// `(1 - delta)^n` is above, at and below the smallest numbers of `exp`.
+#[test]
+fn releases_that_reveal_almost_surely_have_a_delta_of_one() {
+    let revealing =
+        |count: u64| Account::new().with(Arc::new(PrivatePair { epsilon: 0.1, delta: 0.3 }), count);
+    for count in [1900, 1962, 1963, 1975, 1987, 1988, 3000] {
+        for epsilon in [0.0, 1.0, 1000.0] {
+            assert_eq!(revealing(count).delta_above(epsilon), Ok(1.0), "{count} {epsilon}");
+        }
+        assert_eq!(revealing(count).epsilon_above(0.5), Ok(f64::INFINITY), "{count}");
+    }
+    let few = revealing(2).delta_above(10.0).unwrap();
+    assert!((0.51..0.51 * 1.000_001).contains(&few), "{few}");
+    // The loss is the sum of both losses with a probability above 0.24.
+    let sharp = Account::new().with(Arc::new(LaplacePair { epsilon: 1394.0 }), 2);
+    let sharp = sharp.delta_above(2000.0).unwrap();
+    assert!(0.24 < sharp, "{sharp}");
+}

@@ -97,6 +97,10 @@ fn a_sample_is_released_only_once() {
     part.merge(sample.start().unwrap()).unwrap();
     part.absorb(&vec![0, 1]).unwrap();
     assert!(part.finish().is_ok());
+    // A label does not change this.
+    let labelled = sample.function().clone().labelled(|| "labelled".into());
+    assert_eq!(labelled.start().unwrap().to_bytes().unwrap_err().kind(), "NotImplemented");
+    assert!(labelled.resume(&bytes).is_err());
 }
 #[test]
 fn maps_do_not_fall_after_a_distance_that_no_data_of_one_size_have() {
