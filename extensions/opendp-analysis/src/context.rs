@@ -87,7 +87,7 @@
 //!     question()?.release()?;
 //! }
 //! assert_eq!(context.remaining()?, 0.0); // ten tenths are one
-//! assert_eq!(question()?.release().unwrap_err().kind(), "BudgetExceeded");
+//! assert_eq!(question().unwrap_err().kind(), "BudgetExceeded");
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
