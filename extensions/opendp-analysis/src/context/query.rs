@@ -204,6 +204,7 @@ impl<'c, MO: Accounted> Query<'c, MO> {
             noise: None,
             cut_off: false,
             bound: None,
+            subject: None,
         };
         (terms, self.failed)
     }

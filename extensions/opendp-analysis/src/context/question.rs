@@ -10,6 +10,7 @@ use opendp_measurements::{Released, Scale, confidence_interval, is_near_end};
 
 use super::account::Cost;
 use super::draft::{Bound, OfTable};
+use super::groups::Subject;
 use super::report::{Entry, ErrorIn};
 use super::terms::DISCRETE;
 use super::{Accounted, Context, Noised};
@@ -102,9 +103,9 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
         // If `alpha` is 1, the noise is not part of the bound, so the bound is only the error of
         // rounding.
         let noise = known.noise_with(measurement.accuracy(1.0).ok());
-        let (mechanism, scale) = (known.mechanism, known.scale);
+        let (mechanism, scale, subject) = (known.mechanism, known.scale, known.subject);
         let estimates = Arc::new(OnceLock::new());
-        Ok(Answer { value, accuracy, measurement, mechanism, scale, noise, estimates })
+        Ok(Answer { value, accuracy, measurement, mechanism, scale, noise, subject, estimates })
     }
 }
 impl<MO: Accounted, TO: Carrier> fmt::Debug for Question<'_, MO, TO> {
@@ -130,6 +131,8 @@ pub(crate) struct Known<'c, MO: Accounted> {
     pub(super) noise: Option<fn(Scale, bool) -> Noise>,
     /// Whether the noisy number can be cut off at the smallest or the largest number of its type.
     pub(super) cut_off: bool,
+    /// The groups of rows that the answer is about, if the question finds the keys of groups.
+    pub(super) subject: Option<Subject>,
     pub(super) cost: Cost,
 }
 impl<MO: Accounted> Known<'_, MO> {
@@ -213,6 +216,8 @@ pub struct Answer<MO: Accounted, TO: Carrier> {
     mechanism: &'static str,
     scale: Scale,
     noise: Option<Noise>,
+    /// The groups of rows that the answer is about, if the question found the keys of groups.
+    subject: Option<Subject>,
     /// The estimates of the released numbers, made by the first call that needs them. Later calls
     /// return the same estimates. So computations know that copies of an estimate have the same
     /// noise.
@@ -231,6 +236,9 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
     }
     pub(super) fn noise(&self) -> Option<Noise> {
         self.noise
+    }
+    pub(super) fn subject(&self) -> Option<&Subject> {
+        self.subject.as_ref()
     }
     fn estimates_of(&self, numbers: &[(f64, f64)]) -> Result<&[Estimate]> {
         estimates_of(self.noise, &self.estimates, numbers)

@@ -10,6 +10,7 @@ use opendp_measurements::accuracy::Noise;
 use super::account::{Cost, Room, Wanted};
 use super::books::nothing_was_run;
 use super::draft::{Bound, Dials, Losses};
+use super::groups::Subject;
 use super::question::Known;
 use super::report::ErrorIn;
 use super::{Accounted, Context};
@@ -42,6 +43,8 @@ pub(crate) struct Terms<'c, MO: Accounted> {
     /// largest number of its type.
     pub(crate) cut_off: bool,
     pub(crate) bound: Option<Bound>,
+    /// The groups of rows that the answer is about, if the query finds the keys of groups.
+    pub(crate) subject: Option<Subject>,
 }
 impl<'c, MO: Accounted> Terms<'c, MO> {
     /// Find the least noise with which the query fits its share of the budget. Mechanisms in the
@@ -175,6 +178,7 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
             bound: self.bound.clone(),
             noise: self.noise,
             cut_off: self.cut_off,
+            subject: self.subject.clone(),
             cost: self.cost(losses, dials)?,
         })
     }

@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 use super::super::plan::Goal;
 use super::super::short;
 use super::What;
+use super::earlier::Subject;
 use super::keys::label;
 
 /// The centre and the bounds that are used for the sums of a column. Each sum is released as a sum
@@ -245,7 +246,7 @@ impl fmt::Display for GroupRow {
 /// The answer to a question about groups.
 #[derive(Clone, Debug)]
 pub struct GroupAnswer {
-    pub(super) names: Vec<String>,
+    pub(super) subject: Subject,
     pub(super) keys: Vec<Vec<Json>>,
     pub(super) others: bool,
     pub(super) asked: Vec<What>,
@@ -258,7 +259,7 @@ pub struct GroupAnswer {
 impl GroupAnswer {
     /// Return the names of the columns that define the groups.
     pub fn columns(&self) -> &[String] {
-        &self.names
+        &self.subject.names
     }
     /// Return a row for each statistic of each group. Each interval contains the true number except
     /// with probability `alpha`.

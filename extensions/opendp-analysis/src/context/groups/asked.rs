@@ -13,6 +13,7 @@ use super::super::plan::{Asked, Goal, Late, Noised, OfKeys, Plan, Planned, Solve
 use super::super::question::Answer;
 use super::super::{Accounted, Answers, Context, ErrorIn, Noisy};
 use super::answer::{Column, GroupAnswer, Moments, Released, lost, quantile};
+use super::earlier::Subject;
 use super::keys::{Grouping, sorted};
 use super::{Groups, What, releases};
 
@@ -102,9 +103,9 @@ impl Needs {
 /// returns the answer to the question.
 #[derive(Debug)]
 pub struct AskedGroups {
-    /// Three facts: the columns that define the groups, the keys of the groups, and whether there
-    /// is a group of all other rows.
-    groups: (Vec<String>, Vec<Vec<Json>>, bool),
+    /// Three facts: the rows of the groups, the keys of the groups, and whether there is a group of
+    /// all other rows.
+    groups: (Subject, Vec<Vec<Json>>, bool),
     asked: Vec<What>,
     counts: Option<Counts>,
     columns: Vec<AskedColumn>,
@@ -220,7 +221,7 @@ where
         let found = groups.found.clone().map(Counts::Found);
         let mut made = AskedGroups {
             counts: finds.map(Counts::Keys).or(found),
-            groups: (groups.names.clone(), keys, groups.others),
+            groups: (groups.subject(), keys, groups.others),
             asked: groups.asked.clone(),
             columns: Vec::new(),
             quantiles: Vec::new(),
@@ -330,7 +331,7 @@ impl<MO: Accounted> Answers<MO> {
     /// `Argument` when the question belongs to another plan; the error of a release that failed
     /// after the plan was charged.
     pub fn take_groups(&mut self, asked: AskedGroups) -> Result<GroupAnswer> {
-        let (names, mut keys, others) = asked.groups;
+        let (subject, mut keys, others) = asked.groups;
         let counts = match asked.counts {
             Some(Counts::Asked(counts)) => Some(released(self.take(counts)?)?),
             Some(Counts::Found(found)) => Some(found),
@@ -353,7 +354,7 @@ impl<MO: Accounted> Answers<MO> {
             Ok((chosen.value, scale))
         });
         let quantiles = quantiles.collect::<Result<_>>()?;
-        Ok(GroupAnswer { names, keys, others, asked: asked.asked, counts, columns, quantiles })
+        Ok(GroupAnswer { subject, keys, others, asked: asked.asked, counts, columns, quantiles })
     }
 }
 /// Return the found keys in increasing order, and their noisy counts.
