@@ -215,10 +215,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
                           questions, write `Goal::Weight(..)`, or ask for each statistic alone";
             return Err(Error::argument("goal", reason));
         }
-        if self.finder.is_some() && (self.others || !self.keys.is_open() || self.found.is_some()) {
-            let reason = "this question finds its keys: leave out the lists of keys and \
-                          `.others()`, or leave out `.find_keys()`";
-            return Err(Error::argument("find_keys", reason));
+        if self.finder.is_some() {
+            self.check_finds("find_keys", false)?;
         }
         if self.asked.is_empty() {
             let reason = "ask for a statistic of each group, such as `.count()`";

@@ -95,6 +95,11 @@ impl<'c, MO: Accounted> Query<'c, MO> {
     pub fn group_by<S: Into<String>>(self, columns: impl IntoIterator<Item = S>) -> Groups<'c, MO> {
         Groups::new(self, columns.into_iter().map(Into::into).collect())
     }
+    /// Keep the error of a step, if there is no error of an earlier step.
+    pub(super) fn failing(mut self, error: Option<Error>) -> Self {
+        self.failed = self.failed.or(error);
+        self
+    }
     /// Return a copy of the query for one part of its answer. If the query has a title, add `what`
     /// to the title of the copy.
     pub(super) fn part(&self, what: &str) -> Self {

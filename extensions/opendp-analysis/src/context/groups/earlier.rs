@@ -35,7 +35,8 @@ impl Subject {
 impl<'c, MO: Accounted> Groups<'c, MO> {
     /// Find the keys of the groups, and count the rows of each group. Keys that few people have are
     /// left out. A budget with a delta is necessary. [`found`](Groups::found) takes the answer to
-    /// this question.
+    /// this question. The question must not list keys, and must not have
+    /// [`others`](Groups::others).
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -55,7 +56,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     where
         MO: WithDelta,
     {
-        let query = self.query.clone();
+        let wrong = self.wrong.clone().or_else(|| self.check_finds("find", self.rehearsed).err());
+        let query = self.query.clone().failing(wrong);
         releases::found(query, self.subject(), &format!("counts by {}", self.by()))
     }
     /// Find the keys of the groups, and compute the statistics of these groups, in one question.
@@ -194,5 +196,17 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         };
         Err(Error::argument(name, reason))
     }
-
+    /// Check that the question leaves its keys to a search: it does not list keys itself, or they
+    /// are to be found later (`later`). `name` is the method that searches.
+    pub(super) fn check_finds(&self, name: &str, later: bool) -> Result<()> {
+        let listed = !self.keys.is_open() || self.found.is_some();
+        if self.others || listed && !later {
+            let reason = format!(
+                "this question finds its keys: leave out the lists of keys and `.others()`, or \
+                 leave out `.{name}()`"
+            );
+            return Err(Error::argument(name, reason));
+        }
+        Ok(())
+    }
 }

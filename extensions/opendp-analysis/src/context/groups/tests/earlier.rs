@@ -75,3 +75,22 @@ fn keys_that_were_found_among_other_rows_are_refused() {
         assert_eq!(educ().found(&answer).unwrap().keys.list(&[]).unwrap().len(), 3);
     }
 }
+#[test]
+fn a_search_for_keys_refuses_keys_other_groups_and_earlier_errors() {
+    let context = rich();
+    let educ = || query(&context).group_by(["educ"]);
+    for (groups, words) in [
+        (educ().keys("educ", [1]), "leave out `.find()`"),
+        (educ().groups([vec![Json::from(1)]]), "leave out `.find()`"),
+        (educ().others(), "`.others()`"),
+        (educ().to_be_found().others(), "`.others()`"),
+        (educ().keys("age", [1]), "the rows are grouped by educ"),
+        (query(&context).group_by([""; 0]), "at least one column"),
+    ] {
+        let error = groups.find().laplace().map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+    // The controls: the keys are found now, although a rehearsal left them open.
+    educ().find().laplace().unwrap();
+    educ().to_be_found().find().laplace().unwrap();
+}
