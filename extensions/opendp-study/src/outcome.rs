@@ -41,7 +41,8 @@ pub struct Cell {
 pub struct StudyAnswer {
     /// The title of the question.
     pub question: String,
-    /// The kinds of noise.
+    /// The kinds of noise. Each kind is named once, in the order of the scales, as in "Gaussian and
+    /// Laplace, threshold".
     pub mechanism: String,
     /// The scales of the noise, one for each release.
     pub scales: Vec<f64>,
@@ -210,7 +211,7 @@ impl StudyAnswer {
     pub(super) fn before(question: String, known: Noised) -> Self {
         StudyAnswer {
             question,
-            mechanism: known.mechanism.to_owned(),
+            mechanism: known.mechanism,
             scales: known.scales,
             error: known.accuracy,
             error_in: known.error_in,

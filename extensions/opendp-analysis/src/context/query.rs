@@ -16,7 +16,7 @@ use super::counts::Counts;
 use super::draft::{Build, Built, Dials, Draft, Losses};
 use super::report::ErrorIn;
 use super::table::Source;
-use super::terms::Terms;
+use super::terms::{FOUND, Terms};
 use super::{Accounted, Budget, Context, Groups, Noisy, Rows, Statistic, WithDelta};
 
 /// The start of a query: a limit on the cost of the query, and the rows that the query uses.
@@ -183,7 +183,7 @@ impl<'c, MO: Accounted> Query<'c, MO> {
                 Ok(Built::new(&release, Losses::stated(release.privacy_map())))
             })
         });
-        let mut draft = self.draft(what, "Laplace, threshold", build);
+        let mut draft = self.draft(what, FOUND, build);
         draft.terms.threshold = true;
         draft
     }

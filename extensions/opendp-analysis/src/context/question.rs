@@ -161,7 +161,7 @@ impl<MO: Accounted> Known<'_, MO> {
     fn noised(&self, accuracy: Option<f64>) -> Noised {
         Noised {
             query: self.words.clone(),
-            mechanism: self.mechanism,
+            mechanism: self.mechanism.to_owned(),
             scales: vec![self.scale.value()],
             accuracy,
             error_in: self.error_in,

@@ -20,6 +20,8 @@ use crate::truncated_threshold::MOST;
 pub(crate) const DISCRETE: &str = "discrete Gaussian";
 /// The name that answers and reports give to a choice among candidates.
 pub(crate) const SELECTION: &str = "selection";
+/// The name that answers and reports give to the noise on counts of keys that are found.
+pub(crate) const FOUND: &str = "Laplace, threshold";
 /// The largest threshold, `2^53`. It hides almost all keys, and needs almost no delta.
 const HIGH: f64 = MOST;
 /// A function that computes the losses of a query from its free parameters.

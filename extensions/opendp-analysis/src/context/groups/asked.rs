@@ -122,7 +122,7 @@ impl AskedGroups {
             }
             Some(Counts::Found(found)) => Ok(Some(Noised {
                 query: String::new(),
-                mechanism: found.mechanism,
+                mechanism: found.mechanism.to_owned(),
                 scales: vec![found.scale],
                 accuracy: None,
                 error_in: ErrorIn::Value,
@@ -154,13 +154,9 @@ impl AskedGroups {
             if !(matches!(what, What::Sum(..)) && about.is_some_and(plain)) {
                 all.extend(count()?);
             }
-            let (query, scales) =
-                (what.words(), all.iter().flat_map(|noised| noised.scales.clone()));
-            let scales = scales.collect();
-            let alone = matches!(what, What::Count | What::Sum(..)) && all.len() == 1;
-            let Some(first) = all.into_iter().next() else { return Err(lost()) };
-            let accuracy = first.accuracy.filter(|_| alone);
-            statistics.push(Noised { query, scales, accuracy, ..first });
+            // The error of a statistic of several releases is not known before the releases.
+            let all = all.into_iter().reduce(|first, next| first.with(&next)).ok_or_else(lost)?;
+            statistics.push(Noised { query: what.words(), ..all });
         }
         Ok(statistics)
     }
@@ -366,8 +362,8 @@ pub(super) fn counts_of<MO: Accounted>(
     })?;
     let (keys, counts): (Vec<_>, Vec<_>) = sorted(&answer.value)?.into_iter().unzip();
     let counts = counts.into_iter().map(|count| Estimate::released(count as f64, noise));
-    let (estimates, scale) = (counts.collect(), answer.scale());
-    Ok((keys, Released { estimates, mechanism: "Laplace", scale }))
+    let (estimates, mechanism) = (counts.collect(), answer.mechanism());
+    Ok((keys, Released { estimates, mechanism, scale: answer.scale() }))
 }
 fn released<MO, TO>(answer: Answer<MO, TO>) -> Result<Released>
 where

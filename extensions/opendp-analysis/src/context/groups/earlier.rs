@@ -6,6 +6,7 @@ use std::sync::Arc;
 use opendp_core::{Error, Result};
 
 use super::super::question::Answer;
+use super::super::terms::FOUND;
 use super::super::{Accounted, Statistic, WithDelta};
 use super::answer::{GroupAnswer, Released};
 use super::asked::counts_of;
@@ -159,7 +160,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     #[must_use]
     pub fn to_be_found(mut self) -> Self {
         self.keys = Keys::Listed(Vec::new());
-        self.found = Some(Released { estimates: Vec::new(), mechanism: "Laplace", scale: f64::NAN });
+        self.found = Some(Released { estimates: Vec::new(), mechanism: FOUND, scale: f64::NAN });
         self.rehearsed = true;
         self
     }

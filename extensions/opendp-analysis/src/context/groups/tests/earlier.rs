@@ -94,3 +94,24 @@ fn a_search_for_keys_refuses_keys_other_groups_and_earlier_errors() {
     educ().find().laplace().unwrap();
     educ().to_be_found().find().laplace().unwrap();
 }
+#[test]
+fn a_statistic_names_each_kind_of_its_noise_once() {
+    let context = open(Budget::epsilon_delta(1.0, 1e-6), 1);
+    let mut groups = context.query().group_by(["educ"]).find_keys();
+    for upper in 1..=30 {
+        groups = groups.sum("years", (0.0, f64::from(upper)));
+    }
+    let groups = groups.count().mean("years", (0.0, 1.0)).variance("years", (0.0, 2.0));
+    let statistics = groups.solve().unwrap().statistics(0.05).unwrap();
+    let kinds: Vec<&str> = statistics[29..].iter().map(|noised| &noised.mechanism[..]).collect();
+    let both = "Gaussian and Laplace, threshold";
+    assert_eq!(kinds, [both, "Laplace, threshold", both, both]);
+    let scales: Vec<usize> = statistics[29..].iter().map(|noised| noised.scales.len()).collect();
+    assert_eq!(scales, [2, 1, 2, 3]);
+    // Keys of an earlier answer have the same name of their noise.
+    let context = rich();
+    let found = query(&context).group_by(["educ"]).find().laplace().unwrap().release().unwrap();
+    let groups = context.query().group_by(["educ"]).found(&found).unwrap().count();
+    let statistics = groups.solve().unwrap().statistics(0.05).unwrap();
+    assert_eq!(&statistics[0].mechanism[..], "Laplace, threshold");
+}
