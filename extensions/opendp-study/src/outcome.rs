@@ -47,8 +47,9 @@ pub struct StudyAnswer {
     /// The scales of the noise, one for each release.
     pub scales: Vec<f64>,
     /// A bound on the error of the answer, if this bound is known before the release. The bound
-    /// holds with the stated probability. After the release, there is no bound if the answer is an
-    /// integer near an end of the range of its type.
+    /// holds with the stated probability. Counts have no such bound if their keys are found in the
+    /// data: [`Cell::interval`] gives the reason. After the release, there is no bound if the
+    /// answer is an integer near an end of the range of its type.
     pub error: Option<f64>,
     /// The unit of `error`.
     pub error_in: ErrorIn,

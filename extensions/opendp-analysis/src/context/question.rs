@@ -59,7 +59,10 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
     /// Bound the distance of the answer from the truth, except with probability `alpha`. For
     /// several numbers, the bound holds for each number separately. For a quantile, the bound is in
     /// ranks, and does not include the distance in ranks between the quantile and the best
-    /// candidate. This function spends nothing.
+    /// candidate. For counts of keys that are found, `alpha` bounds the probability, for each
+    /// key, that the key is found and that its error exceeds the bound. Among the found keys alone,
+    /// errors exceed the bound more often, because noise can raise a count above the threshold.
+    /// This function spends nothing.
     ///
     /// # Errors
     /// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when no bound is known.
