@@ -59,7 +59,8 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
     /// Bound the distance of the answer from the truth, except with probability `alpha`. For
     /// several numbers, the bound holds for each number separately. For a quantile, the bound is in
     /// ranks, and does not include the distance in ranks between the quantile and the best
-    /// candidate. For counts of keys that are found, `alpha` bounds the probability, for each
+    /// candidate. The bound does not include the error of a sum of integers that saturates at an
+    /// end of its type. For counts of keys that are found, `alpha` bounds the probability, for each
     /// key, that the key is found and that its error exceeds the bound. Among the found keys alone,
     /// errors exceed the bound more often, because noise can raise a count above the threshold.
     /// This function spends nothing.
@@ -108,7 +109,13 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
         let noise = known.noise_with(measurement.accuracy(1.0).ok());
         let (mechanism, scale, subject) = (known.mechanism, known.scale, known.subject);
         let estimates = Arc::new(OnceLock::new());
-        Ok(Answer { value, accuracy, measurement, mechanism, scale, noise, subject, estimates })
+        let in_value = known.error_in == ErrorIn::Value;
+        let mut answer =
+            Answer { value, accuracy, measurement, mechanism, scale, noise, subject, estimates };
+        if in_value && accuracy.is_some() && answer.check_ends().is_err() {
+            answer.accuracy = None;
+        }
+        Ok(answer)
     }
 }
 impl<MO: Accounted, TO: Carrier> fmt::Debug for Question<'_, MO, TO> {
@@ -213,7 +220,9 @@ pub struct Answer<MO: Accounted, TO: Carrier> {
     /// The released value.
     pub value: TO,
     /// A bound on the distance between the answer and the true answer, if a bound is known. The
-    /// bound holds except with probability [`Context::ALPHA`]. See [`Question::accuracy`].
+    /// bound holds except with probability [`Context::ALPHA`]. See [`Question::accuracy`]. There is
+    /// no bound if a number is an integer so near to an end of its type that the true sum may be
+    /// beyond this end.
     pub accuracy: Option<f64>,
     measurement: OfTable<MO, TO>,
     mechanism: &'static str,
