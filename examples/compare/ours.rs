@@ -19,7 +19,7 @@ type Errors = Result<(Vec<f64>, Json)>;
 /// Describe the noise of a plan whose questions all have the same noise.
 fn noise_of(noised: &[Noised]) -> Json {
     let first = noised.first();
-    json!({"mechanism": first.map(|noised| noised.mechanism), "scale": first.map(|noised| &noised.scales)})
+    json!({"mechanism": first.map(|noised| &noised.mechanism), "scale": first.map(|noised| &noised.scales)})
 }
 
 /// The table, and a copy of its columns. The true answers are computed from this copy.

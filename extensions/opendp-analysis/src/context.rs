@@ -87,7 +87,7 @@
 //!     question()?.release()?;
 //! }
 //! assert_eq!(context.remaining()?, 0.0); // ten tenths are one
-//! assert_eq!(question()?.release().unwrap_err().kind(), "BudgetExceeded");
+//! assert_eq!(question().unwrap_err().kind(), "BudgetExceeded");
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
@@ -241,6 +241,7 @@ mod unit;
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use opendp_core::arith::Exact;
@@ -266,6 +267,8 @@ pub use unit::PrivacyUnit;
 ///
 /// See the [module](self) for a tour.
 pub struct Context<MO: Accounted> {
+    /// The number of the context. No other context of this process has the same number.
+    number: u64,
     table: Table,
     space: Space<TableDomain, SymmetricDistance>,
     unit: PrivacyUnit,
@@ -287,7 +290,9 @@ impl<MO: Accounted> Context<MO> {
         let space = Space::new(TableDomain::of(&table, size), SymmetricDistance)?;
         let account = Account::new(&budget, &split)?;
         let books = Mutex::new(Books { account, entries: Vec::new() });
-        Ok(Context { table, space, unit, split, books, journal: None })
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Ok(Context { number, table, space, unit, split, books, journal: None })
     }
     /// Return a context that records each release in a journal. The context writes the entry of a
     /// release after the charge, and before the noise is drawn.

@@ -13,7 +13,8 @@ pub struct Spent {
     /// The privacy loss of the release.
     pub amount: f64,
 }
-/// One part of a budget: epsilon, delta or rho.
+/// One part of a budget: epsilon, delta or rho. The spent amount and the amount left must add up to
+/// the whole amount.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Account {
     /// The name of the part, such as epsilon.

@@ -41,13 +41,15 @@ pub struct Cell {
 pub struct StudyAnswer {
     /// The title of the question.
     pub question: String,
-    /// The kinds of noise.
+    /// The kinds of noise. Each kind is named once, in the order of the scales, as in "Gaussian and
+    /// Laplace, threshold".
     pub mechanism: String,
     /// The scales of the noise, one for each release.
     pub scales: Vec<f64>,
     /// A bound on the error of the answer, if this bound is known before the release. The bound
-    /// holds with the stated probability. After the release, there is no bound if the answer is an
-    /// integer near an end of the range of its type.
+    /// holds with the stated probability. Counts have no such bound if their keys are found in the
+    /// data: [`Cell::interval`] gives the reason. After the release, there is no bound if the
+    /// answer is an integer near an end of the range of its type.
     pub error: Option<f64>,
     /// The unit of `error`.
     pub error_in: ErrorIn,
@@ -210,7 +212,7 @@ impl StudyAnswer {
     pub(super) fn before(question: String, known: Noised) -> Self {
         StudyAnswer {
             question,
-            mechanism: known.mechanism.to_owned(),
+            mechanism: known.mechanism,
             scales: known.scales,
             error: known.accuracy,
             error_in: known.error_in,

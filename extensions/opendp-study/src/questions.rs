@@ -16,7 +16,7 @@ use super::mechanisms::Mechanisms;
 use super::outcome::{Cell, StudyAnswer};
 use super::table::{as_float, known};
 use opendp_analysis::Context;
-use opendp_analysis::context::{Accounted, Answer, Noisy, Query, Question, Rows};
+use opendp_analysis::context::{Accounted, Answer, Noised, Noisy, Query, Question, Rows};
 
 /// The mode of a run: make the releases, or only find the costs and the errors of the releases.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -129,7 +129,12 @@ where
     fn keys<T: Key>(&self, asked: &QuestionFields, column: &str) -> Result<StudyAnswer> {
         let cells = self.query(asked, &[column])?.column::<T>(column);
         let question = MO::count_by(cells)?;
-        let mut answer = StudyAnswer::before(asked.title(), question.noised(self.alpha));
+        let noised = question.noised(self.alpha);
+        let error = noised.accuracy;
+        // Among the keys that are found, errors exceed this bound more often. So state only the
+        // intervals.
+        let noised = Noised { accuracy: None, ..noised };
+        let mut answer = StudyAnswer::before(asked.title(), noised);
         if let Some(counts) = self.spend(question)? {
             let (keys, counts): (Vec<T>, Vec<i64>) = counts.value.into_iter().unzip();
             answer.cells.extend(order::ascending(&keys).into_iter().map(|place| {
@@ -138,7 +143,7 @@ where
                 Cell {
                     label: Some(label(&key.to_json())),
                     value: count.to_json(),
-                    interval: answer.error.map(around),
+                    interval: error.map(around),
                     ..Cell::default()
                 }
             }));

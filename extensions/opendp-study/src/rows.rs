@@ -152,14 +152,14 @@ where
         let centre = Centre::of(lower, upper)?;
         let cells = self.numbers(asked, &mean.column)?;
         let sum = MO::add_noise(cells.sum_around(&centre), asked.noise)?;
-        let mut answer = StudyAnswer::before(asked.title(), sum.noised(self.alpha));
+        let noised = sum.noised(self.alpha);
         let sum = self.spend(sum)?;
         let rows = self.query(asked, &[&mean.column])?;
         let count = MO::add_noise(rows.count(), asked.noise)?;
-        answer.scales.push(count.scale());
         // The error of the mean depends on the released count, so the error is not known before the
         // release.
-        answer.error = None;
+        let noised = noised.with(&count.noised(self.alpha));
+        let mut answer = StudyAnswer::before(asked.title(), noised);
         if let (Some(sum), Some(count)) = (sum, self.spend(count)?) {
             let (value, interval) =
                 centre.mean(&sum.estimate()?, &count.estimate()?, self.alpha)?;

@@ -17,6 +17,10 @@ use super::weight::Weight;
 /// store the total weight of every noise. So a noise that is added twice has the weight 2. A noise
 /// that is added and subtracted is removed.
 ///
+/// The noises must be independent, and their scales must be fixed. So the scale of one estimate
+/// must not depend on the noise of another estimate, for example on its released value. Otherwise,
+/// a number that is computed from both can miss its interval more often than stated.
+///
 /// ```
 /// use opendp_measurements::Scale;
 /// use opendp_measurements::accuracy::{Estimate, Noise};

@@ -142,12 +142,7 @@ impl<MO: Accounted> Context<MO> {
                 break;
             }
         }
-        let (account, reserved) = charged.map_err(|error| match error {
-            Error::BudgetExceeded(reason) => {
-                Error::BudgetExceeded(format!("{reason}; nothing was run"))
-            }
-            other => other,
-        })?;
+        let (account, reserved) = charged.map_err(nothing_was_run)?;
         books.account = account;
         let mut entries = entries(books.account.left()?, reserved);
         if let (Some(shares), true, [first, ..]) =
@@ -171,5 +166,14 @@ impl<MO: Accounted> Context<MO> {
             Error::FailedFunction("a journal panicked; this context gives no more answers".into())
         })?;
         Ok(Locked { books, _held: HeldLock::new() })
+    }
+}
+/// Add to a `BudgetExceeded` error that nothing was run.
+pub(super) fn nothing_was_run(error: Error) -> Error {
+    match error {
+        Error::BudgetExceeded(reason) => {
+            Error::BudgetExceeded(format!("{reason}; nothing was run"))
+        }
+        other => other,
     }
 }

@@ -2,6 +2,7 @@
 
 mod answer;
 mod asked;
+mod earlier;
 mod keys;
 mod releases;
 
@@ -13,13 +14,13 @@ use opendp_core::{Error, Result};
 use serde_json::Value as Json;
 
 use super::plan::{Goal, Plan};
-use super::question::Answer;
-use super::{Accounted, Noisy, Query, Statistic, WithDelta};
+use super::{Accounted, Noisy, Query, Statistic};
 pub(super) use answer::Moments;
 use answer::Released;
 pub use answer::{GroupAnswer, GroupRow};
+use asked::Needs;
 pub use asked::{AskedGroups, SolvedGroups};
-use asked::{Needs, counts_of};
+pub(crate) use earlier::Subject;
 use keys::Keys;
 use releases::Numbers;
 
@@ -185,129 +186,6 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         self.asked.push(what);
         self
     }
-    /// Find the keys of the groups, and count the rows of each group. Keys that few people have are
-    /// left out. A budget with a delta is necessary. [`found`](Groups::found) takes the answer to
-    /// this question.
-    ///
-    /// ```
-    /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
-    /// # let table = Table::new()
-    /// #     .with("city", (0..1000).map(|i| ["Lyon", "Lille"][i % 2].to_owned()).collect())?
-    /// #     .with("income", (0..1000).map(|i| i * 50).collect::<Vec<i64>>())?;
-    /// # let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon_delta(1.0, 1e-6)?);
-    /// let context = Context::new(table, unit, budget, Split::evenly(2)?)?;
-    /// let cities = context.query().group_by(["city"]);
-    /// let found = cities.find().laplace()?.release()?;
-    /// // The mean needs one more release: the release of the sums.
-    /// let means = cities.found(&found)?.mean("income", (0.0, 50_000.0)).release()?;
-    /// assert_eq!(means.rows(0.05)?[1].label, "Lyon");
-    /// # Ok::<(), opendp_core::Error>(())
-    /// ```
-    pub fn find(&self) -> Statistic<'c, MO, HashMap<String, i64>>
-    where
-        MO: WithDelta,
-    {
-        releases::found(self.query.clone(), &self.names, &format!("counts by {}", self.by()))
-    }
-    /// Find the keys of the groups, and compute the statistics of these groups, in one question.
-    /// Keys that few people have are left out. A budget with a delta is necessary. One search finds
-    /// the noise of the keys and of all statistics. In a [`Plan`], the same search also finds the
-    /// noise of the other questions of the plan. The noisy counts of the keys are also used for the
-    /// counts, means and variances of the groups. [`found`](Groups::found) states what the
-    /// intervals of these statistics guarantee.
-    ///
-    /// ```
-    /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
-    /// # let table = Table::new()
-    /// #     .with("city", (0..1000).map(|i| ["Lyon", "Lille"][i % 2].to_owned()).collect())?
-    /// #     .with("income", (0..1000).map(|i| i * 50).collect::<Vec<i64>>())?;
-    /// # let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon_delta(1.0, 1e-6)?);
-    /// let context = Context::new(table, unit, budget, Split::as_you_go())?;
-    /// let cities = context.query().group_by(["city"]).find_keys();
-    /// let answer = cities.count().mean("income", (0.0, 50_000.0)).release()?;
-    /// assert_eq!(answer.rows(0.05)?[3].label, "Lyon");
-    /// # Ok::<(), opendp_core::Error>(())
-    /// ```
-    #[must_use]
-    pub fn find_keys(mut self) -> Self
-    where
-        MO: WithDelta,
-    {
-        self.finder = Some(Groups::find);
-        self
-    }
-    /// Use the groups that [`find`](Groups::find) found. The answer also has noisy counts of these
-    /// groups. Counts, means and variances are computed from these noisy counts. Take an interval
-    /// for the group of one key. The probability that the key is found and that the interval misses
-    /// the true number is at most the argument `alpha` of [`rows`](GroupAnswer::rows). Among the
-    /// found keys alone, intervals can miss more often, because a key is found more often if the
-    /// noise on its count is large.
-    ///
-    /// # Errors
-    /// `FailedCast` when the text of a key is not a list of values in JSON. `NotImplemented` when
-    /// the answer does not state its noise. An answer to a question of [`find`](Groups::find)
-    /// causes none of these errors. `Argument` when the question lists keys itself.
-    pub fn found(mut self, answer: &Answer<MO, HashMap<String, i64>>) -> Result<Self> {
-        self.keys.check_open("found", self.rehearsed)?;
-        let (keys, counts) = counts_of(answer)?;
-        (self.keys, self.found) = (Keys::Listed(keys), Some(counts));
-        self.rehearsed = false;
-        Ok(self)
-    }
-    /// Use the groups and the counts of an earlier answer about the same rows. Then counts, means
-    /// and variances need no other release of counts, and a mean can have a wanted accuracy in a
-    /// [`Plan`].
-    ///
-    /// ```
-    /// # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};
-    /// # let table = Table::new()
-    /// #     .with("educ", (0..1000).map(|i| i % 3).collect::<Vec<i64>>())?
-    /// #     .with("income", (0..1000).map(|i| i * 50).collect::<Vec<i64>>())?;
-    /// # let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon(1.0)?);
-    /// let context = Context::new(table, unit, budget, Split::as_you_go())?;
-    /// let rows = context.query().spending(Budget::epsilon(0.2)?);
-    /// let counts = rows.group_by(["educ"]).keys("educ", 0..3).count().release()?;
-    /// let groups = context.query().group_by(["educ"]).counted(&counts)?;
-    /// let mut plan = context.plan();
-    /// let asked = plan.ask_groups(groups.mean("income", (0.0, 50_000.0)), Goal::Within(4000.0))?;
-    /// let means = plan.solve()?.release()?.take_groups(asked)?;
-    /// assert_eq!(means.rows(0.05)?.len(), 3);
-    /// assert!(0.6 < context.remaining()?); // the means took about 0.1
-    /// # Ok::<(), opendp_core::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// `Argument` when the answer has no counts, or is about groups of other columns, or when the
-    /// question lists keys itself.
-    pub fn counted(mut self, answer: &GroupAnswer) -> Result<Self> {
-        self.keys.check_open("counted", self.rehearsed)?;
-        if answer.names != self.names {
-            let reason = format!("expected an answer about groups by {}", self.by());
-            return Err(Error::argument("counted", reason));
-        }
-        let reason = "the answer has no counts: add `.count()` to its question";
-        let none = || Error::argument("counted", reason);
-        self.found = Some(answer.counts.clone().ok_or_else(none)?);
-        (self.keys, self.others) = (Keys::Listed(answer.keys.clone()), answer.others);
-        self.rehearsed = false;
-        Ok(self)
-    }
-    /// Leave the list of keys empty, because the keys will be found later. The question then has a
-    /// cost, but cannot be answered. This cost is an upper bound on the cost of the question for
-    /// any number of groups.
-    #[must_use]
-    pub fn to_be_found(mut self) -> Self {
-        self.keys = Keys::Listed(Vec::new());
-        self.found =
-            Some(Released { estimates: Vec::new(), mechanism: "Laplace", scale: f64::NAN });
-        self.rehearsed = true;
-        self
-    }
-    /// Return whether the list of keys is empty. The list is empty if no key was found, or if the
-    /// keys will be found later.
-    pub fn has_no_keys(&self) -> bool {
-        matches!(&self.keys, Keys::Listed(keys) if keys.is_empty())
-    }
     fn by(&self) -> String {
         self.names.join(", ")
     }
@@ -337,10 +215,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
                           questions, write `Goal::Weight(..)`, or ask for each statistic alone";
             return Err(Error::argument("goal", reason));
         }
-        if self.finder.is_some() && (self.others || !self.keys.is_open() || self.found.is_some()) {
-            let reason = "this question finds its keys: leave out the lists of keys and \
-                          `.others()`, or leave out `.find_keys()`";
-            return Err(Error::argument("find_keys", reason));
+        if self.finder.is_some() {
+            self.check_finds("find_keys", false)?;
         }
         if self.asked.is_empty() {
             let reason = "ask for a statistic of each group, such as `.count()`";

@@ -16,7 +16,7 @@ use super::counts::Counts;
 use super::draft::{Build, Built, Dials, Draft, Losses};
 use super::report::ErrorIn;
 use super::table::Source;
-use super::terms::Terms;
+use super::terms::{FOUND, Terms};
 use super::{Accounted, Budget, Context, Groups, Noisy, Rows, Statistic, WithDelta};
 
 /// The start of a query: a limit on the cost of the query, and the rows that the query uses.
@@ -94,6 +94,11 @@ impl<'c, MO: Accounted> Query<'c, MO> {
     /// then states the [keys](Groups::keys) of the groups, and asks for statistics of each group.
     pub fn group_by<S: Into<String>>(self, columns: impl IntoIterator<Item = S>) -> Groups<'c, MO> {
         Groups::new(self, columns.into_iter().map(Into::into).collect())
+    }
+    /// Keep the error of a step, if there is no error of an earlier step.
+    pub(super) fn failing(mut self, error: Option<Error>) -> Self {
+        self.failed = self.failed.or(error);
+        self
     }
     /// Return a copy of the query for one part of its answer. If the query has a title, add `what`
     /// to the title of the copy.
@@ -178,7 +183,7 @@ impl<'c, MO: Accounted> Query<'c, MO> {
                 Ok(Built::new(&release, Losses::stated(release.privacy_map())))
             })
         });
-        let mut draft = self.draft(what, "Laplace, threshold", build);
+        let mut draft = self.draft(what, FOUND, build);
         draft.terms.threshold = true;
         draft
     }
@@ -204,6 +209,7 @@ impl<'c, MO: Accounted> Query<'c, MO> {
             noise: None,
             cut_off: false,
             bound: None,
+            subject: None,
         };
         (terms, self.failed)
     }

@@ -10,6 +10,7 @@ use opendp_measurements::{Released, Scale, confidence_interval, is_near_end};
 
 use super::account::Cost;
 use super::draft::{Bound, OfTable};
+use super::groups::Subject;
 use super::report::{Entry, ErrorIn};
 use super::terms::DISCRETE;
 use super::{Accounted, Context, Noised};
@@ -58,7 +59,11 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
     /// Bound the distance of the answer from the truth, except with probability `alpha`. For
     /// several numbers, the bound holds for each number separately. For a quantile, the bound is in
     /// ranks, and does not include the distance in ranks between the quantile and the best
-    /// candidate. This function spends nothing.
+    /// candidate. The bound does not include the error of a sum of integers that saturates at an
+    /// end of its type. For counts of keys that are found, `alpha` bounds the probability, for each
+    /// key, that the key is found and that its error exceeds the bound. Among the found keys alone,
+    /// errors exceed the bound more often, because noise can raise a count above the threshold.
+    /// This function spends nothing.
     ///
     /// # Errors
     /// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when no bound is known.
@@ -102,9 +107,15 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
         // If `alpha` is 1, the noise is not part of the bound, so the bound is only the error of
         // rounding.
         let noise = known.noise_with(measurement.accuracy(1.0).ok());
-        let (mechanism, scale) = (known.mechanism, known.scale);
+        let (mechanism, scale, subject) = (known.mechanism, known.scale, known.subject);
         let estimates = Arc::new(OnceLock::new());
-        Ok(Answer { value, accuracy, measurement, mechanism, scale, noise, estimates })
+        let in_value = known.error_in == ErrorIn::Value;
+        let mut answer =
+            Answer { value, accuracy, measurement, mechanism, scale, noise, subject, estimates };
+        if in_value && accuracy.is_some() && answer.check_ends().is_err() {
+            answer.accuracy = None;
+        }
+        Ok(answer)
     }
 }
 impl<MO: Accounted, TO: Carrier> fmt::Debug for Question<'_, MO, TO> {
@@ -130,6 +141,8 @@ pub(crate) struct Known<'c, MO: Accounted> {
     pub(super) noise: Option<fn(Scale, bool) -> Noise>,
     /// Whether the noisy number can be cut off at the smallest or the largest number of its type.
     pub(super) cut_off: bool,
+    /// The groups of rows that the answer is about, if the question finds the keys of groups.
+    pub(super) subject: Option<Subject>,
     pub(super) cost: Cost,
 }
 impl<MO: Accounted> Known<'_, MO> {
@@ -158,7 +171,7 @@ impl<MO: Accounted> Known<'_, MO> {
     fn noised(&self, accuracy: Option<f64>) -> Noised {
         Noised {
             query: self.words.clone(),
-            mechanism: self.mechanism,
+            mechanism: self.mechanism.to_owned(),
             scales: vec![self.scale.value()],
             accuracy,
             error_in: self.error_in,
@@ -207,12 +220,16 @@ pub struct Answer<MO: Accounted, TO: Carrier> {
     /// The released value.
     pub value: TO,
     /// A bound on the distance between the answer and the true answer, if a bound is known. The
-    /// bound holds except with probability [`Context::ALPHA`]. See [`Question::accuracy`].
+    /// bound holds except with probability [`Context::ALPHA`]. See [`Question::accuracy`]. There is
+    /// no bound if a number is an integer so near to an end of its type that the true sum may be
+    /// beyond this end.
     pub accuracy: Option<f64>,
     measurement: OfTable<MO, TO>,
     mechanism: &'static str,
     scale: Scale,
     noise: Option<Noise>,
+    /// The groups of rows that the answer is about, if the question found the keys of groups.
+    subject: Option<Subject>,
     /// The estimates of the released numbers, made by the first call that needs them. Later calls
     /// return the same estimates. So computations know that copies of an estimate have the same
     /// noise.
@@ -231,6 +248,9 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
     }
     pub(super) fn noise(&self) -> Option<Noise> {
         self.noise
+    }
+    pub(super) fn subject(&self) -> Option<&Subject> {
+        self.subject.as_ref()
     }
     fn estimates_of(&self, numbers: &[(f64, f64)]) -> Result<&[Estimate]> {
         estimates_of(self.noise, &self.estimates, numbers)

@@ -21,7 +21,8 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     /// the kind of noise.
     ///
     /// # Errors
-    /// The errors of earlier steps; `BudgetExceeded` when nothing is left.
+    /// The errors of earlier steps; `BudgetExceeded` when nothing is left, or when the account
+    /// refuses every cost that is about the share of the query.
     pub fn noise(self) -> Result<Question<'c, MO, TO>> {
         self.0.solve()
     }

@@ -315,7 +315,8 @@ type Keep = Arc<dyn Fn(&Table, &mut [bool]) -> Result<()> + Send + Sync>;
 /// distance at most `d`.
 #[derive(Clone, Default)]
 pub(crate) struct Source {
-    filters: Vec<Keep>,
+    /// The filters, each with the name of its column.
+    filters: Vec<(Arc<str>, Keep)>,
     column: String,
 }
 impl Source {
@@ -324,12 +325,20 @@ impl Source {
         name: &str,
         keep: impl Fn(&T) -> bool + Send + Sync + 'static,
     ) {
-        let name = name.to_owned();
-        self.filters.push(Arc::new(move |table, kept| {
-            let rows = table.rows::<T>(&name)?.iter();
+        let name: Arc<str> = name.into();
+        let column = name.clone();
+        let filter = move |table: &Table, kept: &mut [bool]| {
+            let rows = table.rows::<T>(&column)?.iter();
             kept.iter_mut().zip(rows).for_each(|(kept, row)| *kept &= keep(row));
             Ok(())
-        }));
+        };
+        self.filters.push((name, Arc::new(filter)));
+    }
+    /// Return the name of the column of each filter, in alphabetical order.
+    pub(crate) fn filtered(&self) -> Vec<Arc<str>> {
+        let mut names: Vec<_> = self.filters.iter().map(|(name, _)| name.clone()).collect();
+        names.sort();
+        names
     }
     pub(crate) fn take(&mut self, column: &str) {
         self.column = column.to_owned();
@@ -370,7 +379,7 @@ impl Source {
     /// For each record, return whether the filters keep it.
     pub(crate) fn kept(&self, table: &Table) -> Result<Vec<bool>> {
         let mut kept = vec![true; table.size()];
-        self.filters.iter().try_for_each(|filter| filter(table, &mut kept))?;
+        self.filters.iter().try_for_each(|(_, filter)| filter(table, &mut kept))?;
         Ok(kept)
     }
 }

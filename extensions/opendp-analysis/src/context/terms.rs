@@ -8,7 +8,9 @@ use opendp_measurements::accounting::{Kind, SharePair};
 use opendp_measurements::accuracy::Noise;
 
 use super::account::{Cost, Room, Wanted};
+use super::books::nothing_was_run;
 use super::draft::{Bound, Dials, Losses};
+use super::groups::Subject;
 use super::question::Known;
 use super::report::ErrorIn;
 use super::{Accounted, Context};
@@ -18,6 +20,8 @@ use crate::truncated_threshold::MOST;
 pub(crate) const DISCRETE: &str = "discrete Gaussian";
 /// The name that answers and reports give to a choice among candidates.
 pub(crate) const SELECTION: &str = "selection";
+/// The name that answers and reports give to the noise on counts of keys that are found.
+pub(crate) const FOUND: &str = "Laplace, threshold";
 /// The largest threshold, `2^53`. It hides almost all keys, and needs almost no delta.
 const HIGH: f64 = MOST;
 /// A function that computes the losses of a query from its free parameters.
@@ -41,6 +45,8 @@ pub(crate) struct Terms<'c, MO: Accounted> {
     /// largest number of its type.
     pub(crate) cut_off: bool,
     pub(crate) bound: Option<Bound>,
+    /// The groups of rows that the answer is about, if the query finds the keys of groups.
+    pub(crate) subject: Option<Subject>,
 }
 impl<'c, MO: Accounted> Terms<'c, MO> {
     /// Find the least noise with which the query fits its share of the budget. Mechanisms in the
@@ -60,14 +66,18 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
             }
         });
         let scale = scale.map_err(|error| of_share(error, &room))?;
-        let mut dials = self.admitted(Dials::at(scale)?, losses)?;
-        if self.threshold {
-            dials.threshold = least_threshold(&|threshold| {
+        let dials = |scale: f64| {
+            let dials = Dials::at(scale)?;
+            if !self.threshold {
+                return Ok(dials);
+            }
+            let threshold = least_threshold(&|threshold| {
                 let loss = self.loss(&losses(Dials { threshold, ..dials })?)?;
                 Ok(fits(&loss, share, share.len()))
             })?;
-        }
-        Ok(dials)
+            Ok(Dials { threshold, ..dials })
+        };
+        self.admitted(scale, &dials, losses)
     }
     /// Find the least Gaussian noise that fits the query's share of an epsilon and a delta. For a
     /// choice among candidates, find the least Gumbel noise.
@@ -103,7 +113,7 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
             }
         };
         let scale = least_scale(&enough).map_err(|error| of_share(error, &room))?;
-        self.admitted(dials(scale)?, losses)
+        self.admitted(scale, &dials, losses)
     }
     /// Use the noise scale that the analyst gives, if the cost of this noise fits the query's
     /// share.
@@ -170,6 +180,7 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
             bound: self.bound.clone(),
             noise: self.noise,
             cut_off: self.cut_off,
+            subject: self.subject.clone(),
             cost: self.cost(losses, dials)?,
         })
     }
@@ -200,20 +211,36 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
     fn room(&self, kind: Kind) -> Result<Room> {
         self.context.room(self.share.as_ref().map_err(Error::clone)?, kind)
     }
-    /// Increase the scale to the next float, at most 64 times, until the account admits the cost.
-    /// The account rounds the loss up, so it can refuse a cost that fits the share.
-    fn admitted(&self, mut dials: Dials, losses: &LossesAt<'_, MO>) -> Result<Dials> {
-        let mut trials = 0;
+    /// Increase the scale until the account admits the cost. `dials` returns the parameters of the
+    /// noise at a scale. The account rounds losses up, and can charge for another loss than the one
+    /// that fits the share. So it can refuse a cost that fits the share. The first step is to the
+    /// next float, and each step is twice as long as the step before.
+    ///
+    /// # Errors
+    /// The error of the account, if the account still refuses the cost when the scale is about one
+    /// millionth larger.
+    fn admitted(
+        &self,
+        mut scale: f64,
+        dials: &dyn Fn(f64) -> Result<Dials>,
+        losses: &LossesAt<'_, MO>,
+    ) -> Result<Dials> {
+        let mut floats = 1;
         loop {
-            let cost = self.cost(&losses(dials)?, dials)?;
-            if trials == 64 || self.context.account()?.charge(&cost).is_ok() {
-                return Ok(dials);
+            let found = dials(scale)?;
+            let cost = self.cost(&losses(found)?, found)?;
+            match self.context.account()?.charge(&cost) {
+                Ok(()) => return Ok(found),
+                Err(error) if MOST_FLOATS < floats => return Err(nothing_was_run(error)),
+                Err(_) => scale = f64::from_bits(scale.to_bits() + floats),
             }
-            dials.scale = Scale::new(dials.scale.value().next_up())?;
-            trials += 1;
+            floats *= 2;
         }
     }
 }
+/// The longest step between two scales, in floats. All steps together then change the scale by a
+/// factor of about `1 + 1e-6`.
+const MOST_FLOATS: u64 = 1 << 31;
 /// Return whether each of the first `parts` parts of a loss is at most the same part of a share.
 fn fits(loss: &[Exact], share: &[Exact], parts: usize) -> bool {
     loss.iter().zip(share).take(parts).all(|(loss, share)| loss <= share)

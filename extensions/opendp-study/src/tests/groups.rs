@@ -211,6 +211,26 @@ fn several_quantiles_are_labelled() {
     assert_eq!(rows[1][1..3], ["0.5", "45.0"].map(str::to_owned));
 }
 
+#[test]
+fn an_answer_names_each_kind_of_its_noise() {
+    let sums = (1..=30).map(|upper| json!({"sum": {"column": "age", "bounds": [0, upper]}}));
+    let more = [json!({"count": {}}), json!({"mean": {"column": "age", "bounds": [0, 1]}})];
+    let statistics: Vec<Json> = sums.chain(more).collect();
+    let question = json!([{"group_by": ["city"], "keys": "found", "statistics": statistics}]);
+    let outcome = study(json!({"epsilon": 1, "delta": 1e-6}), question).unwrap();
+    let outcome = outcome.ask(read, 0.05).unwrap();
+    let [.., count, mean] = outcome.answers() else { panic!() };
+    assert_eq!(count.mechanism, "Laplace, threshold");
+    assert_eq!(mean.mechanism, "Gaussian and Laplace, threshold");
+    assert_eq!((mean.scales.len(), mean.scales[1]), (2, count.scales[0]));
+    let text = outcome.to_text();
+    assert!(text.contains("Gaussian and Laplace, threshold, scale "), "{text}");
+    // Without groups, a mean is computed from a sum and a count, here with noise of the same kind.
+    let mean = study(json!({"epsilon": 1}), json!([{"mean": {"column": "age"}}])).unwrap();
+    let mean = mean.rehearse(0.05).unwrap();
+    let [mean] = mean.answers() else { panic!() };
+    assert_eq!((&mean.mechanism[..], mean.scales.len(), mean.error), ("Laplace", 2, None));
+}
 /// A study of twelve lines. The study asks for the mean income of each group of rows with equal
 /// `educ`.
 const DOCUMENT: &str = r#"{

@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 use super::super::plan::Goal;
 use super::super::short;
 use super::What;
+use super::earlier::Subject;
 use super::keys::label;
 
 /// The centre and the bounds that are used for the sums of a column. Each sum is released as a sum
@@ -82,7 +83,8 @@ impl Moments {
     }
     /// Find a goal for the noise of the sums, after the counts of the groups were released. With
     /// this goal, the error of the mean of each group with rows is at most `error`, except with
-    /// probability `alpha` for each group.
+    /// probability `alpha` for each group. If the groups were found, this probability is for two
+    /// events together: the group is found, and the error of its mean is larger.
     ///
     /// Let a group have `n >= 1` rows, and let `N >= 1` be its released count. Let `s` be the sum
     /// of the distances of the group's values from the centre. The magnitude of each distance is at
@@ -245,7 +247,7 @@ impl fmt::Display for GroupRow {
 /// The answer to a question about groups.
 #[derive(Clone, Debug)]
 pub struct GroupAnswer {
-    pub(super) names: Vec<String>,
+    pub(super) subject: Subject,
     pub(super) keys: Vec<Vec<Json>>,
     pub(super) others: bool,
     pub(super) asked: Vec<What>,
@@ -258,7 +260,7 @@ pub struct GroupAnswer {
 impl GroupAnswer {
     /// Return the names of the columns that define the groups.
     pub fn columns(&self) -> &[String] {
-        &self.names
+        &self.subject.names
     }
     /// Return a row for each statistic of each group. Each interval contains the true number except
     /// with probability `alpha`.

@@ -13,6 +13,7 @@ use super::super::plan::{Asked, Goal, Late, Noised, OfKeys, Plan, Planned, Solve
 use super::super::question::Answer;
 use super::super::{Accounted, Answers, Context, ErrorIn, Noisy};
 use super::answer::{Column, GroupAnswer, Moments, Released, lost, quantile};
+use super::earlier::Subject;
 use super::keys::{Grouping, sorted};
 use super::{Groups, What, releases};
 
@@ -102,9 +103,9 @@ impl Needs {
 /// returns the answer to the question.
 #[derive(Debug)]
 pub struct AskedGroups {
-    /// Three facts: the columns that define the groups, the keys of the groups, and whether there
-    /// is a group of all other rows.
-    groups: (Vec<String>, Vec<Vec<Json>>, bool),
+    /// Three facts: the rows of the groups, the keys of the groups, and whether there is a group of
+    /// all other rows.
+    groups: (Subject, Vec<Vec<Json>>, bool),
     asked: Vec<What>,
     counts: Option<Counts>,
     columns: Vec<AskedColumn>,
@@ -121,7 +122,7 @@ impl AskedGroups {
             }
             Some(Counts::Found(found)) => Ok(Some(Noised {
                 query: String::new(),
-                mechanism: found.mechanism,
+                mechanism: found.mechanism.to_owned(),
                 scales: vec![found.scale],
                 accuracy: None,
                 error_in: ErrorIn::Value,
@@ -153,13 +154,9 @@ impl AskedGroups {
             if !(matches!(what, What::Sum(..)) && about.is_some_and(plain)) {
                 all.extend(count()?);
             }
-            let (query, scales) =
-                (what.words(), all.iter().flat_map(|noised| noised.scales.clone()));
-            let scales = scales.collect();
-            let alone = matches!(what, What::Count | What::Sum(..)) && all.len() == 1;
-            let Some(first) = all.into_iter().next() else { return Err(lost()) };
-            let accuracy = first.accuracy.filter(|_| alone);
-            statistics.push(Noised { query, scales, accuracy, ..first });
+            // The error of a statistic of several releases is not known before the releases.
+            let all = all.into_iter().reduce(|first, next| first.with(&next)).ok_or_else(lost)?;
+            statistics.push(Noised { query: what.words(), ..all });
         }
         Ok(statistics)
     }
@@ -198,6 +195,9 @@ where
     /// [`counted`](Groups::counted). The wanted accuracy bounds the distance between the answer and
     /// the mean of the clamped rows, for each group that has rows. The bound holds except with
     /// probability [`Context::ALPHA`], and accounts for the errors of the released counts, too.
+    /// After [`found`](Groups::found), this is the probability for each group that its key is found
+    /// and that the error exceeds the bound. Among the found keys alone, errors can exceed the
+    /// bound more often, because a key is found more often if the noise on its count is large.
     ///
     /// If the question [finds its keys](Groups::find_keys), the keys are released first, and the
     /// other releases are about these keys. A weight then also applies to the release of the keys.
@@ -220,7 +220,7 @@ where
         let found = groups.found.clone().map(Counts::Found);
         let mut made = AskedGroups {
             counts: finds.map(Counts::Keys).or(found),
-            groups: (groups.names.clone(), keys, groups.others),
+            groups: (groups.subject(), keys, groups.others),
             asked: groups.asked.clone(),
             columns: Vec::new(),
             quantiles: Vec::new(),
@@ -330,7 +330,7 @@ impl<MO: Accounted> Answers<MO> {
     /// `Argument` when the question belongs to another plan; the error of a release that failed
     /// after the plan was charged.
     pub fn take_groups(&mut self, asked: AskedGroups) -> Result<GroupAnswer> {
-        let (names, mut keys, others) = asked.groups;
+        let (subject, mut keys, others) = asked.groups;
         let counts = match asked.counts {
             Some(Counts::Asked(counts)) => Some(released(self.take(counts)?)?),
             Some(Counts::Found(found)) => Some(found),
@@ -353,7 +353,7 @@ impl<MO: Accounted> Answers<MO> {
             Ok((chosen.value, scale))
         });
         let quantiles = quantiles.collect::<Result<_>>()?;
-        Ok(GroupAnswer { names, keys, others, asked: asked.asked, counts, columns, quantiles })
+        Ok(GroupAnswer { subject, keys, others, asked: asked.asked, counts, columns, quantiles })
     }
 }
 /// Return the found keys in increasing order, and their noisy counts.
@@ -365,8 +365,8 @@ pub(super) fn counts_of<MO: Accounted>(
     })?;
     let (keys, counts): (Vec<_>, Vec<_>) = sorted(&answer.value)?.into_iter().unzip();
     let counts = counts.into_iter().map(|count| Estimate::released(count as f64, noise));
-    let (estimates, scale) = (counts.collect(), answer.scale());
-    Ok((keys, Released { estimates, mechanism: "Laplace", scale }))
+    let (estimates, mechanism) = (counts.collect(), answer.mechanism());
+    Ok((keys, Released { estimates, mechanism, scale: answer.scale() }))
 }
 fn released<MO, TO>(answer: Answer<MO, TO>) -> Result<Released>
 where

@@ -24,6 +24,7 @@ use super::super::report::ErrorIn;
 use super::super::table::Source;
 use super::super::terms::SELECTION;
 use super::super::{Accounted, Choice, Noisy, Query, Statistic, Table, WithDelta};
+use super::earlier::Subject;
 use super::keys::{Grouping, no_numbers, texts};
 
 /// The domain of rows that are pairs. A pair consists of the place of the row's group in the list
@@ -129,25 +130,28 @@ pub(super) fn quantiles<'c, MO: Accounted>(
     draft.terms.bound = Some(bound);
     Choice::new(draft)
 }
-/// Count the rows of each key, and leave out keys whose noisy counts do not reach a threshold.
+/// Count the rows of each key of the groups `subject`, and leave out keys whose noisy counts do not
+/// reach a threshold.
 pub(super) fn found<'c, MO: WithDelta>(
     query: Query<'c, MO>,
-    names: &[String],
+    subject: Subject,
     what: &str,
 ) -> Statistic<'c, MO, HashMap<String, i64>> {
     let counts = || -> Result<CountsOfKeys<String>> {
         let rows = VectorDomain::new(AtomDomain::<String>::default());
         let counts = make_count_by(Space::new(rows, SymmetricDistance)?)?;
-        for name in names {
+        let names = subject.names.clone();
+        for name in &names {
             super::keys::refuse_nullable(name, query.context.table().cells(name)?.nullable())?;
         }
-        let (source, names) = (query.source.clone(), names.to_vec());
+        let source = query.source.clone();
         Ok(total_of_tables(query.context.space(), counts, move |table| {
             texts(&names, &source, table).map(Cow::Owned)
         }))
     };
     let mut draft = query.part(what).counts_of_keys(what.to_owned(), counts());
     draft.terms.noise = Some(<i64 as Noisy<MO>>::noise);
+    draft.terms.subject = Some(subject);
     Statistic::new(draft)
 }
 

@@ -395,5 +395,6 @@ fn the_centre_of_any_bounds_is_exact_and_near_the_middle() {
     assert!(Moments::new((-1e300, 1e300), true).unwrap().offset().is_err());
 }
 
+mod earlier;
 mod found;
 mod within;

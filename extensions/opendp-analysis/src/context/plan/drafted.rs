@@ -117,8 +117,9 @@ pub struct Noised {
     pub query: String,
     /// The kind of noise: "Laplace", "Gaussian" or "discrete Gaussian". For a choice among
     /// candidates, this is "selection". For counts of keys that are found, this is "Laplace,
-    /// threshold".
-    pub mechanism: &'static str,
+    /// threshold". If a statistic has several kinds of noise, each kind is named once, in the order
+    /// of the scales, as in "Gaussian and Laplace, threshold".
+    pub mechanism: String,
     /// The noise scales of the release or of the statistic.
     pub scales: Vec<f64>,
     /// A bound on the error of each number, if a bound is known.
@@ -126,6 +127,21 @@ pub struct Noised {
     /// The unit of `accuracy`.
     pub error_in: ErrorIn,
 }
+impl Noised {
+    /// Add the noise of another release, for a statistic that is computed from both releases. The
+    /// result has no bound on the error.
+    #[must_use]
+    pub fn with(mut self, other: &Noised) -> Self {
+        if !self.mechanism.split(AND).any(|known| known == other.mechanism) {
+            self.mechanism = format!("{}{AND}{}", self.mechanism, other.mechanism);
+        }
+        self.scales.extend(&other.scales);
+        self.accuracy = None;
+        self
+    }
+}
+/// The text between the names of two kinds of noise.
+const AND: &str = " and ";
 
 /// A draft of a question, without the type of its answer.
 pub(super) trait Drafted<MO: Accounted> {

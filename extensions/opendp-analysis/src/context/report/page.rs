@@ -3,7 +3,7 @@
 use opendp_core::arith::Exact;
 use opendp_report::{Account, Block, Page, Section, Spent, Table, number};
 
-use super::{Entry, ErrorIn, Report, counted, short};
+use super::{Entry, ErrorIn, Report, SPENT_HOLDS, counted, short};
 use crate::context::Accounted;
 
 impl<MO: Accounted> Report<MO> {
@@ -16,10 +16,7 @@ impl<MO: Accounted> Report<MO> {
             .zip(left)
             .map(|(part, left)| format!("{part} {}", short(left)))
             .collect();
-        let mut budget = Section::new("Budget");
-        for account in self.accounts() {
-            budget = budget.with(Block::Budget(account));
-        }
+        let budget = self.blocks().into_iter().fold(Section::new("Budget"), Section::with);
         let releases = Section::new("Releases").with(Block::Table(self.releases()));
         Page::new("Private answers")
             .lead("What was asked about the table, how accurate each answer is, and what it cost.")
@@ -44,7 +41,19 @@ impl<MO: Accounted> Report<MO> {
     pub fn to_html(&self) -> String {
         self.to_page().to_html()
     }
-    /// Return the spent and the remaining amount of each part of the budget.
+    /// Show the spent and the remaining amount of each part of the budget.
+    fn blocks(&self) -> Vec<Block> {
+        if MO::TIGHT {
+            let words = format!(
+                "The total of all releases bounds their loss {SPENT_HOLDS}. The total and the \
+                 remaining budget do not add up to the whole budget."
+            );
+            return vec![Block::Table(self.totals()), Block::Text(words)];
+        }
+        self.accounts().into_iter().map(Block::Budget).collect()
+    }
+    /// Return the spent and the remaining amount of each part of the budget. Losses must add up
+    /// part by part.
     fn accounts(&self) -> Vec<Account> {
         let part = |(place, part): (usize, &&str)| {
             let part_of =
@@ -55,17 +64,29 @@ impl<MO: Accounted> Report<MO> {
             };
             let whole = part_of(&self.budget, Exact::to_f64_up);
             let left = part_of(&self.left, Exact::to_f64_down);
-            // If losses compose tightly, the total is not the sum of the losses of the releases. So
-            // show only the amount of all releases together.
-            let spent = match MO::TIGHT {
-                true => {
-                    vec![Spent { what: "all releases".into(), amount: (whole - left).max(0.0) }]
-                }
-                false => self.entries.iter().map(spent).collect(),
-            };
+            let spent = self.entries.iter().map(spent).collect();
             Account { part: (*part).to_owned(), whole, left, spent }
         };
         MO::PARTS.iter().enumerate().map(part).collect()
+    }
+    /// Return a table of the budget, the total of all losses and the remaining budget. Use this
+    /// table if losses compose tightly. The remaining budget is then the largest loss of one more
+    /// release. So the total and the remaining budget are not two parts of the budget.
+    fn totals(&self) -> Table {
+        let table = Table::new().texts("part").numbers("budget").numbers("all releases together");
+        let mut table = table.numbers("left for one more release");
+        for (place, part) in MO::PARTS.iter().enumerate() {
+            let shown = |parts: &[Exact], float: fn(&Exact) -> f64| {
+                parts.get(place).map_or_else(|| "unknown".to_owned(), |part| short(float(part)))
+            };
+            table.push([
+                (*part).to_owned(),
+                shown(&self.budget, Exact::to_f64_up),
+                shown(&self.total, Exact::to_f64_up),
+                shown(&self.left, Exact::to_f64_down),
+            ]);
+        }
+        table
     }
     fn releases(&self) -> Table {
         let table = Table::new().texts("question").texts("noise").numbers("scale");

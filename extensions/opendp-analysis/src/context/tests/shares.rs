@@ -41,7 +41,7 @@ fn tasks_of_a_thread_pool_ask_one_context() {
     std::thread::spawn(move || {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
         // If another task uses the share of a question first, ask again for the next share.
-        let ask = |_| while median(&context).is_ok_and(|question| question.release().is_err()) {};
+        let ask = |_| while median(&context).and_then(Question::release).is_err() {};
         pool.install(|| (0..QUESTIONS).into_par_iter().for_each(ask));
         sender.send(context.report().entries().len())
     });

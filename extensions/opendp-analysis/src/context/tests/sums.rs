@@ -53,11 +53,20 @@ fn a_sum_near_an_end_of_its_type_has_no_interval() {
         let sum = sum.release().unwrap();
         assert_eq!(sum.interval(0.05).is_ok(), has_interval);
         assert_eq!(sum.estimate().is_ok(), has_interval);
+        assert_eq!(sum.accuracy.is_some(), has_interval);
         if !has_interval {
             let error = sum.interval(0.05).unwrap_err().to_string();
             assert!(error.contains("an end of the type `i64`"), "{error}");
         }
     }
+}
+#[test]
+fn a_candidate_at_an_end_of_its_type_has_an_error_in_ranks() {
+    let context = with_column(vec![i64::MAX; 20], 1e6);
+    let query = context.query().spending(Budget::epsilon(1e6).unwrap());
+    let median = query.column::<i64>("number").median(vec![0, i64::MAX]).choose().unwrap();
+    let answer = median.release().unwrap();
+    assert!(answer.value == i64::MAX && answer.accuracy.is_some());
 }
 /// Check sums of unsigned integers. A noisy sum below 0 is released as 0. So if the true sums are
 /// 0, no error is negative, and errors do not cancel in a total.

@@ -255,6 +255,34 @@ fn the_report_states_when_its_total_is_a_bound() {
     assert!(sum.report().to_json().get("spent_holds").is_none());
 }
 #[test]
+fn the_page_shows_the_total_of_all_releases_and_what_is_left_for_one_more() {
+    let context = open(1.0, 1e-6, Ok(Split::as_you_go()));
+    let query = || context.query().spending(Budget::epsilon_delta(0.01, 1e-8).unwrap());
+    query().count().gaussian().unwrap().release().unwrap();
+    query().count().laplace().unwrap().release().unwrap();
+    let pure = open(1.0, 1e-6, Ok(Split::as_you_go()));
+    let whole = pure.query().spending(Budget::epsilon_delta(1.0, 0.0).unwrap());
+    whole.count().laplace().unwrap().release().unwrap();
+    let kinds = open(1.0, 1e-6, Split::by_kinds(&[(ShareKind::Pure, 1.0)]));
+    kinds.query().count().laplace().unwrap().release().unwrap();
+    for (context, least) in [(&context, 0.019), (&pure, 1.0), (&kinds, 0.99)] {
+        let report = context.report();
+        let (html, json) = (report.to_html(), report.to_json());
+        for part in ["epsilon", "delta"] {
+            let [whole, spent, left] =
+                ["budget", "spent", "left"].map(|field| json[field][part].as_f64().unwrap());
+            assert!(part == "delta" || least <= spent && spent <= 1.000_001, "{spent}");
+            let cells = [whole, spent, left]
+                .map(|number| format!("<td class=\"number\">{}</td>", short(number)));
+            let row = format!("<tr><td>{part}</td>{}</tr>", cells.concat());
+            assert!(html.contains(&row), "{row}");
+        }
+        assert!(html.contains(json["spent_holds"].as_str().unwrap()));
+        // A bar would show the total and the remaining budget as two parts of the budget.
+        assert!(!html.contains(" spent, "));
+    }
+}
+#[test]
 fn the_best_noise_is_the_one_with_the_smaller_error() {
     for queries in [1, 2, 5, 20, 100] {
         let context = open(1.0, 1e-6, Split::evenly(queries));

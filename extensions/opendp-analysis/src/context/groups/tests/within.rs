@@ -145,13 +145,13 @@ fn the_goal_of_half_of_alpha_holds_for_every_kind_of_noise() {
 }
 #[test]
 fn counts_of_an_earlier_answer_keep_the_name_of_their_noise() {
-    fn name<MO: Accounted>(context: &Context<MO>, share: Budget<MO>) -> &'static str
+    fn name<MO: Accounted>(context: &Context<MO>, share: Budget<MO>) -> String
     where
         f64: Noisy<MO>,
     {
         let counts = counted(context, share);
         let groups = context.query().group_by(["educ"]).counted(&counts).unwrap();
-        groups.count().solve().unwrap().statistics(0.05).unwrap()[0].mechanism
+        groups.count().solve().unwrap().statistics(0.05).unwrap()[0].mechanism.clone()
     }
     let (pure, rho) = (open(Budget::epsilon(1.0), 1), open(Budget::rho(1.0), 1));
     assert_eq!(name(&pure, Budget::epsilon(0.4).unwrap()), "Laplace");

@@ -1,0 +1,213 @@
+//! Groups whose keys are found in the data, or come from an earlier answer.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use opendp_core::{Error, Result};
+
+use super::super::question::Answer;
+use super::super::terms::FOUND;
+use super::super::{Accounted, Statistic, WithDelta};
+use super::answer::{GroupAnswer, Released};
+use super::asked::counts_of;
+use super::keys::Keys;
+use super::{Groups, releases};
+
+/// The groups of rows that an answer is about, as far as they can be compared.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Subject {
+    /// The number of the context.
+    context: u64,
+    /// The columns that define the groups.
+    pub(super) names: Vec<String>,
+    /// The columns of the filters, in alphabetical order. Each filter has one element. Two
+    /// functions cannot be compared, so this list does not state which rows a filter keeps.
+    filters: Vec<Arc<str>>,
+}
+impl Subject {
+    fn words(&self) -> String {
+        match self.filters.as_slice() {
+            [] => "without filters".to_owned(),
+            filters => format!("with filters on `{}`", filters.join("`, `")),
+        }
+    }
+}
+
+impl<'c, MO: Accounted> Groups<'c, MO> {
+    /// Find the keys of the groups, and count the rows of each group. Keys that few people have are
+    /// left out. A budget with a delta is necessary. [`found`](Groups::found) takes the answer to
+    /// this question. The question must not list keys, and must not have
+    /// [`others`](Groups::others).
+    ///
+    /// ```
+    /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
+    /// # let table = Table::new()
+    /// #     .with("city", (0..1000).map(|i| ["Lyon", "Lille"][i % 2].to_owned()).collect())?
+    /// #     .with("income", (0..1000).map(|i| i * 50).collect::<Vec<i64>>())?;
+    /// # let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon_delta(1.0, 1e-6)?);
+    /// let context = Context::new(table, unit, budget, Split::evenly(2)?)?;
+    /// let cities = context.query().group_by(["city"]);
+    /// let found = cities.find().laplace()?.release()?;
+    /// // The mean needs one more release: the release of the sums.
+    /// let means = cities.found(&found)?.mean("income", (0.0, 50_000.0)).release()?;
+    /// assert_eq!(means.rows(0.05)?[1].label, "Lyon");
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    pub fn find(&self) -> Statistic<'c, MO, HashMap<String, i64>>
+    where
+        MO: WithDelta,
+    {
+        let wrong = self.wrong.clone().or_else(|| self.check_finds("find", self.rehearsed).err());
+        let query = self.query.clone().failing(wrong);
+        releases::found(query, self.subject(), &format!("counts by {}", self.by()))
+    }
+    /// Find the keys of the groups, and compute the statistics of these groups, in one question.
+    /// Keys that few people have are left out. A budget with a delta is necessary. One search finds
+    /// the noise of the keys and of all statistics. In a [`Plan`](super::super::Plan), the same
+    /// search also finds the noise of the other questions of the plan. The noisy counts of the keys
+    /// are also used for the counts, means and variances of the groups. [`found`](Groups::found)
+    /// states what the intervals of these statistics guarantee.
+    ///
+    /// ```
+    /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
+    /// # let table = Table::new()
+    /// #     .with("city", (0..1000).map(|i| ["Lyon", "Lille"][i % 2].to_owned()).collect())?
+    /// #     .with("income", (0..1000).map(|i| i * 50).collect::<Vec<i64>>())?;
+    /// # let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon_delta(1.0, 1e-6)?);
+    /// let context = Context::new(table, unit, budget, Split::as_you_go())?;
+    /// let cities = context.query().group_by(["city"]).find_keys();
+    /// let answer = cities.count().mean("income", (0.0, 50_000.0)).release()?;
+    /// assert_eq!(answer.rows(0.05)?[3].label, "Lyon");
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn find_keys(mut self) -> Self
+    where
+        MO: WithDelta,
+    {
+        self.finder = Some(Groups::find);
+        self
+    }
+    /// Use the groups that [`find`](Groups::find) found. The answer also has noisy counts of these
+    /// groups. Counts, means and variances are computed from these noisy counts. Take an interval
+    /// for the group of one key. The probability that the key is found and that the interval misses
+    /// the true number is at most the argument `alpha` of [`rows`](GroupAnswer::rows). Among the
+    /// found keys alone, intervals can miss more often, because a key is found more often if the
+    /// noise on its count is large.
+    ///
+    /// The answer must be about the same rows. [`counted`](Groups::counted) states what is checked.
+    ///
+    /// # Errors
+    /// `FailedCast` when the text of a key is not a list of values in JSON. `NotImplemented` when
+    /// the answer does not state its noise. An answer to a question of [`find`](Groups::find)
+    /// causes none of these errors. `Argument` when the answer is not an answer to such a question,
+    /// when it is about other rows, or when the question lists keys itself.
+    pub fn found(mut self, answer: &Answer<MO, HashMap<String, i64>>) -> Result<Self> {
+        self.keys.check_open("found", self.rehearsed)?;
+        let (keys, counts) = counts_of(answer)?;
+        let reason = "expected an answer to a question of `.find()`";
+        let subject = answer.subject().ok_or_else(|| Error::argument("found", reason))?;
+        self.check_same("found", subject)?;
+        (self.keys, self.found) = (Keys::Listed(keys), Some(counts));
+        self.rehearsed = false;
+        Ok(self)
+    }
+    /// Use the groups and the counts of an earlier answer about the same rows. Then counts, means
+    /// and variances need no other release of counts, and a mean can have a wanted accuracy in a
+    /// [`Plan`](super::super::Plan).
+    ///
+    /// The context, the columns of the groups and the columns of all
+    /// [filters](super::super::Query::filter) must be the same. The functions of the filters are
+    /// not compared, because functions cannot be compared. So write both questions with the same
+    /// filters: a clone of the same query has the same filters. If the filters keep other rows, the
+    /// statistics and their intervals are wrong.
+    ///
+    /// ```
+    /// # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};
+    /// # let table = Table::new()
+    /// #     .with("educ", (0..1000).map(|i| i % 3).collect::<Vec<i64>>())?
+    /// #     .with("income", (0..1000).map(|i| i * 50).collect::<Vec<i64>>())?;
+    /// # let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon(1.0)?);
+    /// let context = Context::new(table, unit, budget, Split::as_you_go())?;
+    /// let rows = context.query().spending(Budget::epsilon(0.2)?);
+    /// let counts = rows.group_by(["educ"]).keys("educ", 0..3).count().release()?;
+    /// let groups = context.query().group_by(["educ"]).counted(&counts)?;
+    /// let mut plan = context.plan();
+    /// let asked = plan.ask_groups(groups.mean("income", (0.0, 50_000.0)), Goal::Within(4000.0))?;
+    /// let means = plan.solve()?.release()?.take_groups(asked)?;
+    /// assert_eq!(means.rows(0.05)?.len(), 3);
+    /// assert!(0.6 < context.remaining()?); // the means took about 0.1
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Argument` when the answer has no counts, or is about groups of other columns, rows of other
+    /// filters or another context, or when the question lists keys itself.
+    pub fn counted(mut self, answer: &GroupAnswer) -> Result<Self> {
+        self.keys.check_open("counted", self.rehearsed)?;
+        let reason = "the answer has no counts: add `.count()` to its question";
+        let none = || Error::argument("counted", reason);
+        let counts = answer.counts.clone().ok_or_else(none)?;
+        self.check_same("counted", &answer.subject)?;
+        self.found = Some(counts);
+        (self.keys, self.others) = (Keys::Listed(answer.keys.clone()), answer.others);
+        self.rehearsed = false;
+        Ok(self)
+    }
+    /// Leave the list of keys empty, because the keys will be found later. The question then has a
+    /// cost, but cannot be answered. This cost is an upper bound on the cost of the question for
+    /// any number of groups.
+    #[must_use]
+    pub fn to_be_found(mut self) -> Self {
+        self.keys = Keys::Listed(Vec::new());
+        self.found = Some(Released { estimates: Vec::new(), mechanism: FOUND, scale: f64::NAN });
+        self.rehearsed = true;
+        self
+    }
+    /// Return whether the list of keys is empty. The list is empty if no key was found, or if the
+    /// keys will be found later.
+    pub fn has_no_keys(&self) -> bool {
+        matches!(&self.keys, Keys::Listed(keys) if keys.is_empty())
+    }
+    /// Describe the groups of rows that the question is about.
+    pub(super) fn subject(&self) -> Subject {
+        let (context, filters) = (self.query.context.number, self.query.source.filtered());
+        Subject { context, names: self.names.clone(), filters }
+    }
+    /// Check that an earlier answer is about the groups of this question. `name` is the method that
+    /// takes the answer.
+    fn check_same(&self, name: &str, earlier: &Subject) -> Result<()> {
+        let own = self.subject();
+        let reason = if earlier.context != own.context {
+            "expected an answer of the same context, found an answer of another context: ask both \
+             questions in one context"
+                .to_owned()
+        } else if earlier.names != own.names {
+            let found = earlier.names.join(", ");
+            format!("expected an answer about groups by {}, found one by {found}", self.by())
+        } else if earlier.filters != own.filters {
+            format!(
+                "expected an answer about rows {}, found one about rows {}: make both questions \
+                 from clones of one query, so that they are about the same rows",
+                own.words(),
+                earlier.words()
+            )
+        } else {
+            return Ok(());
+        };
+        Err(Error::argument(name, reason))
+    }
+    /// Check that the question leaves its keys to a search: it does not list keys itself, or they
+    /// are to be found later (`later`). `name` is the method that searches.
+    pub(super) fn check_finds(&self, name: &str, later: bool) -> Result<()> {
+        let listed = !self.keys.is_open() || self.found.is_some();
+        if self.others || listed && !later {
+            let reason = format!(
+                "this question finds its keys: leave out the lists of keys and `.others()`, or \
+                 leave out `.{name}()`"
+            );
+            return Err(Error::argument(name, reason));
+        }
+        Ok(())
+    }
+}
