@@ -24,10 +24,10 @@ fn the_sum_of_narrow_integers_can_exceed_their_type() {
     assert_eq!(rows.sum().laplace().unwrap().release().unwrap().value, -30_000_000);
 }
 /// Check that means and variances of `f32` rows are not rounded to `f32`. Here the spacing of `f32`
-/// numbers at the upper bound is 0.125, and the scales of the noise are below 0.001.
+/// numbers is 0.0625 at a million, and the scales of the noise are below 0.001.
 #[test]
 fn means_of_small_floats_are_as_precise_as_their_intervals_state() {
-    let context = with_column(vec![1_000_000.0_f32, 1_000_000.0, 1_000_000.062_5], 2e9);
+    let context = with_column(vec![1_000_000.0_f32, 1_000_000.0, 1_000_000.0_f32.next_up()], 2e9);
     let sized = |lower: f32, budget: f64| {
         let query = context.query().spending(Budget::epsilon(budget).unwrap());
         query.column::<f32>("number").impute(lower).clamp(lower, 2_000_000.0).resize(3)
