@@ -27,21 +27,19 @@ fn the_sum_of_narrow_integers_can_exceed_their_type() {
 /// numbers is 0.0625 at a million, and the scales of the noise are below 0.001.
 #[test]
 fn means_of_small_floats_are_as_precise_as_their_intervals_state() {
-    let context = with_column(vec![1_000_000.0_f32, 1_000_000.0, 1_000_000.0_f32.next_up()], 2e9);
-    let sized = |lower: f32, budget: f64| {
-        let query = context.query().spending(Budget::epsilon(budget).unwrap());
-        query.column::<f32>("number").impute(lower).clamp(lower, 2_000_000.0).resize(3)
+    let context = with_column(vec![1e6_f32, 1e6, 1e6_f32.next_up()], 2e15);
+    let rows = |epsilon: f64| {
+        let query = context.query().spending(Budget::epsilon(epsilon).unwrap());
+        query.column::<f32>("number").impute(0.0).clamp(0.0, 2e6).resize(3)
     };
-    let mean = sized(0.0, 1e9).mean().laplace().unwrap().release().unwrap();
+    let mean = rows(1e9).mean().laplace().unwrap().release().unwrap();
     let (low, high) = mean.interval(1e-9).unwrap();
-    let truth = 1_000_000.0 + 0.062_5 / 3.0;
+    let truth = 1e6 + 0.0625 / 3.0;
     assert!(low <= truth && truth <= high && high - low < 0.1, "{low} {truth} {high}");
-    let context = with_column(vec![1.0e6_f32, 1.0e6, 1.0e6 + 1.0], 1e15);
-    let query = context.query().spending(Budget::epsilon(1e15).unwrap());
-    let rows = query.column::<f32>("number").impute(0.0).clamp(0.0, 2e6).resize(3);
-    let variance = rows.variance().laplace().unwrap().release().unwrap();
+    let variance = rows(1e15).variance().laplace().unwrap().release().unwrap();
     let (low, high) = variance.interval(1e-9).unwrap();
-    assert!(low <= 1.0 / 3.0 && 1.0 / 3.0 <= high && high - low < 0.2, "{low} {high}");
+    let truth = 0.0625 * 0.0625 / 3.0;
+    assert!(low <= truth && truth <= high && high - low < 0.2, "{low} {truth} {high}");
 }
 #[test]
 fn a_sum_near_an_end_of_its_type_has_no_interval() {
