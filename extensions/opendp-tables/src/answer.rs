@@ -49,6 +49,8 @@ pub(crate) struct Shown {
     pub(crate) vague: Vec<bool>,
     pub(crate) limits: String,
     pub(crate) accounts: Vec<opendp_report::Account>,
+    /// Whether losses compose tightly.
+    pub(crate) tight: bool,
 }
 impl std::fmt::Display for Answer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

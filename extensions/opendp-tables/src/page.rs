@@ -36,10 +36,7 @@ impl Answer {
         for section in self.charts() {
             page = page.with(section);
         }
-        let mut budget = Section::new("Budget");
-        for account in &self.shown.accounts {
-            budget = budget.with(Block::Budget(account.clone()));
-        }
+        let budget = self.budget();
         let mut provenance = Section::new("How it was computed").with(Block::Text(format!(
             "Engine: {}. SHA-256 of the exact plan: {}. The plan below is exact, so its own \
              results are private. Noise was added to these results.",
@@ -56,6 +53,28 @@ impl Answer {
             .with(budget)
             .with(Section::new("Noise").with(Block::Table(noise(&self.document["releases"]))))
             .with(provenance)
+    }
+    /// Show the budget. If losses compose tightly, the remaining budget is the largest loss of one
+    /// more question. Then the losses of all questions and the remaining budget do not add up to
+    /// the whole budget, so a table shows the numbers, and no bar.
+    fn budget(&self) -> Section {
+        let accounts = &self.shown.accounts;
+        let section = Section::new("Budget");
+        if !self.shown.tight {
+            return accounts.iter().cloned().map(Block::Budget).fold(section, Section::with);
+        }
+        let table = Table::new().texts("part").numbers("budget").numbers("this question");
+        let mut table = table.numbers("left for one more question");
+        for account in accounts {
+            let spent: f64 = account.spent.iter().map(|spent| spent.amount).sum();
+            let numbers = [account.whole, spent, account.left].map(|amount| number(amount, None));
+            table.push([account.part.clone()].into_iter().chain(numbers));
+        }
+        section.with(Block::Table(table)).with(Block::Text(
+            "Losses compose tightly. So the losses of all questions and the remaining budget do not \
+             add up to the whole budget."
+                .into(),
+        ))
     }
     /// Write the page as one HTML file. The file needs no network and no script.
     pub fn to_html(&self) -> String {

@@ -213,6 +213,7 @@ impl<'a> Question<'a> {
             vague: cells.map(|cell| cell.vague).collect(),
             limits: explanation::limits(plan),
             accounts: self.accounts(mechanisms)?,
+            tight: self.session.account.composition() == Composition::Tight,
         };
         Ok(Answer { table, values, document, shown })
     }

@@ -113,3 +113,18 @@ fn what_cannot_compose_tightly_is_refused() {
     metadata.budget.composition = Some("tihgt".into());
     assert!(open(metadata).unwrap_err().to_string().contains("tihgt"));
 }
+/// If losses compose tightly, the budget minus the remaining budget is not a loss of the earlier
+/// questions. So the page must not show it as spent.
+#[test]
+fn the_page_does_not_subtract_the_rest_of_a_tight_budget() {
+    let page = |composition: &str| {
+        let mut metadata = tight(1.0, 1e-6);
+        metadata.queries = Some(10);
+        metadata.budget.composition = Some(composition.into());
+        let session = open(metadata).unwrap();
+        session.query("SELECT COUNT(*) FROM people").unwrap().release().unwrap().to_html()
+    };
+    let (sum, tight) = (page("sum"), page("tight"));
+    assert!(sum.contains("of 1 spent") && !sum.contains("left for one more question"));
+    assert!(!tight.contains(" spent") && tight.contains("left for one more question"));
+}
