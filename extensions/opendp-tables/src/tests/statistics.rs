@@ -264,6 +264,33 @@ fn ids_are_the_same_in_a_file_and_in_batches() {
     }
 }
 
+/// NaN is null, whatever type is declared and however the column is encoded.
+#[test]
+fn nan_is_null_in_a_column_of_each_type() {
+    use DataType::{Dictionary, Float16, Float32, Float64, Int8};
+    let folder = tempfile::tempdir().unwrap();
+    let floats = Arc::new(Float64Array::from(vec![NAN, 0.0, -2.5, -NAN])) as ArrayRef;
+    let encoded = Dictionary(Box::new(Int8), Box::new(Float64));
+    for kind in [Float16, Float32, Float64, encoded] {
+        let column = cast(&floats, &kind).unwrap();
+        let table = Table::private(PrivacyUnit::rows(1)).with("b", Column::new(Boolean));
+        let table = table.with("i", Column::new(Integer)).with("t", Column::new(Text));
+        let columns = ["b", "i", "t"].map(|name| (name, column.clone()));
+        let rows = RecordBatch::try_from_iter(columns).unwrap();
+        let path = written(folder.path(), "people", std::slice::from_ref(&rows));
+        for source in [Source::Batches(vec![rows]), Source::Parquet(path)] {
+            let engine = DataFusion::new().unwrap();
+            engine.register("people", &table, source).unwrap();
+            let found = engine.run("SELECT b, i, t IS NULL FROM people").unwrap();
+            let nan = [None, None, Some("true")];
+            let whole = [Some("false"), Some("0"), Some("false")];
+            let fraction = [Some("true"), None, Some("false")];
+            let expected = [nan, whole, fraction, nan];
+            let expected = expected.map(|row| row.map(|cell| cell.map(str::to_owned)));
+            assert_eq!(found, expected, "{kind}");
+        }
+    }
+}
 /// One more row changes the value of a column in its own row only. Return the changes of two
 /// counts: of the known numbers, and of the rows that meet a condition.
 fn changes(
