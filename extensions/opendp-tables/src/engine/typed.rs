@@ -165,7 +165,7 @@ fn expression(column: &str, found: &DataType, kind: Type) -> String {
 /// Write the expression that reads a column as integers. `values` is the type of its values.
 fn integer(column: &str, values: &DataType) -> String {
     use DataType::{Decimal32, Decimal64, Decimal128, Decimal256};
-    use DataType::{LargeUtf8, Utf8, Utf8View};
+    use DataType::{LargeUtf8, UInt64, Utf8, Utf8View};
     let cast = format!("TRY_CAST({column} AS BIGINT)");
     // A cast to an integer drops the digits after the point. So two different ids could become the
     // same integer. To prevent this, a cell that is not a whole number becomes null. To find such
@@ -186,6 +186,11 @@ fn integer(column: &str, values: &DataType) -> String {
             if 0 < *scale =>
         {
             whole(&format!("DECIMAL({precision}, {scale})"))
+        }
+        // A number beyond 64 bits is null. In a comparison, the optimizer would remove a cast
+        // without the CASE, and compare this number itself.
+        UInt64 | Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..) => {
+            format!("CASE WHEN {cast} IS NOT NULL THEN {cast} END")
         }
         _ => cast,
     }

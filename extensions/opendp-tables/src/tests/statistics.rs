@@ -241,7 +241,12 @@ fn a_file_and_batches_of_the_same_rows_give_the_same_results() {
                 Integer | Float => (&NUMBERS, &NUMBERS_WITH_NULLS),
             };
             let column = declared(name, *kind);
-            for condition in strict.iter().chain(&WITH_NULLS).chain(other) {
+            for condition in strict {
+                // A cell that is read as null meets no condition.
+                let counts = count(&column, condition);
+                assert_eq!(counts[0], counts[1], "{column} {condition}");
+            }
+            for condition in WITH_NULLS.iter().chain(other) {
                 count(&column, condition);
             }
         }
