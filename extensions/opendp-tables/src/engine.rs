@@ -12,6 +12,7 @@ mod embedded;
 mod files;
 mod header;
 pub(crate) mod parse;
+mod settings;
 mod source;
 mod typed;
 

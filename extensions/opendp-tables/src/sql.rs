@@ -143,16 +143,19 @@ impl Printer<'_> {
         }
         // A SELECT needs at least one column, so add a constant column.
         columns.push("1 AS one".into());
-        let mut text =
-            format!("SELECT {} FROM {} AS t0", columns.join(", "), rows::quoted(&branch.table));
+        let mut tables = format!("{} AS t0", rows::quoted(&branch.table));
         for (k, join) in branch.joins.iter().enumerate() {
             let source = k + 1;
-            let kind = if join.keeps_all { "LEFT JOIN" } else { "INNER JOIN" };
+            // The engine does not know the sizes of files. It keeps the first table of a join in
+            // memory, so the public table is first.
+            let kind = if join.keeps_all { "RIGHT JOIN" } else { "INNER JOIN" };
             let key = rows::column(source, &join.key.0, join.key.1, self.dialect);
             let on = rows::print(&join.on, self.dialect);
+            let (open, close) = if k == 0 { ("", "") } else { ("(", ")") };
             let table = rows::quoted(&join.table);
-            let _ = write!(text, " {kind} {table} AS t{source} ON {on} = {key}");
+            tables = format!("{table} AS t{source} {kind} {open}{tables}{close} ON {on} = {key}");
         }
+        let mut text = format!("SELECT {} FROM {tables}", columns.join(", "));
         let filters: Vec<String> = branch
             .filters
             .iter()

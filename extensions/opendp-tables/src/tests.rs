@@ -22,6 +22,7 @@ mod refusals;
 mod selection;
 mod sensitivity;
 mod sources;
+mod statistics;
 mod times;
 mod weights;
 

@@ -245,7 +245,7 @@ fn bounded(
 ) -> Result<(usize, Lattice)> {
     let mut rows = source.rows(arg)?;
     let mut found: Option<[f64; 2]> = None;
-    for (branch, row) in rows.iter_mut().enumerate() {
+    for (branch, row) in rows.iter().enumerate() {
         let bounds = bounds_of(branch, row, picked).ok_or_else(|| {
             refused(
                 &format!("{name}({arg})"),
@@ -258,12 +258,12 @@ fn bounded(
             return Err(Error::argument(name, reason));
         }
         found = Some(bounds);
-        *row = bare(row, bounds);
     }
     let Some([low, high]) = found else {
         return Err(Error::argument(name, "expected an expression"));
     };
-    let whole = rows.iter().all(|row| row.kind() == Some(Type::Integer));
+    rows = bare(&rows, [low, high]);
+    let whole = are_integers(&rows);
     let kind = if whole { Type::Integer } else { Type::Float };
     check_bounds(low, high, kind)?;
     let bits = if whole && bits == BITS { WHOLE_BITS } else { bits };
@@ -293,17 +293,23 @@ fn bounds_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Option<[f64; 2]> 
         column => picked.described(branch, column)?.bounds,
     }
 }
-/// Remove a clamp from an expression, because the lattice clamps to the same bounds. If the bounds
-/// are whole numbers, also remove the conversion of a column of integers to floats.
-fn bare(row: &Row, bounds: [f64; 2]) -> Row {
-    let whole = bounds.iter().all(|x| x.fract() == 0.0 && x.abs() <= 2f64.powi(53));
-    match row {
+/// Remove the clamps from the expressions of the branches, because the lattice clamps to the same
+/// bounds. If all branches then are integers that were converted to floats, and the bounds are
+/// whole numbers, also remove these conversions.
+fn bare(rows: &[Row], bounds: [f64; 2]) -> Vec<Row> {
+    let bared = |row: &Row, unconverted: bool| match row {
         Row::Clamp(inner, ..) => match inner.as_ref() {
-            Row::Float(column) if whole => column.as_ref().clone(),
+            Row::Float(column) if unconverted => column.as_ref().clone(),
             inner => inner.clone(),
         },
         _ => row.clone(),
-    }
+    };
+    let all = |unconverted| rows.iter().map(|row| bared(row, unconverted)).collect::<Vec<_>>();
+    let whole = bounds.iter().all(|x| x.fract() == 0.0 && x.abs() <= 2f64.powi(53));
+    Some(all(true)).filter(|rows| whole && are_integers(rows)).unwrap_or_else(|| all(false))
+}
+fn are_integers(rows: &[Row]) -> bool {
+    rows.iter().all(|row| row.kind() == Some(Type::Integer))
 }
 fn quantile(
     arg: &Expr,

@@ -21,6 +21,7 @@ use tokio::runtime::{Builder, Handle};
 use super::background::Background;
 use super::files::{cannot_open, check_files, located, of_system, partitions, reason};
 use super::header::{DIFFERENT, check_parquet, header};
+use super::settings::{self, read_rows_by_themselves};
 use super::source::{Source, same_columns};
 use super::typed::read_as;
 use super::{Cells, Engine, failed, joined, parse, undecoded};
@@ -58,10 +59,14 @@ impl DataFusion {
     /// # Errors
     /// `FailedFunction` when no thread can be started.
     pub fn new() -> Result<Self> {
-        Ok(DataFusion { portable: false, ..DataFusion::on(SessionContext::new())? })
+        Ok(DataFusion { portable: false, ..DataFusion::on(settings::context())? })
     }
     /// Start the engine on a context, such as a context that sends its plans to other processes.
     /// The engine runs [portable](DataFusion::portable) statements.
+    ///
+    /// The engine changes settings of the context, so that the statistics of files have no effect
+    /// on the rows that are read. **Do not change these settings**: with the default settings of
+    /// DataFusion, one row can change how other rows are read.
     ///
     /// # Errors
     /// `FailedFunction` when no thread can be started.
@@ -71,8 +76,11 @@ impl DataFusion {
             Error::FailedFunction(format!("the engine could not start its threads: {error}"))
         })?;
         let state = context.state_ref();
-        let dialect = datafusion::common::config::Dialect::PostgreSQL;
-        state.write().config_mut().options_mut().sql_parser.dialect = dialect;
+        let mut state = state.write();
+        let options = state.config_mut().options_mut();
+        options.sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
+        read_rows_by_themselves(options);
+        drop(state);
         let (handle, running) = (runtime.handle().clone(), Mutex::new(None));
         let _runtime = Arc::new(Background(Some(runtime)));
         Ok(DataFusion { context, handle, _runtime, running, portable: true, memory: MEMORY })
@@ -256,8 +264,7 @@ impl DataFusion {
         }
         let url = url.with_table_ref(name.into());
         let config = ListingTableConfig::new(url).with_listing_options(options);
-        let statistics = self.context.runtime_env().cache_manager.get_file_statistic_cache();
-        let table = ListingTable::try_new(config.with_schema(schema))?.with_cache(statistics);
+        let table = ListingTable::try_new(config.with_schema(schema))?;
         self.context.register_table(name, Arc::new(table)).map(|_| ())
     }
     /// Wait for a future on a separate thread. The thread of the caller can be inside a runtime,

@@ -80,12 +80,16 @@ fn has_zone(found: &DataType) -> bool {
         _ => false,
     }
 }
-/// Write an expression for a column. The expression keeps each cell that can be written as text,
-/// and replaces each other cell by null. Without this replacement, the cast of a column to texts
-/// would fail if a single cell cannot be written as text, for example a date beyond the calendar.
+/// Write an expression for a column. The expression keeps each cell that has a text, and replaces
+/// each other cell by null. NaN has no text, because NaN is null. Without this replacement, the
+/// cast of a column to texts would fail if a single cell cannot be written as text, for example a
+/// date beyond the calendar.
 fn with_text(column: &str, found: &DataType) -> String {
     let values = value_type(found);
-    let Some((first, last)) = numbers_with_text(values) else { return column.to_owned() };
+    let limits = numbers_with_text(values);
+    if limits.is_none() && !values.is_floating() {
+        return column.to_owned();
+    }
     // A cast of a dictionary to texts casts all values of the dictionary, even values that no row
     // uses. So the dictionary is decoded first.
     let column = if values == found {
@@ -93,7 +97,22 @@ fn with_text(column: &str, found: &DataType) -> String {
     } else {
         format!("arrow_cast({column}, '{}')", values.to_string().replace('\'', "''"))
     };
-    format!("CASE WHEN CAST({column} AS BIGINT) BETWEEN {first} AND {last} THEN {column} END")
+    match limits {
+        Some((first, last)) => format!(
+            "CASE WHEN CAST({column} AS BIGINT) BETWEEN {first} AND {last} THEN {column} END"
+        ),
+        None => format!("CASE WHEN {} THEN {column} END", is_number(&column)),
+    }
+}
+/// Write the condition that a cell of a column of numbers is not NaN.
+fn is_number(column: &str) -> String {
+    format!("NOT isnan(CAST({column} AS DOUBLE PRECISION))")
+}
+/// Write the expression that reads a column of numbers as booleans: 0 is false, NaN is null, and
+/// each other number is true. The planner treats a cast to a boolean as monotone, but it is not.
+fn boolean_of_number(column: &str) -> String {
+    let number = format!("CAST({column} AS DOUBLE PRECISION)");
+    format!("CASE WHEN {} THEN {number} <> 0.0 END", is_number(column))
 }
 /// Write the expression that reads a column of texts as integers. Some programs write an integer
 /// with a point, as in `47.0`. Such a text is first read as a float. If the float is a whole number
@@ -133,34 +152,46 @@ pub(super) fn read_as(column: &str, found: &DataType, kind: Type) -> Result<Stri
     Ok(expression(column, found, kind))
 }
 fn expression(column: &str, found: &DataType, kind: Type) -> String {
-    let column = quoted(column);
-    let cell = if kind == Type::Text { with_text(&column, found) } else { column.clone() };
-    let cast = format!("TRY_CAST({cell} AS {})", sql_type(kind));
-    let number = match value_type(found) {
-        _ if kind != Type::Integer => None,
-        DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 => {
-            return format!("{} AS {column}", integer_of_text(&column));
-        }
-        found if found.is_floating() => Some(sql_type(Type::Float).to_owned()),
-        DataType::Decimal32(precision, scale)
-        | DataType::Decimal64(precision, scale)
-        | DataType::Decimal128(precision, scale)
-        | DataType::Decimal256(precision, scale)
-            if 0 < *scale =>
-        {
-            Some(format!("DECIMAL({precision}, {scale})"))
-        }
-        _ => None,
+    let (column, values) = (quoted(column), value_type(found));
+    let cast = |cell: &str| format!("TRY_CAST({cell} AS {})", sql_type(kind));
+    let read = match kind {
+        Type::Boolean if values.is_numeric() => boolean_of_number(&column),
+        Type::Boolean | Type::Float => cast(&column),
+        Type::Integer => integer(&column, values),
+        Type::Text => cast(&with_text(&column, found)),
     };
+    format!("{read} AS {column}")
+}
+/// Write the expression that reads a column as integers. `values` is the type of its values.
+fn integer(column: &str, values: &DataType) -> String {
+    use DataType::{Decimal32, Decimal64, Decimal128, Decimal256};
+    use DataType::{LargeUtf8, UInt64, Utf8, Utf8View};
+    let cast = format!("TRY_CAST({column} AS BIGINT)");
     // A cast to an integer drops the digits after the point. So two different ids could become the
     // same integer. To prevent this, a cell that is not a whole number becomes null. To find such
     // cells, the integer is cast back and compared with the cell. The condition `x % 1 = 0` would
     // not find all such cells, because the optimizer replaces `x % 1` by 0 for some types.
-    match number {
-        Some(number) => format!(
-            "CASE WHEN TRY_CAST({cast} AS {number}) = CAST({column} AS {number}) THEN {cast} END \
-             AS {column}"
-        ),
-        None => format!("{cast} AS {column}"),
+    let whole = |number: &str| {
+        format!(
+            "CASE WHEN TRY_CAST({cast} AS {number}) = CAST({column} AS {number}) THEN {cast} END"
+        )
+    };
+    match values {
+        Utf8 | Utf8View | LargeUtf8 => integer_of_text(column),
+        values if values.is_floating() => whole(sql_type(Type::Float)),
+        Decimal32(precision, scale)
+        | Decimal64(precision, scale)
+        | Decimal128(precision, scale)
+        | Decimal256(precision, scale)
+            if 0 < *scale =>
+        {
+            whole(&format!("DECIMAL({precision}, {scale})"))
+        }
+        // A number beyond 64 bits is null. In a comparison, the optimizer would remove a cast
+        // without the CASE, and compare this number itself.
+        UInt64 | Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..) => {
+            format!("CASE WHEN {cast} IS NOT NULL THEN {cast} END")
+        }
+        _ => cast,
     }
 }

@@ -146,3 +146,19 @@ fn ids_that_are_text_are_limited_too() {
     // each town in this group.
     assert_eq!(numbers(&answer.table), [[14.0, 7.0]]);
 }
+/// With these bounds, the lattice of the fractions has only integers. The fractions are rounded in
+/// the same way with and without a part of integers.
+#[test]
+fn a_union_of_integers_and_fractions_is_the_sum_of_its_parts() {
+    let unit = PrivacyUnit::rows(1);
+    let described = described(unit.clone());
+    let rows = rows(2000);
+    let (ours, theirs) = (engine(&described, &rows), engine(&described, &rows).portable());
+    let sum = |part: &str| {
+        let sql = format!("SELECT SUM(clamp(x, -549755813888, 549755813888)) FROM ({part}) AS p");
+        same(&plan(&unit, &sql), &ours, &theirs).sums.into_values().next().unwrap()[0].clone()
+    };
+    let [whole, fractions] =
+        ["CAST(age AS DOUBLE)", "age - 2.5"].map(|x| format!("SELECT {x} AS x FROM people"));
+    assert_eq!(sum(&format!("{whole} UNION ALL {fractions}")), sum(&whole) + sum(&fractions));
+}

@@ -3,7 +3,9 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use opendp_tables::{Budget, DataFusion, Engine, Session, Source};
+use opendp_tables::{
+    Budget, Column, DataFusion, Engine, PrivacyUnit, Session, Source, Table, Type,
+};
 
 use crate::data::{Data, exact};
 use crate::nodes::{Nodes, waited};
@@ -115,5 +117,28 @@ fn plans_that_nest_deeply_are_computed_too() {
         let ours = exact(&session, &*here, &sql);
         assert_eq!(ours, exact(&session, &*there, &sql), "{levels}");
         assert!(ours.iter().any(|rows| !rows.is_empty()), "{levels}");
+    }
+}
+/// Half of the cells of `number` are NaN, and half of the flags are not 0. With the statistics of
+/// the file, no cell of `number` would be NaN, and no flag would be true.
+#[test]
+fn the_statistics_of_files_have_no_effect_on_a_cluster() {
+    let (nodes, folder) = (Nodes::start(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("people.parquet").to_str().unwrap().to_owned();
+    let idle = DataFusion::new().unwrap();
+    let statement = format!(
+        "COPY (SELECT CASE WHEN value % 2 = 0 THEN 5 ELSE CAST('NaN' AS DOUBLE) END AS number, \
+         -(value % 2) AS flag FROM generate_series(1, 100)) TO '{path}' STORED AS PARQUET"
+    );
+    idle.wait(async { idle.context().sql(&statement).await?.collect().await }).unwrap();
+    let table = Table::private(PrivacyUnit::rows(1)).with("number", Column::new(Type::Float));
+    let cluster = nodes.connect(Duration::from_secs(600));
+    cluster.register("people", &table, Source::Parquet(path)).unwrap();
+    for condition in [
+        "people WHERE NOT isnan(number)",
+        "\"__raw people\" WHERE CASE WHEN TRY_CAST(flag AS BOOLEAN) THEN 1 ELSE 0 END = 1",
+    ] {
+        let found = cluster.run(&format!("SELECT COUNT(*) FROM {condition}")).unwrap();
+        assert_eq!(found, [[Some("50".to_owned())]], "{condition}");
     }
 }

@@ -1,0 +1,48 @@
+//! Settings under which DataFusion reads each row by itself.
+//!
+//! A Parquet file has statistics, such as the least and the largest cell of a column. The
+//! statistics depend on all rows of the file. By default, DataFusion uses them to decide how rows
+//! are read: a column whose least and largest cells are equal becomes a constant, and rows that
+//! cannot meet a condition are skipped. But the statistics leave NaN out. Also, a condition with a
+//! cast can be true for a cell although it is false for the least and the largest cell. So one more
+//! row could change the cells of other rows, or decide whether other rows are read. No loss
+//! accounts for such a change. With these settings, DataFusion does not read the statistics.
+
+use datafusion::config::ConfigOptions;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use datafusion::prelude::SessionContext;
+
+/// The rules of the planner that pass conditions to the sources of rows, or replace parts of a plan
+/// by statistics or claims of the sources.
+const LEFT_OUT: [&str; 4] =
+    ["aggregate_statistics", "FilterPushdown", "FilterPushdown(Post)", "PushdownSort"];
+
+/// Make a context whose planner passes no conditions to the sources of rows. So no condition and no
+/// statistics meet in a source, whatever the options of the source are.
+pub(super) fn context() -> SessionContext {
+    let mut rules = PhysicalOptimizer::new().rules;
+    rules.retain(|rule| !LEFT_OUT.contains(&rule.name()));
+    let state = SessionStateBuilder::new().with_default_features();
+    SessionContext::new_with_state(state.with_physical_optimizer_rules(rules).build())
+}
+/// Let each row be read by itself. A cluster gets these options from its client.
+pub(super) fn read_rows_by_themselves(options: &mut ConfigOptions) {
+    let execution = &mut options.execution;
+    execution.collect_statistics = false;
+    execution.split_file_groups_by_statistics = false;
+    let parquet = &mut execution.parquet;
+    parquet.pruning = false;
+    parquet.enable_page_index = false;
+    parquet.bloom_filter_on_read = false;
+    parquet.pushdown_filters = false;
+    parquet.reorder_filters = false;
+    let optimizer = &mut options.optimizer;
+    optimizer.enable_dynamic_filter_pushdown = false;
+    optimizer.enable_topk_dynamic_filter_pushdown = false;
+    optimizer.enable_join_dynamic_filter_pushdown = false;
+    optimizer.enable_aggregate_dynamic_filter_pushdown = false;
+    optimizer.enable_sort_pushdown = false;
+    optimizer.prefer_existing_sort = false;
+    optimizer.use_statistics_registry = false;
+}
