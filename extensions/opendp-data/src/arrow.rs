@@ -14,6 +14,7 @@ use opendp_core::{Atom, AtomDomain, Carrier, Domain, Error, OptionDomain, Result
 
 use crate::Progress;
 use crate::arrow_frame::{checked, names};
+use crate::panics::{as_texts, caught};
 use crate::progress::{Meter, broken, outside, place};
 
 /// A domain whose members can be read from an Arrow column.
@@ -25,8 +26,9 @@ pub trait ArrowDomain: Domain {
     /// Read the rows of an array.
     ///
     /// # Errors
-    /// `Argument` when the type of the column has no text form, or when an erased domain is not a
-    /// domain of rows of atoms. These errors do not depend on the rows.
+    /// `Argument` when the type of the column has no text form, when a dictionary is inside of
+    /// another type, or when an erased domain is not a domain of rows of atoms. These errors do not
+    /// depend on the rows.
     fn read_array(&self, array: &ArrayRef) -> Result<Self::Carrier>;
 }
 
@@ -113,16 +115,27 @@ fn values<T: ArrowAtom>(array: &ArrayRef) -> Result<Vec<Option<T>>> {
         };
         return Ok((0..array.len()).map(cell).collect());
     }
-    // If the cast fails, for example because the total length of the texts is too large, the cells
-    // are read one by one below. So an error does not depend on the cells.
+    // A dictionary inside of another type cannot be separated from the cells.
+    if let DataType::RunEndEncoded(_, item) | DataType::FixedSizeList(item, _) = array.data_type()
+        && has_dictionary(item.data_type())
+    {
+        let found = array.data_type();
+        let reason = format!(
+            "expected a column whose dictionary is not inside of another type, found one of type \
+             {found}; replace the dictionary by its values"
+        );
+        return Err(Error::argument("column", reason));
+    }
+    // If the cast fails or panics, for example because the total length of the texts is too large,
+    // the cells are read one by one below. So an error does not depend on the cells.
     if T::NARROWER.contains(array.data_type())
-        && let Ok(native) = cast(array, &T::NATIVE)
+        && let Some(Ok(native)) = caught(|| cast(array, &T::NATIVE))
         && let Some(values) = T::read(&native)
     {
         return Ok(values);
     }
     let cells = |array: &ArrayRef| {
-        let text = crate::panics::as_texts(array).map_err(unreadable)?;
+        let text = as_texts(array).map_err(unreadable)?;
         let text: &StringArray = text.as_string_opt().ok_or_else(broken)?;
         Ok(text.iter().map(|cell| T::from_cell(cell?.trim())).collect::<Vec<_>>())
     };
@@ -134,6 +147,16 @@ fn values<T: ArrowAtom>(array: &ArrayRef) -> Result<Vec<Option<T>>> {
             Ok((0..array.len()).map(cell).collect())
         }
         read => read,
+    }
+}
+/// Return whether a type is a dictionary, or contains a dictionary.
+fn has_dictionary(found: &DataType) -> bool {
+    match found {
+        DataType::Dictionary(..) => true,
+        DataType::RunEndEncoded(_, item) | DataType::FixedSizeList(item, _) => {
+            has_dictionary(item.data_type())
+        }
+        _ => false,
     }
 }
 /// Read a column as texts. A cell that is null or has no text becomes `None`.
@@ -272,129 +295,4 @@ impl<D: fmt::Debug> fmt::Debug for ArrowColumn<D> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::progress::tests::Ascending;
-    use arrow::array::{
-        BooleanArray, Date32Array, DictionaryArray, Float64Array, Int8Array, Int64Array, ListArray,
-    };
-    use arrow::datatypes::{Field, Int32Type};
-    use opendp_core::Bounds;
-
-    #[test]
-    fn a_date_beyond_the_calendar_is_an_unreadable_cell() {
-        let dates: ArrayRef = Arc::new(Date32Array::from(vec![Some(0), Some(i32::MAX), None]));
-        let texts = VectorDomain::new(OptionDomain::new(AtomDomain::<String>::default()));
-        let read = texts.read_array(&dates).unwrap();
-        assert_eq!(read, [Some("1970-01-01".to_owned()), None, None]);
-    }
-    #[test]
-    fn a_value_of_a_dictionary_without_a_text_affects_only_its_own_cells() {
-        let dates = |days: Vec<i32>, keys: Vec<Option<i8>>| -> ArrayRef {
-            let days = Arc::new(Date32Array::from(days));
-            Arc::new(DictionaryArray::new(Int8Array::from(keys), days))
-        };
-        let texts = VectorDomain::new(OptionDomain::new(AtomDomain::<String>::default()));
-        let day = || Some("1970-01-01".to_owned());
-        let bad = dates(vec![0, i32::MAX], vec![Some(0), Some(1), None, Some(0)]);
-        assert_eq!(texts.read_array(&bad).unwrap(), [day(), None, None, day()]);
-        // The controls: a dictionary whose only value has a text, and a dictionary without values.
-        let good = dates(vec![0], vec![Some(0), Some(0)]);
-        assert_eq!(texts.read_array(&good).unwrap(), [day(), day()]);
-        assert_eq!(texts.read_array(&dates(vec![], vec![None])).unwrap(), [None]);
-    }
-    fn rows<T: ArrowAtom>(array: impl Array + 'static) -> Vec<T> {
-        let array: ArrayRef = Arc::new(array);
-        VectorDomain::new(AtomDomain::<T>::non_nan()).read_array(&array).unwrap()
-    }
-    #[test]
-    fn every_cell_becomes_a_member() {
-        let longs = Int64Array::from(vec![Some(1), None, Some(1 << 40), Some(-1)]);
-        assert_eq!(rows::<i64>(longs.clone()), [1, 0, 1 << 40, -1]);
-        assert_eq!(rows::<i32>(longs.clone()), [1, 0, 0, -1]);
-        assert_eq!(rows::<u8>(longs.clone()), [1, 0, 0, 0]);
-        assert_eq!(rows::<String>(longs.clone()), ["1", "", "1099511627776", "-1"]);
-        let array: ArrayRef = Arc::new(longs);
-        let bounded = VectorDomain::new(AtomDomain::bounded(Bounds::new(2_i64, 9).unwrap()));
-        assert_eq!(bounded.read_array(&array).unwrap(), [2, 2, 9, 2]);
-        let options = VectorDomain::new(OptionDomain::new(AtomDomain::<i32>::default()));
-        assert_eq!(options.read_array(&array).unwrap(), [Some(1), None, None, Some(-1)]);
-    }
-    #[test]
-    fn a_column_of_another_type_reads_as_its_text() {
-        let doubles = Float64Array::from(vec![1.5, f64::NAN, f64::INFINITY, -0.0]);
-        assert_eq!(rows::<f64>(doubles.clone()), [1.5, 0.0, f64::INFINITY, 0.0]);
-        assert_eq!(rows::<i32>(doubles.clone()), [0, 0, 0, 0]);
-        let text = StringArray::from(vec![Some(" 5"), Some("1e400"), Some("٣"), None, Some("")]);
-        assert_eq!(rows::<i32>(text.clone()), [5, 0, 0, 0, 0]);
-        assert_eq!(rows::<f64>(text)[1], f64::INFINITY);
-        let flags = BooleanArray::from(vec![Some(true), None]);
-        assert_eq!(rows::<bool>(flags.clone()), [true, false]);
-        assert_eq!(rows::<String>(flags), ["true", ""]);
-    }
-    #[test]
-    fn a_column_without_text_is_refused_whatever_its_rows_are() {
-        let list = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![Some(vec![Some(1)])]);
-        let array: ArrayRef = Arc::new(list);
-        let domain = VectorDomain::new(AtomDomain::<i32>::default());
-        // An `i32` cannot be read from a list. So the result must be the default 0, or an error.
-        match domain.read_array(&array) {
-            Ok(rows) => assert_eq!(rows, [0]),
-            Err(error) => assert_eq!(error.kind(), "Argument"),
-        }
-    }
-    #[test]
-    fn streams_batches_of_a_named_column_typed_and_erased() {
-        let schema = Arc::new(Schema::new(vec![
-            Field::new("a", DataType::Int64, true),
-            Field::new("b", DataType::Int64, true),
-        ]));
-        let batch = |value: i64| {
-            let (a, b) = (Int64Array::from(vec![0; 3]), Int64Array::from(vec![value; 3]));
-            RecordBatch::try_new(schema.clone(), vec![Arc::new(a), Arc::new(b)])
-        };
-        let domain = VectorDomain::new(AtomDomain::<i64>::default()).with_size(6);
-        let batches = || vec![batch(1), batch(2)].into_iter();
-        let column = ArrowColumn::new(&schema, batches(), Some("b"), &domain).unwrap();
-        let rows: Result<Vec<Vec<i64>>> = column.collect();
-        assert_eq!(rows.unwrap().concat(), [1, 1, 1, 2, 2, 2]);
-        let short = domain.clone().with_size(5);
-        let mut column = ArrowColumn::new(&schema, batches(), Some("b"), &short).unwrap();
-        assert!(column.nth(2).unwrap().is_err() && column.next().is_none());
-        assert!(ArrowColumn::new(&schema, batches(), Some("c"), &domain).is_err());
-        assert!(ArrowColumn::new(&schema, batches(), None, &domain).is_err());
-    }
-    #[test]
-    fn a_condition_on_all_rows_is_checked_for_all_batches_together() {
-        let read = |second: i64| {
-            let batch = |x: i64| {
-                RecordBatch::try_from_iter([("x", Arc::new(Int64Array::from(vec![x])) as ArrayRef)])
-            };
-            let (schema, batches) = (batch(0).unwrap().schema(), vec![batch(2), batch(second)]);
-            let column = ArrowColumn::new(&schema, batches.into_iter(), None, &Ascending).unwrap();
-            column.collect::<Result<Vec<_>>>()
-        };
-        assert_eq!(read(3).unwrap(), [[2, 3]]);
-        assert_eq!(read(1).unwrap_err(), outside());
-    }
-    #[test]
-    fn a_batch_that_fails_or_has_other_columns_than_the_schema_is_an_error() {
-        let cell = |value: i64| Arc::new(Int64Array::from(vec![value])) as ArrayRef;
-        let batch = |first: &str, second: &str| {
-            RecordBatch::try_from_iter([(first, cell(1)), (second, cell(2))])
-        };
-        let schema = batch("a", "b").unwrap().schema();
-        let domain = VectorDomain::new(AtomDomain::<i64>::default());
-        let read = |batch: Result<RecordBatch, ArrowError>| {
-            let batches = vec![batch].into_iter();
-            ArrowColumn::new(&schema, batches, Some("a"), &domain).unwrap().next().unwrap()
-        };
-        assert_eq!(read(batch("a", "b")).unwrap(), [1]);
-        let error = read(batch("b", "a")).unwrap_err();
-        assert!(!crate::depends_on_records(&error), "{error}");
-        let error = read(Err(ArrowError::ParquetError(String::new()))).unwrap_err();
-        assert!(crate::depends_on_records(&error), "{error}");
-    }
-}
+mod tests;

@@ -10,6 +10,7 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
 use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetStatisticsPolicy;
 
 use crate::arrow_frame::names;
 use crate::panics::caught;
@@ -60,14 +61,22 @@ impl Table {
 fn without_dictionaries(
     file: File,
 ) -> std::result::Result<ParquetRecordBatchReaderBuilder<File>, ParquetError> {
-    let mut read = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;
+    let mut read = ArrowReaderMetadata::load(&file, options())?;
     let fields: Vec<FieldRef> = read.schema().fields().iter().map(plain).collect();
     if read.schema().fields()[..] != fields[..] {
         let schema = Schema::new_with_metadata(fields, read.schema().metadata().clone());
-        let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
+        let options = options().with_schema(Arc::new(schema));
         read = ArrowReaderMetadata::try_new(read.metadata().clone(), options)?;
     }
     Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(file, read))
+}
+/// Read no statistics, such as the least and the largest cell of a column. The statistics depend on
+/// the records. If they were read, an error in them would depend on the records too.
+fn options() -> ArrowReaderOptions {
+    ArrowReaderOptions::new()
+        .with_column_stats_policy(ParquetStatisticsPolicy::SkipAll)
+        .with_encoding_stats_policy(ParquetStatisticsPolicy::SkipAll)
+        .with_size_stats_policy(ParquetStatisticsPolicy::SkipAll)
 }
 /// Replace the type of a dictionary by the type of its values, also within lists, maps and structs.
 fn plain(field: &FieldRef) -> FieldRef {

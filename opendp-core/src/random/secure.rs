@@ -84,12 +84,20 @@ pub(crate) fn on_one_tape<A, B>(
 ) -> Result<(A, B), NoEntropy> {
     let mut key = Zeroizing::new([0; 32]);
     system_seed(&mut key)?;
+    // If a closure panics, this thread must not keep the source, because its words were used.
+    let _forgotten = Forgotten;
     put_back(Box::new(SecureSource::keyed(&key)?));
     let first = first();
     put_back(Box::new(SecureSource::keyed(&key)?));
     let second = second();
-    SLOT.set(None);
     Ok((first, second))
+}
+/// Removes the source of this thread when it is dropped.
+struct Forgotten;
+impl Drop for Forgotten {
+    fn drop(&mut self) {
+        SLOT.set(None);
+    }
 }
 // This function is inlined. A release of one number takes very little time, so the cost of a
 // function call would be noticeable.
@@ -241,6 +249,9 @@ mod tests {
         assert!(Ok(later) != first);
         let (again, _) = on_one_tape(draw, draw).unwrap();
         assert!(again != first && again != Ok(later));
+        // After a panic in the second closure, the words of the tape are not continued either.
+        let ended = std::panic::catch_unwind(|| on_one_tape(draw, || panic!("as intended")));
+        assert!(ended.is_err() && SLOT.take().is_none());
     }
 
     #[test]
