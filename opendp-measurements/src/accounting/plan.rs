@@ -222,7 +222,7 @@ impl Plan {
             step,
             centre: (window.low + window.high) / 2.0,
             target: found.centre,
-            outside: window.outside,
+            outside: window.outside.max(5e-300), // No computed bound above 0 is below 2e-300.
             length,
             moved: (found.tilt, coarse.moved(found.tilt)),
             ranges: coarse.ranges,
