@@ -385,16 +385,8 @@ fn answer(cli: &Cli) -> Result<String> {
         }
         Command::New(arguments) => template::answer(arguments, cli.json),
         Command::Bundle(arguments) => bundle::answer(arguments, cli.json),
-        Command::Batch => std::process::exit(serve(registry, cli.json)?),
+        Command::Batch => std::process::exit(batch::answer(registry, cli.json)?),
         Command::Completions { shell } => pages::completions(*shell),
         Command::Man { path } => pages::manual(path),
     }
-}
-/// Answer all requests of the input. Return the exit code.
-fn serve(registry: &Registry, as_json: bool) -> Result<i32> {
-    let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
-    let all = batch::serve(registry, input, output, batch::MAX_LINE)
-        .map_err(|error| Error::FailedFunction(format!("batch: {error}")))?;
-    say_notes(as_json);
-    Ok(i32::from(!all))
 }

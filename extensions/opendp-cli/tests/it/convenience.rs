@@ -35,6 +35,18 @@ fn a_distance_without_neighbours_gives_a_warning() {
         let json: Json = serde_json::from_str(&warning(command, &["--json"])).unwrap();
         assert!(json["warning"].as_str().unwrap().contains(reason), "{json}");
     }
+    let about = |op: &str, d_in: u32, more: &str| {
+        let pipeline = sum(20.0);
+        json!({"op": op, "pipeline": pipeline, "d_in": d_in, more: 0.5})
+    };
+    for (op, more) in
+        [("map", "id"), ("check", "d_out"), ("delta", "epsilon"), ("epsilon", "delta")]
+    {
+        let answers = requests(&[about(op, 0, more), about(op, 1, more)]);
+        assert!(answers[0]["warning"].as_str().unwrap().contains(reason), "{answers:?}");
+        assert!(answers[1].get("value").is_some(), "{answers:?}");
+        assert!(answers[1].get("warning").is_none(), "{answers:?}");
+    }
 }
 #[test]
 fn a_bound_that_is_not_met_is_a_failure_if_wanted() {
