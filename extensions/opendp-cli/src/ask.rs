@@ -8,6 +8,7 @@ mod units;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
+use clap::error::ErrorKind;
 use opendp_analysis::context::Entry;
 use opendp_core::arith::{Exact, shown};
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
@@ -22,7 +23,7 @@ use crate::caution::Caution;
 use crate::columns::{self, Columns};
 use crate::data::{self, Source};
 use crate::run::{Failure, REFUSED, check_size, no_entropy, refusal};
-use crate::words;
+use crate::{command, words};
 use notes::{charge_lines, warn_of_bools};
 use table::file;
 
@@ -49,7 +50,7 @@ pub(crate) struct Arguments {
     pub(crate) alpha: f64,
     /// Answer in CSV: question, label, value, lower and upper end of the interval. A dry run has no
     /// answers, so it has no CSV
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long)]
     pub(crate) csv: bool,
     /// Charge the budget of the study to a durable budget before the answers are printed; needs
     /// --id, and a budget that states its unit
@@ -67,6 +68,11 @@ pub(crate) struct Arguments {
 /// Answer all questions of a study.
 pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
     let Arguments { study: path, dry_run, csv, .. } = arguments;
+    // A rule of the parser would find this conflict only if `--json` is after the subcommand.
+    if *csv && as_json {
+        let conflict = "the argument '--csv' cannot be used with '--json': state one of them";
+        command().error(ErrorKind::ArgumentConflict, conflict).exit()
+    }
     let located = |error: Error| error.at(format!("study {}", path.display()));
     let text = data::read_text(path)?;
     let document = opendp_registry::json::parse(&text);

@@ -192,6 +192,16 @@ fn a_dry_run_says_that_nothing_is_spent_and_has_no_csv() {
     assert_eq!(asked(&desk, &["--dry-run"]).0["dry_run"], json!(true));
     let error = desk.fails(&["ask", "study.json", "--dry-run", "--csv"], 1);
     assert!(error.contains("csv") && error.contains("--json"), "{error}");
+    for both in [
+        &["--json", "ask", "study.json", "--csv"][..],
+        &["ask", "--json", "study.json", "--csv"],
+        &["ask", "study.json", "--csv", "--json", "--dry-run"],
+        // The conflict is found before the study is read.
+        &["--json", "ask", "absent.json", "--csv"],
+    ] {
+        let error = desk.fails(both, 2);
+        assert!(error.contains("'--csv' cannot be used with '--json'"), "{error}");
+    }
     // The controls: without `--dry-run`, the budget is spent.
     assert!(desk.says(&["ask", "study.json"]).contains("spent: epsilon 1 of epsilon 1"));
     assert!(asked(&desk, &[]).0.get("dry_run").is_none());
