@@ -19,7 +19,7 @@ use opendp_study::{Cells, Outcome, Study};
 use serde_json::{Value as Json, json};
 
 use crate::budget;
-use crate::caution::Caution;
+use crate::caution::{self, Caution};
 use crate::columns::{self, Columns};
 use crate::data::{self, Source};
 use crate::run::{Failure, REFUSED, check_size, no_entropy, refusal};
@@ -29,6 +29,10 @@ use table::file;
 
 /// The default probability with which an interval may miss the true number.
 pub(crate) const ALPHA: f64 = 0.05;
+
+/// The note about answers that are not charged to a budget in a ledger.
+const UNRECORDED: &str = "no ledger has recorded these answers, and another run spends the budget \
+                          again; --budget FILE:NAME --id ID records them";
 
 /// The arguments of `ask`.
 #[derive(clap::Args)]
@@ -87,12 +91,7 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
         match &arguments.budget {
             None => {
                 let outcome = asking.ask().map_err(Failure::told).map_err(located)?;
-                if !as_json {
-                    eprintln!(
-                        "note: no ledger has recorded these answers, and another run spends the \
-                         budget again; --budget FILE:NAME --id ID records them"
-                    );
-                }
+                caution::note(UNRECORDED, as_json);
                 outcome
             }
             Some(place) => {

@@ -87,10 +87,17 @@ pub(crate) fn without_neighbours(made: &Constructed, d_in: &Json) -> Option<Stri
 }
 /// Print a warning on standard error.
 pub(crate) fn say(warning: &str, as_json: bool) {
+    print("warning", warning, as_json);
+}
+/// Print a note on standard error.
+pub(crate) fn note(note: &str, as_json: bool) {
+    print("note", note, as_json);
+}
+fn print(kind: &str, message: &str, as_json: bool) {
     if as_json {
-        eprintln!("{}", json!({"warning": warning}));
+        eprintln!("{}", json!({kind: message}));
     } else {
-        eprintln!("warning: {warning}");
+        eprintln!("{kind}: {message}");
     }
 }
 fn number(json: &Json) -> Option<f64> {

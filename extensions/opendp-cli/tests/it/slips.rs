@@ -293,6 +293,21 @@ fn a_found_key_does_not_control_the_terminal() {
     assert!(answers.to_string().contains("\\u001b[2JLyon"), "{answers}");
 }
 #[test]
+fn answers_without_a_ledger_have_a_note_in_the_form_of_the_output() {
+    let desk = desk(json!({"epsilon": 1}), json!([{"count": {}}]));
+    let (_, said) = asked(&desk, &[]);
+    let note: Json = serde_json::from_str(said.trim()).unwrap();
+    let note = note["note"].as_str().unwrap();
+    assert!(note.starts_with("no ledger has recorded these answers"), "{note}");
+    let output = desk.run(&["ask", "study.json"]);
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), format!("note: {note}\n"));
+    // The controls: a dry run and a charged study have no such note.
+    desk.budget("b.ledger:x", &["--epsilon", "1"]);
+    for more in [&["--dry-run"][..], &["--budget", "b.ledger:x", "--id", "a"]] {
+        assert_eq!(asked(&desk, more).1, "");
+    }
+}
+#[test]
 fn a_negative_number_is_not_taken_for_an_option() {
     let desk = desk(json!({"epsilon": 1}), json!([{"count": {}}]));
     let create = ["budget", "create", "l:b", "--epsilon", "1", "--metric", "symmetric_distance"];
