@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use opendp_analysis::context::Entry;
+use opendp_analysis::context::{Entry, visible};
 use opendp_core::arith::{Exact, shown};
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
 use opendp_core::{Codec, Error, Result};
@@ -53,7 +53,8 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = ALPHA, allow_negative_numbers = true)]
     pub(crate) alpha: f64,
     /// Answer in CSV: question, label, value, lower and upper end of the interval. A dry run has no
-    /// answers, so it has no CSV
+    /// answers, so it has no CSV. The CSV is for a file: it contains the labels as they are in the
+    /// data, and a terminal obeys control characters in them
     #[arg(long)]
     pub(crate) csv: bool,
     /// Charge the budget of the study to a durable budget before the answers are printed; needs
@@ -110,7 +111,7 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
             Ok(json.to_string())
         }
         (false, true) => {
-            let notes = outcome.notes().into_iter().map(|note| format!("note: {note}"));
+            let notes = outcome.notes().into_iter().map(|note| format!("note: {}", visible(&note)));
             notes.chain(charge_lines(charge.as_ref())).for_each(|line| eprintln!("{line}"));
             csv_of(&outcome.rows())
         }
