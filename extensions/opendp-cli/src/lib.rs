@@ -158,8 +158,8 @@ enum Command {
     ///
     /// The report has a part for each column. A part contains the type (stated or guessed) and a
     /// suitable domain. For a number type, the part also contains the minimum and the maximum. A
-    /// part counts the cells that are missing, unreadable, or out of the range of the type. No
-    /// noise is added. Show the report only to people who may see the data.
+    /// part counts the cells that are missing, unreadable, infinite, or out of the range of the
+    /// type. No noise is added. Show the report only to people who may see the data.
     Inspect(inspect::Arguments),
     /// Manage budgets in a file that several processes may share
     Budget {

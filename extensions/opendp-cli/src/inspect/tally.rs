@@ -8,6 +8,8 @@ use serde_json::{Value as Json, json};
 enum Reading {
     Value,
     Nan,
+    /// A word for an infinite number, such as `inf`.
+    Infinite,
     /// A number that is too large or too small for the type.
     OutOfRange,
     Unreadable,
@@ -39,11 +41,11 @@ fn float<T: Atom + Into<f64>>(cell: &str) -> Reading {
     match T::from_cell(cell).map(Into::into) {
         None => Reading::Unreadable,
         Some(value) if value.is_nan() => Reading::Nan,
-        // An infinite value is valid only if the cell is a word, such as `inf`. If a cell contains
-        // digits and the value is infinite, the number is out of range.
-        Some(value) if value.is_infinite() && cell.contains(|c: char| c.is_ascii_digit()) => {
-            Reading::OutOfRange
-        }
+        // If the cell contains digits and the value is infinite, the number is out of range.
+        Some(value) if value.is_infinite() => match cell.contains(|c: char| c.is_ascii_digit()) {
+            true => Reading::OutOfRange,
+            false => Reading::Infinite,
+        },
         Some(_) => Reading::Value,
     }
 }
@@ -116,6 +118,7 @@ struct Count {
     out_of_range: u64,
     unreadable: u64,
 }
+    infinite: u64,
 /// Counts of the cells of a column.
 pub(super) struct Tally {
     guessed: bool,
@@ -139,7 +142,8 @@ impl Tally {
             Some(stated) => vec![stated],
             None => TYPES.into_iter().take(GUESSES).collect(),
         };
-        let count = |kind| Count { kind, values: 0, nan: 0, out_of_range: 0, unreadable: 0 };
+        let count =
+            |kind| Count { kind, values: 0, nan: 0, infinite: 0, out_of_range: 0, unreadable: 0 };
         Tally {
             guessed: stated.is_none(),
             counts: types.into_iter().map(count).collect(),
@@ -166,6 +170,7 @@ impl Tally {
                 Reading::OutOfRange => count.out_of_range += 1,
                 Reading::Unreadable => count.unreadable += 1,
             }
+                Reading::Infinite => count.infinite += 1,
         }
         self.other_words += u64::from(is_other_truth(cell));
         self.words += u64::from(bool::from_cell(cell).is_some() && cell != "0" && cell != "1");
@@ -200,7 +205,7 @@ impl Tally {
         let [truth, integer, float, text] = &self.counts[..] else { return self.counts.first() };
         let cells = self.rows - self.missing;
         let nearly_all = |count: u64| 0 < cells && 9 * u128::from(cells) <= 10 * u128::from(count);
-        let numbers = float.values + float.nan + float.out_of_range;
+        let numbers = float.values + float.nan + float.infinite + float.out_of_range;
         Some(if 0 < self.words && nearly_all(truth.values) {
             truth
         } else if !nearly_all(numbers) {
@@ -233,6 +238,7 @@ impl Tally {
         }
         if let Some((least, greatest)) = range {
             (report["minimum"], report["maximum"]) = (least, greatest);
+            report["infinite"] = count.infinite.into();
         }
         let atom = |name: &str| match count.kind.class {
             Class::Float => json!({"atom_domain": {"T": name, "nan": false}}),
@@ -312,7 +318,7 @@ mod tests {
             json!({"vector_domain": {"option_domain": {
             "element_domain": {"atom_domain": {"T": "u32"}}}}})
         );
-        let found = report(Some("float"), &["1.5", "NaN", "1e400", "-inf", "-2"]);
+        let found = report(Some("float"), &["1.5", "NaN", "1e400", "-inf", "-2", "Infinity"]);
         assert_eq!((&found["nan"], &found["out_of_range"]), (&json!(1), &json!(1)));
         assert_eq!((&found["unreadable"], &found["minimum"]), (&json!(0), &json!(-2.0)));
         let found = report(Some("f64"), &["1.5"]);
@@ -326,6 +332,7 @@ mod tests {
             may_be_header(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
         };
         assert!(may(&["age", "name"]));
+        assert_eq!((&found["infinite"], &found["maximum"]), (&json!(2), &json!(1.5)));
         for record in [&["31", "Ada"][..], &["", "x"], &["x", "x"], &["1e3"]] {
             assert!(!may(record), "{record:?}");
         }

@@ -55,6 +55,20 @@ fn counts_what_the_cells_of_each_column_are() {
     assert!(report.get("warning").is_none());
 }
 #[test]
+fn infinite_cells_are_counted() {
+    let desk = Desk::new();
+    desk.file("x.csv", "x\ninf\n-inf\nInfinity\n1\n1e400\nNaN\n");
+    let column = &inspect(&desk, &["x.csv"])["columns"][0];
+    let counts = (&column["infinite"], &column["out_of_range"], &column["nan"]);
+    assert_eq!((&column["type"], counts), (&json!("f64"), (&json!(3), &json!(1), &json!(1))));
+    assert_eq!((&column["minimum"], &column["maximum"]), (&json!(1.0), &json!(1.0)));
+    let text = desk.says(&["inspect", "--data", "x.csv"]);
+    assert!(text.contains("  infinite         3\n"), "{text}");
+    // The control: a column of integers has no infinite values.
+    desk.file("x.csv", "x\n1\n");
+    assert!(inspect(&desk, &["x.csv"])["columns"][0].get("infinite").is_none());
+}
+#[test]
 fn every_report_begins_with_the_mark_that_it_is_private() {
     let desk = Desk::new();
     desk.file("people.csv", TABLE);
