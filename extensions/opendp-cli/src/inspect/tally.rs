@@ -26,9 +26,11 @@ pub(crate) struct Type {
     name: &'static str,
     class: Class,
     read: fn(&str) -> Reading,
-    /// The atom type of an `option_domain` for these cells. The domain contains all values of the
-    /// type `name`. `None` if there is no such `option_domain`.
+    /// The atom type of an `option_domain` for these cells. `None` if there is no `option_domain`
+    /// whose values include all values of the type `name`.
     option: Option<&'static str>,
+    /// The least and the greatest value of the type `name`, if `option` is a wider type.
+    ends: Option<(i32, i32)>,
 }
 fn integer<T: Atom>(cell: &str) -> Reading {
     match T::from_cell(cell) {
@@ -53,29 +55,30 @@ fn other<T: Atom>(cell: &str) -> Reading {
     if T::from_cell(cell).is_some() { Reading::Value } else { Reading::Unreadable }
 }
 macro_rules! types {
-    ($($name:ident $class:ident $read:ident $option:expr;)*) => {
+    ($($name:ident $class:ident $read:ident $option:expr, $ends:expr;)*) => {
         [$(Type {
             name: stringify!($name), class: Class::$class, read: $read::<$name>, option: $option,
+            ends: $ends,
         }),*]
     };
 }
 const TYPES: [Type; 16] = types! {
-    bool Other other Some("bool");
-    i64 Integer integer Some("i64");
-    f64 Float float Some("f64");
-    String Other other None;
-    i8 Integer integer Some("i32");
-    i16 Integer integer Some("i32");
-    i32 Integer integer Some("i32");
-    i128 Integer integer None;
-    isize Integer integer Some("i64");
-    u8 Integer integer Some("u32");
-    u16 Integer integer Some("u32");
-    u32 Integer integer Some("u32");
-    u64 Integer integer Some("u64");
-    u128 Integer integer None;
-    usize Integer integer Some("usize");
-    f32 Float float Some("f32");
+    bool Other other Some("bool"), None;
+    i64 Integer integer Some("i64"), None;
+    f64 Float float Some("f64"), None;
+    String Other other None, None;
+    i8 Integer integer Some("i32"), Some((-128, 127));
+    i16 Integer integer Some("i32"), Some((-32_768, 32_767));
+    i32 Integer integer Some("i32"), None;
+    i128 Integer integer None, None;
+    isize Integer integer Some("i64"), None;
+    u8 Integer integer Some("u32"), Some((0, 255));
+    u16 Integer integer Some("u32"), Some((0, 65_535));
+    u32 Integer integer Some("u32"), None;
+    u64 Integer integer Some("u64"), None;
+    u128 Integer integer None, None;
+    usize Integer integer Some("usize"), None;
+    f32 Float float Some("f32"), None;
 };
 /// The number of types that a guess tries. A guess tries the first types of `TYPES`: `bool`, `i64`,
 /// `f64` and `String`.
@@ -115,10 +118,10 @@ struct Count {
     kind: Type,
     values: u64,
     nan: u64,
+    infinite: u64,
     out_of_range: u64,
     unreadable: u64,
 }
-    infinite: u64,
 /// Counts of the cells of a column.
 pub(super) struct Tally {
     guessed: bool,
@@ -167,10 +170,10 @@ impl Tally {
             match (count.kind.read)(cell) {
                 Reading::Value => count.values += 1,
                 Reading::Nan => count.nan += 1,
+                Reading::Infinite => count.infinite += 1,
                 Reading::OutOfRange => count.out_of_range += 1,
                 Reading::Unreadable => count.unreadable += 1,
             }
-                Reading::Infinite => count.infinite += 1,
         }
         self.other_words += u64::from(is_other_truth(cell));
         self.words += u64::from(bool::from_cell(cell).is_some() && cell != "0" && cell != "1");
@@ -235,10 +238,10 @@ impl Tally {
         });
         if count.kind.class == Class::Float {
             report["nan"] = count.nan.into();
+            report["infinite"] = count.infinite.into();
         }
         if let Some((least, greatest)) = range {
             (report["minimum"], report["maximum"]) = (least, greatest);
-            report["infinite"] = count.infinite.into();
         }
         let atom = |name: &str| match count.kind.class {
             Class::Float => json!({"atom_domain": {"T": name, "nan": false}}),
@@ -246,7 +249,16 @@ impl Tally {
         };
         let bad = self.missing + count.unreadable + count.out_of_range + count.nan;
         let cells = match count.kind.option {
-            Some(name) if 0 < bad => json!({"option_domain": {"element_domain": atom(name)}}),
+            Some(name) if 0 < bad => {
+                let mut element = atom(name);
+                // There is no `option_domain` of a narrow type. With these bounds, a domain of a
+                // wider type reads each cell as a domain of the narrow type would: a number beyond
+                // the ends of the narrow type is missing.
+                if let Some((least, greatest)) = count.kind.ends {
+                    element["atom_domain"]["bounds"] = json!([least, greatest]);
+                }
+                json!({"option_domain": {"element_domain": element}})
+            }
             _ => atom(count.kind.name),
         };
         report["domain"] = json!({"vector_domain": cells});
@@ -316,10 +328,11 @@ mod tests {
         assert_eq!(
             found["domain"],
             json!({"vector_domain": {"option_domain": {
-            "element_domain": {"atom_domain": {"T": "u32"}}}}})
+            "element_domain": {"atom_domain": {"T": "u32", "bounds": [0, 255]}}}}})
         );
         let found = report(Some("float"), &["1.5", "NaN", "1e400", "-inf", "-2", "Infinity"]);
         assert_eq!((&found["nan"], &found["out_of_range"]), (&json!(1), &json!(1)));
+        assert_eq!((&found["infinite"], &found["maximum"]), (&json!(2), &json!(1.5)));
         assert_eq!((&found["unreadable"], &found["minimum"]), (&json!(0), &json!(-2.0)));
         let found = report(Some("f64"), &["1.5"]);
         let plain = json!({"vector_domain": {"atom_domain": {"T": "f64", "nan": false}}});
@@ -332,7 +345,6 @@ mod tests {
             may_be_header(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
         };
         assert!(may(&["age", "name"]));
-        assert_eq!((&found["infinite"], &found["maximum"]), (&json!(2), &json!(1.5)));
         for record in [&["31", "Ada"][..], &["", "x"], &["x", "x"], &["1e3"]] {
             assert!(!may(record), "{record:?}");
         }
