@@ -148,6 +148,9 @@ enum Command {
         d_out: Json,
     },
     /// Release: run a measurement on data, and print its loss and its accuracy
+    ///
+    /// Cells are read without the spaces around them. So a category that begins or ends with a
+    /// space always counts 0.
     Run(run::Arguments),
     /// Answer all questions of a study, a document with a budget and questions about a table
     ///
