@@ -1,22 +1,34 @@
 //! Searches for the value of a parameter of a document.
 
+mod boundary;
+
 use std::collections::BTreeMap;
 
 use opendp_core::arith::Exact;
-use opendp_core::search::{Bisect, binary_search};
+use opendp_core::search::Bisect;
 use opendp_core::{Codec, Constructed, Error, Result};
 use serde_json::Value as Json;
 
 use crate::{Document, Registry};
+use boundary::Outcome;
 
 impl Document {
     /// Find the boundary value of a parameter: the last value at which the map meets a bound.
     ///
     /// The inequality `map(d_in) <= d_out` holds for the values of the parameter on one side of a
     /// boundary. The result is the value on this side that is nearest to the boundary. For example,
-    /// the result is the smallest scale or the largest size that the budget allows. If the document
-    /// cannot be built at a value, or the map gives an error, the value does not meet the bound. If
-    /// a parameter takes only whole numbers, the search uses only whole numbers.
+    /// the result is the smallest scale or the largest size that the budget allows. If the map
+    /// gives an error at a value, the value does not meet the bound. If a parameter takes only
+    /// whole numbers, the search uses only whole numbers.
+    ///
+    /// The search leaves out the values at which the document cannot be built. So the result is
+    /// next to a value that does not meet the bound. There is one exception: all other values meet
+    /// the bound. Then the result is the end of their range at which the loss is larger.
+    ///
+    /// The search tries values of every size, but not every value. It finds the boundary if there
+    /// is only one, if the document can be built at one of these values, and if the values at which
+    /// the document can be built have no gap. Otherwise, the search may find no value although one
+    /// exists.
     ///
     /// The bound `d_out` is read as the exact decimal number in the JSON. This number is compared
     /// with the [exact loss](opendp_core::Measurement::exact_map), because a budget is charged with
@@ -25,9 +37,10 @@ impl Document {
     /// # Errors
     /// `Argument` when the document has no parameter with this name, or has another parameter
     /// without a value. An error when `d_in` or `d_out` is not a valid distance, or when no
-    /// neighbours exist at the distance `d_in`. `Search` when no value meets the bound, or when
-    /// every value meets the bound, even the value that adds no noise. The error of the document
-    /// when the document cannot be built at any value.
+    /// neighbours exist at the distance `d_in`. `Search` when no value was found that meets the
+    /// bound. `Search` also when every value meets the bound, and either the loss is the same at
+    /// both ends of the range, or one of the values means no noise. The error of the document when
+    /// the document cannot be built at any value that was tried.
     pub fn solve(
         &self,
         registry: &Registry,
@@ -54,10 +67,6 @@ impl Document {
         let build = |value: Json| {
             self.build_with(registry, &BTreeMap::from([(parameter.to_owned(), value)]))
         };
-        let unmet = |error: Error| match error {
-            Error::Search(_) => Error::Search(why(&build, parameter, d_in, d_out)),
-            other => other,
-        };
         // This check reports an invalid distance. Without this check, the error would be that no
         // value meets the bound. The check builds the document with one of four fixed values of the
         // parameter. The check does not evaluate the map, because the map can give an error at this
@@ -66,11 +75,12 @@ impl Document {
             made.check_distances(d_in, d_out)?;
             made.check_neighbours(d_in)?;
         }
+        let search = Search { build: &build, parameter, d_in, d_out };
         let whole = |x: f64| build(x.to_json()).is_err_and(|error| error.kind() == "Argument");
         if whole(1.5) && !(whole(1.0) && whole(2.0) && whole(100.0)) {
-            return search::<i64>(build, d_in, d_out).map_err(unmet);
+            return search.find::<i64>();
         }
-        let found = search::<f64>(&build, d_in, d_out).map_err(unmet)?;
+        let found = search.find::<f64>()?;
         // The found value can be the end of the range of valid values, and not a boundary of the
         // map. This case has three signs. The magnitude of the found value is at most the smallest
         // normal float. The next lower float gives an error. The next higher float meets the bound
@@ -90,13 +100,104 @@ impl Document {
     }
 }
 
-fn search<T: Bisect + Codec>(
-    build: impl Fn(Json) -> Result<Constructed>,
-    d_in: &Json,
-    d_out: &Json,
-) -> Result<Json> {
-    let meets = |value: T| meets(&build(value.to_json())?, d_in, d_out);
-    binary_search(meets, None).map(|value| value.to_json())
+/// A search for the value of a parameter.
+struct Search<'a, B> {
+    build: &'a B,
+    parameter: &'a str,
+    d_in: &'a Json,
+    d_out: &'a Json,
+}
+impl<B: Fn(Json) -> Result<Constructed>> Search<'_, B> {
+    /// Find the boundary value among the numbers of a type.
+    fn find<T: Bisect + Codec>(&self) -> Result<Json> {
+        let (mut first_error, mut works) = (None, false);
+        let outcome = boundary::find(|value: T| {
+            let made = (self.build)(value.to_json());
+            let built = made.is_ok();
+            match made.and_then(|made| meets(&made, self.d_in, self.d_out)) {
+                Ok(met) => {
+                    works = true;
+                    Some(met)
+                }
+                Err(error) => {
+                    first_error.get_or_insert(error);
+                    built.then_some(false)
+                }
+            }
+        });
+        let parameter = self.parameter;
+        match (outcome, first_error) {
+            (Outcome::Boundary(value), _) => Ok(value.to_json()),
+            (_, Some(error)) if !works => Err(error),
+            (Outcome::Same { holds: true, ends }, _) => {
+                self.end_of_larger_loss(ends.map(|end| end.to_json()))
+            }
+            (Outcome::Same { holds: false, ends }, _) => {
+                Err(Error::Search(self.least(&ends.map(|end| end.to_json()))))
+            }
+            (Outcome::Gap(value), _) => Err(Error::Search(format!(
+                "no value of `{parameter}` was found: the document cannot be built at {value:?}, \
+                 which is between two values at which it can be built; choose the value yourself"
+            ))),
+            (Outcome::Nowhere, _) => {
+                Err(Error::Search(format!("no value of `{parameter}` was found")))
+            }
+        }
+    }
+    /// Return the one of two values at which the loss is larger. The map meets the bound at both
+    /// values. If the larger loss is infinite, the value may mean no noise, so return an error.
+    fn end_of_larger_loss(&self, ends: [Json; 2]) -> Result<Json> {
+        let [first, last] = ends;
+        let [low, high] = [(self.build)(first.clone())?, (self.build)(last.clone())?];
+        let [at_low, at_high] = [low.map(self.d_in)?, high.map(self.d_in)?];
+        let within = (low.check(self.d_in, &at_high)?, high.check(self.d_in, &at_low)?);
+        match within {
+            (true, false) if !is_infinite(&at_high) => Ok(last),
+            (false, true) if !is_infinite(&at_low) => Ok(first),
+            _ => Err(Error::Search(format!(
+                "`{}`: every value that was tried meets {}, even a value that means no noise; \
+                 choose the value yourself",
+                self.parameter, self.d_out
+            ))),
+        }
+    }
+    /// Say that no value was found that meets the bound, and name the least loss that was found.
+    fn least(&self, ends: &[Json; 2]) -> String {
+        let Search { build, parameter, d_in, d_out } = self;
+        let none = format!("no value of `{parameter}` was found that meets {d_out}");
+        if d_out
+            .as_array()
+            .map_or_else(|| is_at_most_zero(d_out), |parts| parts.iter().all(is_at_most_zero))
+        {
+            return format!("{none}: a loss is above 0");
+        }
+        let some = [1e-6, 1e-3, 1.0, 1e3, 1e6, 1e9].map(|value: f64| value.to_json());
+        let losses = some.iter().chain(ends).filter_map(|value| {
+            let loss = build(value.clone()).and_then(|made| made.map(d_in)).ok()?;
+            let size = loss.as_f64().or_else(|| loss.get(0)?.as_f64())?;
+            Some((size, value, loss))
+        });
+        match losses.min_by(|x, y| x.0.total_cmp(&y.0)) {
+            Some((_, value, loss)) => format!(
+                "{none}: the least loss that was found is {loss}, at {value}; allow more, or make \
+                 the rest of the pipeline lose less"
+            ),
+            None => none,
+        }
+    }
+}
+/// Return whether a part of a loss is infinite.
+fn is_infinite(loss: &Json) -> bool {
+    match loss {
+        Json::Array(parts) => parts.iter().any(is_infinite),
+        part => part == "Infinity",
+    }
+}
+/// Return whether a part of a bound is 0 or negative.
+fn is_at_most_zero(part: &Json) -> bool {
+    let Json::Number(number) = part else { return false };
+    let text = number.to_string();
+    text.starts_with('-') || text.parse().is_ok_and(|x: Exact| x.is_zero())
 }
 /// Return whether a map meets a bound. Compare the loss with the bound as floats. If the map has an
 /// exact loss, also compare the exact loss with the exact bound, because budgets add exact numbers.
@@ -124,45 +225,5 @@ fn written(d_out: &Json) -> Option<Vec<Exact>> {
     match d_out {
         Json::Array(parts) => parts.iter().map(part).collect(),
         number => Some(vec![part(number)?]),
-    }
-}
-/// Return the reason why no value of a parameter is a boundary.
-fn why(
-    build: &impl Fn(Json) -> Result<Constructed>,
-    parameter: &str,
-    d_in: &Json,
-    d_out: &Json,
-) -> String {
-    let none = |part: &Json| match part {
-        Json::Number(number) => {
-            let text = number.to_string();
-            text.starts_with('-') || text.parse().is_ok_and(|x: Exact| x.is_zero())
-        }
-        _ => false,
-    };
-    if d_out.as_array().map_or_else(|| none(d_out), |parts| parts.iter().all(none)) {
-        return format!("no value of `{parameter}` meets {d_out}: a loss is above 0");
-    }
-    let mut tried: Vec<(f64, Json, bool)> = Vec::new();
-    for value in [1e-6, 1e-3, 1.0, 1e3, 1e6, 1e9] {
-        let Ok(made) = build(value.to_json()) else { continue };
-        if let (Ok(loss), Ok(met)) = (made.map(d_in), meets(&made, d_in, d_out)) {
-            tried.push((value, loss, met));
-        }
-    }
-    if tried.iter().any(|(_, _, met)| *met) {
-        return format!(
-            "`{parameter}`: the map meets {d_out} at every value that was tried: choose a value \
-             yourself"
-        );
-    }
-    let first = |loss: &Json| loss.as_f64().or_else(|| loss.get(0)?.as_f64());
-    let least = tried.iter().filter_map(|(value, loss, _)| Some((first(loss)?, value, loss)));
-    match least.min_by(|x, y| x.0.total_cmp(&y.0)) {
-        Some((_, value, loss)) => format!(
-            "no value of `{parameter}` meets {d_out}: the least loss that was found is {loss}, at \
-             {value}; allow more, or make the rest of the pipeline lose less"
-        ),
-        None => format!("no value of `{parameter}` was found at which the map meets {d_out}"),
     }
 }

@@ -8,7 +8,8 @@ mod units;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use opendp_analysis::context::Entry;
+use clap::error::ErrorKind;
+use opendp_analysis::context::{Entry, visible};
 use opendp_core::arith::{Exact, shown};
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
 use opendp_core::{Codec, Error, Result};
@@ -18,16 +19,20 @@ use opendp_study::{Cells, Outcome, Study};
 use serde_json::{Value as Json, json};
 
 use crate::budget;
-use crate::caution::Caution;
+use crate::caution::{self, Caution};
 use crate::columns::{self, Columns};
 use crate::data::{self, Source};
 use crate::run::{Failure, REFUSED, check_size, no_entropy, refusal};
-use crate::words;
+use crate::{command, words};
 use notes::{charge_lines, warn_of_bools};
 use table::file;
 
 /// The default probability with which an interval may miss the true number.
 pub(crate) const ALPHA: f64 = 0.05;
+
+/// The note about answers that are not charged to a budget in a ledger.
+const UNRECORDED: &str = "no ledger has recorded these answers, and another run spends the budget \
+                          again; --budget FILE:NAME --id ID records them";
 
 /// The arguments of `ask`.
 #[derive(clap::Args)]
@@ -48,8 +53,9 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = ALPHA, allow_negative_numbers = true)]
     pub(crate) alpha: f64,
     /// Answer in CSV: question, label, value, lower and upper end of the interval. A dry run has no
-    /// answers, so it has no CSV
-    #[arg(long, conflicts_with = "json")]
+    /// answers, so it has no CSV. The CSV is for a file: it contains the labels as they are in the
+    /// data, and a terminal obeys control characters in them
+    #[arg(long)]
     pub(crate) csv: bool,
     /// Charge the budget of the study to a durable budget before the answers are printed; needs
     /// --id, and a budget that states its unit
@@ -67,6 +73,11 @@ pub(crate) struct Arguments {
 /// Answer all questions of a study.
 pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
     let Arguments { study: path, dry_run, csv, .. } = arguments;
+    // A rule of the parser would find this conflict only if `--json` is after the subcommand.
+    if *csv && as_json {
+        let conflict = "the argument '--csv' cannot be used with '--json': state one of them";
+        command().error(ErrorKind::ArgumentConflict, conflict).exit()
+    }
     let located = |error: Error| error.at(format!("study {}", path.display()));
     let text = data::read_text(path)?;
     let document = opendp_registry::json::parse(&text);
@@ -81,12 +92,7 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
         match &arguments.budget {
             None => {
                 let outcome = asking.ask().map_err(Failure::told).map_err(located)?;
-                if !as_json {
-                    eprintln!(
-                        "note: no ledger has recorded these answers, and another run spends the \
-                         budget again; --budget FILE:NAME --id ID records them"
-                    );
-                }
+                caution::note(UNRECORDED, as_json);
                 outcome
             }
             Some(place) => {
@@ -105,7 +111,7 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
             Ok(json.to_string())
         }
         (false, true) => {
-            let notes = outcome.notes().into_iter().map(|note| format!("note: {note}"));
+            let notes = outcome.notes().into_iter().map(|note| format!("note: {}", visible(&note)));
             notes.chain(charge_lines(charge.as_ref())).for_each(|line| eprintln!("{line}"));
             csv_of(&outcome.rows())
         }

@@ -10,7 +10,7 @@ use opendp_core::{Codec, Constructed, Error, Result};
 use opendp_registry::{Document, Registry, json};
 use serde_json::{Map, Value as Json, json};
 
-use crate::{ask, catalogue, operations, parse_kind};
+use crate::{ask, catalogue, caution, operations, parse_kind, say_notes};
 
 /// The largest number of built pipelines that are kept. A later request can use a kept pipeline, so
 /// the pipeline is not built again.
@@ -18,7 +18,7 @@ const KEPT: usize = 64;
 /// The largest number of releases per request.
 const MAX_REPEAT: usize = 10_000_000;
 /// The largest length of a line, in bytes.
-pub(crate) const MAX_LINE: usize = 1 << 26;
+const MAX_LINE: usize = 1 << 26;
 /// The operations, and the fields that a request of each operation may have in addition to `id` and
 /// `op`.
 const FIELDS: [(&str, &[&str]); 10] = [
@@ -34,12 +34,20 @@ const FIELDS: [(&str, &[&str]); 10] = [
     ("ask", &["study", "data", "alpha"]),
 ];
 
+/// Answer all requests of standard input. Return the exit code.
+pub(crate) fn answer(registry: &Registry, as_json: bool) -> Result<i32> {
+    let (input, output) = (io::stdin().lock(), io::stdout().lock());
+    let all = serve(registry, input, output, MAX_LINE)
+        .map_err(|error| Error::FailedFunction(format!("batch: {error}")))?;
+    say_notes(as_json);
+    Ok(i32::from(!all))
+}
 /// Answer each line until the input ends, and return whether all requests succeeded. A blank line
 /// has no answer.
 ///
 /// The answer to a bad line is an error. The next lines are still answered. At most `longest + 1`
 /// bytes of a line are kept in memory.
-pub(crate) fn serve(
+fn serve(
     registry: &Registry,
     mut input: impl BufRead,
     mut output: impl Write,
@@ -171,9 +179,20 @@ impl Server<'_> {
         };
         let id = request.get("id").cloned().unwrap_or(Json::Null);
         match self.value(&request) {
-            Ok(value) => json!({"id": id, "value": value}),
+            Ok(value) => {
+                let mut answer = json!({"id": id, "value": value});
+                if let Some(warning) = self.warning(&request) {
+                    answer["warning"] = warning.into();
+                }
+                answer
+            }
             Err(error) => failed(&id, &error),
         }
+    }
+    /// Return a warning if a request states a distance at which there are no neighbours.
+    fn warning(&mut self, request: &Map<String, Json>) -> Option<String> {
+        let d_in = request.get("d_in")?;
+        caution::without_neighbours(&self.build(request).ok()?, d_in)
     }
 
     fn value(&mut self, request: &Map<String, Json>) -> Result<Json> {

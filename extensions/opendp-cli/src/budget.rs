@@ -168,7 +168,7 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
             let ledger = Ledger::open_to_read(&place.file)?;
             let (account, entries) = (ledger.account(&place.name)?, ledger.history(&place.name)?);
             let terms = terms_text(&account.terms);
-            let terms = (!terms.is_empty()).then(|| format!("{}{terms}", account.name));
+            let terms = (!terms.is_empty()).then(|| format!("{}{terms}", visible(&account.name)));
             let text: Vec<String> =
                 terms.into_iter().chain(entries.iter().map(entry_text)).collect();
             let json = entries.iter().map(|entry| account.entry_to_json(entry)).collect();
@@ -263,7 +263,7 @@ fn terms_text(terms: &Terms) -> String {
 fn account_text(account: &Account) -> String {
     format!(
         "{}: {} left of {} ({}{}), {} release{}{}",
-        account.name,
+        visible(&account.name),
         account.remaining().say(false),
         account.total.say(false),
         account.total.notion().name(),
@@ -320,7 +320,7 @@ pub(crate) fn people(place: &Place) -> Option<u64> {
 /// Write the text that tells readers about a charge to a budget. `charge` is the JSON of
 /// [`charge_json`].
 pub(crate) fn charge_text(charge: &Json) -> String {
-    let text = |name: &str| charge[name].as_str().unwrap_or_default();
+    let text = |name: &str| visible(charge[name].as_str().unwrap_or_default());
     format!(
         "{} as `{}`: {} charged, {} left",
         text("budget"),

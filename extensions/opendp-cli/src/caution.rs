@@ -74,19 +74,30 @@ fn bound(loss: &Json) -> Option<f64> {
     };
     (nothing("profile", 1.0) || nothing("renyi", f64::INFINITY)).then_some(f64::INFINITY)
 }
-/// Warn if no two inputs are at the distance `d_in`. At such a distance, a loss can be 0 although
-/// there is too little noise.
+/// Warn if no two inputs are at the distance `d_in`.
 pub(crate) fn of_distance(made: &Constructed, d_in: &Json, as_json: bool) {
-    if let Err(error) = made.check_neighbours(d_in) {
-        say(&error.to_string(), as_json);
+    if let Some(warning) = without_neighbours(made, d_in) {
+        say(&warning, as_json);
     }
+}
+/// Return a warning if no two inputs are at the distance `d_in`. At such a distance, a loss can be
+/// 0 although there is too little noise.
+pub(crate) fn without_neighbours(made: &Constructed, d_in: &Json) -> Option<String> {
+    made.check_neighbours(d_in).err().map(|error| error.to_string())
 }
 /// Print a warning on standard error.
 pub(crate) fn say(warning: &str, as_json: bool) {
+    print("warning", warning, as_json);
+}
+/// Print a note on standard error.
+pub(crate) fn note(note: &str, as_json: bool) {
+    print("note", note, as_json);
+}
+fn print(kind: &str, message: &str, as_json: bool) {
     if as_json {
-        eprintln!("{}", json!({"warning": warning}));
+        eprintln!("{}", json!({kind: message}));
     } else {
-        eprintln!("warning: {warning}");
+        eprintln!("{kind}: {message}");
     }
 }
 fn number(json: &Json) -> Option<f64> {

@@ -179,6 +179,7 @@ pub(crate) fn text(report: &Json) -> String {
             ("unreadable", "unreadable"),
             ("out_of_range", "out of range"),
             ("nan", "NaN"),
+            ("infinite", "infinite"),
             ("minimum", "minimum"),
             ("maximum", "maximum"),
             ("domain", "domain"),

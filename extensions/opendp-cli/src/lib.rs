@@ -148,6 +148,9 @@ enum Command {
         d_out: Json,
     },
     /// Release: run a measurement on data, and print its loss and its accuracy
+    ///
+    /// Cells are read without the spaces around them. So a category that begins or ends with a
+    /// space always counts 0.
     Run(run::Arguments),
     /// Answer all questions of a study, a document with a budget and questions about a table
     ///
@@ -158,8 +161,8 @@ enum Command {
     ///
     /// The report has a part for each column. A part contains the type (stated or guessed) and a
     /// suitable domain. For a number type, the part also contains the minimum and the maximum. A
-    /// part counts the cells that are missing, unreadable, or out of the range of the type. No
-    /// noise is added. Show the report only to people who may see the data.
+    /// part counts the cells that are missing, unreadable, infinite, or out of the range of the
+    /// type. No noise is added. Show the report only to people who may see the data.
     Inspect(inspect::Arguments),
     /// Manage budgets in a file that several processes may share
     Budget {
@@ -385,16 +388,8 @@ fn answer(cli: &Cli) -> Result<String> {
         }
         Command::New(arguments) => template::answer(arguments, cli.json),
         Command::Bundle(arguments) => bundle::answer(arguments, cli.json),
-        Command::Batch => std::process::exit(serve(registry, cli.json)?),
+        Command::Batch => std::process::exit(batch::answer(registry, cli.json)?),
         Command::Completions { shell } => pages::completions(*shell),
         Command::Man { path } => pages::manual(path),
     }
-}
-/// Answer all requests of the input. Return the exit code.
-fn serve(registry: &Registry, as_json: bool) -> Result<i32> {
-    let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
-    let all = batch::serve(registry, input, output, batch::MAX_LINE)
-        .map_err(|error| Error::FailedFunction(format!("batch: {error}")))?;
-    say_notes(as_json);
-    Ok(i32::from(!all))
 }

@@ -2,12 +2,20 @@
 
 use opendp_core::{Error, Result};
 
-use crate::{Command, command, program};
+use crate::{Command, budget, command, program};
 
-/// Return whether a subcommand only prints text about constructors or about the program.
+/// Return whether a subcommand only prints a text for readers: about constructors, about the
+/// program, about a table for its curator, or about budgets. Such a command changes nothing and
+/// spends nothing.
 pub(crate) fn is_page(command: &Command) -> bool {
-    use Command::{Completions, Describe, List, Man, Suggest};
-    matches!(command, List { .. } | Describe { .. } | Suggest(_) | Completions { .. } | Man { .. })
+    use Command::{Budget, Completions, Describe, Inspect, List, Man, Suggest};
+    use budget::Command::{Export, History, Show};
+    match command {
+        Budget { command } => matches!(command, Show { .. } | History { .. } | Export { .. }),
+        List { .. } | Describe { .. } | Suggest(_) | Inspect(_) => true,
+        Completions { .. } | Man { .. } => true,
+        _ => false,
+    }
 }
 /// Write the script that completes the command in a shell.
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<String> {
@@ -24,7 +32,12 @@ pub(crate) fn manual(path: &[String]) -> Result<String> {
         page = found.ok_or_else(|| {
             let names: Vec<&str> =
                 page.get_subcommands().map(|command| command.get_name()).collect();
-            let reason = format!("there is no such command; the commands are {}", names.join(", "));
+            let reason = match &names[..] {
+                [] => format!("`{}` has no commands: leave this word out", page.get_name()),
+                names => {
+                    format!("there is no such command; the commands are {}", names.join(", "))
+                }
+            };
             Error::argument(name, reason)
         })?;
     }

@@ -5,6 +5,30 @@ use std::path::{Path, PathBuf};
 use opendp_core::{Error, Result};
 use serde_json::Value as Json;
 
+/// The words that cannot be the name of a crate in code: the keywords of Rust, and the crates that
+/// come with Rust.
+const RESERVED: &str = "abstract alloc as async await become box break const continue core crate do \
+                        dyn else enum extern false final fn for gen if impl in let loop macro match \
+                        mod move mut override priv proc_macro pub ref return self static std struct \
+                        super test trait true try type typeof unsafe unsized use virtual where while \
+                        yield";
+/// The crates of the framework are called `opendp-` and one of these words. A package with the name
+/// and the version of one of them cannot depend on this crate, even through other crates.
+const PARTS: [&str; 13] = [
+    "analysis",
+    "cli",
+    "core",
+    "data",
+    "features",
+    "fourier",
+    "ledger",
+    "measurements",
+    "python",
+    "registry",
+    "report",
+    "study",
+    "transformations",
+];
 /// The crates of the framework that a generated package can depend on, each with its folder.
 const FOLDERS: [(&str, &str); 6] = [
     ("opendp-core", "opendp-core"),
@@ -157,6 +181,22 @@ pub(crate) fn check_name(argument: &str, name: &str) -> Result<()> {
     );
     Err(Error::argument(argument, reason))
 }
+/// Check that a new crate can have a name. The name must not be a word of Rust or the name of a
+/// crate that the new crate depends on.
+pub(crate) fn check_new(argument: &str, name: &str) -> Result<()> {
+    let code = name.replace('-', "_");
+    let reason = if RESERVED.split(' ').any(|word| word == code) {
+        "Rust uses this name itself"
+    } else if code == "serde_json"
+        || code.strip_prefix("opendp_").is_some_and(|part| PARTS.contains(&part))
+    {
+        "the new crate uses a crate of this name"
+    } else {
+        return Ok(());
+    };
+    let reason = format!("{reason}, found `{name}`; choose another name, as in acme-dp");
+    Err(Error::argument(argument, reason))
+}
 /// Write a file, and the folders above it.
 pub(crate) fn write_file(file: &Path, text: &str) -> Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
@@ -212,6 +252,13 @@ mod tests {
         }
         for name in ["", "1a", "-a", "Acme", "a b", "a.b", "é"] {
             assert_eq!(check_name("name", name).unwrap_err().kind(), "Argument");
+        }
+        for name in ["acme-dp", "fn-dp", "opendp-acme", "opendp"] {
+            assert!(check_new("name", name).is_ok(), "{name}");
+        }
+        for name in ["fn", "test", "core", "proc-macro", "serde-json", "opendp-core"] {
+            let error = check_new("name", name).unwrap_err().to_string();
+            assert!(error.contains(&format!("found `{name}`")), "{error}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use opendp_core::{Error, Result};
 use serde_json::json;
 
-use crate::source::{Source, check_name, trial_profile, write_file};
+use crate::source::{Source, check_name, check_new, trial_profile, write_file};
 
 /// Include a file of the template.
 macro_rules! template {
@@ -93,12 +93,13 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
     ))
 }
 /// Return the given name. If no name is given, return the name of the folder. Check that the result
-/// is a valid name of a crate.
+/// is a valid name of a new crate.
 pub(crate) fn name_or_folder(name: Option<&str>, folder: &Path) -> Result<String> {
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let of_folder = || folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let name = name.map_or_else(of_folder, str::to_owned);
     check_name("name", &name)?;
+    check_new("name", &name)?;
     Ok(name)
 }
 fn check_prefix(prefix: &str) -> Result<()> {

@@ -73,7 +73,8 @@ where
             let fits = bound.fract() == 0.0 && bound.abs() < 9e18;
             let reason = || {
                 format!(
-                    "expected whole numbers between -9e18 and 9e18 for a column of i64, found {}",
+                    "expected whole numbers above -9e18 and below 9e18 for a column of i64, found \
+                     {}",
                     shown(bound)
                 )
             };

@@ -1,6 +1,7 @@
 //! Tests of parameters of documents. A parameter gets a given value, or a search finds its value.
 
 use std::collections::BTreeMap;
+use std::f64::consts::E;
 
 use opendp_registry::{Document, Registry};
 use serde_json::{Value as Json, json};
@@ -163,4 +164,62 @@ fn a_threshold_is_found_where_the_map_fails_at_smaller_ones() {
             }
         }
     }
+}
+/// Make a document of numbers of type `f64`, of which any two tables have the same number of rows.
+fn rows(chain: Json) -> Document {
+    let rows = json!({"vector_domain": {"atom_domain": {"T": "f64", "nan": false}, "size": 10}});
+    let space = json!({"domain": rows, "metric": "symmetric_distance"});
+    Document::new(json!({"space": space, "chain": chain})).unwrap()
+}
+#[test]
+fn the_number_of_copies_is_found_although_no_composition_has_0_copies() {
+    let composed = rows(json!([
+        {"clamp": {"bounds": [0.0, 100.0]}}, "sum",
+        {"composition": {"measurements": [
+            {"repeat": {"param": "p"}, "chain": [{"laplace": {"scale": 100.0}}]},
+        ]}},
+    ]));
+    let solve = |d_out: Json| composed.solve(Registry::global(), "p", &json!(2), &d_out);
+    for copies in [1, 9, 10, 100] {
+        assert_eq!(solve(json!(copies)).unwrap(), json!(copies));
+    }
+    assert_eq!(solve(json!(10.5)).unwrap(), json!(10));
+    let error = solve(json!(0.5)).unwrap_err().to_string();
+    assert!(error.contains("no value of `p` was found that meets 0.5"), "{error}");
+    assert!(error.contains("the least loss that was found is 1.0, at 1"), "{error}");
+    // Every number of copies that a document can have meets this bound. The result is the largest
+    // of them, because its loss is the largest.
+    assert_eq!(solve(json!(1e9)).unwrap(), json!(100_000));
+}
+#[test]
+fn a_bound_of_the_data_is_found_beyond_the_last_value_of_the_steps() {
+    let lower = |d_out: Json| {
+        let chain = json!([
+            {"clamp": {"bounds": [{"param": "p"}, 100.0]}}, "sum", {"laplace": {"scale": 100.0}},
+        ]);
+        rows(chain).solve(Registry::global(), "p", &json!(2), &d_out)
+    };
+    // The lower bound is at most 100. If it is `p`, the loss is `(100 - p) / 100`.
+    for (d_out, p) in [(0.1, 90.0), (0.125, 87.5), (0.75, 25.0), (1.5, -50.0)] {
+        assert_eq!(lower(json!(d_out)).unwrap(), json!(p), "{d_out}");
+    }
+}
+#[test]
+fn a_probability_is_found_between_the_ends_of_its_range() {
+    let response = Document::new(json!({
+        "space": {"domain": {"atom_domain": {"T": "bool"}}, "metric": "discrete_distance"},
+        "chain": [{"randomized_response_bool": {"prob": {"param": "p"}}}],
+    }))
+    .unwrap();
+    let found = response.solve(Registry::global(), "p", &json!(1), &json!(1.0)).unwrap();
+    let prob = found.as_f64().unwrap();
+    assert!((prob - E / (1.0 + E)).abs() < 1e-9, "{prob}");
+    let met = |prob: f64| {
+        let made = response.build_with(Registry::global(), &values(&[("p", json!(prob))])).unwrap();
+        made.check(&json!(1), &json!(1.0)).unwrap()
+    };
+    assert!(met(prob) && !met(prob.next_up()));
+    // The probability 1 means that the release is the data.
+    let error = response.solve(Registry::global(), "p", &json!(1), &json!("Infinity")).unwrap_err();
+    assert!(error.kind() == "Search" && error.to_string().contains("no noise"), "{error}");
 }

@@ -1,6 +1,7 @@
 //! Messages about a study: its charge, and mistakes in its document that are found without the
 //! data.
 
+use opendp_analysis::context::visible;
 use opendp_study::Study;
 use serde_json::Value as Json;
 
@@ -16,7 +17,7 @@ pub(super) fn charge_lines(charge: Option<&Json>) -> Vec<String> {
         lines.push(format!(
             "repeated: these are the answers of an earlier run with the id `{}`: no new noise is \
              drawn, and nothing is charged again",
-            charge["id"].as_str().unwrap_or_default()
+            visible(charge["id"].as_str().unwrap_or_default())
         ));
     }
     lines.push(format!("budget {}", budget::charge_text(charge)));

@@ -8,6 +8,8 @@ use serde_json::{Value as Json, json};
 enum Reading {
     Value,
     Nan,
+    /// A word for an infinite number, such as `inf`.
+    Infinite,
     /// A number that is too large or too small for the type.
     OutOfRange,
     Unreadable,
@@ -24,9 +26,11 @@ pub(crate) struct Type {
     name: &'static str,
     class: Class,
     read: fn(&str) -> Reading,
-    /// The atom type of an `option_domain` for these cells. The domain contains all values of the
-    /// type `name`. `None` if there is no such `option_domain`.
+    /// The atom type of an `option_domain` for these cells. `None` if there is no `option_domain`
+    /// whose values include all values of the type `name`.
     option: Option<&'static str>,
+    /// The least and the greatest value of the type `name`, if `option` is a wider type.
+    ends: Option<(i32, i32)>,
 }
 fn integer<T: Atom>(cell: &str) -> Reading {
     match T::from_cell(cell) {
@@ -39,11 +43,11 @@ fn float<T: Atom + Into<f64>>(cell: &str) -> Reading {
     match T::from_cell(cell).map(Into::into) {
         None => Reading::Unreadable,
         Some(value) if value.is_nan() => Reading::Nan,
-        // An infinite value is valid only if the cell is a word, such as `inf`. If a cell contains
-        // digits and the value is infinite, the number is out of range.
-        Some(value) if value.is_infinite() && cell.contains(|c: char| c.is_ascii_digit()) => {
-            Reading::OutOfRange
-        }
+        // If the cell contains digits and the value is infinite, the number is out of range.
+        Some(value) if value.is_infinite() => match cell.contains(|c: char| c.is_ascii_digit()) {
+            true => Reading::OutOfRange,
+            false => Reading::Infinite,
+        },
         Some(_) => Reading::Value,
     }
 }
@@ -51,29 +55,30 @@ fn other<T: Atom>(cell: &str) -> Reading {
     if T::from_cell(cell).is_some() { Reading::Value } else { Reading::Unreadable }
 }
 macro_rules! types {
-    ($($name:ident $class:ident $read:ident $option:expr;)*) => {
+    ($($name:ident $class:ident $read:ident $option:expr, $ends:expr;)*) => {
         [$(Type {
             name: stringify!($name), class: Class::$class, read: $read::<$name>, option: $option,
+            ends: $ends,
         }),*]
     };
 }
 const TYPES: [Type; 16] = types! {
-    bool Other other Some("bool");
-    i64 Integer integer Some("i64");
-    f64 Float float Some("f64");
-    String Other other None;
-    i8 Integer integer Some("i32");
-    i16 Integer integer Some("i32");
-    i32 Integer integer Some("i32");
-    i128 Integer integer None;
-    isize Integer integer Some("i64");
-    u8 Integer integer Some("u32");
-    u16 Integer integer Some("u32");
-    u32 Integer integer Some("u32");
-    u64 Integer integer Some("u64");
-    u128 Integer integer None;
-    usize Integer integer Some("usize");
-    f32 Float float Some("f32");
+    bool Other other Some("bool"), None;
+    i64 Integer integer Some("i64"), None;
+    f64 Float float Some("f64"), None;
+    String Other other None, None;
+    i8 Integer integer Some("i32"), Some((-128, 127));
+    i16 Integer integer Some("i32"), Some((-32_768, 32_767));
+    i32 Integer integer Some("i32"), None;
+    i128 Integer integer None, None;
+    isize Integer integer Some("i64"), None;
+    u8 Integer integer Some("u32"), Some((0, 255));
+    u16 Integer integer Some("u32"), Some((0, 65_535));
+    u32 Integer integer Some("u32"), None;
+    u64 Integer integer Some("u64"), None;
+    u128 Integer integer None, None;
+    usize Integer integer Some("usize"), None;
+    f32 Float float Some("f32"), None;
 };
 /// The number of types that a guess tries. A guess tries the first types of `TYPES`: `bool`, `i64`,
 /// `f64` and `String`.
@@ -113,6 +118,7 @@ struct Count {
     kind: Type,
     values: u64,
     nan: u64,
+    infinite: u64,
     out_of_range: u64,
     unreadable: u64,
 }
@@ -139,7 +145,8 @@ impl Tally {
             Some(stated) => vec![stated],
             None => TYPES.into_iter().take(GUESSES).collect(),
         };
-        let count = |kind| Count { kind, values: 0, nan: 0, out_of_range: 0, unreadable: 0 };
+        let count =
+            |kind| Count { kind, values: 0, nan: 0, infinite: 0, out_of_range: 0, unreadable: 0 };
         Tally {
             guessed: stated.is_none(),
             counts: types.into_iter().map(count).collect(),
@@ -163,6 +170,7 @@ impl Tally {
             match (count.kind.read)(cell) {
                 Reading::Value => count.values += 1,
                 Reading::Nan => count.nan += 1,
+                Reading::Infinite => count.infinite += 1,
                 Reading::OutOfRange => count.out_of_range += 1,
                 Reading::Unreadable => count.unreadable += 1,
             }
@@ -200,7 +208,7 @@ impl Tally {
         let [truth, integer, float, text] = &self.counts[..] else { return self.counts.first() };
         let cells = self.rows - self.missing;
         let nearly_all = |count: u64| 0 < cells && 9 * u128::from(cells) <= 10 * u128::from(count);
-        let numbers = float.values + float.nan + float.out_of_range;
+        let numbers = float.values + float.nan + float.infinite + float.out_of_range;
         Some(if 0 < self.words && nearly_all(truth.values) {
             truth
         } else if !nearly_all(numbers) {
@@ -230,6 +238,7 @@ impl Tally {
         });
         if count.kind.class == Class::Float {
             report["nan"] = count.nan.into();
+            report["infinite"] = count.infinite.into();
         }
         if let Some((least, greatest)) = range {
             (report["minimum"], report["maximum"]) = (least, greatest);
@@ -240,7 +249,16 @@ impl Tally {
         };
         let bad = self.missing + count.unreadable + count.out_of_range + count.nan;
         let cells = match count.kind.option {
-            Some(name) if 0 < bad => json!({"option_domain": {"element_domain": atom(name)}}),
+            Some(name) if 0 < bad => {
+                let mut element = atom(name);
+                // There is no `option_domain` of a narrow type. With these bounds, a domain of a
+                // wider type reads each cell as a domain of the narrow type would: a number beyond
+                // the ends of the narrow type is missing.
+                if let Some((least, greatest)) = count.kind.ends {
+                    element["atom_domain"]["bounds"] = json!([least, greatest]);
+                }
+                json!({"option_domain": {"element_domain": element}})
+            }
             _ => atom(count.kind.name),
         };
         report["domain"] = json!({"vector_domain": cells});
@@ -310,10 +328,11 @@ mod tests {
         assert_eq!(
             found["domain"],
             json!({"vector_domain": {"option_domain": {
-            "element_domain": {"atom_domain": {"T": "u32"}}}}})
+            "element_domain": {"atom_domain": {"T": "u32", "bounds": [0, 255]}}}}})
         );
-        let found = report(Some("float"), &["1.5", "NaN", "1e400", "-inf", "-2"]);
+        let found = report(Some("float"), &["1.5", "NaN", "1e400", "-inf", "-2", "Infinity"]);
         assert_eq!((&found["nan"], &found["out_of_range"]), (&json!(1), &json!(1)));
+        assert_eq!((&found["infinite"], &found["maximum"]), (&json!(2), &json!(1.5)));
         assert_eq!((&found["unreadable"], &found["minimum"]), (&json!(0), &json!(-2.0)));
         let found = report(Some("f64"), &["1.5"]);
         let plain = json!({"vector_domain": {"atom_domain": {"T": "f64", "nan": false}}});

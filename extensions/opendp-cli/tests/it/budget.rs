@@ -51,6 +51,25 @@ fn charges_before_releasing_and_once_for_an_id() {
     let export = read(&desk.says(&["budget", "export", "l.db"]));
     assert_eq!(export["budgets"][0]["history"], history);
 }
+/// Other people can choose the name of a budget and the id of a release.
+#[test]
+fn a_name_of_a_budget_does_not_control_the_terminal() {
+    let desk = Desk::new();
+    let create = ["budget", "create", "l.db:a\u{1b}[2J", "--epsilon", "2", "--unit", "1"];
+    let created = desk.says(&[&create[..], &["--metric", "symmetric_distance"]].concat());
+    desk.file("sum.json", sum(20.0).to_string());
+    desk.file("ages.json", "[1, 2, 3]");
+    let run = ["run", "-p", "sum.json", "--data", "ages.json", "--budget", "l.db:a\u{1b}[2J"];
+    let released = desk.says(&[&run[..], &["--id", "i\u{1b}[2J"]].concat());
+    let shown = desk.says(&["budget", "show", "l.db"]);
+    let history = desk.says(&["budget", "history", "l.db:a\u{1b}[2J"]);
+    for text in [&created, &released, &shown, &history] {
+        assert!(text.contains("a\u{fffd}[2J") && !text.contains('\u{1b}'), "{text:?}");
+    }
+    // Programs get the name unchanged.
+    let json = read(&desk.says(&["budget", "show", "l.db", "--json"]));
+    assert_eq!(json[0]["name"], "a\u{1b}[2J");
+}
 #[test]
 fn says_what_is_missing() {
     let desk = Desk::new();

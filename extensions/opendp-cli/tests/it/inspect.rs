@@ -55,6 +55,47 @@ fn counts_what_the_cells_of_each_column_are() {
     assert!(report.get("warning").is_none());
 }
 #[test]
+fn infinite_cells_are_counted() {
+    let desk = Desk::new();
+    desk.file("x.csv", "x\ninf\n-inf\nInfinity\n1\n1e400\nNaN\n");
+    let column = &inspect(&desk, &["x.csv"])["columns"][0];
+    let counts = (&column["infinite"], &column["out_of_range"], &column["nan"]);
+    assert_eq!((&column["type"], counts), (&json!("f64"), (&json!(3), &json!(1), &json!(1))));
+    assert_eq!((&column["minimum"], &column["maximum"]), (&json!(1.0), &json!(1.0)));
+    let text = desk.says(&["inspect", "--data", "x.csv"]);
+    assert!(text.contains("  infinite         3\n"), "{text}");
+    // The control: a column of integers has no infinite values.
+    desk.file("x.csv", "x\n1\n");
+    assert!(inspect(&desk, &["x.csv"])["columns"][0].get("infinite").is_none());
+}
+/// An `option_domain` has no narrow types. So the proposed domain has a wider type, and the bounds
+/// of the narrow type.
+#[test]
+fn the_domain_of_a_narrow_type_reads_a_number_beyond_its_ends_as_missing() {
+    let desk = Desk::new();
+    for (kind, wide, bounds, table) in [
+        ("u8", "u32", json!([0, 255]), "x\n0\n255\n256\n-1\n\nx\n"),
+        ("u16", "u32", json!([0, 65_535]), "x\n0\n65535\n65536\n-1\n\nx\n"),
+        ("i8", "i32", json!([-128, 127]), "x\n-128\n127\n128\n-129\n\nx\n"),
+        ("i16", "i32", json!([-32_768, 32_767]), "x\n-32768\n32767\n32768\n-32769\n\nx\n"),
+    ] {
+        desk.file("x.csv", table);
+        let report = inspect(&desk, &["x.csv", "--as", kind]);
+        let column = &report["columns"][0];
+        let atom = json!({"T": wide, "bounds": bounds});
+        let domain = json!({"vector_domain": {"option_domain": {
+            "element_domain": {"atom_domain": atom}}}});
+        assert_eq!((&column["out_of_range"], &column["domain"]), (&json!(2), &domain), "{kind}");
+        let pipeline = json!({
+            "space": {"domain": domain, "metric": "symmetric_distance"},
+            "chain": ["drop_null", "count", {"laplace": {"scale": 0.0}}],
+        });
+        desk.file("count.json", pipeline.to_string());
+        let run = ["run", "-p", "count.json", "--data", "x.csv", "--json", "--allow-infinite-loss"];
+        assert!(desk.says(&run).starts_with("{\"release\":2,"), "{kind}");
+    }
+}
+#[test]
 fn every_report_begins_with_the_mark_that_it_is_private() {
     let desk = Desk::new();
     desk.file("people.csv", TABLE);

@@ -35,4 +35,6 @@ fn there_is_a_man_page_of_the_command_and_of_each_of_its_commands() {
     assert!(desk.says(&["man", "budget", "create"]).contains(".TH opendp-budget-create 1"));
     let error = desk.fails(&["man", "frobnicate"], 1);
     assert!(error.contains("there is no such command; the commands are list, describe"), "{error}");
+    let error = desk.fails(&["man", "run", "budget"], 1);
+    assert!(error.contains("`budget`") && error.contains("`run` has no commands"), "{error}");
 }

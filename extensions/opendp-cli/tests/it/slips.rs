@@ -192,6 +192,16 @@ fn a_dry_run_says_that_nothing_is_spent_and_has_no_csv() {
     assert_eq!(asked(&desk, &["--dry-run"]).0["dry_run"], json!(true));
     let error = desk.fails(&["ask", "study.json", "--dry-run", "--csv"], 1);
     assert!(error.contains("csv") && error.contains("--json"), "{error}");
+    for both in [
+        &["--json", "ask", "study.json", "--csv"][..],
+        &["ask", "--json", "study.json", "--csv"],
+        &["ask", "study.json", "--csv", "--json", "--dry-run"],
+        // The conflict is found before the study is read.
+        &["--json", "ask", "absent.json", "--csv"],
+    ] {
+        let error = desk.fails(both, 2);
+        assert!(error.contains("'--csv' cannot be used with '--json'"), "{error}");
+    }
     // The controls: without `--dry-run`, the budget is spent.
     assert!(desk.says(&["ask", "study.json"]).contains("spent: epsilon 1 of epsilon 1"));
     assert!(asked(&desk, &[]).0.get("dry_run").is_none());
@@ -257,6 +267,22 @@ fn a_found_key_does_not_control_the_terminal() {
     // Programs get the key unchanged.
     let (answers, _) = asked(&desk, &[]);
     assert!(answers.to_string().contains("\\u001b[2JLyon"), "{answers}");
+    assert!(desk.says(&["ask", "--help"]).contains("The CSV is for a file"));
+}
+#[test]
+fn answers_without_a_ledger_have_a_note_in_the_form_of_the_output() {
+    let desk = desk(json!({"epsilon": 1}), json!([{"count": {}}]));
+    let (_, said) = asked(&desk, &[]);
+    let note: Json = serde_json::from_str(said.trim()).unwrap();
+    let note = note["note"].as_str().unwrap();
+    assert!(note.starts_with("no ledger has recorded these answers"), "{note}");
+    let output = desk.run(&["ask", "study.json"]);
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), format!("note: {note}\n"));
+    // The controls: a dry run and a charged study have no such note.
+    desk.budget("b.ledger:x", &["--epsilon", "1"]);
+    for more in [&["--dry-run"][..], &["--budget", "b.ledger:x", "--id", "a"]] {
+        assert_eq!(asked(&desk, more).1, "");
+    }
 }
 #[test]
 fn a_negative_number_is_not_taken_for_an_option() {

@@ -70,6 +70,19 @@ fn nothing_is_overwritten_and_wrong_names_are_refused() {
 
     let error = desk.fails(&["new", "Mine", "--framework", ROOT], 1);
     assert!(error.contains("`name`") && error.contains("found `Mine`"), "{error}");
+    for (name, reason) in [
+        ("fn", "Rust uses this name"),
+        ("core", "Rust uses this name"),
+        ("test", "Rust uses this name"),
+        ("opendp-core", "the new crate uses a crate of this name"),
+    ] {
+        for place in [&[name][..], &["other", "--name", name]] {
+            let error = desk.fails(&[&["new", "--framework", ROOT], place].concat(), 1);
+            assert!(error.contains(reason), "{error}");
+            assert!(error.contains(&format!("found `{name}`")), "{error}");
+            assert!(!desk.0.path().join(name).exists());
+        }
+    }
     let error = desk.fails(&["new", "other", "--framework", ROOT, "--prefix", "a::b"], 1);
     assert!(error.contains("`prefix`") && error.contains("found `a::b`"), "{error}");
     let error = desk.fails(&["new", "other", "--framework", "mine"], 1);

@@ -313,9 +313,21 @@ fn a_reader_may_leave_a_page_early() {
         drop(reader);
         desk.unheard(arguments, writer)
     };
-    for page in [&["list"][..], &["describe", "make_sum"], &["completions", "bash"], &["man"]] {
+    desk.budget("l.db:b", &["--epsilon", "2"]);
+    for page in [
+        &["list"][..],
+        &["describe", "make_sum"],
+        &["completions", "bash"],
+        &["man"],
+        &["inspect", "--data", "people.csv"],
+        &["budget", "show", "l.db"],
+        &["budget", "history", "l.db:b"],
+        &["budget", "export", "l.db"],
+    ] {
         assert_eq!(left_early(page), (Some(0), String::new()));
     }
+    let (code, said) = left_early(&["budget", "create", "l.db:c", "--epsilon", "2"]);
+    assert_eq!((code, said.contains("standard output cannot be written")), (Some(1), true));
     let (code, said) = left_early(&with(&RUN, &["--d-in", "1"]));
     assert_eq!(code, Some(1));
     assert!(said.contains("standard output cannot be written"), "{said}");

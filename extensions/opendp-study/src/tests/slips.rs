@@ -202,7 +202,7 @@ fn wrong_keys_are_answered_with_fields_of_a_study() {
         ),
         (
             json!({"sum": {"column": "age", "bounds": [0, 9_223_372_036_854_775_807_i64]}}),
-            "between -9e18 and 9e18",
+            "above -9e18 and below 9e18",
         ),
     ] {
         let error = refusal(large(), json!([question]));

@@ -1,0 +1,157 @@
+//! Searches for the point where a condition changes, among the values at which the condition has an
+//! answer.
+
+use std::iter::once;
+
+use opendp_core::search::Bisect;
+
+/// The result of a search.
+#[derive(Debug, PartialEq)]
+pub(super) enum Outcome<T> {
+    /// The condition holds at this value. At the next value on one side, the condition fails.
+    Boundary(T),
+    /// The condition has the same answer at all values that were tried and that have an answer. The
+    /// ends are the lowest and the highest of these values.
+    Same { holds: bool, ends: [T; 2] },
+    /// The condition has no answer at any value that was tried.
+    Nowhere,
+    /// The condition has no answer at this value, which is between two values with an answer.
+    Gap(T),
+}
+
+/// Find the point where a condition changes. At some values, the condition can have no answer: then
+/// it returns `None`. The search leaves out these values. So a point next to such a value, where
+/// the condition itself does not change, is not found.
+///
+/// The search starts at zero. The search first moves upward in growing steps, and then downward. If
+/// all answers are the same, the search goes on to the ends of the range of values with an answer.
+pub(super) fn find<T: Bisect>(mut answer: impl FnMut(T) -> Option<bool>) -> Outcome<T> {
+    let (mut holds, mut fails) = match bracket(&mut answer) {
+        Ok(outcome) => return outcome,
+        Err(Change { holds, fails }) => (holds, fails),
+    };
+    while let Some(middle) = middle(holds, fails) {
+        match answer(middle) {
+            Some(true) => holds = middle,
+            Some(false) => fails = middle,
+            None => return Outcome::Gap(middle),
+        }
+    }
+    Outcome::Boundary(holds)
+}
+/// Two values between which the condition changes.
+struct Change<T> {
+    holds: T,
+    fails: T,
+}
+impl<T> Change<T> {
+    /// Check that two values have the same answer.
+    fn check(first: (T, bool), second: (T, bool)) -> Result<(), Self> {
+        match (first, second) {
+            ((holds, true), (fails, false)) | ((fails, false), (holds, true)) => {
+                Err(Change { holds, fails })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+/// Find two values between which the condition changes. If there are none, return the outcome of
+/// the search.
+fn bracket<T: Bisect>(answer: &mut impl FnMut(T) -> Option<bool>) -> Result<Outcome<T>, Change<T>> {
+    let upward = walk(answer, once(T::START).chain(T::above()), None)?;
+    let lowest = upward.iter().find_map(|(value, found)| Some((*value, (*found)?)));
+    let mut tried = walk(answer, T::below(), lowest)?;
+    tried.reverse();
+    tried.extend(upward);
+    let built = tried.iter().filter_map(|(value, found)| Some((*value, (*found)?)));
+    let Some(((mut low, holds), (mut high, _))) = built.clone().next().zip(built.last()) else {
+        return Ok(Outcome::Nowhere);
+    };
+    for pair in tried.windows(2) {
+        let (mut inside, mut outside) = match pair {
+            [(low, Some(_)), (high, None)] => (*low, *high),
+            [(low, None), (high, Some(_))] => (*high, *low),
+            _ => continue,
+        };
+        while let Some(middle) = middle(inside, outside) {
+            match answer(middle) {
+                None => outside = middle,
+                Some(found) => {
+                    Change::check((inside, holds), (middle, found))?;
+                    inside = middle;
+                }
+            }
+        }
+        low = if inside < low { inside } else { low };
+        high = if high < inside { inside } else { high };
+    }
+    Ok(Outcome::Same { holds, ends: [low, high] })
+}
+/// Try values in turn, until two values with an answer have different answers. `nearest` is the
+/// last value with an answer before these values.
+fn walk<T: Bisect>(
+    answer: &mut impl FnMut(T) -> Option<bool>,
+    values: impl IntoIterator<Item = T>,
+    mut nearest: Option<(T, bool)>,
+) -> Result<Vec<(T, Option<bool>)>, Change<T>> {
+    let mut tried = Vec::new();
+    for value in values {
+        let found = answer(value);
+        if let Some(new) = found.map(|found| (value, found)) {
+            nearest.map_or(Ok(()), |old| Change::check(old, new))?;
+            nearest = Some(new);
+        }
+        tried.push((value, found));
+    }
+    Ok(tried)
+}
+/// Return a value between two values, if there is one.
+fn middle<T: Bisect>(first: T, second: T) -> Option<T> {
+    let (low, high) = if second < first { (second, first) } else { (first, second) };
+    let middle = T::between(low, high);
+    (low < middle && middle < high).then_some(middle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Search a condition that has an answer only between `low` and `high`.
+    fn within(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> Outcome<f64> {
+        find(|x: f64| (low <= x && x <= high).then(|| holds(x)))
+    }
+
+    #[test]
+    fn a_value_without_an_answer_is_no_boundary() {
+        for (low, high) in [(f64::MIN, f64::MAX), (1.0, 100.0), (-7.0, 33.0), (1.5, 5.5)] {
+            assert_eq!(within(low, high, |x| x <= 5.0), Outcome::Boundary(5.0), "{low} {high}");
+            assert_eq!(within(low, high, |x| 5.0 <= x), Outcome::Boundary(5.0), "{low} {high}");
+        }
+        // The condition changes beyond the last value of the steps that has an answer.
+        assert_eq!(within(0.0, 100.0, |x| 90.0 <= x), Outcome::Boundary(90.0));
+        assert_eq!(within(-100.0, 0.0, |x| x <= -90.0), Outcome::Boundary(-90.0));
+        assert_eq!(find(|x: i64| (1 <= x).then_some(x <= 10)), Outcome::Boundary(10));
+        assert_eq!(find(|x: u8| (1..40).contains(&x).then_some(38 < x)), Outcome::Boundary(39));
+    }
+    #[test]
+    fn without_a_change_the_ends_of_the_range_are_found() {
+        for holds in [true, false] {
+            let same = Outcome::Same { holds, ends: [-3.5, 100.0] };
+            assert_eq!(within(-3.5, 100.0, |_| holds), same);
+            let all = Outcome::Same { holds, ends: [f64::MIN, f64::MAX] };
+            assert_eq!(within(f64::MIN, f64::MAX, |_| holds), all);
+            let whole = find(|x: i64| (1..=1000).contains(&x).then_some(holds));
+            assert_eq!(whole, Outcome::Same { holds, ends: [1, 1000] });
+        }
+        assert_eq!(find(|_: f64| None), Outcome::Nowhere);
+        // The steps jump over a short range.
+        assert_eq!(within(4.5, 5.5, |x| x <= 5.0), Outcome::Nowhere);
+    }
+    #[test]
+    fn a_gap_in_the_range_is_named() {
+        assert_eq!(find(|x: i64| (x != 20).then_some(x < 25)), Outcome::Boundary(24));
+        // The first middle between 16 and 255 is 135.
+        let found = find(|x: i64| (!(100..=150).contains(&x)).then_some(x < 25));
+        assert!(matches!(found, Outcome::Gap(_)), "{found:?}");
+    }
+}
