@@ -1,5 +1,6 @@
 //! The report of a release.
 
+use opendp_analysis::context::visible;
 use serde_json::Value as Json;
 
 use crate::budget;
@@ -35,7 +36,7 @@ impl Report {
                 lines.push(format!(
                     "repeated  this is the release of an earlier run with the id `{}`: no new \
                      noise is drawn, and nothing is charged again",
-                    charge["id"].as_str().unwrap_or_default()
+                    visible(charge["id"].as_str().unwrap_or_default())
                 ));
             }
             lines.push(format!("budget    {}", budget::charge_text(charge)));
