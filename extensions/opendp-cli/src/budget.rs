@@ -17,9 +17,9 @@ const NO_UNIT: &str = "the budget states no unit, so nothing checks that all its
                        the same unit. State --unit and --metric, such as `--unit 1 --metric \
                        symmetric_distance`";
 /// The warning about a budget whose number of rows is public only because of `--size`.
-const PUBLIC_ROWS: &str = "with --size and without --contributions, each person must have exactly \
-                           one row, and the number of rows is public. Otherwise leave out --size, \
-                           or state --contributions above 1";
+const PUBLIC_ROWS: &str = "with --size and no --contributions above 1, each person must have \
+                           exactly one row, and the number of rows is public. Otherwise leave out \
+                           --size, or state --contributions above 1";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -60,7 +60,8 @@ pub(crate) enum Command {
         digest: Option<String>,
         /// The number of people in the data; there is a warning if delta is at least 1 / SIZE
         ///
-        /// If --size is stated and --contributions is not above 1, the number of rows is public.
+        /// If --size is stated, --contributions is not above 1 and the unit is at most 2, the number
+        /// of rows is public.
         #[arg(long, allow_negative_numbers = true)]
         size: Option<u64>,
     },

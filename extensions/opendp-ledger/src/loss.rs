@@ -280,15 +280,15 @@ impl Loss {
     pub(crate) fn is_zero(&self) -> bool {
         self.parts.iter().all(Exact::is_zero)
     }
-    /// Check the amount of a new budget. The delta must be below 1, because a budget with a delta
-    /// of 1 protects no one.
+    /// Check the amount of a new budget. The delta and its nearest float must be below 1, because
+    /// a budget with a delta of 1 protects no one.
     ///
     /// # Errors
     /// `Argument` when the delta is 1 or more. `InvalidDistance` when the amount is 0, or has too
     /// many digits.
     pub(crate) fn check_amount(&self) -> Result<()> {
         self.check_text()?;
-        match (self.notion, self.parts.as_slice()) {
+        match (self.notion, self.or_its_float().parts()) {
             _ if self.is_zero() => {
                 Err(Error::InvalidDistance("expected an amount above 0, found 0".into()))
             }

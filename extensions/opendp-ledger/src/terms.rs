@@ -211,10 +211,13 @@ impl Terms {
     /// Second, the metric of the unit is the change-one or the Hamming distance. Third, this metric
     /// is a distance between numbers or between vectors. Under such a metric, data of different
     /// lengths are never neighbours. All other metrics are assumed to count added and removed rows.
-    /// Fourth, the terms state the number of people, and each person has one contribution.
+    /// Fourth, the terms state the number of people, each person has one contribution, and the
+    /// distance of the unit is at most 2. The reason for the number 2 is that one changed person
+    /// then is one removed row and one added row.
     pub fn protects_size(&self) -> bool {
         let Some(unit) = &self.unit else { return false };
-        let stated = self.size.is_some() && unit.contributions.unwrap_or(1) == 1;
+        let one_row = unit.contributions.unwrap_or(1) == 1 && unit.d_in() <= 2;
+        let stated = self.size.is_some() && one_row;
         !(stated || SAME_SIZE.contains(&unit.metric_name()))
     }
     /// Return why the unit of the budget refuses a release. `public_size` states whether the

@@ -279,7 +279,17 @@ class _Odd:
     __index__ = __bool__ = __len__ = tolist = __float__
 
 
-ODD = [None, _Odd(), "", "T", float("nan"), -1, 2**70, [], {}, [None], {1: 2}, int, b"x", lambda: 0]
+class _Long:
+    """An object with one element that states a wrong length."""
+
+    def __iter__(self):
+        return iter([1])
+
+    def __len__(self):
+        return 2**61
+
+
+ODD = [None, _Odd(), _Long(), "", "T", float("nan"), -1, 2**70, [], {}, [None], {1: 2}, int, b"x", lambda: 0]
 
 
 def attempt(call):

@@ -52,10 +52,13 @@ fn an_amount_that_cannot_be_read_back_is_refused() {
 #[test]
 fn a_budget_with_a_delta_of_one_is_refused() {
     let (ledger, _folder) = ledger();
-    let total = Loss::epsilon_delta("1", "1").unwrap();
-    let tight = ledger.create_tight("b", &total, &Terms::new());
-    for error in [ledger.create("b", &total).unwrap_err(), tight.unwrap_err()] {
-        assert!(error.to_string().contains("a delta of 1"), "{error}");
+    // The nearest float of the second delta is 1.
+    for delta in ["1", "0.99999999999999999999999"] {
+        let total = Loss::epsilon_delta("1", delta).unwrap();
+        let tight = ledger.create_tight("b", &total, &Terms::new());
+        for error in [ledger.create("b", &total).unwrap_err(), tight.unwrap_err()] {
+            assert!(error.to_string().contains("a delta of 1"), "{error}");
+        }
     }
     // The control: a budget with a smaller delta, and a budget with an epsilon of 1, are created.
     ledger.create("b", &Loss::epsilon_delta("1", "0.99").unwrap()).unwrap();
@@ -186,6 +189,9 @@ fn a_budget_that_protects_the_number_of_rows_refuses_a_release_with_a_public_num
             assert_eq!(answer.is_ok(), admits, "{budget}: {answer:?}");
         }
     }
+    // At the distance 3, one person can have more than one row.
+    let three = Unit::new(json!("symmetric_distance"), 3).unwrap();
+    assert!(Terms::new().with_unit(three).with_size(3).protects_size());
     let error = ask("symmetric", &sized).unwrap_err().to_string();
     assert!(error.contains("protects this number"), "{error}");
     // Vectors of different lengths are never neighbours, so a stated length is not protected.

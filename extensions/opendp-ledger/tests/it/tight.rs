@@ -262,6 +262,16 @@ pub(crate) fn share_an_unspent_budget(open: &dyn Fn() -> Ledger) {
     assert_eq!(spend(&ledger, "one more", &tiny).unwrap_err().kind(), "BudgetExceeded");
     assert!(spend(&ledger, "plan", &plan).unwrap().repeated());
 }
+/// A plan spends the budget, even if the caller states a loss of 0 for its releases.
+#[test]
+fn a_plan_of_no_stated_loss_spends_a_budget_too() {
+    let (_folder, _path, ledger) = opened();
+    let none = Loss::epsilon_delta("0", "0").unwrap();
+    let plan = none.sharing(&total(), &[SharePair::Private { epsilon: 1.0, delta: 0.0 }]).unwrap();
+    spend(&ledger, "plan", &plan).unwrap();
+    let tiny = Loss::epsilon("1e-9").unwrap();
+    assert_eq!(spend(&ledger, "one more", &tiny).unwrap_err().kind(), "BudgetExceeded");
+}
 #[test]
 fn a_plan_for_an_unspent_budget_is_refused_after_any_release_and_by_another_budget() {
     let (_folder, path, ledger) = opened();
