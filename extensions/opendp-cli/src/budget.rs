@@ -60,8 +60,8 @@ pub(crate) enum Command {
         digest: Option<String>,
         /// The number of people in the data; there is a warning if delta is at least 1 / SIZE
         ///
-        /// If --size is stated, --contributions is not above 1 and the unit is at most 2, the number
-        /// of rows is public.
+        /// If --size is stated, --contributions is not above 1, and the unit is at most 2, then the
+        /// number of rows is public.
         #[arg(long, allow_negative_numbers = true)]
         size: Option<u64>,
     },
