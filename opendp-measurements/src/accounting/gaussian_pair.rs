@@ -34,26 +34,70 @@ impl DominatingPair for GaussianPair {
         let mean = self.mu * self.mu / 2.0;
         (mean - z, mean + z)
     }
+    /// A loss divided by `mu` is a normal number of variance 1. Its mean is `mu / 2` under `P`, and
+    /// `-mu / 2` under `Q`. The quotients of the edges and `mu` are rounded to floats. The same
+    /// floats are used for `P` and for `Q`. So this rounding is an error of the losses, and not an
+    /// error of the masses.
+    ///
+    /// A step can be much larger than `mu`. Then even the edges next to the loss 0 are far from
+    /// both means. Beyond `limit`, the masses under `P` and under `Q` are negligible. So each
+    /// quotient is cut at `limit`.
+    ///
+    /// # Errors of the masses
+    /// Let `u` be the unit roundoff, `N` a standard normal number, and `phi` its density. Subtract
+    /// one of the means from the ends of a bucket. Then the mass of the bucket is
+    /// `P[a <= N <= b]`. Let `c` be the centre, `w = b - a`, and `m = max(1, |c|)`. Let `f` be at
+    /// least `|a|` and `|b|`.
+    ///
+    /// *Centre.* The computed centre is off by at most `2 u (f + mu / 2)`. If both ends move by `d`
+    /// in one direction, the logarithm of the mass changes by at most `f d`. So the mass changes by
+    /// at most `u f (2 f + mu)`, relative to the mass.
+    ///
+    /// *Width.* The width is off by at most `u w`, so each end moves by at most `u w / 2`.
+    ///
+    /// *Ends.* If `m w > 1/8`, the function `mass` computes both ends. Rounding moves an end `x` by
+    /// at most `u |x|`.
+    ///
+    /// If each end moves by at most `d`, the mass changes by at most `d r`, relative to the mass,
+    /// with `r = (phi(a) + phi(b)) / P[a <= N <= b]`. Let `a >= 0`. The logarithm of `phi` is
+    /// concave. So the mass is at least the integral of the exponential function that equals `phi`
+    /// at both ends, and `r <= c coth(w c / 2) <= c + 2 / w`. So the error of the width changes the
+    /// mass by at most `u (1 + f^2)`. If `m w > 1/8`, `r` is at most `17 m`, so the rounding of the
+    /// ends changes the mass by at most `17 u f (1 + f)`. By symmetry, the same holds if `b <= 0`.
+    ///
+    /// Now let 0 be between the ends. If both magnitudes are at most 1, `phi` is concave between
+    /// the ends, so `w r / 2 <= 1`. Otherwise, the mass is above 0.34. For all `x`,
+    /// `x phi(x) < 1/4` and `phi(x) < 0.4`, so `w r / 2 <= 2 + f`. So the error of the width
+    /// changes the mass by at most `u (2 + f)`. If `m w > 1/8`, the mass is above 0.049, so the
+    /// rounding of the ends changes the mass by at most `11 u`.
+    ///
+    /// In both cases, the changes add up to less than `20 u (1 + f) (1 + f + mu)`. Without the
+    /// rounding of the ends, they add up to less than `4 u (1 + f) (1 + f + mu)`.
     fn buckets(&self, grid: &Grid) -> Buckets {
-        let (mu, width) = (self.mu, grid.step / self.mu);
-        let centre = |i: usize| (grid.edge(i) + grid.step / 2.0) / mu;
-        let p = (0..grid.count).map(|i| mass(centre(i) - mu / 2.0, width)).collect();
-        let q = (0..grid.count).map(|i| mass(centre(i) + mu / 2.0, width)).collect();
-        let (low, high) = (grid.edge(0) / mu - mu / 2.0, grid.edge(grid.count) / mu - mu / 2.0);
-        // A bucket is an interval of losses. Let u be the unit roundoff. The centre c of a bucket
-        // is off by 4 u (|c| + mu). The relative change of a mass is about |c| times this error.
+        let (mu, mean) = (self.mu, self.mu / 2.0);
+        let limit = LIMIT + mean;
+        let edge = |i: usize| (grid.edge(i) / mu).max(-limit).min(limit);
+        let edges: Vec<f64> = (0..=grid.count).map(edge).collect();
+        let masses = |mean: f64| {
+            let pairs = edges.windows(2);
+            pairs.map(|pair| mass((pair[0] + pair[1]) / 2.0 - mean, pair[1] - pair[0])).collect()
+        };
+        let (low, high) = (edge(0) - mean, edge(grid.count) - mean);
         let furthest = low.abs().max(high.abs()).min(LIMIT) + mu;
-        let relative = MASS_ERROR + 8.0 * U * furthest * (furthest + mu);
+        // Whether the function `mass` computes no ends of buckets.
+        let narrow = furthest.max(1.0) * grid.step <= 0.124 * mu;
+        let factor = if narrow { 4.0 } else { 20.0 };
+        let relative = MASS_ERROR + factor * U * (1.0 + furthest) * (1.0 + furthest + mu);
         Buckets {
-            p,
-            q,
+            p: masses(mean),
+            q: masses(-mean),
             at_edges: Vec::new(),
             doubtful: Vec::new(),
             below: upper_tail(-low) * (1.0 + 2.0 * relative) + 1e-300,
             above: upper_tail(high) * (1.0 + 2.0 * relative) + 1e-300,
             surely_above: upper_tail(high) * (1.0 - 2.0 * relative),
             relative,
-            shift: 0.0,
+            shift: 2.0 * U * mu * limit,
         }
     }
     fn shift(&self) -> Option<(LogConcaveNoise, f64)> {
@@ -168,5 +212,52 @@ impl DominatingPair for SampledGaussianPair {
     fn in_either_direction(&self) -> Option<Arc<dyn DominatingPair>> {
         let pair = GaussianPair { mu: self.mu };
         Some(Arc::new(FixedSizePair::of(Arc::new(pair), self.rate)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::discrete_loss::DiscreteLoss;
+    use super::super::elementary::exp_m1;
+    use super::super::gaussian_delta;
+    use super::*;
+
+    fn delta(measure: &DiscreteLoss, epsilon: f64, shift: f64) -> f64 {
+        let masses = measure.mass.iter().enumerate();
+        let losses = masses.map(|(i, mass)| (mass, measure.loss(i) + shift));
+        let above = losses.filter(|(_, loss)| epsilon < *loss);
+        measure.infinite + above.map(|(mass, x)| mass * -exp_m1(epsilon - x)).sum::<f64>()
+    }
+
+    /// A step can be a billion times `mu`. Then the edges of a bucket are far from both means, and
+    /// the two masses of a bucket differ only by about `mu`.
+    #[test]
+    fn both_measures_of_a_small_mu_bound_delta_for_every_step() {
+        let cases = [1e-6, 1e-9, 1e-12, 1.0].into_iter().flat_map(|mu| {
+            let steps = [0.01 * mu, mu, 1e3 * mu, 1e6 * mu, 1e-3, 0.01, 0.1, 1.0, 100.0];
+            steps.into_iter().filter(|step| *step <= 100.0).map(move |step| (mu, step))
+        });
+        for (mu, step) in cases {
+            for tail in [1e-300, 1e-15] {
+                let pair = GaussianPair { mu };
+                let (low, high) = pair.range(tail);
+                // Put the loss 0 inside of the grid.
+                let grid = Grid::covering(step, low.min(-step), high.max(step));
+                let buckets = pair.buckets(&grid);
+                let above = DiscreteLoss::above(&buckets, &grid);
+                let below = DiscreteLoss::below(&buckets, &grid);
+                for epsilon in [0.0, 0.3 * mu, mu, 3.0 * mu, step / 2.0, step] {
+                    let exact = gaussian_delta(mu, epsilon).unwrap();
+                    let (upper, lower) =
+                        (delta(&above, epsilon, above.shift), delta(&below, epsilon, -below.shift));
+                    let name = format!("{mu} {step} {tail} {epsilon}: {lower} {exact:?} {upper}");
+                    assert!(exact.lower <= upper && lower <= exact.upper, "{name}");
+                    // At edges, the bound from above is exact up to the errors of the masses.
+                    if epsilon == 0.0 || epsilon == step {
+                        assert!(upper <= exact.upper * (1.0 + 1e-9) + 2e-11, "{name}");
+                    }
+                }
+            }
+        }
     }
 }
