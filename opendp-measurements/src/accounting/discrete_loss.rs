@@ -53,6 +53,9 @@ impl DiscreteLoss {
             if p == 0.0 {
                 continue;
             }
+            // A mass this small can be far too large, because normal tails below 1e-307 count as 0.
+            // For a smaller `q`, `b` is larger.
+            let q = if q <= 1e-290 { 0.0 } else { q };
             let x = grid.edge(i);
             let error = 4.0 * buckets.relative + ROUNDING + 4.0 * U * x.abs();
             let b = ((p - q * exp(x) + error * p) / whole).clamp(0.0, p);

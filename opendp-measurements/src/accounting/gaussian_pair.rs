@@ -260,4 +260,17 @@ mod tests {
             }
         }
     }
+    /// Above the loss 548, a bucket contains an output at which the mass under `Q` is below 1e-307.
+    #[test]
+    fn the_measure_bounds_delta_where_the_masses_of_the_second_distribution_end() {
+        let pair = GaussianPair { mu: 20.0 };
+        let grid = Grid::covering(2.0, 300.0, 690.0);
+        let above = DiscreteLoss::above(&pair.buckets(&grid), &grid);
+        for i in 0..=grid.count {
+            let epsilon = grid.edge(i);
+            let exact = gaussian_delta(pair.mu, epsilon).unwrap();
+            let upper = delta(&above, epsilon, above.shift);
+            assert!(exact.lower <= upper, "{epsilon}: {exact:?} {upper}");
+        }
+    }
 }
