@@ -147,7 +147,7 @@ mod tests {
         // If the type is not known, the ends of all integer types are compared.
         assert!(near::<AnyValue>(json!([[255]]), 0.0) && !near::<AnyValue>(json!([[250]]), 1.0));
     }
-    /// A composition of erased members does not state the types of their answers in its own type.
+    /// The type of a composition of erased members does not name the types of their answers.
     #[test]
     fn the_types_of_the_members_of_a_composition_are_known() {
         let sums = Space::new(AtomDomain::<i8>::default(), AbsoluteDistance::<i8>::new()).unwrap();
