@@ -322,7 +322,8 @@ fn changes(
             let cells = engine.run(statement).unwrap().concat();
             cells[0].as_ref().unwrap().parse::<u64>().unwrap()
         };
-        // The second statement reads the file itself, because the table does not use such casts.
+        // The second statement reads the raw columns of the file, because queries on `people` do
+        // not use such casts.
         [
             count("SELECT COUNT(*) FROM people WHERE NOT isnan(number)"),
             count(
