@@ -141,7 +141,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// that contains a sample must be finished only once. For this reason, partial results of this
     /// function, and of functions that contain it, cannot be written as bytes. These partial
     /// results can be merged only with partial results of the same object and its clones. A label
-    /// does not change this.
+    /// does not remove these restrictions.
     #[must_use]
     pub fn with_secret_sample(self) -> Self {
         Function { stage: self.stage.with_secret_sample(), run: self.run }

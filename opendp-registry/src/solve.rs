@@ -22,8 +22,9 @@ impl Document {
     /// whole numbers, the search uses only whole numbers.
     ///
     /// The search leaves out the values at which the document cannot be built. So the result is
-    /// next to a value that does not meet the bound. There is one exception: all other values meet
-    /// the bound. Then the result is the end of their range at which the loss is larger.
+    /// next to a value that does not meet the bound. There is one exception: if the bound is met at
+    /// all values at which the document can be built, the result is one end of the range of these
+    /// values. It is the end at which the loss is larger.
     ///
     /// The search tries values of every size, but not every value. It finds the boundary if there
     /// is only one, if the document can be built at one of these values, and if the values at which
@@ -144,7 +145,7 @@ impl<B: Fn(Json) -> Result<Constructed>> Search<'_, B> {
             }
         }
     }
-    /// Return the one of two values at which the loss is larger. The map meets the bound at both
+    /// Of two values, return the value at which the loss is larger. The map meets the bound at both
     /// values. If the larger loss is infinite, the value may mean no noise, so return an error.
     fn end_of_larger_loss(&self, ends: [Json; 2]) -> Result<Json> {
         let [first, last] = ends;

@@ -53,8 +53,8 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = ALPHA, allow_negative_numbers = true)]
     pub(crate) alpha: f64,
     /// Answer in CSV: question, label, value, lower and upper end of the interval. A dry run has no
-    /// answers, so it has no CSV. The CSV is for a file: it contains the labels as they are in the
-    /// data, and a terminal obeys control characters in them
+    /// answers, so it has no CSV. The CSV is for a file: its labels are unchanged texts of the
+    /// data, and a terminal obeys control characters in these texts
     #[arg(long)]
     pub(crate) csv: bool,
     /// Charge the budget of the study to a durable budget before the answers are printed; needs

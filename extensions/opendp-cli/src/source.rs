@@ -12,8 +12,8 @@ const RESERVED: &str = "abstract alloc as async await become box break const con
                         mod move mut override priv proc_macro pub ref return self static std struct \
                         super test trait true try type typeof unsafe unsized use virtual where while \
                         yield";
-/// The crates of the framework are called `opendp-` and one of these words. A package with the name
-/// and the version of one of them cannot depend on this crate, even through other crates.
+/// The name of each crate of the framework is `opendp-` and one of these words. A package cannot
+/// depend on a crate of the same name and version, even through other crates.
 const PARTS: [&str; 13] = [
     "analysis",
     "cli",
@@ -181,7 +181,7 @@ pub(crate) fn check_name(argument: &str, name: &str) -> Result<()> {
     );
     Err(Error::argument(argument, reason))
 }
-/// Check that a new crate can have a name. The name must not be a word of Rust or the name of a
+/// Check the name of a new crate. The name must not be a word of Rust or the name of a
 /// crate that the new crate depends on.
 pub(crate) fn check_new(argument: &str, name: &str) -> Result<()> {
     let code = name.replace('-', "_");

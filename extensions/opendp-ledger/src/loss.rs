@@ -284,8 +284,8 @@ impl Loss {
     /// a budget with a delta of 1 protects no one.
     ///
     /// # Errors
-    /// `Argument` when the delta is 1 or more. `InvalidDistance` when the amount is 0, or has too
-    /// many digits.
+    /// `Argument` when the delta or its nearest float is 1 or more. `InvalidDistance` when the
+    /// amount is 0, or has too many digits.
     pub(crate) fn check_amount(&self) -> Result<()> {
         self.check_text()?;
         match (self.notion, self.or_its_float().parts()) {

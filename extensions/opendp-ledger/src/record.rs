@@ -112,7 +112,7 @@ impl Account {
     /// Add the next entry. An entry that the filters do not admit is an error.
     pub(crate) fn follow(&mut self, entry: &Entry) -> Result<()> {
         // An entry of zero loss, such as an entry about the clock, is not charged to the filters.
-        // An entry that opens a plan replaces the filters.
+        // An entry that opens a plan is always charged, because it replaces the filters.
         let none = entry.loss.is_zero()
             && entry.loss.mu_squared().is_none()
             && entry.loss.opening().is_none();

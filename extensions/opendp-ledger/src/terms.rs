@@ -212,8 +212,8 @@ impl Terms {
     /// is a distance between numbers or between vectors. Under such a metric, data of different
     /// lengths are never neighbours. All other metrics are assumed to count added and removed rows.
     /// Fourth, the terms state the number of people, each person has one contribution, and the
-    /// distance of the unit is at most 2. The reason for the number 2 is that one changed person
-    /// then is one removed row and one added row.
+    /// distance of the unit is at most 2. At the distance 2, one changed person is one removed row
+    /// and one added row.
     pub fn protects_size(&self) -> bool {
         let Some(unit) = &self.unit else { return false };
         let one_row = unit.contributions.unwrap_or(1) == 1 && unit.d_in() <= 2;

@@ -112,7 +112,7 @@ impl<T: Cell> Cell for Vec<T> {
         if value.is_instance_of::<PyString>() || value.is_instance_of::<PyDict>() || is_set(value) {
             return None;
         }
-        // An object can state a wrong length.
+        // An object can state a wrong length, so the reserved memory has a limit.
         let mut rows = Vec::with_capacity(value.len().unwrap_or(0).min(1 << 16));
         for row in value.try_iter().ok()? {
             rows.push(T::from_python(&row.ok()?)?);

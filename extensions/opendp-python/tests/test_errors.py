@@ -280,7 +280,7 @@ class _Odd:
 
 
 class _Long:
-    """An object with one element that states a wrong length."""
+    """An object that has one element, but states a wrong length."""
 
     def __iter__(self):
         return iter([1])

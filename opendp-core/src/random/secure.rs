@@ -249,7 +249,7 @@ mod tests {
         assert!(Ok(later) != first);
         let (again, _) = on_one_tape(draw, draw).unwrap();
         assert!(again != first && again != Ok(later));
-        // After a panic in the second closure, the words of the tape are not continued either.
+        // After a panic in the second closure, this thread has no source either.
         let ended = std::panic::catch_unwind(|| on_one_tape(draw, || panic!("as intended")));
         assert!(ended.is_err() && SLOT.take().is_none());
     }

@@ -142,12 +142,12 @@ mod tests {
         // Floats do not saturate. A text is not a number.
         assert!(!near::<f64>(json!(2147483647.0), 10.0));
         assert!(!near::<String>(json!("2147483647"), 10.0));
-        // Keys and values of a map are compared.
+        // The values of a map are compared, too.
         assert!(near::<HashMap<String, i16>>(json!({"a": 0, "b": i16::MAX}), 0.0));
         // If the type is not known, the ends of all integer types are compared.
         assert!(near::<AnyValue>(json!([[255]]), 0.0) && !near::<AnyValue>(json!([[250]]), 1.0));
     }
-    /// A composition of erased members does not state the types of their answers in its own type.
+    /// The type of a composition of erased members does not name the types of their answers.
     #[test]
     fn the_types_of_the_members_of_a_composition_are_known() {
         let sums = Space::new(AtomDomain::<i8>::default(), AbsoluteDistance::<i8>::new()).unwrap();

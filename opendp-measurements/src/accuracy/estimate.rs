@@ -19,7 +19,7 @@ use super::weight::Weight;
 ///
 /// The noises must be independent, and their scales must be fixed. So the scale of one estimate
 /// must not depend on the noise of another estimate, for example on its released value. Otherwise,
-/// a number that is computed from both can miss its interval more often than stated.
+/// a number that is computed from both estimates can miss its interval more often than stated.
 ///
 /// ```
 /// use opendp_measurements::Scale;

@@ -20,8 +20,8 @@ pub(super) enum Outcome<T> {
 }
 
 /// Find the point where a condition changes. At some values, the condition can have no answer: then
-/// it returns `None`. The search leaves out these values. So a point next to such a value, where
-/// the condition itself does not change, is not found.
+/// it returns `None`. The search leaves out these values. So the result is never the edge of such
+/// values, unless the condition itself changes there.
 ///
 /// The search starts at zero. The search first moves upward in growing steps, and then downward. If
 /// all answers are the same, the search goes on to the ends of the range of values with an answer.
@@ -88,7 +88,7 @@ fn bracket<T: Bisect>(answer: &mut impl FnMut(T) -> Option<bool>) -> Result<Outc
     Ok(Outcome::Same { holds, ends: [low, high] })
 }
 /// Try values in turn, until two values with an answer have different answers. `nearest` is the
-/// last value with an answer before these values.
+/// last value with an answer that was tried before these values, with its answer.
 fn walk<T: Bisect>(
     answer: &mut impl FnMut(T) -> Option<bool>,
     values: impl IntoIterator<Item = T>,

@@ -165,7 +165,7 @@ fn a_threshold_is_found_where_the_map_fails_at_smaller_ones() {
         }
     }
 }
-/// Make a document of numbers of type `f64`, of which any two tables have the same number of rows.
+/// Make a document whose data are ten numbers of type `f64`.
 fn rows(chain: Json) -> Document {
     let rows = json!({"vector_domain": {"atom_domain": {"T": "f64", "nan": false}, "size": 10}});
     let space = json!({"domain": rows, "metric": "symmetric_distance"});

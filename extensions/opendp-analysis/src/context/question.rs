@@ -221,7 +221,7 @@ pub struct Answer<MO: Accounted, TO: Carrier> {
     pub value: TO,
     /// A bound on the distance between the answer and the true answer, if a bound is known. The
     /// bound holds except with probability [`Context::ALPHA`]. See [`Question::accuracy`]. There is
-    /// no bound if a number is an integer so near to an end of its type that the true sum may be
+    /// no bound if a released integer is so near to an end of its type that the true sum may be
     /// beyond this end.
     pub accuracy: Option<f64>,
     measurement: OfTable<MO, TO>,
@@ -339,8 +339,8 @@ impl<MO: Accounted, TO: Released> Answer<MO, TO> {
     /// several numbers, return one interval for each number. Except with probability `alpha`, all
     /// of these intervals contain their true numbers. Intervals include the error of noise, and
     /// exclude the error of clamping. They also exclude the rounding of the mechanism before the
-    /// noise. This rounding is far below the noise, except that a float sum of more than four
-    /// billion rows can be reduced, as [`make_sum`](opendp_transformations::make_sum) states.
+    /// noise. This rounding is far below the noise, with one exception: a float sum of more than
+    /// four billion rows can be reduced, as [`make_sum`](opendp_transformations::make_sum) states.
     ///
     /// # Errors
     /// The errors of [`confidence_interval`]. `NotImplemented` when a number is an integer so near

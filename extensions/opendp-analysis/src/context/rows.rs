@@ -127,7 +127,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// [`make_count`](opendp_transformations::make_count). Suppose that the number of rows of the
     /// table is known, and that a filter makes the number of counted rows private. Then one
     /// replaced row changes the count by at most one, so the map is evaluated at `d_in / 2`,
-    /// rounded up. This does not apply after [`resize`](Rows::resize).
+    /// rounded up. After [`resize`](Rows::resize), the proof of `make_resize` bounds this change
+    /// instead.
     pub fn count(self) -> Statistic<'c, MO, i64> {
         let total = self.total(|chain| chain.total(make_count));
         let total = total.map(|total| self.replaced(total));

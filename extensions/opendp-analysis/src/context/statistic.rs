@@ -22,7 +22,7 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     ///
     /// # Errors
     /// The errors of earlier steps; `BudgetExceeded` when nothing is left, or when the account
-    /// refuses every cost that is about the share of the query.
+    /// refuses every cost near the share of the query.
     pub fn noise(self) -> Result<Question<'c, MO, TO>> {
         self.0.solve()
     }

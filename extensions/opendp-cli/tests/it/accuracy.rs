@@ -70,8 +70,8 @@ fn a_sum_beyond_the_ends_of_its_type_states_no_accuracy() {
     }
     assert!(run("i64").contains("accuracy  within"));
 }
-/// The type of an answer is known without the release, so a repeated release and a release inside
-/// of a composition say the same as the release itself.
+/// The type of an answer is known without the release. So a repeated release, and a release inside
+/// of a composition, state an accuracy only if the release alone states one.
 #[test]
 fn a_repeated_or_composed_sum_beyond_the_ends_of_its_type_states_no_accuracy() {
     let desk = Desk::new();

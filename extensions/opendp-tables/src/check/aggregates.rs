@@ -294,8 +294,8 @@ fn bounds_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Option<[f64; 2]> 
     }
 }
 /// Remove the clamps from the expressions of the branches, because the lattice clamps to the same
-/// bounds. If all branches then are integers that were converted to floats, and the bounds are
-/// whole numbers, also remove these conversions.
+/// bounds. If the bounds are whole numbers, and all branches are integers without their conversions
+/// to floats, also remove these conversions.
 fn bare(rows: &[Row], bounds: [f64; 2]) -> Vec<Row> {
     let bared = |row: &Row, unconverted: bool| match row {
         Row::Clamp(inner, ..) => match inner.as_ref() {

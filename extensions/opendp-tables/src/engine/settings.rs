@@ -1,4 +1,4 @@
-//! Settings under which DataFusion reads each row by itself.
+//! Settings with which DataFusion reads each row independently of the other rows.
 //!
 //! A Parquet file has statistics, such as the least and the largest cell of a column. The
 //! statistics depend on all rows of the file. By default, DataFusion uses them to decide how rows
@@ -13,20 +13,21 @@ use datafusion::execution::SessionStateBuilder;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::SessionContext;
 
-/// The rules of the planner that pass conditions to the sources of rows, or replace parts of a plan
-/// by statistics or claims of the sources.
+/// The rules of the planner that are left out. They pass conditions to the sources of rows, or
+/// replace parts of a plan by statistics or claims of the sources.
 const LEFT_OUT: [&str; 4] =
     ["aggregate_statistics", "FilterPushdown", "FilterPushdown(Post)", "PushdownSort"];
 
-/// Make a context whose planner passes no conditions to the sources of rows. So no condition and no
-/// statistics meet in a source, whatever the options of the source are.
+/// Make a context whose planner passes no conditions to the sources of rows. So a source cannot
+/// compare a condition with its statistics, whatever the options of the source are.
 pub(super) fn context() -> SessionContext {
     let mut rules = PhysicalOptimizer::new().rules;
     rules.retain(|rule| !LEFT_OUT.contains(&rule.name()));
     let state = SessionStateBuilder::new().with_default_features();
     SessionContext::new_with_state(state.with_physical_optimizer_rules(rules).build())
 }
-/// Let each row be read by itself. A cluster gets these options from its client.
+/// Set the options so that each row is read independently of the other rows. The client of a
+/// cluster sends these options to the cluster.
 pub(super) fn read_rows_by_themselves(options: &mut ConfigOptions) {
     let execution = &mut options.execution;
     execution.collect_statistics = false;

@@ -109,7 +109,8 @@ fn is_number(column: &str) -> String {
     format!("NOT isnan(CAST({column} AS DOUBLE PRECISION))")
 }
 /// Write the expression that reads a column of numbers as booleans: 0 is false, NaN is null, and
-/// each other number is true. The planner treats a cast to a boolean as monotone, but it is not.
+/// each other number is true. A cast to a boolean is not used, because the planner assumes that
+/// such a cast is monotone, which is wrong.
 fn boolean_of_number(column: &str) -> String {
     let number = format!("CAST({column} AS DOUBLE PRECISION)");
     format!("CASE WHEN {} THEN {number} <> 0.0 END", is_number(column))
@@ -187,8 +188,8 @@ fn integer(column: &str, values: &DataType) -> String {
         {
             whole(&format!("DECIMAL({precision}, {scale})"))
         }
-        // A number beyond 64 bits is null. In a comparison, the optimizer would remove a cast
-        // without the CASE, and compare this number itself.
+        // A number beyond 64 bits is null. Without the CASE, the optimizer would remove the cast
+        // from a comparison, and compare the number before the cast.
         UInt64 | Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..) => {
             format!("CASE WHEN {cast} IS NOT NULL THEN {cast} END")
         }

@@ -255,7 +255,7 @@ fn a_file_and_batches_of_the_same_rows_give_the_same_results() {
         same(&session, &engines, sql);
     }
 }
-/// NaN ids are null, so they do not become the id of the other rows of their file.
+/// Ids that are NaN are null. So they are not read as the id of the other rows of their file.
 #[test]
 fn ids_are_the_same_in_a_file_and_in_batches() {
     for id in ["pid", "same_integer", "same_text", "flags_integer", "unsigned_integer"] {
@@ -296,8 +296,8 @@ fn nan_is_null_in_a_column_of_each_type() {
         }
     }
 }
-/// One more row changes the value of a column in its own row only. Return the changes of two
-/// counts: of the known numbers, and of the rows that meet a condition.
+/// Add one row to a file. Return by how much this changes two counts: the count of the numbers that
+/// are not NaN, and the count of the rows that meet a condition.
 fn changes(
     engine: impl Fn() -> DataFusion,
     source: impl Fn(&DataFusion, String) -> Source,
@@ -322,7 +322,8 @@ fn changes(
             let cells = engine.run(statement).unwrap().concat();
             cells[0].as_ref().unwrap().parse::<u64>().unwrap()
         };
-        // The second statement reads the file itself, because the table does not use such casts.
+        // The second statement reads the raw columns of the file, because queries on `people` do
+        // not use such casts.
         [
             count("SELECT COUNT(*) FROM people WHERE NOT isnan(number)"),
             count(

@@ -98,8 +98,8 @@ fn an_infinite_pure_loss_joins_a_known_loss() {
         assert_eq!(both.delta(epsilon), Ok(1.0), "{epsilon}");
     }
 }
-/// Most of the mass of a composition can have an infinite loss. Check numbers of releases for which
-/// `(1 - delta)^n` is above, at and below the smallest numbers of `exp`.
+/// Most of the mass of a composition can have an infinite loss. Check numbers `n` of releases for
+/// which `(1 - delta)^n` is above, at and below the smallest positive result of `exp`.
 #[test]
 fn releases_that_reveal_almost_surely_have_a_delta_of_one() {
     let revealing =

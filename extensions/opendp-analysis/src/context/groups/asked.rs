@@ -195,9 +195,10 @@ where
     /// [`counted`](Groups::counted). The wanted accuracy bounds the distance between the answer and
     /// the mean of the clamped rows, for each group that has rows. The bound holds except with
     /// probability [`Context::ALPHA`], and accounts for the errors of the released counts, too.
-    /// After [`found`](Groups::found), this is the probability for each group that its key is found
-    /// and that the error exceeds the bound. Among the found keys alone, errors can exceed the
-    /// bound more often, because a key is found more often if the noise on its count is large.
+    /// After [`found`](Groups::found), [`Context::ALPHA`] bounds the probability, for each group,
+    /// that its key is found and that the error exceeds the bound. Among the found keys alone,
+    /// errors can exceed the bound more often, because a key is found more often if the noise on
+    /// its count is large.
     ///
     /// If the question [finds its keys](Groups::find_keys), the keys are released first, and the
     /// other releases are about these keys. A weight then also applies to the release of the keys.

@@ -95,7 +95,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// found keys alone, intervals can miss more often, because a key is found more often if the
     /// noise on its count is large.
     ///
-    /// The answer must be about the same rows. [`counted`](Groups::counted) states what is checked.
+    /// The answer must be about the rows of this question. [`counted`](Groups::counted) states what
+    /// is checked.
     ///
     /// # Errors
     /// `FailedCast` when the text of a key is not a list of values in JSON. `NotImplemented` when
@@ -116,11 +117,11 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// and variances need no other release of counts, and a mean can have a wanted accuracy in a
     /// [`Plan`](super::super::Plan).
     ///
-    /// The context, the columns of the groups and the columns of all
-    /// [filters](super::super::Query::filter) must be the same. The functions of the filters are
-    /// not compared, because functions cannot be compared. So write both questions with the same
-    /// filters: a clone of the same query has the same filters. If the filters keep other rows, the
-    /// statistics and their intervals are wrong.
+    /// Both questions must have the same context, the same columns of the groups, and the same
+    /// columns of all [filters](super::super::Query::filter). The functions of the filters are not
+    /// compared, because functions cannot be compared. So write both questions with the same
+    /// filters, for example with clones of one query. If the filters of the two questions keep
+    /// different rows, the statistics and their intervals are wrong.
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};
@@ -197,8 +198,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         };
         Err(Error::argument(name, reason))
     }
-    /// Check that the question leaves its keys to a search: it does not list keys itself, or they
-    /// are to be found later (`later`). `name` is the method that searches.
+    /// Check that a search can find the keys of the question: the question lists no keys and has no
+    /// group of other rows. If `later` is true, the keys are to be found later, so the empty list
+    /// of keys is allowed. `name` is the method that searches.
     pub(super) fn check_finds(&self, name: &str, later: bool) -> Result<()> {
         let listed = !self.keys.is_open() || self.found.is_some();
         if self.others || listed && !later {

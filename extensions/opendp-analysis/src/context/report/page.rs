@@ -52,8 +52,8 @@ impl<MO: Accounted> Report<MO> {
         }
         self.accounts().into_iter().map(Block::Budget).collect()
     }
-    /// Return the spent and the remaining amount of each part of the budget. Losses must add up
-    /// part by part.
+    /// Return the spent and the remaining amount of each part of the budget. The result is right
+    /// only if losses do not compose tightly, so that each part of them adds up.
     fn accounts(&self) -> Vec<Account> {
         let part = |(place, part): (usize, &&str)| {
             let part_of =

@@ -60,8 +60,8 @@ fn means_of_counted_groups_are_within_their_goal() {
     assert!(94 <= pure && 94 <= tight, "{pure} {tight}");
 }
 /// The middle of the bounds is 1500000.5, and the centre is rounded to 1500001. Cells beyond a
-/// bound still count as the bound. Half of the cells are beyond each bound, because a mean beyond a
-/// bound would be moved to this bound.
+/// bound still count as the bound. Half of the cells are beyond each bound. If all cells were
+/// beyond one bound, a wrong mean would be moved to this bound, and the test would pass.
 #[test]
 fn cells_are_clamped_to_the_bounds_and_not_around_the_rounded_centre() {
     let bounds = (0.0, 3_000_001.0);
@@ -71,7 +71,7 @@ fn cells_are_clamped_to_the_bounds_and_not_around_the_rounded_centre() {
     let (unit, budget) = (PrivacyUnit::person(1).unwrap(), Budget::epsilon(7e12).unwrap());
     let context = Context::new(table, unit, budget, Split::evenly(7).unwrap()).unwrap();
     let educ = || context.query().group_by(["educ"]).keys("educ", [1]).impute("income", 0.0);
-    // Around the centre, the mean would be 1500001, and the variance larger by 1.5e6.
+    // With clamping around the centre, the mean would be 1500001, and the variance 1.5e6 larger.
     let (middle, rows) = (1_500_000.5_f64, 500.0);
     let means = educ().mean("income", bounds).release().unwrap().rows(0.05).unwrap();
     assert!((means[0].value - middle).abs() < 0.1, "{}", means[0]);
