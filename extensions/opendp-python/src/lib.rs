@@ -24,6 +24,7 @@ mod recipe;
 mod search;
 #[cfg(feature = "example")]
 mod sorted;
+mod study;
 #[cfg(feature = "example")]
 mod timed;
 mod values;
@@ -80,6 +81,7 @@ mod _native {
         objects::{chain::then, run::check_distances},
         profile::Profile,
         search::{bounds_float, bounds_int, search_float, search_int},
+        study::PyStudy,
     };
     #[cfg(feature = "example")]
     #[pymodule_export]

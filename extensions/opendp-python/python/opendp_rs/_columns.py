@@ -50,6 +50,30 @@ def as_columns(value: Any) -> dict[Any, Any]:
     return {name: _cells(column) for name, column in _columns_of(value)}
 
 
+def columns_by_name(value: Any, names: list[str]) -> dict[str, Any]:
+    """Return the named columns of a table. Each column is a list of cells.
+
+    Tables are the same as in :func:`as_columns`. The text of an exception states what is wrong with
+    the table, and contains no cell.
+    """
+    try:
+        columns = dict(_columns_of(value))
+    except TypeError as error:
+        raise TypeError(f"expected a dictionary of columns or a table: {error}") from None
+    found = {}
+    for name in names:
+        if name not in columns:
+            raise KeyError(f"the table has no column {name!r}, and the study uses it")
+        try:
+            found[name] = _cells(columns[name])
+        except TypeError:
+            raise TypeError(
+                f"column {name!r}: expected numbers, booleans or texts in a list or an array; "
+                "convert dates to numbers or texts, and sets to lists"
+            ) from None
+    return found
+
+
 def _columns_of(value: Any) -> list[tuple[Any, Any]]:
     """Return pairs of a name and a column."""
     if isinstance(value, dict):

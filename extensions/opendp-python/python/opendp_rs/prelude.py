@@ -40,6 +40,7 @@ from ._search import (
     exponential_bounds_search,
 )
 from ._spaces import domain_of, loss_of, measure_of, metric_of, space_of, unit_of
+from ._study import Outcome, Study
 from ._types import set_default_float_type, set_default_int_type
 
 TYPE_CHECKING = False

@@ -1,0 +1,122 @@
+"""A budget and questions about a table, in one document: ``Study(...).ask(table)``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from . import _native
+from ._cautions import cautions
+from ._columns import columns_by_name
+from ._errors import of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
+    from typing import Any
+
+
+class Study:
+    """A budget and questions about a table, in one document.
+
+    The document is a dictionary, a JSON text, or a ``pathlib.Path`` to a JSON file. Everything in
+    it is public, so take nothing in it from the data. The command ``opendp ask`` answers the same
+    documents. The documentation of the crate ``opendp-study`` lists all fields.
+
+    A study answers once, because its answers spend its budget. An error that may depend on the data
+    also spends the budget.
+    """
+
+    def __init__(self, document: Mapping[str, Any] | str | os.PathLike[str]) -> None:
+        if isinstance(document, os.PathLike):
+            document = Path(document).read_text(encoding="utf-8")
+        elif isinstance(document, str):
+            if not document.lstrip().startswith("{"):
+                raise of(
+                    "Argument",
+                    "document: expected a JSON text that begins with `{`, or a dictionary. To read "
+                    "a file, pass `pathlib.Path(...)`",
+                )
+        elif isinstance(document, Mapping):
+            document = dict(document)
+        self._study = _native.Study(document)
+        texts = [f"`budget`: {text}" for text in cautions(*self._study.budget())]
+        for name in self._study.bools_without_missing():
+            texts.append(
+                f"column {name!r}: a missing cell of a `bool` counts as false. To say so, state "
+                '`"missing"` for this column'
+            )
+        if texts:
+            import warnings
+
+            for text in texts:
+                warnings.warn(f"study, {text}", UserWarning, stacklevel=2)
+
+    def rehearse(self, alpha: float = 0.05) -> Outcome:
+        """Find the costs and the error bounds of the answers, without data.
+
+        Nothing is spent. Each error bound holds with probability ``1 - alpha``.
+        """
+        return Outcome(*self._study.rehearse(alpha))
+
+    def ask(self, data: Any, alpha: float = 0.05) -> Outcome:
+        """Answer all questions, and spend the budget.
+
+        ``data`` is a dictionary of columns, or a table of pandas, Polars or pyarrow. It can have
+        more columns than the study uses. The document states the types of the cells. None and NaN
+        are missing cells. Spaces around a text are ignored, and an empty text is missing. A cell of
+        another type is an error, which spends the budget.
+
+        Each interval contains the true number with probability ``1 - alpha``.
+        """
+        try:
+            found = columns_by_name(data, self._study.columns())
+        except (KeyError, TypeError) as error:
+            raise of("Argument", f"data: {error.args[0]}") from None
+        document, text, notes = self._study.ask(found, alpha)
+        return Outcome(document, f"{text}\nnote: {_UNRECORDED}", [*notes, _UNRECORDED])
+
+
+_UNRECORDED = (
+    "no ledger has recorded these answers, and another `Study` spends its budget again; "
+    "`opendp ask --budget` records answers"
+)
+
+
+class Outcome:
+    """The answers of a study, or of a rehearsal. ``print`` shows them as a table.
+
+    The answers of a rehearsal have no values. They only have costs and error bounds.
+    """
+
+    def __init__(self, document: dict[str, Any], text: str, notes: list[str]) -> None:
+        self._document, self._text = document, text
+        self.notes = notes
+        """Notes about the answers, such as about answers that depend on a stated number of rows."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a dictionary for each released value, as for ``pandas.DataFrame(...)``.
+
+        The keys are ``question``, ``label``, ``value``, ``lower`` and ``upper``. If no interval is
+        known, its ends are None.
+        """
+        rows = []
+        for answer in self._document["answers"]:
+            for cell in answer["values"]:
+                lower, upper = cell["interval"] or (None, None)
+                row = {"question": answer["question"], "label": cell["label"]}
+                ends = {"lower": _number(lower), "upper": _number(upper)}
+                rows.append({**row, "value": cell["value"], **ends})
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answers, the budget and its rest, as ``opendp ask --json`` writes them."""
+        return self._document
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _number(value: Any) -> Any:
+    """Return the end of an interval as a number. JSON writes an infinite end as a text."""
+    return float(value) if isinstance(value, str) else value
