@@ -26,7 +26,8 @@
 //! - Trees of counts: [`make_b_ary_tree`], [`choose_branching_factor`].
 //! - Post-processing of a released tree: [`make_consistent_b_ary_tree`], [`make_cdf`],
 //!   [`make_quantiles_from_counts`].
-//! - Scores of the candidates for a quantile: [`make_quantile_score_candidates`].
+//! - Scores of the candidates for a quantile: [`make_quantile_rank_scores`],
+//!   [`make_quantile_score_candidates`].
 //! - Tables of text: [`make_split_lines`], [`make_split_records`], [`make_create_dataframe`],
 //!   [`make_split_dataframe`].
 //! - Frames of named columns: [`make_select_column`], [`make_df_cast_default`],
@@ -113,8 +114,8 @@ pub use sum::{
 // Quantiles: scores of candidates, and trees of counts.
 pub use quantile::{
     Alpha, Interpolation, ScoreDistance, TreeNorm, choose_branching_factor, make_b_ary_tree,
-    make_cdf, make_consistent_b_ary_tree, make_quantile_score_candidates,
-    make_quantiles_from_counts,
+    make_cdf, make_consistent_b_ary_tree, make_quantile_rank_scores,
+    make_quantile_score_candidates, make_quantiles_from_counts,
 };
 // Single numbers.
 pub use lipschitz_float_mul::make_lipschitz_float_mul;

@@ -7,12 +7,13 @@ use opendp_core::{
     register,
 };
 use opendp_measurements::{Scale, SelectionMeasure, make_noisy_max};
-use opendp_transformations::{Alpha, make_quantile_score_candidates};
+use opendp_transformations::{Alpha, make_quantile_rank_scores};
 
 /// Make a measurement that releases a quantile, chosen from a list of candidates.
 ///
-/// The score of a candidate is the distance between its rank and the rank of the quantile. The
-/// measurement adds noise to the scores, and releases the candidate whose noisy score is least.
+/// The score of a candidate is the distance between its ranks and the rank of the quantile. A
+/// candidate that is equal to many records has all their ranks. The measurement adds noise to the
+/// scores, and releases the candidate whose noisy score is least.
 ///
 /// # Arguments
 /// * `input` - vectors of numbers under a dataset metric, of known or unknown size
@@ -29,10 +30,12 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 ///
 /// # Function
 /// Let `a / b` be the fraction that
-/// [`make_quantile_score_candidates`](opendp_transformations::make_quantile_score_candidates) uses
-/// for `alpha`. The score of a candidate `c` is `|(b - a) * #(x < c) - a * #(x > c)|`. Here
-/// `#(x < c)` is the number of records below `c`, and `#(x > c)` is the number of records above
-/// `c`. The product `b * scale` is rounded up to a float.
+/// [`make_quantile_rank_scores`](opendp_transformations::make_quantile_rank_scores) uses
+/// for `alpha`. Let `n` be the number of records. The score of a candidate `c` is
+/// `max(0, b * #(x < c) - a * n, a * n - b * #(x <= c))`. Here `#(x < c)` is the number of records
+/// below `c`, and `#(x <= c)` is the number of records that are not above `c`. So the score is `b`
+/// times the distance between `a n / b` and the ranks of `c`. The product `b * scale` is rounded up
+/// to a float.
 /// [`make_noisy_max`](opendp_measurements::make_noisy_max) adds noise of this scale to each score,
 /// and chooses the candidate with the lowest sum.
 ///
@@ -52,7 +55,7 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 /// # Proof
 /// The measurement is a chain of three steps, each with its own proof. First, the scores of members
 /// at distance `d_in` are at most `range` apart under `RangeDistance`, by the proof of
-/// [`make_quantile_score_candidates`](opendp_transformations::make_quantile_score_candidates).
+/// [`make_quantile_rank_scores`](opendp_transformations::make_quantile_rank_scores).
 /// Second, [`make_noisy_max`](opendp_measurements::make_noisy_max) bounds the loss of choosing an
 /// index, for scores that are at most `range` apart. The scale of the noise is exactly the float
 /// `b * scale`. The map divides by the same float. So the rounding of this product does not make
@@ -65,9 +68,9 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 /// changes all scores in one direction. So the range is at most the largest change of one score.
 ///
 /// # Accuracy
-/// The weighted distance in rank of a candidate is its score divided by `b`. Let `n` be the number
-/// of candidates. Except with probability `beta`, this distance of the released candidate exceeds
-/// the least distance of any candidate by at most `scale ln(n / beta)`. The proof is in
+/// The distance in rank of a candidate is its score divided by `b`. Let `k` be the number of
+/// candidates. Except with probability `beta`, this distance of the released candidate exceeds the
+/// least distance of any candidate by at most `scale ln(k / beta)`. The proof is in
 /// [`make_noisy_max`](opendp_measurements::make_noisy_max). No bound on the value itself holds for
 /// all data.
 ///
@@ -108,7 +111,7 @@ where
     // A difference of `unit` between two scores stands for one row.
     let unit = f64::inf_cast(alpha.denominator(input.domain().size()))?;
     let scale = Scale::new(scale.value().inf_mul(unit)?)?;
-    make_quantile_score_candidates::<_, _, RangeDistance<u64>>(input, candidates.clone(), alpha)?
+    make_quantile_rank_scores::<_, _, RangeDistance<u64>>(input, candidates.clone(), alpha)?
         .then(|scores| make_noisy_max(scores, output_measure, scale, true))?
         .then(|| {
             Ok(Function::map(move |index: &usize| {
@@ -125,7 +128,7 @@ register! {
 }
 
 /// Check that no candidate is NaN, and sort the candidates. Equal candidates are rejected later, by
-/// [`make_quantile_score_candidates`].
+/// [`make_quantile_rank_scores`].
 pub(crate) fn sorted<T: Number>(candidates: &[T]) -> Result<Vec<T>> {
     if candidates.iter().any(|candidate| candidate.is_nan()) {
         return Err(Error::MakeTransformation("candidates: expected numbers, found NaN".into()));

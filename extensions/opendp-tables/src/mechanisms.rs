@@ -7,7 +7,7 @@ use opendp_core::{
 };
 use opendp_ledger::{Loss, Notion};
 use opendp_registry::Registry;
-use opendp_transformations::{Alpha, make_quantile_score_candidates};
+use opendp_transformations::{Alpha, make_quantile_rank_scores};
 use serde_json::json;
 
 use crate::budget::total;
@@ -202,7 +202,7 @@ fn choose(plan: &Plan, buckets: usize, alpha: (u64, u64), share: &Loss) -> Resul
     let rows = VectorDomain::new(AtomDomain::<i64>::default());
     let scores = |rows| {
         let rows = Space::new(rows, SymmetricDistance)?;
-        make_quantile_score_candidates::<_, _, RangeDistance<u64>>(rows, places.clone(), level)
+        make_quantile_rank_scores::<_, _, RangeDistance<u64>>(rows, places.clone(), level)
     };
     // The map for exchanges is the same for all known sizes.
     let (exchanges, scores) = (scores(rows.clone().with_size(1))?, scores(rows)?);
@@ -270,7 +270,7 @@ fn count_of_rows(rows: u64) -> Result<u32> {
     u32::try_from(rows).map_err(|_| too_many_rows())
 }
 impl Choice {
-    /// Score each candidate by the counts of the buckets, as `make_quantile_score_candidates` does.
+    /// Score each candidate by the counts of the buckets, as `make_quantile_rank_scores` does.
     pub(crate) fn scores(&self, counts: &[u64], candidates: usize) -> Vec<u64> {
         let (a, b) = (u128::from(self.alpha.0), u128::from(self.alpha.1));
         let all: u128 = counts.iter().map(|count| u128::from(*count)).sum();
@@ -280,8 +280,9 @@ impl Choice {
         for k in 0..candidates {
             below += count(2 * k);
             let equal = count(2 * k + 1);
-            let above = all.saturating_sub(below + equal);
-            let score = ((b - a) * below).abs_diff(a * above);
+            // Each product of two numbers of 64 bits fits 128 bits.
+            let too_high = (b * below).saturating_sub(a * all);
+            let score = too_high.max((a * all).saturating_sub(b * (below + equal)));
             scores.push(u64::try_from(score).unwrap_or(u64::MAX));
             below += equal;
         }

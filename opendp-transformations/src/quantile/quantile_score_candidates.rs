@@ -8,7 +8,7 @@ use opendp_core::{
 
 use crate::Alpha;
 use crate::quantile::alpha::Fraction;
-use crate::quantile::ranks::QuantileScores;
+use crate::quantile::ranks::{Equal, QuantileScores};
 use crate::rows::clamp::may_be_nan;
 use crate::symmetric::Records;
 
@@ -17,6 +17,11 @@ use crate::symmetric::Records;
 /// A selection mechanism that prefers low scores probably releases a candidate near the quantile.
 /// The worst candidate has the largest score. So select the lowest score: set the argument `negate`
 /// of the selection to `true`, or its argument `optimize` to `"min"`.
+///
+/// The score leaves out the records that are equal to the candidate. So if many records are equal,
+/// a candidate between two frequent values can have a lower score than the quantile itself. For
+/// such data, use [`make_quantile_rank_scores`](super::make_quantile_rank_scores), which has the
+/// same map.
 ///
 /// # Arguments
 /// * `candidates` - the values that can be released, in increasing order
@@ -111,6 +116,21 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     MO: ScoreDistance,
 {
+    scored(input, candidates, alpha, Equal::LeftOut)
+}
+/// Make the transformation of [`make_quantile_score_candidates`] or of
+/// [`make_quantile_rank_scores`](super::make_quantile_rank_scores). Both have the same map.
+pub(super) fn scored<T, M, MO>(
+    input: Space<Records<T>, M>,
+    candidates: Vec<T>,
+    alpha: Alpha,
+    equal: Equal,
+) -> Result<Transformation<Records<T>, M, VectorDomain<AtomDomain<u64>>, MO>>
+where
+    T: Atom + Number,
+    M: DatasetMetric + MetricOn<Records<T>>,
+    MO: ScoreDistance,
+{
     check(input.domain(), &candidates)?;
     let (size, metric) = (input.domain().size(), input.metric().clone());
     let alpha = alpha.for_size(size);
@@ -122,7 +142,7 @@ where
     Ok(Transformation::new(
         input,
         output,
-        Function::fold(QuantileScores::new(candidates, alpha)),
+        Function::fold(QuantileScores::new(candidates, alpha, equal)),
         map,
     ))
 }

@@ -16,25 +16,48 @@ pub(crate) struct QuantileScores<T> {
     /// The candidates, which strictly increase. There is at least one candidate.
     candidates: Vec<T>,
     alpha: Fraction,
+    equal: Equal,
     finder: Finder<T>,
+}
+/// The meaning of the records that are equal to a candidate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Equal {
+    /// They are left out. The candidate has one rank among the other records.
+    LeftOut,
+    /// Their ranks are the ranks of the candidate.
+    Ranks,
 }
 
 impl<T: Atom + Number> QuantileScores<T> {
     /// Prepare to score these candidates. There must be at least one candidate, and the candidates
     /// must strictly increase.
-    pub(crate) fn new(candidates: Vec<T>, alpha: Fraction) -> Self {
+    pub(crate) fn new(candidates: Vec<T>, alpha: Fraction, equal: Equal) -> Self {
         let finder = Finder::new(&candidates);
-        QuantileScores { candidates, alpha, finder }
+        QuantileScores { candidates, alpha, equal, finder }
     }
-    /// Return the score of a candidate: the distance between its rank and the ideal rank, times the
-    /// denominator of alpha. `below` and `above` are the numbers of records below and above the
-    /// candidate.
-    fn score(&self, below: u64, above: u64) -> u64 {
+    /// Return the score of a candidate: the distance between its ranks and the ideal rank, times
+    /// the denominator of alpha. `below`, `equal` and `above` are the numbers of records below the
+    /// candidate, equal to it, and above it.
+    fn score(&self, below: u64, equal: u64, above: u64) -> u64 {
         let Fraction { numerator, denominator } = self.alpha;
         // A product of two numbers of 64 bits fits 128 bits.
-        let left = u128::from(denominator - numerator) * u128::from(below);
-        let right = u128::from(numerator) * u128::from(above);
-        u64::try_from(left.abs_diff(right)).unwrap_or(u64::MAX)
+        let weighted = |below: u64, above: u64| {
+            let left = u128::from(denominator - numerator) * u128::from(below);
+            (left, u128::from(numerator) * u128::from(above))
+        };
+        let score = match self.equal {
+            Equal::LeftOut => {
+                let (left, right) = weighted(below, above);
+                left.abs_diff(right)
+            }
+            Equal::Ranks => {
+                let (left, right) = weighted(below, above.saturating_add(equal));
+                let too_high = left.saturating_sub(right);
+                let (left, right) = weighted(below.saturating_add(equal), above);
+                too_high.max(right.saturating_sub(left))
+            }
+        };
+        u64::try_from(score).unwrap_or(u64::MAX)
     }
 }
 
@@ -43,7 +66,11 @@ impl<T: Atom + Number> Fold<Vec<T>, Vec<u64>> for QuantileScores<T> {
     fn label(&self) -> String {
         let Fraction { numerator, denominator } = self.alpha;
         let (name, candidates) = (T::type_name(), self.candidates.to_json());
-        format!("quantile scores of {name} at {numerator}/{denominator} among {candidates}")
+        let scores = match self.equal {
+            Equal::LeftOut => "quantile scores",
+            Equal::Ranks => "quantile rank scores",
+        };
+        format!("{scores} of {name} at {numerator}/{denominator} among {candidates}")
     }
     fn start(&self) -> Counts {
         Counts::new(2 * self.candidates.len() + 1)
@@ -63,7 +90,7 @@ impl<T: Atom + Number> Fold<Vec<T>, Vec<u64>> for QuantileScores<T> {
             let (gap, hit) = (cells[0], cells[1]);
             below = below.saturating_add(gap);
             above = above.saturating_sub(gap).saturating_sub(hit);
-            let score = self.score(below, above);
+            let score = self.score(below, hit, above);
             below = below.saturating_add(hit);
             score
         });
@@ -77,7 +104,7 @@ mod tests {
 
     fn scores(candidates: &[f64], numerator: u64, denominator: u64) -> QuantileScores<f64> {
         let alpha = Fraction { numerator, denominator };
-        QuantileScores::new(candidates.to_vec(), alpha)
+        QuantileScores::new(candidates.to_vec(), alpha, Equal::LeftOut)
     }
 
     #[test]
@@ -96,9 +123,9 @@ mod tests {
     #[test]
     fn saturates_a_score_once_and_late() {
         let huge = scores(&[0.0], 1, u64::MAX);
-        assert_eq!(huge.score(u64::MAX, 0), u64::MAX);
-        assert_eq!(huge.score(1, u64::MAX), 1);
+        assert_eq!(huge.score(u64::MAX, 0, 0), u64::MAX);
+        assert_eq!(huge.score(1, 0, u64::MAX), 1);
         let both = scores(&[0.0], 1 << 62, 1 << 63);
-        assert_eq!(both.score(1 << 60, 1 << 60), 0);
+        assert_eq!(both.score(1 << 60, 0, 1 << 60), 0);
     }
 }

@@ -61,6 +61,15 @@ fn releases_the_quantile_itself_without_noise_whatever_the_order_of_candidates()
     let none = quantile::<SymmetricDistance, _>((None, MaxDivergence), &GRID, (1, 2), 0.0);
     assert_eq!(none.invoke(&vec![]), Ok(100));
 }
+/// Between two frequent values, no candidate is nearer in rank than the median.
+#[test]
+fn a_frequent_value_is_the_median_also_with_noise() {
+    let data = [vec![20; 900], vec![32; 3500], vec![47; 4200], vec![65; 1400]].concat();
+    let years: Vec<i32> = (0..=100).collect();
+    let made = quantile::<SymmetricDistance, _>((None, MaxDivergence), &years, (1, 2), 2.0);
+    // All other candidates are at least 600 ranks from the median.
+    assert!((0..100).all(|_| made.invoke(&data) == Ok(47)));
+}
 #[test]
 fn the_noise_is_in_units_of_rows() {
     // Let a be the level of the quantile. With four rows of 0, candidate 0 is 0 rows from the
@@ -141,8 +150,9 @@ fn no_ratio_of_exact_probabilities_of_neighbours_exceeds_the_loss() {
     let law = |data: &[i32], (a, b): (u64, u64), scale: f64| {
         let count = |keep: &dyn Fn(i32) -> bool| data.iter().filter(|x| keep(**x)).count() as f64;
         let score = |c: i32| {
-            let (below, above) = (count(&|x| x < c), count(&|x| x > c));
-            ((b - a) as f64 * below - a as f64 * above).abs() / (b as f64 * scale)
+            let (ideal, first, last) =
+                (a as f64 * data.len() as f64 / b as f64, count(&|x| x < c), count(&|x| x <= c));
+            (first - ideal).max(ideal - last).max(0.0) / scale
         };
         permute_and_flip(&[0, 10, 20].map(score))
     };

@@ -133,6 +133,7 @@ from ._search import (
     exponential_bounds_search as exponential_bounds_search,
 )
 from ._spaces import domain_of as domain_of, loss_of as loss_of, measure_of as measure_of, metric_of as metric_of, space_of as space_of, unit_of as unit_of
+from ._study import Outcome as Outcome, Study as Study
 from ._types import set_default_float_type as set_default_float_type, set_default_int_type as set_default_int_type
 
 

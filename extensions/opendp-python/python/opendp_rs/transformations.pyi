@@ -120,6 +120,9 @@ def make_metric_unbounded(input_domain: Domain, input_metric: Metric, D: Any = .
 def make_ordered_random(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
     """Put the records into a random order, so that later steps can use the order."""
 
+def make_quantile_rank_scores(input_domain: Domain, input_metric: Metric, candidates: Sequence[float] | Sequence[int], alpha: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
+    """Score each candidate by the distance between its ranks and the rank of a quantile."""
+
 def make_quantile_score_candidates(input_domain: Domain, input_metric: Metric, candidates: Sequence[float] | Sequence[int], alpha: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Score each candidate by its distance from a quantile of the records."""
 
@@ -310,6 +313,9 @@ def then_metric_unbounded(D: Any = ..., M: Any = ...) -> Partial:
 
 def then_ordered_random(D: Any = ..., M: Any = ...) -> Partial:
     """Put the records into a random order, so that later steps can use the order."""
+
+def then_quantile_rank_scores(candidates: Sequence[float] | Sequence[int], alpha: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
+    """Score each candidate by the distance between its ranks and the rank of a quantile."""
 
 def then_quantile_score_candidates(candidates: Sequence[float] | Sequence[int], alpha: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Score each candidate by its distance from a quantile of the records."""
