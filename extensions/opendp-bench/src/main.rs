@@ -5,7 +5,8 @@
 //! than the other contestants. Each line of the table has the median time of one contestant, in
 //! nanoseconds for each item. The line also has the target, and a ratio: the median time in this
 //! line, divided by the median time in the first line of the same work. The peers are the crate
-//! `opendp`, in its fastest form, and `rand_distr` with the cipher of this project.
+//! `opendp` without OpenSSL, which is its faster form, and `rand_distr` with the cipher of this
+//! project. One sum is also compared with a plain loop.
 #![forbid(unsafe_code)]
 
 mod folds;

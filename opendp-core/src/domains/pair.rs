@@ -20,7 +20,7 @@ pub struct PairDomain<A, B> {
     second: B,
 }
 impl<A, B> PairDomain<A, B> {
-    /// Make the set of pairs whose parts are in `first` and in `second`.
+    /// Make the set of pairs whose first part is in `first`, and whose second part is in `second`.
     pub fn new(first: A, second: B) -> Self {
         PairDomain { first, second }
     }

@@ -34,8 +34,8 @@ use super::gaussian_pair::deviations;
 /// `x` that are `1 / s^2` apart. The values `V_k(x)` are listed for all such `x` in a window. These
 /// values are at most 1, and increase with `x`. So values above the window are replaced by 1.
 /// Values below the window are replaced by the first value of the window. For integers `u` beyond a
-/// reach (a largest `|u|`), the value of `V_k` is replaced by 1. For each release, only numbers
-/// that are not negative are added. So the relative error of each sum is small, and each sum is
+/// reach (a largest `|u|`), the value of `V_k` is replaced by 1. For each release, the sums
+/// have no negative terms. So the relative error of each sum is small, and each sum is
 /// enlarged by a bound on this error. Let `y` be the total loss. Delta is a maximum of means of
 /// `max(0, 1 - e^epsilon e^-y)`. So delta is convex in `e^epsilon`. Between two total losses, delta
 /// is therefore at most its linear interpolation in `e^epsilon`.

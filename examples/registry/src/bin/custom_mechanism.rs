@@ -59,7 +59,7 @@ fn tour() -> Result<Vec<String>> {
     let flip = FlipProbability::new(0.125)?;
     let estimate =
         make_randomized_graph(graphs, flip)?.then(|| make_debiased_edge_count(NODES, flip))?;
-    say("a mechanism of the third party that releases a graph, then a function of the release");
+    say("a mechanism of the third party, which releases a graph, then a function of this graph");
     say(&format!("    edges      {:.1}", estimate.invoke(&friends)?));
     say(&format!("    epsilon    {} for one friendship", estimate.map(&1)?));
 

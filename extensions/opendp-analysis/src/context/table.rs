@@ -113,7 +113,8 @@ fn check_alike(first: &DataFrame<String>, frame: &DataFrame<String>) -> Result<(
 }
 #[cold]
 fn retyped() -> Error {
-    Error::FailedFunction("a column of another table has another type".into())
+    let reason = "the type of a column differs from its type in the table of the groups";
+    Error::FailedFunction(reason.into())
 }
 impl Table {
     /// Make a table without columns.

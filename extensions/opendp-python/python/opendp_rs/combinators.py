@@ -1,6 +1,7 @@
 """Combinators: one function for each registered constructor.
 
-A combinator makes a measurement from measurements, a conversion or an interactive mechanism.
+A combinator takes transformations, measurements or an odometer, and makes another such object from
+them.
 
 The first arguments of ``make_*`` are the domain and the metric of the input. ``then_*`` takes the
 domain and the metric from its left operand: ``space >> then_*()``.

@@ -108,7 +108,7 @@ fn a_statistic_names_each_kind_of_its_noise_once() {
     assert_eq!(kinds, [both, "Laplace, threshold", both, both]);
     let scales: Vec<usize> = statistics[29..].iter().map(|noised| noised.scales.len()).collect();
     assert_eq!(scales, [2, 1, 2, 3]);
-    // For keys of an earlier answer, the noise has the same name.
+    // If an earlier answer found the keys, the count still names the threshold.
     let context = rich();
     let found = query(&context).group_by(["educ"]).find().laplace().unwrap().release().unwrap();
     let groups = context.query().group_by(["educ"]).found(&found).unwrap().count();
