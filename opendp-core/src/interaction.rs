@@ -3,6 +3,7 @@
 mod handle;
 #[cfg(test)]
 mod handle_tests;
+mod in_turn;
 mod ledger;
 mod lock;
 mod odometer;
@@ -12,6 +13,7 @@ mod turn;
 
 pub use handle::Handle;
 pub(crate) use handle::{collected, pass_on};
+pub use in_turn::in_turn;
 pub use ledger::Ledger;
 pub use lock::HeldLock;
 pub(crate) use lock::holds_lock;

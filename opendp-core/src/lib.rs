@@ -105,7 +105,7 @@ pub use error::{Error, Result};
 pub use frame::{Cell, Column, DataFrame, FrameChunk};
 pub use function::{Fold, Function, Partial, with_threads};
 pub use interaction::{
-    Allowance, Handle, HeldLock, Ledger, Odometer, Queryable, Session, Turn, Turns,
+    Allowance, Handle, HeldLock, Ledger, Odometer, Queryable, Session, Turn, Turns, in_turn,
 };
 pub use map::{PrivacyMap, PrivacyMapRef, StabilityMap};
 pub use measure::{Interaction, Measure};

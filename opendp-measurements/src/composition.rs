@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{
-    Carrier, Domain, Error, Function, Interaction, Ledger, Measure, Measurement, Metric,
-    PrivacyMap, Result, Turns,
+    Carrier, Domain, Error, Function, Ledger, Measure, Measurement, Metric, PrivacyMap, Result,
+    in_turn,
 };
 
 pub use adaptive_composition::make_adaptive_composition;
@@ -178,28 +178,6 @@ where
         });
     }
     Ok(losses)
-}
-
-/// Run the given functions one after the other, and list their answers. Each function runs one
-/// member of a composition.
-///
-/// If interactive members can only be used one after the other, each new member ends all earlier
-/// members. Then only the last member answers questions.
-pub(crate) fn in_turn<TO: Carrier>(
-    interaction: Interaction,
-    members: impl Iterator<Item = impl FnOnce() -> Result<TO>>,
-) -> Result<Vec<TO>> {
-    match interaction {
-        Interaction::Concurrent => members.map(|member| member()).collect(),
-        Interaction::Sequential => {
-            let turns = Turns::new();
-            let mut answers = Vec::new();
-            for member in members {
-                answers.push(turns.begin(|| Ok(()), |turn| Ok(member()?.bound_to(&turn)))?);
-            }
-            Ok(answers)
-        }
-    }
 }
 
 /// Check that two members have the same input space and measure.

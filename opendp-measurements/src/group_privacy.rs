@@ -11,6 +11,7 @@ use opendp_core::{
     Result, Sampled, SmoothedMaxDivergence, ZeroConcentratedDivergence,
 };
 
+pub(crate) use growth::grown;
 pub use growth::{GroupMeasure, Growth};
 pub use path::PathMetric;
 

@@ -3,7 +3,8 @@
 
 use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{
-    Carrier, Domain, Error, Function, Measure, Measurement, Metric, PrivacyMap, Result, register,
+    Carrier, Domain, Error, Function, Measure, Measurement, Metric, PrivacyMap, Result, in_turn,
+    register,
 };
 
 /// The largest number of repetitions.
@@ -29,7 +30,9 @@ const MAX_TIMES: u32 = 1000;
 /// # Proof
 /// The releases come from `times` mechanisms with independent randomness. The loss of each of these
 /// mechanisms is at most the loss that the map of `measurement` states for `d_in`. The measure
-/// computes the joint loss from the list of these losses.
+/// computes the joint loss from the list of these losses. If a release is a conversation, the
+/// measure states whether the conversations can be interleaved. If they cannot, each new
+/// conversation closes the earlier ones (`in_turn`).
 ///
 /// # Errors
 /// `MakeMeasurement` when `times` is out of range or the measure does not compose.
@@ -61,8 +64,9 @@ where
     let (input, measure) = (measurement.input().clone(), measurement.measure().clone());
     measure.compose(&[]).map_err(|error| Error::MakeMeasurement(error.to_string()))?;
 
-    let once = measurement.function().clone();
-    let function = Function::map(move |data| (0..times).map(|_| once.eval(data)).collect());
+    let (once, interaction) = (measurement.function().clone(), measure.interaction());
+    let function =
+        Function::map(move |data| in_turn(interaction, (0..times).map(|_| || once.eval(data))));
     let (single, total) = (measurement.clone(), measure.clone());
     let map = PrivacyMap::new(move |d_in| {
         let loss = single.map(d_in)?;
@@ -85,7 +89,8 @@ mod tests {
     use super::*;
     use crate::GaussianTradeoff;
     use opendp_core::{
-        AbsoluteDistance, AtomDomain, MaxDivergence, PrivacyProfile, SmoothedMaxDivergence, Space,
+        AbsoluteDistance, AtomDomain, MaxDivergence, PrivacyProfile, Queryable,
+        SmoothedMaxDivergence, Space,
     };
 
     /// Make a mechanism that releases its input unchanged, and states a constant loss.
@@ -111,6 +116,24 @@ mod tests {
         let twice = make_repeat(constant(MaxDivergence, 0.0), 2).unwrap();
         assert_eq!(twice.invoke(&7).unwrap(), [7, 7]);
         assert_eq!(twice.accuracy(0.05).unwrap(), [Some(1.0), Some(1.0)]);
+    }
+    /// The measure `GaussianTradeoff` does not permit interleaved conversations.
+    #[test]
+    fn a_new_conversation_closes_the_earlier_ones() {
+        fn answers<MO: Measure>(measure: MO, loss: MO::Distance) -> Vec<bool> {
+            let input =
+                Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new()).unwrap();
+            let map = PrivacyMap::new(move |_: &i32| Ok(loss.clone()));
+            let open = Function::map(|x: &i32| {
+                let x = *x;
+                Ok(Queryable::stateless(move |query: &i32| Ok(x + query)))
+            });
+            let twice = make_repeat(Measurement::new(input, measure, open, map), 2).unwrap();
+            let conversations = twice.invoke(&1).unwrap();
+            conversations.iter().map(|conversation| conversation.ask(&2).is_ok()).collect()
+        }
+        assert_eq!(answers(GaussianTradeoff, 0.5), [false, true]);
+        assert_eq!(answers(MaxDivergence, 0.5), [true, true]);
     }
     #[test]
     fn refuses_what_it_cannot_promise() {

@@ -85,7 +85,8 @@ pub use opendp_transformations;
 /// The names that most programs use.
 pub mod prelude {
     pub use opendp_analysis::{
-        Budget, Context, PrivacyUnit, ShareKind, Split, Table, make_private_quantile, statistics,
+        Budget, Context, Goal, PrivacyUnit, ShareKind, Split, Table, make_private_quantile,
+        statistics,
     };
     pub use opendp_core::*;
     #[cfg(feature = "arrow")]

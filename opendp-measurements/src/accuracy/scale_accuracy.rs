@@ -161,9 +161,9 @@ pub fn discrete_gaussian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f64
 /// Find the scale at which discrete Gaussian noise has a given accuracy.
 ///
 /// The result is nearly the largest float for which a certified upper bound on
-/// `P[|Z| >= floor(accuracy)]` is at most `alpha`. For an accuracy of at least 1,
-/// [`discrete_gaussian_scale_to_accuracy`] of this scale is at most the given accuracy. For an
-/// accuracy below 1, the scale is 0.
+/// `P[|Z| >= accuracy]` is at most `alpha`. The noise `Z` is an integer, so the accuracy can be
+/// rounded up to an integer. [`discrete_gaussian_scale_to_accuracy`] of this scale is at most this
+/// integer.
 ///
 /// # Errors
 /// `InvalidDistance` when the accuracy is negative or not finite, or `alpha` is not in `(0, 1)`;
@@ -177,9 +177,9 @@ pub fn discrete_gaussian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f64
 /// ```
 pub fn accuracy_to_discrete_gaussian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
     // The accuracy of discrete noise is at least the accuracy of continuous noise of the same
-    // scale. So the scale of continuous noise with the given accuracy is an upper bound.
+    // scale. So the scale of continuous noise with the same accuracy is an upper bound.
+    let accuracy = check("accuracy", accuracy)?.ceil();
     let upper = accuracy_to_gaussian_scale(accuracy, alpha)?;
-    let accuracy = accuracy.floor();
     largest(upper, |scale| Ok(2.0 * discrete_gaussian_tail(Scale::new(scale)?, accuracy)? <= alpha))
 }
 
@@ -292,14 +292,23 @@ mod tests {
         }
         assert_eq!(discrete_laplacian_scale_to_accuracy(0.0, 0.05), Ok(0.0));
         assert_eq!(discrete_gaussian_scale_to_accuracy(0.0, 0.05), Ok(1.0));
-        assert_eq!(accuracy_to_discrete_gaussian_scale(0.9, 0.05), Ok(0.0));
+        // The noise is an integer, so an accuracy of 0.9 is an accuracy of 1.
+        let of_one = accuracy_to_discrete_gaussian_scale(1.0, 0.05);
+        assert_eq!(accuracy_to_discrete_gaussian_scale(0.9, 0.05), of_one);
+        assert_eq!(accuracy_to_discrete_gaussian_scale(0.0, 0.05), Ok(0.0));
+        let of_two = accuracy_to_discrete_gaussian_scale(2.0, 0.05);
+        assert_eq!(accuracy_to_discrete_gaussian_scale(1.5, 0.05), of_two);
+        assert!(of_one.unwrap() < of_two.unwrap());
     }
     #[test]
     fn a_scale_keeps_its_accuracy_and_is_the_largest_that_does() {
         for (to_accuracy, to_scale) in PAIRS {
             for alpha in [0.9, 0.05, 1e-9] {
-                for a in [1.0, 2.5, 40.0, 1e7, 1e15] {
-                    let scale = to_scale(a, alpha).unwrap();
+                for accuracy in [1.0, 2.5, 40.0, 1e7, 1e15] {
+                    let scale = to_scale(accuracy, alpha).unwrap();
+                    // The accuracy of discrete Gaussian noise is an integer, also at scale 0.
+                    let is_whole = to_accuracy(0.0, alpha) == Ok(1.0);
+                    let a: f64 = if is_whole { accuracy.ceil() } else { accuracy };
                     assert!(to_accuracy(scale, alpha).unwrap() <= a * (1.0 + 1e-15), "{a} {alpha}");
                     let more = to_accuracy(scale * (1.0 + 1e-9), alpha).unwrap();
                     assert!(a.floor() * (1.0 - 1e-15) < more, "{a} {alpha}: {scale} is too small");

@@ -1,16 +1,13 @@
 //! Privacy amplification: the loss of a release from a secret sample of a population.
 
-use opendp_core::arith::{Directed, DirectedFloat};
+use opendp_core::arith::Directed;
 use opendp_core::erased::{AnyDistance, AnyDomain, AnyMetric, AnyValue};
 use opendp_core::{
     Approximate, Carrier, ChangeOneDistance, Domain, Error, InsertDeleteDistance, MaxDivergence,
-    Measure, Measurement, Metric, PrivacyMap, PrivacyProfile, Result, Sampled,
-    SmoothedMaxDivergence, SymmetricDistance,
+    Measurement, Metric, PrivacyMap, Result, Sampled, SymmetricDistance,
 };
 
-use crate::accounting::{
-    profile_of_mixture, profile_of_poisson_sample, profile_of_replaced_sample,
-};
+use super::amplifiable_measure::AmplifiableMeasure;
 use crate::amplification::rows::check_rows;
 
 /// A metric on data sets of a fixed size. A distance bounds the number of replaced records.
@@ -83,140 +80,6 @@ fn uncounted(metric: &AnyMetric) -> Error {
     ))
 }
 
-/// A measure whose losses are smaller if the data is a secret sample.
-///
-/// An implementation claims that [`amplified`](AmplifiableMeasure::amplified) bounds the loss
-/// between two mixtures with a common part.
-pub trait AmplifiableMeasure: Measure {
-    /// Return an upper bound, rounded up, on the loss between two mixtures of distributions `A`,
-    /// `B` and `C`. The mixtures are `(1 - share) A + share B` and `(1 - share) A + share C`. The
-    /// bound holds if any two of the three distributions are at most `loss` apart.
-    ///
-    /// # Errors
-    /// `Overflow` when the bound exceeds all floats.
-    fn amplified(share: f64, loss: &Self::Distance) -> Result<Self::Distance>;
-    /// For one removed or added record, return an upper bound on the loss between the two mixtures
-    /// of [`amplified`](AmplifiableMeasure::amplified). Then `B` or `C` equals `A`. The default is
-    /// [`amplified`](Self::amplified).
-    ///
-    /// # Errors
-    /// `Overflow` when the bound exceeds all floats.
-    fn amplified_by_one(share: f64, loss: &Self::Distance) -> Result<Self::Distance> {
-        Self::amplified(share, loss)
-    }
-    /// For one replaced record, return an upper bound on the loss between the two mixtures of
-    /// [`amplified`](AmplifiableMeasure::amplified). The bound holds under two conditions. First,
-    /// `A` and `B` are at most `added` apart, and so are `A` and `C`. Second, any two of `A`, `B`
-    /// and `C` are at most `replaced` apart. The default is [`amplified`](Self::amplified).
-    ///
-    /// # Errors
-    /// `Overflow` when the bound exceeds all floats.
-    fn amplified_by_replacement(
-        share: f64,
-        _added: &Self::Distance,
-        replaced: &Self::Distance,
-    ) -> Result<Self::Distance> {
-        Self::amplified(share, replaced)
-    }
-    /// Return the smaller of two bounds on the loss for `records` changed records. The first bound
-    /// is `loss`. The second bound is computed from the result of `single`, which is the amplified
-    /// loss for one changed record. If no second bound is known, return `loss` and do not call
-    /// `single`.
-    ///
-    /// # Errors
-    /// `Overflow` when the bound exceeds all floats; the errors of `single`.
-    fn grouped(
-        loss: Self::Distance,
-        single: impl FnOnce() -> Result<Self::Distance>,
-        records: u32,
-    ) -> Result<Self::Distance>;
-    /// Return whether all parts of a loss are zero, including its delta.
-    ///
-    /// # Errors
-    /// The errors of the privacy profile, if the loss is a privacy profile.
-    fn is_nothing(loss: &Self::Distance) -> Result<bool>;
-}
-impl AmplifiableMeasure for MaxDivergence {
-    fn amplified(share: f64, epsilon: &f64) -> Result<f64> {
-        if *epsilon == 0.0 || share == 0.0 {
-            return Ok(0.0);
-        }
-        // If a computed number exceeds all floats, use the loss without sampling.
-        let ratio = epsilon.inf_exp_m1().and_then(|more| share.inf_mul(more)?.inf_ln_1p());
-        Ok(ratio.unwrap_or(*epsilon).min(*epsilon))
-    }
-    fn amplified_by_replacement(share: f64, added: &f64, replaced: &f64) -> Result<f64> {
-        let (added, replaced) = (*added, *replaced);
-        let whole = MaxDivergence::amplified(share, &replaced)?;
-        if replaced <= added {
-            return Ok(whole);
-        }
-        let loss = || {
-            let with = share.inf_mul(added.inf_exp_m1()?)?.inf_ln_1p()?;
-            // A replacement adds one of two records to the same sample. In the worst case, one of
-            // these records multiplies the likelihood of an outcome by `e^added`. The other record
-            // multiplies this likelihood by `e^(added - replaced)`.
-            let less = -added.neg_inf_sub(replaced)?.neg_inf_exp_m1()?;
-            with.inf_sub((-share.inf_mul(less)?).neg_inf_ln_1p()?)
-        };
-        Ok(loss().map_or(whole, |loss| loss.min(whole)))
-    }
-    fn grouped(loss: f64, single: impl FnOnce() -> Result<f64>, records: u32) -> Result<f64> {
-        Ok(single()?.inf_mul(f64::from(records)).map_or(loss, |all| all.min(loss)))
-    }
-    fn is_nothing(epsilon: &f64) -> Result<bool> {
-        Ok(*epsilon == 0.0)
-    }
-}
-impl AmplifiableMeasure for Approximate<MaxDivergence> {
-    fn amplified(share: f64, (epsilon, delta): &(f64, f64)) -> Result<(f64, f64)> {
-        Ok((MaxDivergence::amplified(share, epsilon)?, delta.inf_mul(share)?))
-    }
-    fn amplified_by_replacement(
-        share: f64,
-        added: &(f64, f64),
-        replaced: &(f64, f64),
-    ) -> Result<(f64, f64)> {
-        let epsilon = MaxDivergence::amplified_by_replacement(share, &added.0, &replaced.0)?;
-        Ok((epsilon, added.1.max(replaced.1).inf_mul(share)?))
-    }
-    fn grouped(
-        loss: (f64, f64),
-        _: impl FnOnce() -> Result<(f64, f64)>,
-        _: u32,
-    ) -> Result<(f64, f64)> {
-        Ok(loss)
-    }
-    fn is_nothing((epsilon, delta): &(f64, f64)) -> Result<bool> {
-        Ok(*epsilon == 0.0 && *delta == 0.0)
-    }
-}
-impl AmplifiableMeasure for SmoothedMaxDivergence {
-    fn amplified(share: f64, loss: &PrivacyProfile) -> Result<PrivacyProfile> {
-        profile_of_mixture(loss, share)
-    }
-    fn amplified_by_one(share: f64, loss: &PrivacyProfile) -> Result<PrivacyProfile> {
-        profile_of_poisson_sample(loss, share)
-    }
-    fn amplified_by_replacement(
-        share: f64,
-        added: &PrivacyProfile,
-        replaced: &PrivacyProfile,
-    ) -> Result<PrivacyProfile> {
-        profile_of_replaced_sample(added, replaced, share)
-    }
-    fn grouped(
-        loss: PrivacyProfile,
-        _: impl FnOnce() -> Result<PrivacyProfile>,
-        _: u32,
-    ) -> Result<PrivacyProfile> {
-        Ok(loss)
-    }
-    fn is_nothing(loss: &PrivacyProfile) -> Result<bool> {
-        Ok(loss.delta(0.0)? == 0.0)
-    }
-}
-
 /// Check that data at distance 0 give the same distribution of releases. Such data can be the same
 /// records in another order. Suppose that the check succeeds, and that the distributions of two
 /// samples have a common part. Then the distributions of the releases also have a common part. A
@@ -274,8 +137,10 @@ where
 /// distance `d_in`. If the metric counts removed and added records, `k` is half of `d_in`, rounded
 /// down. Let `(epsilon, delta)` be the loss of the measurement at `d_in`, or at one replaced record
 /// if `k = 1`. Let `q = min(1, k n / N)`. The loss is `(ln(1 + q (e^epsilon - 1)), q delta)`,
-/// rounded up. Without a delta, the loss is at most `k` times the amplified loss for a single
-/// replaced record.
+/// rounded up. If `k` is at least 2, there is a second bound: the loss of a path of `k` steps, as
+/// in [`make_group_privacy`](crate::make_group_privacy). Each step has the amplified loss for a
+/// single replaced record. The map uses the second bound if it is smaller. A pair of an epsilon and
+/// a delta is smaller only if both numbers are.
 ///
 /// # Proof
 /// Let `x`, `y` be populations that differ by `k` replaced records. Pair each record of `x` that is
@@ -292,8 +157,8 @@ where
 /// records. So the loss between any two of `A`, `B` and `C` is at most the loss at `d_in`. Advanced
 /// joint convexity then gives the claim (Balle, Barthe, Gaboardi 2018). For `k = 1`, the claim is
 /// the bound of this article for samples without replacement. The bound grows with the weight `p`,
-/// so `q` can replace `p`. The bound without a delta, `k` times the amplified loss at one replaced
-/// record, is group privacy for populations.
+/// so `q` can replace `p`. The second bound is group privacy for populations: a path of `k`
+/// replaced records leads from `x` to `y`.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the members of the domain do not consist of a fixed number of records

@@ -8,9 +8,8 @@ use opendp_core::{
     Measurement, PrivacyMap, Result, SmoothedMaxDivergence, SymmetricDistance,
 };
 
-use crate::amplification::population_amplification::{
-    AmplifiableMeasure, PopulationMetric, check_common, replacing,
-};
+use crate::amplification::AmplifiableMeasure;
+use crate::amplification::population_amplification::{PopulationMetric, check_common, replacing};
 use crate::amplification::rows::check_rows;
 use crate::samplers::BernoulliLanes;
 
@@ -101,9 +100,10 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// Let `k` be the total number of added and removed records that `d_in` allows. Let
 /// `q = 1 - (1 - rate)^k`, rounded up. If the measurement has the loss `(epsilon, delta)` at
 /// `d_in`, the loss on the sample is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This bound
-/// holds for a single pair of epsilon and delta, and for each point of a profile. If the measure
-/// has no delta, there is a second bound: `k` times the loss on the sample at one added or removed
-/// record.
+/// holds for a single pair of epsilon and delta, and for each point of a profile. If `k` is at
+/// least 2, there is a second bound: the loss of a path of `k` steps, as in
+/// [`make_group_privacy`](crate::make_group_privacy). Each step has the loss on the sample at one
+/// changed record. The map uses the second bound if it is smaller.
 ///
 /// If `size` is given, `k` is the number of replaced records that `d_in` allows: half of `d_in`,
 /// rounded down. The loss for one replaced record is at most the loss for one removed and one added
@@ -318,9 +318,9 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// `q = min(1, k n / size)`. Let `(epsilon, delta)` be the loss of the measurement at `d_in`, or at
 /// one replaced record if `k = 1`. The loss on the sample is
 /// `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This bound holds for a single pair of
-/// epsilon and delta, and for each point of a profile. If the measure has no delta, there is a
-/// second bound: `k` times the loss on the sample at one replaced record. If the loss is a profile,
-/// the profile on the sample contains a distribution of the privacy loss, which compositions use.
+/// epsilon and delta, and for each point of a profile. If `k` is at least 2, there is a second
+/// bound, as in [`make_poisson_subsampling`]: the loss of `k` steps, and each step replaces one
+/// record. If the loss is a profile, the profile on the sample contains a distribution of the loss.
 ///
 /// # Proof
 /// The proof of `make_population_amplification` applies, with the data in place of the populations

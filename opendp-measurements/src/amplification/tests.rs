@@ -3,12 +3,13 @@
 
 use opendp_core::{
     Approximate, AtomDomain, ChangeOneDistance, DataFrame, DataFrameDomain, Function,
-    MaxDivergence, Measurement, PrivacyMap, PrivacyProfile, Space, SymmetricDistance, VectorDomain,
+    MaxDivergence, Measurement, PrivacyMap, PrivacyProfile, SmoothedMaxDivergence, Space,
+    SymmetricDistance, VectorDomain,
 };
 
 use super::*;
 use crate::accounting::{
-    SampledGaussianPair, profile_of, profile_of_gaussian, profile_of_mixture,
+    SampledGaussianPair, profile_of, profile_of_gaussian, profile_of_laplace, profile_of_mixture,
     profile_of_poisson_sample,
 };
 
@@ -77,6 +78,46 @@ fn the_profile_of_a_sample_has_the_direction_of_a_removal() {
     assert!(near(with(pair(true))), "{twice:?} {:?}", with(pair(true)));
     // The control: a sampled addition has another profile.
     assert!(!near(with(pair(false))), "{twice:?}");
+}
+/// A path of single changes is a bound in every measure: `k` changed records cost at most `k` times
+/// the loss of one, if there is no delta.
+#[test]
+fn several_changed_records_cost_at_most_a_path_of_single_changes() {
+    fn sampled<MO: AmplifiableMeasure>(
+        measure: MO,
+        loss: fn(u32) -> MO::Distance,
+    ) -> Measurement<VectorDomain<AtomDomain<i32>>, SymmetricDistance, MO, i32> {
+        let rows = VectorDomain::new(AtomDomain::<i32>::default());
+        let space = Space::new(rows, SymmetricDistance).unwrap();
+        let map = PrivacyMap::new(move |d: &u32| Ok(loss(*d)));
+        let whole = Measurement::new(space, measure, Function::map(|_: &Vec<i32>| Ok(0)), map);
+        make_poisson_subsampling(whole, 0.01, None).unwrap()
+    }
+    let pure = sampled(MaxDivergence, f64::from);
+    let approximate = sampled(Approximate(MaxDivergence), |d| (f64::from(d), 0.0));
+    let profile =
+        sampled(SmoothedMaxDivergence, |d| profile_of_laplace(f64::from(d), 1.0).unwrap());
+    for records in [2, 3, 8] {
+        let epsilon = pure.map(&records).unwrap();
+        assert!(epsilon <= f64::from(records) * pure.map(&1).unwrap() * (1.0 + 1e-12));
+        let pair = approximate.map(&records).unwrap();
+        assert!(pair.0 <= epsilon * (1.0 + 1e-12) && pair.1 == 0.0, "{records}: {pair:?}");
+        let curve = profile.map(&records).unwrap();
+        let found = curve.epsilon(1e-9).unwrap();
+        assert!(found <= epsilon * (1.0 + 1e-9), "{records}: {found} {epsilon}");
+        // A composition uses the path, too.
+        let twice = PrivacyProfile::compose(&[curve.clone(), curve]).unwrap();
+        assert!(twice.epsilon(1e-9).unwrap() <= 2.001 * epsilon, "{records}");
+    }
+    // With a rate near 1, the other bound is smaller, and is kept.
+    let rows = VectorDomain::new(AtomDomain::<i32>::default());
+    let space = Space::new(rows, SymmetricDistance).unwrap();
+    let map = PrivacyMap::new(|d: &u32| profile_of_gaussian(f64::from(*d), 1.0));
+    let whole =
+        Measurement::new(space, SmoothedMaxDivergence, Function::map(|_: &Vec<i32>| Ok(0)), map);
+    let half = make_poisson_subsampling(whole.clone(), 0.9, None).unwrap().map(&2).unwrap();
+    let unsampled = whole.map(&2).unwrap();
+    assert!(half.delta(1.0).unwrap() <= unsampled.delta(1.0).unwrap());
 }
 /// Frames without a schema can have different columns, so their rows do not fit into one frame.
 #[test]

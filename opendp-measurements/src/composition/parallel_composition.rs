@@ -14,10 +14,10 @@ use opendp_core::erased::{
 use opendp_core::{
     AtomDomain, Carrier, DatasetMetric, Domain, Error, Function, Interaction, MaxDivergence,
     Measure, Measurement, Metric, MetricOn, PrivacyMap, Result, Space, VectorDomain,
-    ZeroConcentratedDivergence,
+    ZeroConcentratedDivergence, in_turn,
 };
 
-use crate::composition::{in_turn, same};
+use crate::composition::same;
 use members::Members;
 use splits::{Composing, Splits};
 

@@ -71,14 +71,22 @@ impl GroupMeasure for SmoothedMaxDivergence {
 /// So a [`Sampled`] loss grows in the same way as a loss in the inner measure.
 impl<M: GroupMeasure + Default> GroupMeasure for Sampled<M> {
     fn growth() -> Growth<Self> {
-        Growth::Whole(|loss, steps| match M::growth() {
-            Growth::Parts(grown) => {
-                let parts = M::default().split(loss)?.into_iter().map(Exact::from_f64);
-                let parts = grown(parts.collect::<Result<_>>()?, steps);
-                M::default().join(&parts.iter().map(Exact::to_f64_up).collect::<Vec<_>>())
-            }
-            Growth::Whole(grown) => grown(loss, steps),
-        })
+        Growth::Whole(grown::<M>)
+    }
+}
+/// Take the loss of a single step, and compute a bound on the loss of a path of such steps, rounded
+/// up.
+pub(crate) fn grown<M: GroupMeasure + Default>(
+    loss: &M::Distance,
+    steps: u32,
+) -> Result<M::Distance> {
+    match M::growth() {
+        Growth::Parts(grown) => {
+            let parts = M::default().split(loss)?.into_iter().map(Exact::from_f64);
+            let parts = grown(parts.collect::<Result<_>>()?, steps);
+            M::default().join(&parts.iter().map(Exact::to_f64_up).collect::<Vec<_>>())
+        }
+        Growth::Whole(grown) => grown(loss, steps),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use opendp_core::{Change, Error, Migration, Result};
 use serde_json::{Map, Value as Json};
@@ -275,13 +276,27 @@ impl Registry {
     }
     /// Return the changes of a constructor, starting with the earliest. Only the package of the
     /// constructor can state changes of the constructor.
-    fn changes(&self, entry: &Entry) -> Option<std::sync::Arc<[Migration]>> {
-        let changes = self.migrations.get(entry.name())?.value().clone();
+    ///
+    /// The macro `migrate!` states the name of the function. The constructor can be registered with
+    /// the prefix of a third party, as in `acme::make_bins`. So also find the changes that are
+    /// stated for the name without the prefix.
+    fn changes(&self, entry: &Entry) -> Option<Arc<[Migration]>> {
+        let name = entry.name();
+        let function = name.rsplit("::").next().filter(|function| *function != name);
+        let found = [Some(name), function].into_iter().flatten();
+        let found: Vec<_> =
+            found.filter_map(|name| Some(self.migrations.get(name)?.clone())).collect();
         let own = |migration: &Migration| migration.package == entry.package;
-        if changes.iter().all(own) {
-            return Some(changes);
+        match &found[..] {
+            [] => None,
+            [changes] if changes.iter().all(own) => Some(changes.clone()),
+            several => {
+                let all = several.iter().flat_map(|changes| changes.iter());
+                let mut all: Vec<Migration> = all.filter(|it| own(it)).copied().collect();
+                all.sort_by_key(|migration| migration.since);
+                Some(all.into())
+            }
         }
-        Some(changes.iter().filter(|migration| own(migration)).copied().collect())
     }
     /// Return the newest version of a package, which is the largest version in its stated changes.
     /// If the package has stated no change, return 1.

@@ -10,9 +10,13 @@ const fn change(since: u64, change: Change) -> Migration {
 }
 /// Return a registry in which `make_total` of `acme-dp` has changed three times.
 fn registry() -> Registry {
+    registry_of("make_total")
+}
+/// Return the registry of [`registry`], in which `make_total` has another registered name.
+fn registry_of(name: &str) -> Registry {
     let registry = Registry::new();
     let output: TypeName = "Transformation".parse().unwrap();
-    let total = Addition::new("make_total", "acme-dp", Kind::Transformation, output)
+    let total = Addition::new(name, "acme-dp", Kind::Transformation, output)
         .parameter(Parameter::new::<Bounds<i32>>("range", None))
         .parameter(Parameter::new::<i32>("unit", Some("10".into())))
         .constructs(|args| {
@@ -116,6 +120,34 @@ fn a_part_of_a_document_has_the_versions_of_the_whole() {
     }
     let error = build(part(1, json!(["acme-dp", 3]))).unwrap_err().to_string();
     assert!(error.contains("expected an object of versions"), "{error}");
+}
+/// `migrate!` states the name of a function, and a third party registers it with a prefix.
+#[test]
+fn a_name_with_a_prefix_has_the_changes_of_its_function() {
+    let registry = registry_of("acme::make_total");
+    let build = |name: &str, args: Json| {
+        let document = json!({"constructor": name, "args": args, "packages": {"acme-dp": 1}});
+        Document::new(document)?.build(&registry)?.map(&json!(1))
+    };
+    for name in ["acme::make_total", "acme::total"] {
+        assert_eq!(build(name, json!({"bounds": [0, 9], "exact": true})).unwrap(), json!(9));
+    }
+    let note = "the argument `bounds` of `acme::make_total` is now called `range`";
+    assert!(registry.take_notes().iter().any(|found| found == note));
+    // A change of the whole name also applies, and changes apply in the order of the versions.
+    let change = Change::Renamed { from: "limits", to: "bounds" };
+    let constructor = "acme::make_total";
+    registry.migrate(Migration { package: "acme-dp", constructor, since: 2, change });
+    assert_eq!(build("acme::make_total", json!({"limits": [0, 9]})).unwrap(), json!(9));
+    // The control: another package cannot change the constructor by the name of its function.
+    let change = Change::Defaulted { argument: "range", value: "[0, 1]" };
+    registry.migrate(Migration {
+        package: "stranger",
+        constructor: "make_total",
+        since: 2,
+        change,
+    });
+    assert!(build("acme::make_total", json!({})).is_err());
 }
 #[test]
 fn only_the_package_of_a_constructor_changes_it() {

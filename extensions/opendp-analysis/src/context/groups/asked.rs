@@ -272,7 +272,7 @@ where
     fn ask_about<TO: Carrier, Q: Planned<'c, MO, TO>>(
         &mut self,
         about: &About<'c, MO>,
-        release: impl Fn(&Grouping) -> Q + 'c,
+        release: impl Fn(&Grouping) -> Q + Send + 'c,
         goal: Goal,
     ) -> Result<Asked<TO>> {
         let Some(finds) = about.finds else { return self.ask(release(&about.grouping), goal) };

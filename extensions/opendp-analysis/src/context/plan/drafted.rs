@@ -144,7 +144,7 @@ impl Noised {
 const AND: &str = " and ";
 
 /// A draft of a question, without the type of its answer.
-pub(super) trait Drafted<MO: Accounted> {
+pub(super) trait Drafted<MO: Accounted>: Send {
     /// Describe the draft for the solver. The description contains the goal, and the errors and
     /// losses of each kind of noise at scale 1.
     fn item(&self, goal: Goal, units: &Units) -> Result<Item>;

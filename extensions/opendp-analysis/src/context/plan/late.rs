@@ -18,7 +18,7 @@ use super::{Goal, Setting};
 /// A function that makes the draft of a question about groups. The input is the keys that were
 /// found, with their counts.
 pub(crate) type OfKeys<'c, MO, TO> =
-    Box<dyn Fn(&HashMap<String, i64>) -> Result<Draft<'c, MO, TO>> + 'c>;
+    Box<dyn Fn(&HashMap<String, i64>) -> Result<Draft<'c, MO, TO>> + Send + 'c>;
 
 /// A question about groups whose keys are not known yet.
 ///
