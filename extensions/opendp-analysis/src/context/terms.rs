@@ -245,12 +245,18 @@ const MOST_FLOATS: u64 = 1 << 31;
 fn fits(loss: &[Exact], share: &[Exact], parts: usize) -> bool {
     loss.iter().zip(share).take(parts).all(|(loss, share)| loss <= share)
 }
-/// Find the least noise scale for which `enough` returns `true`.
+/// Find the least noise scale for which `enough` returns `true`. A scale at which `enough` returns
+/// an error is not enough.
 fn least_scale(enough: &dyn Fn(f64) -> Result<bool>) -> Result<f64> {
-    if enough(0.0)? { Ok(0.0) } else { binary_search(enough, None).map_err(too_small) }
+    if enough(0.0)? {
+        return Ok(0.0);
+    }
+    binary_search(|scale| Ok(enough(scale).unwrap_or(false)), None).map_err(too_small)
 }
-/// Find the least threshold for which `enough` returns `true`.
+/// Find the least threshold for which `enough` returns `true`. A threshold at which `enough`
+/// returns an error is not enough.
 fn least_threshold(enough: &dyn Fn(f64) -> Result<bool>) -> Result<f64> {
+    let enough = |threshold| Ok(enough(threshold).unwrap_or(false));
     binary_search(enough, Some((1.0, HIGH))).map_err(|_| no_delta())
 }
 /// Return a pair of distributions that dominates Laplace noise. If `real` is `false`, the noise is
