@@ -116,7 +116,7 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
         self.admitted(scale, &dials, losses)
     }
     /// Use the noise scale that the analyst gives, if the cost of this noise fits the query's
-    /// share.
+    /// share, and the account admits this cost.
     pub(crate) fn of_scale(&self, scale: f64, losses: &LossesAt<'_, MO>) -> Result<Dials> {
         let room = self.room(self.kind())?;
         let share = &room.parts;
@@ -135,6 +135,8 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
             None => fits(&cost, share, share.len()),
         };
         if within {
+            let cost = self.cost(&losses(dials)?, dials)?;
+            self.context.account()?.charge(&cost).map_err(nothing_was_run)?;
             return Ok(dials);
         }
         Err(Error::BudgetExceeded(format!(
