@@ -8,7 +8,9 @@ use std::{
     fmt,
 };
 
-use crate::{Arg, Args, Argument, Call, Constructed, Kind, MadeType, Result, Spec, TypeName};
+use crate::{
+    Arg, Args, Argument, Call, Constructed, Error, Kind, MadeType, Result, Spec, TypeName,
+};
 
 /// One function with one choice of its type arguments, as a constant that the linker collects.
 ///
@@ -136,9 +138,12 @@ impl Parameter {
     }
     /// Return whether the kind of an argument fits the type of the parameter.
     pub fn accepts(&self, arg: &Arg) -> bool {
-        (self.argument.accepts)(arg)
-            && (!self.stands
-                || (self.argument.stood_for)(arg).is_none_or(|name| name == self.type_name))
+        (self.argument.accepts)(arg) && self.is_chosen(arg)
+    }
+    /// Return whether an argument has the type that the signature of this parameter chooses. If the
+    /// compiled type stands for only one type, return `true`.
+    pub fn is_chosen(&self, arg: &Arg) -> bool {
+        !self.stands || (self.argument.stood_for)(arg).is_none_or(|name| name == self.type_name)
     }
     /// Check that an argument can be decoded as the type of the parameter.
     ///
@@ -230,8 +235,30 @@ impl Registration {
     /// Decode the arguments, call the function, and erase the result.
     ///
     /// # Errors
-    /// The errors of [`Args::decode`] for each parameter. Also the errors of the function.
+    /// `Argument` when an argument has a type that no signature lists. The errors of
+    /// [`Args::decode`] for each parameter. Also the errors of the function.
     pub fn construct(&self, args: &Args) -> Result<Constructed> {
+        // A compiled type can stand for more types than the signatures list, so decoding does not
+        // check this.
+        let signatures = self.signatures();
+        for (place, (name, _)) in self.family.specs.iter().enumerate() {
+            let Some(arg) = args.get(name) else { continue };
+            let listed =
+                || signatures.iter().filter_map(|signature| signature.parameters.get(place));
+            if !listed().any(|parameter| parameter.is_chosen(arg)) {
+                let mut types: Vec<String> = listed().map(|p| p.type_name.to_string()).collect();
+                types.sort_unstable();
+                types.dedup();
+                let (types, found) = (types.join("` or `"), arg.describe());
+                return Err(Error::argument(*name, format!("expected `{types}`, found {found}")));
+            }
+        }
+        self.construct_chosen(args)
+    }
+    /// Construct with arguments that a signature accepts. The registry checks this when it chooses
+    /// a signature, so this function does not check it again.
+    #[doc(hidden)]
+    pub fn construct_chosen(&self, args: &Args) -> Result<Constructed> {
         (self.construct)(&mut Call::new(self.family.specs, self.types, args)?)
     }
     /// Return the doc comment of the function, without definitions of links and without the hidden

@@ -1,8 +1,11 @@
 //! Search for the value at which a condition changes.
 
+mod boundary;
+
 use std::fmt::Debug;
 
 use crate::{Carrier, Domain, Error, Measure, Measurement, Metric, Result, Transformation};
+pub use boundary::{Outcome, find_boundary};
 
 /// A type of numbers in which a search by bisection is possible.
 pub trait Bisect: Copy + PartialOrd + Debug {
@@ -76,54 +79,46 @@ floats!(f32 f64);
 /// The condition must be monotone: it holds on one side of some value, and fails on the other side.
 /// With bounds, the search stays between these bounds. Without bounds, the search starts at zero.
 /// The search first moves upward in growing steps. If the condition does not change above zero, the
-/// search then moves downward. If the condition returns an error at a value, the error counts as
-/// `false`.
+/// search then moves downward.
+///
+/// The condition can return an error at some values, such as values that a constructor refuses. An
+/// error is not an answer. The search leaves out these values, so the condition holds at the
+/// result, and fails at the next value on one side.
 ///
 /// ```
-/// # use opendp_core::search::binary_search;
+/// # use opendp_core::{Error, search::binary_search};
 /// assert_eq!(binary_search(|x: i32| Ok(x >= 5), Some((0, 100)))?, 5);
 /// assert_eq!(binary_search(|x: f64| Ok(x * x <= 2.0), Some((0.0, 10.0)))?, 1.414213562373095);
 /// assert_eq!(binary_search(|x: f64| Ok(x >= 5.0), None)?, 5.0);
 /// assert_eq!(binary_search(|_: f64| Ok(true), None).unwrap_err().kind(), "Search");
+/// // The condition has an answer only above zero, and holds there. So nothing is found.
+/// let positive = |x: f64| if 0.0 < x { Ok(true) } else { Err(Error::MakeDomain("x".into())) };
+/// assert_eq!(binary_search(positive, None).unwrap_err().kind(), "Search");
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 ///
 /// # Errors
 /// `Search` when the condition is the same at both bounds or, without bounds, at every tried value.
-/// If the condition returns an error at every tried value, the result is the first of these errors.
+/// `Search` also when the condition returns an error at a value between two values with different
+/// answers, because the point where the condition changes is then not determined. If the condition
+/// returns an error at every tried value, the result is the first of these errors.
 pub fn binary_search<T: Bisect>(
     condition: impl Fn(T) -> Result<bool>,
     bounds: Option<(T, T)>,
 ) -> Result<T> {
     let mut trials = Trials::of(condition);
-    let mut holds = |x: T| trials.holds(x);
-    let bracket = match bounds {
-        Some((a, b)) => {
-            let (low, high) = if b < a { (b, a) } else { (a, b) };
-            let ends = (holds(low), holds(high));
-            (ends.0 != ends.1).then_some((low, high, ends.1))
+    match find_boundary(|x| trials.answer(x), bounds) {
+        Outcome::Boundary(value) => Ok(value),
+        Outcome::Gap(value) => Err(trials.gap(&value)),
+        Outcome::Same { .. } | Outcome::Nowhere => {
+            Err(trials.failure(if bounds.is_some() { SAME_AT_BOUNDS } else { NEVER_CHANGES }))
         }
-        None => exponential_bounds(&mut holds),
-    };
-    let Some((mut low, mut high, rising)) = bracket else {
-        return Err(trials.failure(if bounds.is_some() {
-            "the condition is the same at both bounds; state bounds between which it changes"
-        } else {
-            NEVER_CHANGES
-        }));
-    };
-    loop {
-        let middle = T::between(low, high);
-        if !(low < middle && middle < high) {
-            return Ok(if rising { high } else { low });
-        }
-        if holds(middle) == rising { high = middle } else { low = middle }
     }
 }
 
 /// Find two values between which a condition changes. Return the lower value first. Start at zero
-/// and move in growing steps, first upward and then downward. If the condition returns an error at
-/// a value, the error counts as `false`.
+/// and move in growing steps, first upward and then downward. Leave out the values at which the
+/// condition returns an error.
 ///
 /// ```
 /// # use opendp_core::search::exponential_bounds_search;
@@ -139,43 +134,57 @@ pub fn exponential_bounds_search<T: Bisect>(
     condition: impl Fn(T) -> Result<bool>,
 ) -> Result<(T, T)> {
     let mut trials = Trials::of(condition);
-    let bounds = exponential_bounds(&mut |x| trials.holds(x));
-    bounds.map(|(low, high, _)| (low, high)).ok_or_else(|| trials.failure(NEVER_CHANGES))
+    match boundary::bracket(&mut |x| trials.answer(x), None) {
+        Ok(_) => Err(trials.failure(NEVER_CHANGES)),
+        Err(change) => Ok(change.ends()),
+    }
 }
 
+const SAME_AT_BOUNDS: &str =
+    "the condition is the same at both bounds; state bounds between which it changes";
 const NEVER_CHANGES: &str = "the condition is the same at every tried value; check that it depends \
                              on the value, or state bounds between which it changes";
 
-/// A condition and the results of its trials. If a trial returns an error, the error counts as
-/// `false`.
+/// A condition and the errors of its trials.
 struct Trials<C> {
     condition: C,
-    first_error: Option<Error>,
+    errors: Vec<Error>,
     works: bool,
 }
 impl<C> Trials<C> {
     fn of(condition: C) -> Self {
-        Trials { condition, first_error: None, works: false }
+        Trials { condition, errors: Vec::new(), works: false }
     }
-    fn holds<T>(&mut self, x: T) -> bool
+    /// Return whether the condition holds. If the condition returns an error, keep this error and
+    /// return `None`.
+    fn answer<T>(&mut self, x: T) -> Option<bool>
     where
         C: Fn(T) -> Result<bool>,
     {
         match (self.condition)(x) {
             Ok(holds) => {
                 self.works = true;
-                holds
+                Some(holds)
             }
             Err(error) => {
-                self.first_error.get_or_insert(error);
-                false
+                self.errors.push(error);
+                None
             }
         }
     }
     /// If the condition gave an error at every tried value, return the first of these errors.
     /// Otherwise return an error with the given message.
     fn failure(self, otherwise: &str) -> Error {
-        self.first_error.filter(|_| !self.works).unwrap_or_else(|| Error::Search(otherwise.into()))
+        let first = self.errors.into_iter().next();
+        first.filter(|_| !self.works).unwrap_or_else(|| Error::Search(otherwise.into()))
+    }
+    /// Return the error for a search that ended at an error of the condition.
+    fn gap<T: Debug>(self, value: &T) -> Error {
+        let cause = self.errors.last().map_or_else(String::new, |error| format!(": {error}"));
+        Error::Search(format!(
+            "the condition is an error at {value:?}{cause}\nIts answers below and above this value \
+             differ: state bounds between which it is no error."
+        ))
     }
 }
 
@@ -211,8 +220,9 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Related for Transformation<
 /// parameter does not meet the bound.
 ///
 /// Use this function to find the least noise or the largest sample that meets a budget. The search
-/// evaluates only maps, and uses no data. The search uses [`binary_search`]. If the chain cannot be
-/// constructed with a parameter, this parameter counts as a parameter that does not meet the bound.
+/// evaluates only maps, and uses no data. The search uses [`binary_search`]. It leaves out the
+/// parameters with which the chain cannot be made, or with which its map gives an error. So such a
+/// parameter does not count as one that does not meet the bound.
 ///
 /// ```
 /// # use opendp_core::{*, search::binary_search_param};
@@ -226,7 +236,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Related for Transformation<
 /// ```
 ///
 /// # Errors
-/// The errors of [`binary_search`].
+/// The errors of [`binary_search`]. In particular, `Search` when every parameter that was tried
+/// meets the bound, because the least noise is then possibly no noise.
 #[doc(alias = "solve")]
 pub fn binary_search_param<T: Bisect, R: Related>(
     make_chain: impl Fn(T) -> Result<R>,
@@ -249,28 +260,6 @@ pub fn binary_search_chain<T: Bisect, R: Related>(
     bounds: Option<(T, T)>,
 ) -> Result<R> {
     make_chain(binary_search_param(&make_chain, d_in, d_out, bounds)?)
-}
-
-/// Start at zero, and find two values between which a condition changes. Also return whether the
-/// condition holds at the larger value.
-fn exponential_bounds<T: Bisect>(holds: &mut impl FnMut(T) -> bool) -> Option<(T, T, bool)> {
-    let start = holds(T::START);
-    let mut previous = T::START;
-    for next in T::above() {
-        let now = holds(next);
-        if now != start {
-            return Some((previous, next, now));
-        }
-        previous = next;
-    }
-    previous = T::START;
-    for next in T::below() {
-        if holds(next) != start {
-            return Some((next, previous, start));
-        }
-        previous = next;
-    }
-    None
 }
 
 #[cfg(test)]
@@ -296,13 +285,69 @@ mod tests {
         assert_eq!(binary_search(|x: i32| Ok(x >= 5), Some((100, 0))).unwrap(), 5);
     }
     #[test]
-    fn takes_an_error_as_a_condition_that_does_not_hold() {
-        let positive = |x: f64| {
-            if x <= 0.0 { Err(Error::MakeMeasurement("scale".into())) } else { Ok(1.0 / x <= 0.1) }
-        };
+    fn an_error_is_no_answer() {
+        let error = || Err(Error::MakeMeasurement("scale".into()));
+        let positive = |x: f64| if x <= 0.0 { error() } else { Ok(1.0 / x <= 0.1) };
         assert_eq!(binary_search(positive, None).unwrap(), 10.0);
-        let never = |_: f64| -> Result<bool> { Err(Error::MakeMeasurement("no".into())) };
+        assert_eq!(binary_search(positive, Some((0.0, 100.0))).unwrap(), 10.0);
+        // The lowest value with an answer, and the highest one, are no boundaries.
+        let among = |low: f64, high: f64| {
+            move |x: f64| if low <= x && x <= high { Ok(x <= 5.0) } else { error() }
+        };
+        for (low, high) in [(1.0, 100.0), (1.0, 5.5), (0.0, 9.0), (-7.0, 33.0)] {
+            assert_eq!(binary_search(among(low, high), None).unwrap(), 5.0, "{low} {high}");
+            let bounds = Some((-1e6, high));
+            assert_eq!(binary_search(among(low, high), bounds).unwrap(), 5.0, "{low} {high}");
+            let (below, above) = exponential_bounds_search(among(low, high)).unwrap();
+            assert!(low <= below && below <= 5.0 && 5.0 < above && above <= high);
+        }
+        for (low, high) in [(1.0, 4.0), (6.0, 100.0)] {
+            for bounds in [None, Some((-1e6, 1e6)), Some((low, 1e6)), Some((-1e6, high))] {
+                let found = binary_search(among(low, high), bounds).unwrap_err();
+                let kind = if bounds == Some((-1e6, 1e6)) { "MakeMeasurement" } else { "Search" };
+                assert_eq!(found.kind(), kind, "{low} {high} {bounds:?}");
+            }
+            let found = exponential_bounds_search(among(low, high)).unwrap_err();
+            assert_eq!(found.kind(), "Search");
+        }
+        let never = |_: f64| -> Result<bool> { error() };
         assert_eq!(binary_search(never, None).unwrap_err().kind(), "MakeMeasurement");
+    }
+    #[test]
+    fn an_error_between_two_different_answers_is_returned() {
+        let gap = |x: i64| match x {
+            100..=150 => Err(Error::MakeMeasurement("too odd".into())),
+            _ => Ok(x < 25),
+        };
+        // The first middle between 16 and 255 is 135.
+        let error = binary_search(gap, None).unwrap_err();
+        assert_eq!(error.kind(), "Search");
+        assert!(error.to_string().contains("an error at 135: too odd\n"), "{error}");
+        assert_eq!(binary_search(gap, Some((0, 99))).unwrap(), 24);
+    }
+    #[test]
+    fn a_search_finds_no_chain_without_noise() {
+        use crate::{AbsoluteDistance, AtomDomain, Function, MaxDivergence, PrivacyMap, Space};
+        let space = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<f64>::new());
+        let noise = |scale: f64| {
+            if scale < 0.0 {
+                return Err(Error::MakeMeasurement("scale".into()));
+            }
+            let loss = move |d_in: f64| if d_in == 0.0 { 0.0 } else { d_in / scale };
+            let map = PrivacyMap::new(move |d_in: &f64| Ok(loss(*d_in)));
+            let function = Function::map(|_: &i32| Ok(0));
+            Ok(Measurement::new(space.clone()?, MaxDivergence, function, map))
+        };
+        assert_eq!(binary_search_param(noise, &1.0, &0.25, None).unwrap(), 4.0);
+        // Every scale meets these bounds, also scale 0.
+        for (d_in, d_out) in [(1.0, f64::INFINITY), (0.0, 1.0)] {
+            for bounds in [None, Some((-1.0, 10.0)), Some((0.0, 10.0))] {
+                let found = binary_search_param(noise, &d_in, &d_out, bounds);
+                assert_eq!(found.unwrap_err().kind(), "Search", "{d_in} {d_out} {bounds:?}");
+                let made = binary_search_chain(noise, &d_in, &d_out, bounds);
+                assert_eq!(made.map(drop).unwrap_err().kind(), "Search");
+            }
+        }
     }
     #[test]
     fn brackets_a_boundary_and_says_when_there_is_none() {

@@ -111,9 +111,20 @@ impl Entry {
     /// Decode the arguments and call the constructor.
     ///
     /// # Errors
-    /// `Argument` when an argument is neither a parameter nor a type parameter. The errors of
-    /// decoding the arguments, and of the constructor.
+    /// `Argument` when an argument is neither a parameter nor a type parameter, or has a type of
+    /// another signature. The errors of decoding the arguments, and of the constructor.
     pub fn construct(&self, args: &Args) -> Result<Constructed> {
+        for parameter in &self.parameters {
+            if let Some(arg) = args.get(&parameter.name).filter(|arg| !parameter.is_chosen(arg)) {
+                let reason =
+                    format!("expected `{}`, found {}", parameter.type_name, arg.describe());
+                return Err(Error::argument(&*parameter.name, reason));
+            }
+        }
+        self.construct_accepted(args)
+    }
+    /// Construct with arguments that the registry has found to fit this signature.
+    pub(crate) fn construct_accepted(&self, args: &Args) -> Result<Constructed> {
         let known = |name: &str| {
             self.parameters.iter().any(|parameter| parameter.name == name)
                 || self.generics.iter().any(|generic| generic.name == name)
@@ -125,7 +136,7 @@ impl Entry {
             return Err(Error::argument(name, reason));
         }
         match &self.construct {
-            Build::Linked(registration) => registration.construct(args),
+            Build::Linked(registration) => registration.construct_chosen(args),
             Build::Added(construct) => construct(args),
         }
     }

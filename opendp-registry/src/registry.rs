@@ -247,7 +247,7 @@ impl Registry {
     /// The errors of [`resolve`](Registry::resolve), of decoding the arguments, and of the
     /// constructor.
     pub fn make(&self, request: &str, args: &Args) -> Result<Constructed> {
-        self.resolve(request, args)?.construct(args)
+        self.resolve(request, args)?.construct_accepted(args)
     }
 
     /// Find the signatures under a name. If the name is unknown, complete it by [`full_name`].

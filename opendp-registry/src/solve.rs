@@ -1,16 +1,13 @@
 //! Searches for the value of a parameter of a document.
 
-mod boundary;
-
 use std::collections::BTreeMap;
 
 use opendp_core::arith::Exact;
-use opendp_core::search::Bisect;
+use opendp_core::search::{Bisect, Outcome, find_boundary};
 use opendp_core::{Codec, Constructed, Error, Result};
 use serde_json::Value as Json;
 
 use crate::{Document, Registry};
-use boundary::Outcome;
 
 impl Document {
     /// Find the boundary value of a parameter: the last value at which the map meets a bound.
@@ -112,7 +109,7 @@ impl<B: Fn(Json) -> Result<Constructed>> Search<'_, B> {
     /// Find the boundary value among the numbers of a type.
     fn find<T: Bisect + Codec>(&self) -> Result<Json> {
         let (mut first_error, mut works) = (None, false);
-        let outcome = boundary::find(|value: T| {
+        let answer = |value: T| {
             let made = (self.build)(value.to_json());
             let built = made.is_ok();
             match made.and_then(|made| meets(&made, self.d_in, self.d_out)) {
@@ -125,7 +122,8 @@ impl<B: Fn(Json) -> Result<Constructed>> Search<'_, B> {
                     built.then_some(false)
                 }
             }
-        });
+        };
+        let outcome = find_boundary(answer, None);
         let parameter = self.parameter;
         match (outcome, first_error) {
             (Outcome::Boundary(value), _) => Ok(value.to_json()),

@@ -36,6 +36,9 @@ pub(crate) struct Arguments {
     /// `dataframe_domain` reads the columns that this domain names; any other pipeline reads one
     /// column.
     ///
+    /// Cells are read without the spaces around them. So a category that begins or ends with a
+    /// space always counts 0.
+    ///
     /// Every cell becomes a value of the pipeline's domain, because an error would reveal the cell.
     /// An integer may be written as 47.0. A cell that is empty or unreadable becomes 0, `false` or
     /// the empty text. In a column of floats, such a cell becomes NaN, or 0 if the domain states

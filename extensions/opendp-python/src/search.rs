@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::errors::exception;
 
 /// A condition that a Python function checks. If the function raises an error of this library, the
-/// condition does not hold. Any other exception is a mistake in the function and is raised.
+/// condition has no answer. Any other exception is a mistake in the function and is raised.
 struct Condition<'py> {
     py: Python<'py>,
     callable: Bound<'py, PyAny>,
@@ -30,16 +30,16 @@ impl<'py> Condition<'py> {
         Ok(Condition { py, callable, library_error, mistake, first })
     }
     fn holds<T: IntoPyObject<'py>>(&self, value: T) -> Result<bool> {
-        let stopped = || Error::FailedFunction("the condition failed".into());
         if held(&self.mistake).is_some() {
-            return Err(stopped());
+            return Err(Error::FailedFunction("the condition failed".into()));
         }
         let answer = self.callable.call1((value,)).and_then(|answer| answer.is_truthy());
         answer.map_err(|error| {
             let known = error.is_instance(self.py, &self.library_error);
             let slot = if known { &self.first } else { &self.mistake };
+            let reason = error.value(self.py).to_string();
             held(slot).get_or_insert(error);
-            stopped()
+            Error::FailedFunction(reason)
         })
     }
     fn result<T>(self, found: Result<T>) -> PyResult<T> {

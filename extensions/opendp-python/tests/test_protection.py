@@ -50,7 +50,7 @@ def test_a_search_without_a_boundary_is_refused():
         return ROWS >> dp.t.then_clamp((0, 0)) >> dp.t.then_sum() >> dp.m.then_laplace(scale)
 
     for bounds in (None, (-1, 10), (-1.0, 10.0)):
-        with pytest.raises(dp.SearchError, match="even 0.* means no noise; choose the value"):
+        with pytest.raises(dp.SearchError, match="every value .* no noise; choose the value"):
             dp.binary_search_param(nothing, 1, 1.0, bounds)
 
 
@@ -258,9 +258,37 @@ def test_a_search_stays_within_its_bounds():
         seen.append(prob)
         return dp.m.make_randomized_response_bool(prob)
 
-    found = dp.binary_search_param(make, 1, math.log(4), bounds=bounds)
-    assert bounds[0] <= found <= bounds[1]
+    # The chain can be made from 0.5 on, and every such probability up to 0.7 meets the loss.
+    with pytest.raises(dp.SearchError, match="every value that was tried meets the loss"):
+        dp.binary_search_param(make, 1, math.log(4), bounds=bounds)
     assert all(bounds[0] <= value <= bounds[1] for value in seen)
+    for bounds in (None, (0.0, 1.0), (0.6, 0.9)):
+        found = dp.binary_search_param(make, 1, math.log(4), bounds=bounds)
+        assert found == pytest.approx(0.8) and make(found).check(1, math.log(4)), bounds
+
+
+def test_an_error_of_a_condition_is_no_answer():
+    def condition(low, high, value):
+        if not low <= value <= high:
+            raise dp.OpenDPError("out of range")
+        return value <= 5
+
+    for T, low, high in ((float, 1.0, 100.0), (int, 1, 100), (float, -7.0, 5.5)):
+        for bounds in (None, (low, high), (low - 100, high)):
+            found = dp.binary_search(lambda value: condition(low, high, value), bounds, T, True)
+            assert found == (5, -1)
+    for bounds in (None, (1.0, 4.0), (-100.0, 4.0)):
+        with pytest.raises(dp.SearchError, match="the condition is the same"):
+            dp.binary_search(lambda value: condition(1, 4, value), bounds, float)
+
+    def gap(value):
+        if 20 <= value <= 30:
+            raise dp.OpenDPError("too odd")
+        return value < 25
+
+    with pytest.raises(dp.SearchError, match="the condition is an error at 25: .*too odd"):
+        dp.binary_search(gap, (10, 40))
+    assert dp.binary_search(lambda value: value >= 5, (0, 9), return_sign=True) == (5, 1)
 
 
 def test_a_stated_type_is_kept():

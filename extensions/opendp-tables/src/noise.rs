@@ -137,7 +137,8 @@ pub(crate) fn least(
         }
         scale = scale.next_up();
     }
-    let scale = binary_search(|scale: f64| Ok(0.0 < scale && fits(&make(scale)?.1)), None)
+    let enough = |scale: f64| 0.0 < scale && make(scale).is_ok_and(|made| fits(&made.1));
+    let scale = binary_search(|scale| Ok(enough(scale)), None)
         .map_err(|error| error.at(format!("mechanism `{request}`")))?;
     let made = make(scale)?;
     if !fits(&made.1) {

@@ -60,6 +60,15 @@ impl AnyDistance {
     pub(super) fn written(&self) -> Option<&Json> {
         self.downcast_ref::<Written>().ok().map(|Written(json)| json)
     }
+    /// Check that the distance is a loss of the type `Q`, and that no number in it is negative or
+    /// NaN.
+    pub(super) fn check_loss<Q: Distance>(&self) -> Result<()> {
+        let loss: &Q = self.downcast_ref()?;
+        loss.check().map_err(|_| {
+            let found = loss.show();
+            Error::InvalidDistance(format!("expected a loss of at least 0, found {found}"))
+        })
+    }
     /// Borrow the distance as a `Q`.
     ///
     /// # Errors
@@ -149,13 +158,48 @@ impl Named for AnyDistance {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::erased::AnyMeasure;
+    use crate::{
+        Approximate, MaxDivergence, Measure, PrivacyProfile, SmoothedMaxDivergence, TheMeasure,
+    };
 
     #[test]
     fn compares_distances_of_one_type() {
         let (first, second) = (AnyDistance::new(1_u32), AnyDistance::new(2_u32));
         assert!(first.at_most(&second).unwrap() && !second.at_most(&first).unwrap());
         assert_eq!(first.at_most(&AnyDistance::new(1.0)).unwrap_err().kind(), "FailedCast");
+    }
+    #[test]
+    fn an_erased_measure_reads_only_losses_of_its_type_that_are_at_least_0() {
+        let pure = AnyMeasure::from(TheMeasure(MaxDivergence));
+        let both = AnyMeasure::from(TheMeasure(Approximate(MaxDivergence)));
+        let profile = AnyMeasure::from(TheMeasure(SmoothedMaxDivergence));
+        let read = |measure: &AnyMeasure, loss: AnyDistance| {
+            measure.read_loss(loss).map_or_else(|error| error.kind(), |_| "read")
+        };
+        let json = |json: Json| AnyDistance::from_json(&json).unwrap();
+        for wrong in [AnyDistance::new(1_u32), AnyDistance::new(1.0_f32), json(json!("x"))] {
+            assert_eq!(read(&pure, wrong.clone()), "FailedCast", "{wrong:?}");
+            assert_eq!(read(&both, wrong.clone()), "FailedCast", "{wrong:?}");
+            assert_eq!(read(&profile, wrong.clone()), "FailedCast", "{wrong:?}");
+        }
+        assert_eq!(read(&pure, AnyDistance::new((1.0, 1e-6))), "FailedCast");
+        for invalid in [-1.0, -f64::MIN_POSITIVE, f64::NAN] {
+            assert_eq!(read(&pure, AnyDistance::new(invalid)), "InvalidDistance");
+            assert_eq!(read(&both, AnyDistance::new((1.0, invalid))), "InvalidDistance");
+            assert_eq!(read(&both, AnyDistance::new((invalid, 0.0))), "InvalidDistance");
+        }
+        assert_eq!(read(&pure, json(json!(-1.0))), "InvalidDistance");
+        for valid in [AnyDistance::new(0.0), AnyDistance::new(f64::INFINITY), json(json!(2))] {
+            assert_eq!(read(&pure, valid.clone()), "read", "{valid:?}");
+        }
+        assert_eq!(read(&both, AnyDistance::new((1.0, 1e-6))), "read");
+        assert_eq!(read(&profile, AnyDistance::new(PrivacyProfile::new(|_| Ok(0.0)))), "read");
+        let error = pure.read_loss(AnyDistance::new(-1.0)).unwrap_err().to_string();
+        assert!(error.contains("expected a loss of at least 0, found -1"), "{error}");
     }
     #[test]
     fn erasing_twice_is_erasing_once() {

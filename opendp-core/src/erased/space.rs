@@ -77,8 +77,7 @@ trait ErasedMetric: Erased {
 }
 impl<M: Metric> ErasedMetric for M {
     fn check(&self, distance: &AnyDistance) -> Result<()> {
-        // Some metric types stand for several metrics: each value of such a type represents one of
-        // these metrics. For such a type, this check accepts a distance of any type.
+        // If a metric type stands for several metrics, this check accepts a distance of any type.
         if M::STANDS { Ok(()) } else { distance.downcast_ref::<M::Distance>().map(|_| ()) }
     }
     fn stands_for(&self) -> Option<AnyMetric> {
@@ -95,6 +94,7 @@ impl<M: Metric> ErasedMetric for M {
     }
 }
 pub(crate) trait ErasedMeasure: Erased {
+    fn check(&self, loss: &AnyDistance) -> Result<()>;
     fn distance(&self, json: &Json) -> Result<AnyDistance>;
     fn json(&self) -> Json;
     fn total(&self, losses: &[AnyDistance]) -> Result<AnyDistance>;
@@ -105,6 +105,9 @@ pub(crate) trait ErasedMeasure: Erased {
     fn together(&self, parts: &[f64]) -> Result<AnyDistance>;
 }
 impl<M: Measure> ErasedMeasure for M {
+    fn check(&self, loss: &AnyDistance) -> Result<()> {
+        loss.check_loss::<M::Distance>()
+    }
     fn distance(&self, json: &Json) -> Result<AnyDistance> {
         M::Distance::from_json_down(json).map(AnyDistance::new)
     }
@@ -255,8 +258,6 @@ impl AnyMetric {
     pub fn decode_bound(&self, json: &Json) -> Result<AnyDistance> {
         self.0.bound(json)
     }
-}
-impl AnyMetric {
     /// If the type of this metric stands for several metrics, return the metric that this value
     /// represents. Otherwise return `None`.
     pub(crate) fn stands_for(&self) -> Option<AnyMetric> {
@@ -338,7 +339,8 @@ impl Measure for AnyMeasure {
         self.0.json()
     }
     fn read_loss(&self, loss: AnyDistance) -> Result<AnyDistance> {
-        loss.written().map_or(Ok(loss.clone()), |json| self.decode(json))
+        let loss = loss.written().map_or(Ok(loss.clone()), |json| self.decode(json))?;
+        self.0.check(&loss).map(|()| loss)
     }
     fn compose(&self, losses: &[AnyDistance]) -> Result<AnyDistance> {
         self.0.total(losses)

@@ -149,18 +149,18 @@ fn gaussian_delta_above(mu: f64, epsilon: f64) -> Result<f64> {
 }
 
 /// Return an upper bound on delta at an epsilon, for a `pure`-DP mechanism composed with Gaussian
-/// noise of `mu`. If epsilon is below `pure`, the result is 1.
+/// noise of `mu`. If epsilon is below `pure`, or if `pure` is infinite, the result is 1.
 ///
 /// Let `p = 1 / (1 + e^-pure)`, and let `D(x)` be the delta of the Gaussian noise alone at the
 /// epsilon `x`: see [`gaussian_delta`]. Delta is `p D(epsilon - pure) + (1 - p) D(epsilon + pure)`.
 /// The reason: the worst `pure`-DP mechanism is randomized response. Under the first of its two
 /// laws, randomized response has the loss `pure` with probability `p`. Otherwise, the loss is
-/// `-pure`. Delta is the mean of `D(epsilon - loss)` over this loss.
+/// `-pure`. Delta is the mean of `D(epsilon - loss)` over this loss. At an infinite epsilon, a
+/// finite loss changes nothing, so delta is `D(epsilon)`.
 ///
 /// # Errors
-/// `InvalidDistance` when `pure` or epsilon is negative or NaN. `InvalidDistance` also when epsilon
-/// is at least `pure`, and `mu` is negative or NaN. `Overflow` when epsilon is infinite, and
-/// `pure` is above 0.
+/// `InvalidDistance` when `pure` or epsilon is negative or NaN. `InvalidDistance` also when `pure`
+/// is finite, epsilon is at least `pure`, and `mu` is negative or NaN.
 pub fn joined_delta(pure: f64, mu: f64, epsilon: f64) -> Result<f64> {
     if !(0.0 <= pure && 0.0 <= epsilon) {
         return Err(Error::InvalidDistance(format!(
@@ -169,11 +169,11 @@ pub fn joined_delta(pure: f64, mu: f64, epsilon: f64) -> Result<f64> {
             shown(epsilon)
         )));
     }
-    if pure == 0.0 {
-        return gaussian_delta_above(mu, epsilon);
-    }
-    if epsilon < pure {
+    if epsilon < pure || pure == f64::INFINITY {
         return Ok(1.0);
+    }
+    if pure == 0.0 || epsilon == f64::INFINITY {
+        return gaussian_delta_above(mu, epsilon);
     }
     let likely = 1.0.inf_div(1.0.neg_inf_add((-pure).neg_inf_exp()?)?)?;
     let unlikely = 1.0.inf_div(1.0.neg_inf_add(pure.min(FAR).neg_inf_exp()?)?)?;
@@ -295,6 +295,22 @@ mod tests {
             let error = joined_delta(pure, 0.5, epsilon).unwrap_err();
             assert_eq!(error.kind(), "InvalidDistance", "{pure} {epsilon}");
         }
+    }
+    #[test]
+    fn an_infinite_epsilon_leaves_only_infinite_losses() {
+        let infinite = f64::INFINITY;
+        for pure in [0.0, 1e-300, 1.0, f64::MAX] {
+            assert_eq!(joined_delta(pure, 0.5, infinite), Ok(0.0), "{pure}");
+            assert_eq!(joined_delta(pure, infinite, infinite), Ok(1.0), "{pure}");
+            let error = joined_delta(pure, f64::NAN, infinite).unwrap_err();
+            assert_eq!(error.kind(), "InvalidDistance", "{pure}");
+            assert!(1e99 < joined_mu(pure, infinite, 1e-6).unwrap(), "{pure}");
+        }
+        for epsilon in [0.0, 1.0, infinite] {
+            assert_eq!(joined_delta(infinite, 0.5, epsilon), Ok(1.0), "{epsilon}");
+            assert_eq!(joined_mu(infinite, epsilon, 1e-6), Ok(0.0), "{epsilon}");
+        }
+        assert_eq!(joined_epsilon(infinite, 0.5, 1e-6), Ok(infinite));
     }
     #[test]
     fn a_pure_loss_shifts_a_gaussian_profile_by_less_than_itself() {

@@ -46,6 +46,20 @@ fn a_misspelt_argument_is_named_and_not_the_input() {
     }
 }
 #[test]
+fn a_signature_that_is_called_directly_takes_only_its_own_types() {
+    let args = Args::new().with("input", &space().erase()).with("bounds", json!([0, 1]));
+    let mut made = 0;
+    for signature in Registry::global().signatures("make_clamp").unwrap() {
+        let fits =
+            signature.parameters().iter().all(|p| args.get(&p.name).is_none_or(|a| p.accepts(a)));
+        match signature.construct(&args) {
+            Ok(_) => made += 1,
+            Err(error) => assert!(!fits && error.to_string().contains("`input`"), "{error}"),
+        }
+    }
+    assert_eq!(made, 1);
+}
+#[test]
 fn what_is_remembered_of_a_request_depends_on_the_measure_of_a_measurement() {
     let noise = |name: &str| {
         let input = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance);

@@ -7,6 +7,7 @@
 )]
 
 mod float_attacks;
+mod listed;
 mod partials;
 mod user_transformation;
 

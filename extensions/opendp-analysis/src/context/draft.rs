@@ -119,7 +119,7 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
         self.question(self.checked()?.solve_gaussian(&|dials| self.losses(dials))?)
     }
     /// Use the noise scale that the analyst gives, if the cost of this noise fits the query's
-    /// share.
+    /// share, and the account admits this cost.
     pub(crate) fn of_scale(&self, scale: f64) -> Result<Question<'c, MO, TO>> {
         self.question(self.checked()?.of_scale(scale, &|dials| self.losses(dials))?)
     }

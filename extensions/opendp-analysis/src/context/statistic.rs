@@ -29,8 +29,8 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     /// Use noise of a given scale, if the cost of this noise fits the query's share of the budget.
     ///
     /// # Errors
-    /// The errors of [`noise`](Statistic::noise); `BudgetExceeded` when the cost of the noise does
-    /// not fit the share.
+    /// The errors of earlier steps; `BudgetExceeded` when the cost of the noise does not fit the
+    /// share, or when the account refuses this cost.
     pub fn noise_of_scale(self, scale: f64) -> Result<Question<'c, MO, TO>> {
         self.0.of_scale(scale)
     }

@@ -116,7 +116,7 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
         self.admitted(scale, &dials, losses)
     }
     /// Use the noise scale that the analyst gives, if the cost of this noise fits the query's
-    /// share.
+    /// share, and the account admits this cost.
     pub(crate) fn of_scale(&self, scale: f64, losses: &LossesAt<'_, MO>) -> Result<Dials> {
         let room = self.room(self.kind())?;
         let share = &room.parts;
@@ -135,6 +135,8 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
             None => fits(&cost, share, share.len()),
         };
         if within {
+            let cost = self.cost(&losses(dials)?, dials)?;
+            self.context.account()?.charge(&cost).map_err(nothing_was_run)?;
             return Ok(dials);
         }
         Err(Error::BudgetExceeded(format!(
@@ -245,12 +247,18 @@ const MOST_FLOATS: u64 = 1 << 31;
 fn fits(loss: &[Exact], share: &[Exact], parts: usize) -> bool {
     loss.iter().zip(share).take(parts).all(|(loss, share)| loss <= share)
 }
-/// Find the least noise scale for which `enough` returns `true`.
+/// Find the least noise scale for which `enough` returns `true`. A scale at which `enough` returns
+/// an error is not enough.
 fn least_scale(enough: &dyn Fn(f64) -> Result<bool>) -> Result<f64> {
-    if enough(0.0)? { Ok(0.0) } else { binary_search(enough, None).map_err(too_small) }
+    if enough(0.0)? {
+        return Ok(0.0);
+    }
+    binary_search(|scale| Ok(enough(scale).unwrap_or(false)), None).map_err(too_small)
 }
-/// Find the least threshold for which `enough` returns `true`.
+/// Find the least threshold for which `enough` returns `true`. A threshold at which `enough`
+/// returns an error is not enough.
 fn least_threshold(enough: &dyn Fn(f64) -> Result<bool>) -> Result<f64> {
+    let enough = |threshold| Ok(enough(threshold).unwrap_or(false));
     binary_search(enough, Some((1.0, HIGH))).map_err(|_| no_delta())
 }
 /// Return a pair of distributions that dominates Laplace noise. If `real` is `false`, the noise is

@@ -25,6 +25,16 @@ fn a_completion_is_a_script_that_its_shell_reads() {
     }
 }
 #[test]
+fn the_help_of_run_and_of_its_option_data_say_how_spaces_are_read() {
+    let help = Desk::new().says(&["run", "--help"]);
+    let words: Vec<&str> = help.split_whitespace().collect();
+    let says = "Cells are read without the spaces around them. So a category that begins or ends \
+                with a space always counts 0.";
+    let text = words.join(" ");
+    let parts: Vec<&str> = text.split(" --data ").collect();
+    assert!(parts.len() == 2 && parts.iter().all(|part| part.contains(says)), "{help}");
+}
+#[test]
 fn there_is_a_man_page_of_the_command_and_of_each_of_its_commands() {
     let desk = Desk::new();
     let page = desk.says(&["man"]);

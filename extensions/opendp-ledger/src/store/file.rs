@@ -27,7 +27,7 @@ mod upgrade;
 
 use std::{
     path::Path,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use opendp_core::{Error, Result};
@@ -111,6 +111,26 @@ impl LogFile {
         let writer = Writer { disk, header, lost: false };
         Ok(LogFile { view: Mutex::new(view), writer: Some(Mutex::new(writer)) })
     }
+    fn view(&self) -> MutexGuard<'_, View> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// Return the view after it has read the new lines.
+    ///
+    /// A writer gets the lock of the file first, and then the view. So while this thread holds the
+    /// view, it does not wait for the lock of the file.
+    fn refreshed(&self) -> Result<MutexGuard<'_, View>> {
+        let mut view = self.view();
+        if view.look()? {
+            return Ok(view);
+        }
+        let mut disk = Disk::open(view.path(), false)?;
+        drop(view);
+        disk.locked(false, |_| {
+            let mut view = self.view();
+            view.refresh(false)?;
+            Ok(view)
+        })
+    }
 }
 /// Open the file. If there is no file, create it first. If the first bytes of the new file cannot
 /// be written, remove the file again. An empty file is an error and not a new ledger, because it
@@ -151,13 +171,11 @@ fn header(path: &Path, found: Found) -> Result<Header> {
 
 impl Store for LogFile {
     fn read(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<()> {
-        let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
-        view.refresh(false)?;
+        let mut view = self.refreshed()?;
         work(&mut Rows { view: &mut view, pending: None })
     }
     fn write(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<()> {
-        let view = || self.view.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(writer) = &self.writer else { return Err(read_only_error(view().path())) };
+        let Some(writer) = &self.writer else { return Err(read_only_error(self.view().path())) };
         let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
         let Writer { disk, header, lost } = &mut *writer;
         if *lost {
@@ -166,7 +184,7 @@ impl Store for LogFile {
         }
         disk.locked(true, |disk| {
             disk.check_name()?;
-            let mut view = view();
+            let mut view = self.view();
             view.refresh(true)?;
             view.recover(*header, disk)?;
             let pending = Pending::after(view.mark());
@@ -180,7 +198,7 @@ impl Store for LogFile {
             drop(view);
             append(disk, *header, &pending, lost)
         })?;
-        view().refresh(false)
+        self.refreshed().map(drop)
     }
 }
 /// Make lines durable, and then write the new number of lines in the mark.

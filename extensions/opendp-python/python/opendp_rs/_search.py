@@ -59,26 +59,29 @@ def binary_search(
 ) -> Any:
     """Find the value nearest to the point where a condition changes.
 
-    The condition holds at the result. Without bounds, the search starts at zero and moves in
-    growing steps. If the condition raises an :class:`OpenDPError` at a value, the condition does
-    not hold at this value. With ``return_sign``, also return 1 if the condition holds at a slightly
-    larger value, and -1 otherwise.
+    The condition holds at the result, and fails at the next value on one side. Without bounds, the
+    search starts at zero and moves in growing steps. The search leaves out the values at which the
+    condition raises an :class:`OpenDPError`. It is an error if such a value is between two values
+    with different answers. With ``return_sign``, also return 1 if the condition fails at the next
+    lower value, and -1 otherwise.
     """
     bounds = _both(bounds)
     if _is_float(predicate, bounds, T):
         pair = None if bounds is None else (float(bounds[0]), float(bounds[1]))
         found: Any = _native.search_float(predicate, pair)
-        step = max(abs(found) * 1e-9, 1e-300)
+        below: Any = math.nextafter(found, -math.inf)
     else:
-        found, step = _native.search_int(predicate, bounds), 1
+        found = _native.search_int(predicate, bounds)
+        below = found - 1
     if not return_sign:
         return found
-    return found, 1 if _holds(predicate, found + step) else -1
+    return found, 1 if _fails(predicate, below) else -1
 
 
-def _holds(predicate: Callable[[Any], bool], value: Any) -> bool:
+def _fails(predicate: Callable[[Any], bool], value: Any) -> bool:
+    """Return whether a condition has the answer False at a value."""
     try:
-        return bool(predicate(value))
+        return not predicate(value)
     except OpenDPError:
         return False
 
@@ -99,13 +102,16 @@ def binary_search_param(
 ) -> Any:
     """Find the parameter at the boundary where the check of a chain changes.
 
-    The check is ``make_chain(parameter).check(d_in, d_out)``. It holds at the found parameter.
+    The check is ``make_chain(parameter).check(d_in, d_out)``. It holds at the found parameter, and
+    fails at the next parameter on one side. The search leaves out the parameters with which the
+    chain cannot be made, or with which its map raises an error.
 
     It is an error if there are no neighbours at ``d_in``, if ``d_out`` is infinite, if the delta of
-    ``d_out`` is at least 1, or if the check holds at every scale. In these cases, the search would
-    find a scale without noise.
+    ``d_out`` is at least 1, or if the check holds at every parameter. In these cases, the search
+    could find a scale without noise.
     """
     refused: list[OpenDPError] = []
+    answers: set[bool] = set()
     # The search reads the loss once for each parameter.
     d_out = plain_loss("d_out", d_out)
 
@@ -118,69 +124,24 @@ def binary_search_param(
         except OpenDPError as error:
             refused.append(error)
             raise
-        return bool(made.check(d_in, d_out))
+        answer = bool(made.check(d_in, d_out))
+        answers.add(answer)
+        return answer
 
     try:
-        found = binary_search(meets, bounds, T)
+        return binary_search(meets, bounds, T)
     except OpenDPError as error:
         if refused:
             raise refused[0] from None
-        if error.kind != "Search":
+        if error.kind != "Search" or len(answers) == 2:
             raise
         # The advice about a condition is replaced by advice about a chain.
         cause = error.message.partition(";")[0]
-        reason = f"no parameter was found for the loss `d_out`: {cause}"
-    else:
-        ends = _both(bounds) or (-math.inf, math.inf)
-
-        def within(value: Any) -> bool | None:
-            return _answer(meets, value) if min(ends) <= value <= max(ends) else None
-
-        if not _is_end(within, found):
-            return found
-        high = _above(within, found)
-        if high is not None:
-            return binary_search(meets, (found, high), T)
-        if abs(found) > 2.2250738585072014e-308:
-            return found
-        every = f"every value meets the loss `d_out`, even {found!r}, which means no noise"
-        raise of("Search", f"{every}; choose the value yourself")
+    if True in answers:
+        every = "every value that was tried meets the loss `d_out`, so it could mean no noise"
+        raise of("Search", f"{every}; choose the value yourself, or state other `bounds`")
+    reason = f"no parameter was found for the loss `d_out`: {cause}"
     raise of("Search", f"{reason}; {_ADVICE}")
-
-
-def _is_end(within: Callable[[Any], bool | None], found: Any) -> bool:
-    """Return whether a found value is only the least valid value.
-
-    Otherwise, the loss reaches its limit at the found value. ``within`` returns whether a value
-    meets the loss, or None if the value gives an error or is out of the bounds of the search. A
-    found value is the least valid value if ``within`` is None at the next lower value, and not
-    False at the next higher value.
-    """
-    if isinstance(found, float):
-        low, high = math.nextafter(found, -math.inf), math.nextafter(found, math.inf)
-    else:
-        low, high = found - 1, found + 1
-    return within(low) is None and within(high) is not False
-
-
-def _above(within: Callable[[Any], bool | None], found: Any) -> Any:
-    """Search above the least valid value for a value with a loss that is too large.
-
-    Return this value, or None.
-    """
-    for k in range(-20, 63):
-        value = found + (2.0**k if isinstance(found, float) else 2 ** max(k, 0))
-        if within(value) is False:
-            return value
-    return None
-
-
-def _answer(meets: Callable[[Any], bool], value: Any) -> bool | None:
-    """Return whether a value meets the loss. If this gives an error, return None."""
-    try:
-        return meets(value)
-    except OpenDPError:
-        return None
 
 
 _ADVICE = "check that the chain uses its parameter, that `d_out` is above 0, or state other `bounds`"

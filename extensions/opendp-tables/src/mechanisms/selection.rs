@@ -74,7 +74,7 @@ pub(super) fn select(
     let fits = |loss: &Loss| loss.parts().iter().zip(limit.parts()).all(|(a, b)| a <= b);
     let least = noise.scale.max(bound.linf).max(1.0);
     let threshold = binary_search(
-        |threshold: f64| Ok(fits(&make(noise.scale, threshold)?.1)),
+        |threshold: f64| Ok(make(noise.scale, threshold).is_ok_and(|made| fits(&made.1))),
         Some((least, FAR)),
     );
     // If delta is large, the loss can be small enough at every threshold. Then the search finds no
@@ -116,7 +116,7 @@ pub(super) fn select_gaussian(
     })?;
     let least = bound.linf.max(1.0);
     let threshold = binary_search(
-        |threshold: f64| Ok(make(noise.scale, threshold)?.2 <= *delta),
+        |threshold: f64| Ok(make(noise.scale, threshold).is_ok_and(|made| made.2 <= *delta)),
         Some((least, FAR)),
     );
     // If delta is large, the loss can be small enough at every threshold. Then the search finds no

@@ -89,8 +89,8 @@ impl Units {
 /// by bisection.
 fn discrete_laplace(error: f64, alpha: f64) -> f64 {
     let within = |scale: f64| {
-        let noise = Noise::discrete_laplace(Scale::new(scale)?);
-        Ok(noise.quantile(alpha)? <= error)
+        let bound = Scale::new(scale).and_then(|x| Noise::discrete_laplace(x).quantile(alpha));
+        bound.is_ok_and(|bound| bound <= error)
     };
     let near = || -> Result<f64> {
         let (mut ratio, mut scale) = (1.0_f64, 0.0);
@@ -105,8 +105,11 @@ fn discrete_laplace(error: f64, alpha: f64) -> f64 {
         Ok(scale * (1.0 - 1e-9))
     };
     match near() {
-        Ok(scale) if within(scale).unwrap_or(false) => scale,
-        _ => binary_search(within, Some((0.0, error.max(1.0) * 4.0))).unwrap_or(0.0),
+        Ok(scale) if within(scale) => scale,
+        _ => {
+            let bounds = Some((0.0, error.max(1.0) * 4.0));
+            binary_search(|scale| Ok(within(scale)), bounds).unwrap_or(0.0)
+        }
     }
 }
 

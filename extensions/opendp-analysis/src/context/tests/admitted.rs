@@ -52,8 +52,15 @@ fn a_question_that_the_account_refuses_is_an_error_before_the_release() {
     ask(spent.query().spending(share(0.9, 5e-7)), "keys").unwrap();
     let spent = spent.query().spending(share(0.9, 9e-7));
     let keys = spent.clone().column::<i64>("age").count_by();
-    let refused = [noisy.count().laplace().map(drop), spent.count().laplace().map(drop)];
-    for error in refused.into_iter().chain([keys.laplace().map(drop)]).map(Result::unwrap_err) {
+    let (stated, spent_again) = (noisy.clone().count(), spent.clone().count());
+    let refused = [
+        noisy.count().laplace().map(drop),
+        spent.count().laplace().map(drop),
+        keys.laplace().map(drop),
+        stated.noise_of_scale(1.001 / epsilon).map(drop),
+        spent_again.noise_of_scale(1.2).map(drop),
+    ];
+    for error in refused.map(Result::unwrap_err) {
         assert_eq!(error.kind(), "BudgetExceeded");
         assert!(error.to_string().ends_with("nothing was run"), "{error}");
     }
@@ -61,5 +68,7 @@ fn a_question_that_the_account_refuses_is_an_error_before_the_release() {
     let plain = open(1.0, 1e-6, Split::as_you_go());
     ask(plain.query().spending(share(0.3, 0.0)), "Laplace").unwrap();
     let (epsilon, delta) = plain.remaining().unwrap();
-    ask(plain.query().spending(share(epsilon, delta)), "Laplace").unwrap();
+    let again = plain.query().spending(share(epsilon, delta));
+    again.clone().count().noise_of_scale(1.001 / epsilon).unwrap();
+    ask(again, "Laplace").unwrap();
 }

@@ -32,35 +32,43 @@ impl View {
     pub(super) fn mark(&self) -> Mark {
         self.state.mark.clone()
     }
-    /// Read the new lines up to the mark. If `writing` is true, this process holds the write lock.
-    /// In this case, a mark that counts fewer lines than this process has read is an error.
+    /// Read the new lines up to the mark, without the lock of the file. Return `false` if the mark
+    /// cannot be read: it is damaged, or another process writes it. The caller then gets the lock
+    /// and calls [`refresh`](View::refresh).
+    pub(super) fn look(&mut self) -> Result<bool> {
+        for _ in 0..LOOKS {
+            if let Some(mark) = self.read_mark()? {
+                return self.read_to(&mark, false).map(|()| true);
+            }
+            std::thread::yield_now();
+        }
+        Ok(false)
+    }
+    /// Read the new lines up to the mark. The caller holds the lock of the file, so no other
+    /// process writes the mark. If `writing` is true, the caller holds the write lock. In this
+    /// case, a mark that counts fewer lines than this process has read is an error.
     pub(super) fn refresh(&mut self, writing: bool) -> Result<()> {
+        match self.read_mark()? {
+            Some(mark) => self.read_to(&mark, writing),
+            None => Err(damaged(self.disk.path(), "its mark was changed")),
+        }
+    }
+    fn read_mark(&mut self) -> Result<Option<Mark>> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
-        let mark = self.read_mark(writing)?;
-        if mark == self.state.mark || mark.lines < self.state.mark.lines && !writing {
+        let offset = self.header.mark;
+        Ok(Mark::read(&self.disk.read(offset, offset + SECTOR as u64)?))
+    }
+    fn read_to(&mut self, mark: &Mark, writing: bool) -> Result<()> {
+        if *mark == self.state.mark || mark.lines < self.state.mark.lines && !writing {
             return Ok(());
         }
-        let read = self.read_on(&mark);
+        let read = self.read_on(mark);
         if let Err(error) = &read {
             self.failed = Some(error.clone());
         }
         read
-    }
-    fn read_mark(&mut self, writing: bool) -> Result<Mark> {
-        let offset = self.header.mark;
-        for _ in 0..LOOKS {
-            if let Some(mark) = Mark::read(&self.disk.read(offset, offset + SECTOR as u64)?) {
-                return Ok(mark);
-            }
-            std::thread::yield_now();
-        }
-        // Read the mark once more while no other process writes. If this process already holds the
-        // write lock, do not wait for the lock.
-        let look = |disk: &mut Disk| disk.read(offset, offset + SECTOR as u64);
-        let bytes = if writing { look(&mut self.disk)? } else { self.disk.locked(false, look)? };
-        Mark::read(&bytes).ok_or_else(|| damaged(self.disk.path(), "its mark was changed"))
     }
     fn read_on(&mut self, mark: &Mark) -> Result<()> {
         let from = self.state.mark.end;

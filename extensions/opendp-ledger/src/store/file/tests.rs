@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use tempfile::TempDir;
 
@@ -127,6 +127,32 @@ fn lines_that_a_failed_repair_did_not_make_durable_are_not_returned() {
         }
     }
     assert!(!spend(&Ledger::open(&path).unwrap(), "1").unwrap());
+}
+#[test]
+fn a_reader_and_a_writer_do_not_wait_for_each_other_at_a_damaged_mark() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("l");
+    let log = LogFile::open(&path, Mode::Create).unwrap();
+    let mut disk = Disk::open(&path, true).unwrap();
+    disk.write(SECTOR as u64, b"damaged").unwrap();
+    std::thread::scope(|scope| {
+        let reader = disk.locked(true, |_| {
+            let reader = scope.spawn(|| log.read(&mut |_| Ok(())));
+            std::thread::sleep(Duration::from_millis(200));
+            // This thread holds the lock of the file, like a writer. Now it takes the view.
+            let free = |_| {
+                std::thread::sleep(Duration::from_millis(10));
+                log.view.try_lock().is_ok()
+            };
+            assert!((0..100).any(free), "the reader holds the view, and waits for the file");
+            Ok(reader)
+        });
+        let read = reader.unwrap().join().unwrap();
+        for refused in [read, log.write(&mut |_| Ok(()))] {
+            let error = refused.unwrap_err().to_string();
+            assert!(error.contains("damaged: its mark was changed"), "{error}");
+        }
+    });
 }
 #[test]
 fn a_panic_does_not_keep_the_lock() {

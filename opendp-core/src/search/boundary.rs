@@ -3,16 +3,20 @@
 
 use std::iter::once;
 
-use opendp_core::search::Bisect;
+use super::Bisect;
 
-/// The result of a search.
-#[derive(Debug, PartialEq)]
-pub(super) enum Outcome<T> {
+/// The result of [`find_boundary`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Outcome<T> {
     /// The condition holds at this value. At the next value on one side, the condition fails.
     Boundary(T),
-    /// The condition has the same answer at all values that were tried and that have an answer. The
-    /// ends are the lowest and the highest of these values.
-    Same { holds: bool, ends: [T; 2] },
+    /// The condition has the same answer at all values that were tried and that have an answer.
+    Same {
+        /// Whether the condition holds at these values.
+        holds: bool,
+        /// The lowest and the highest of these values.
+        ends: [T; 2],
+    },
     /// The condition has no answer at any value that was tried.
     Nowhere,
     /// The condition has no answer at this value, which is between two values with an answer.
@@ -23,10 +27,14 @@ pub(super) enum Outcome<T> {
 /// it returns `None`. The search leaves out these values. So the result is never the edge of such
 /// values, unless the condition itself changes there.
 ///
-/// The search starts at zero. The search first moves upward in growing steps, and then downward. If
+/// With bounds, the search tries both bounds first, and then only values between them. Without
+/// bounds, the search starts at zero. It first moves upward in growing steps, and then downward. If
 /// all answers are the same, the search goes on to the ends of the range of values with an answer.
-pub(super) fn find<T: Bisect>(mut answer: impl FnMut(T) -> Option<bool>) -> Outcome<T> {
-    let (mut holds, mut fails) = match bracket(&mut answer) {
+pub fn find_boundary<T: Bisect>(
+    mut answer: impl FnMut(T) -> Option<bool>,
+    bounds: Option<(T, T)>,
+) -> Outcome<T> {
+    let (mut holds, mut fails) = match bracket(&mut answer, bounds) {
         Ok(outcome) => return outcome,
         Err(Change { holds, fails }) => (holds, fails),
     };
@@ -40,11 +48,16 @@ pub(super) fn find<T: Bisect>(mut answer: impl FnMut(T) -> Option<bool>) -> Outc
     Outcome::Boundary(holds)
 }
 /// Two values between which the condition changes.
-struct Change<T> {
+pub(super) struct Change<T> {
     holds: T,
     fails: T,
 }
-impl<T> Change<T> {
+impl<T: Bisect> Change<T> {
+    /// Return the two values, the lower value first.
+    pub(super) fn ends(self) -> (T, T) {
+        let Change { holds, fails } = self;
+        if fails < holds { (fails, holds) } else { (holds, fails) }
+    }
     /// Check that two values have the same answer.
     fn check(first: (T, bool), second: (T, bool)) -> Result<(), Self> {
         match (first, second) {
@@ -57,12 +70,23 @@ impl<T> Change<T> {
 }
 /// Find two values between which the condition changes. If there are none, return the outcome of
 /// the search.
-fn bracket<T: Bisect>(answer: &mut impl FnMut(T) -> Option<bool>) -> Result<Outcome<T>, Change<T>> {
-    let upward = walk(answer, once(T::START).chain(T::above()), None)?;
-    let lowest = upward.iter().find_map(|(value, found)| Some((*value, (*found)?)));
-    let mut tried = walk(answer, T::below(), lowest)?;
-    tried.reverse();
-    tried.extend(upward);
+pub(super) fn bracket<T: Bisect>(
+    answer: &mut impl FnMut(T) -> Option<bool>,
+    bounds: Option<(T, T)>,
+) -> Result<Outcome<T>, Change<T>> {
+    let tried = match bounds {
+        Some((low, high)) => {
+            walk(answer, if high < low { [high, low] } else { [low, high] }, None)?
+        }
+        None => {
+            let upward = walk(answer, once(T::START).chain(T::above()), None)?;
+            let lowest = upward.iter().find_map(|(value, found)| Some((*value, (*found)?)));
+            let mut tried = walk(answer, T::below(), lowest)?;
+            tried.reverse();
+            tried.extend(upward);
+            tried
+        }
+    };
     let built = tried.iter().filter_map(|(value, found)| Some((*value, (*found)?)));
     let Some(((mut low, holds), (mut high, _))) = built.clone().next().zip(built.last()) else {
         return Ok(Outcome::Nowhere);
@@ -115,6 +139,10 @@ fn middle<T: Bisect>(first: T, second: T) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn find<T: Bisect>(answer: impl FnMut(T) -> Option<bool>) -> Outcome<T> {
+        find_boundary(answer, None)
+    }
 
     /// Search a condition that has an answer only between `low` and `high`.
     fn within(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> Outcome<f64> {
