@@ -7,6 +7,7 @@ use opendp_report::{Block, Page, Point, Section, Table, number};
 use serde_json::Value as Json;
 
 use crate::Answer;
+use crate::answer::VAGUE;
 
 /// The least number of groups for which a chart over one integer key is a histogram.
 const MANY: usize = 10;
@@ -126,7 +127,7 @@ impl Answer {
             _ => point,
         };
         match self.shown.vague.get(row) {
-            Some(true) => Point { value: f64::NAN, ..point }.note("too few rows for this noise"),
+            Some(true) => Point { value: f64::NAN, ..point }.note(VAGUE),
             _ => point,
         }
     }

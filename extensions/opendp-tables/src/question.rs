@@ -258,6 +258,8 @@ impl<'a> Question<'a> {
             },
             "metadata": self.session.metadata,
             "loss": mechanisms.loss.to_json(),
+            "contribution": explained.contribution,
+            "notes": [format!("uses {}", explained.contribution)],
             "releases": explained.releases,
             "left": self.session.remaining()?.to_json(),
             "versions": {

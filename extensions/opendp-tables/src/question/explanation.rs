@@ -120,9 +120,13 @@ pub(super) fn limits(plan: &Plan) -> String {
              of rows is public"
         );
     }
+    let kept = match plan.bounding {
+        Bounding::Enforced { .. } => "; the answer describes only the rows within these limits",
+        Bounding::Trusted { .. } => "",
+    };
     format!(
         "rows of an individual: at most {rows}, and at most {per_group} in a group; groups of an \
-         individual: at most {groups}"
+         individual: at most {groups}{kept}"
     )
 }
 fn explained(what: String, noise: &Noise, step: f64) -> Explained {

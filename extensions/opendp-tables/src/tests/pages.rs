@@ -63,14 +63,30 @@ fn a_page_under_a_rho_shows_the_rho_that_is_charged() {
     assert!(left.starts_with("rho 0.3"), "{left}");
     assert!(html.contains("rho") && !html.contains("epsilon 0.375"), "{html}");
 }
+/// The text of an answer states the limits on individuals, as the page does.
+#[test]
+fn the_text_and_the_document_state_the_limits() {
+    for (unit, kept) in [(PrivacyUnit::id("pid", 1), true), (PrivacyUnit::rows(1), false)] {
+        let answer = ask(&session(unit), "SELECT COUNT(*) FROM people");
+        let (text, html) = (answer.to_string(), answer.to_html());
+        assert!(text.contains("\nnote: uses rows of an individual: at most 1"), "{text}");
+        let limit = "the answer describes only the rows within these limits";
+        assert_eq!((text.contains(limit), html.contains(limit)), (kept, kept), "{text}");
+        let contribution = answer.document["contribution"].as_str().unwrap();
+        assert_eq!(answer.document["notes"][0], format!("uses {contribution}"));
+        assert!(!text.contains("| mark"), "{text}");
+    }
+}
 /// A mean of too few rows is marked, because its interval contains all values within the bounds.
 #[test]
 fn a_mean_that_tells_nothing_is_marked() {
     let session = session(PrivacyUnit::rows(1));
     let sql = "SELECT sex, COUNT(*) AS n, AVG(age) AS mean FROM people GROUP BY sex";
     let question = session.query(sql).unwrap().spending(Budget::epsilon(0.01).unwrap());
-    let noisy = question.release().unwrap().to_html();
+    let answer = question.release().unwrap();
+    let (noisy, text) = (answer.to_html(), answer.to_string());
     assert!(noisy.contains("too few rows for this noise"), "{noisy}");
+    assert!(text.contains("| mark") && text.contains("| too few rows for this noise |"), "{text}");
     let exact = ask(&session, sql).to_html();
     // No row has the key `x`. So the mean of this key is unknown, although the noise is small. The
     // chart and its label both contain the text for an unknown mean.
