@@ -165,8 +165,11 @@ fn noise(releases: &Json) -> Table {
     for release in releases.as_array().into_iter().flatten() {
         let float = |name: &str| release[name].as_f64();
         let step = float("step").unwrap_or(1.0);
-        let scale = float("scale").map_or("unknown".to_owned(), |scale| number(scale * step, None));
-        let error = float("accuracy").map_or("unknown".to_owned(), |error| number(error, None));
+        let unit = if release["accuracy_in"] == "ranks" { " ranks" } else { "" };
+        let shown = |x: Option<f64>| {
+            x.map_or("unknown".to_owned(), |x| format!("{}{unit}", number(x, None)))
+        };
+        let (scale, error) = (shown(float("scale").map(|x| x * step)), shown(float("accuracy")));
         let text = |name: &str| release[name].as_str().unwrap_or_default().to_owned();
         let loss = release["loss"].as_object().into_iter().flatten();
         let part = |(part, amount): (&String, &Json)| {

@@ -247,6 +247,8 @@ impl<'a> Question<'a> {
     }
     fn document(&self, mechanisms: &Mechanisms, noisy: &Noisy) -> Result<Json> {
         let explained = explanation::explain(self, mechanisms)?;
+        let mut notes = vec![format!("uses {}", explained.contribution)];
+        notes.extend(explanation::scale_notes(self, &self.names()?));
         Ok(json!({
             "format": "opendp-tables release",
             "version": 1,
@@ -259,7 +261,7 @@ impl<'a> Question<'a> {
             "metadata": self.session.metadata,
             "loss": mechanisms.loss.to_json(),
             "contribution": explained.contribution,
-            "notes": [format!("uses {}", explained.contribution)],
+            "notes": notes,
             "releases": explained.releases,
             "left": self.session.remaining()?.to_json(),
             "versions": {

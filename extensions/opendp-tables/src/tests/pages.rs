@@ -77,6 +77,36 @@ fn the_text_and_the_document_state_the_limits() {
         assert!(!text.contains("| mark"), "{text}");
     }
 }
+/// The scale of a mean or a variance is the scale of one of its sums.
+#[test]
+fn a_scale_says_what_it_is_the_scale_of() {
+    let session = session(PrivacyUnit::rows(1));
+    let text = ask(&session, "SELECT AVG(age), VAR(age), SUM(age) FROM people").to_string();
+    let notes = [
+        "note: the scale of avg(people.age) is the scale of the noise of its sum; ",
+        "note: the scale of var(people.age) is the scale of the noise of its sum of squares; ",
+    ];
+    assert!(notes.iter().all(|note| text.contains(note)), "{text}");
+    assert!(!text.contains("scale of sum(people.age)"), "{text}");
+}
+#[test]
+fn quantiles_name_their_columns_and_their_unit() {
+    let session = session(PrivacyUnit::rows(1));
+    let sql = "SELECT MEDIAN(income) AS middle, MIN(age), MAX(age) FROM people";
+    let question = session.query(sql).unwrap().spending(Budget::epsilon(3.0).unwrap());
+    let explained = question.explain().unwrap();
+    let text = explained.to_string();
+    for name in ["0.5 for median(people.income)", "0.005 for min(people.age)"] {
+        assert!(text.contains(&format!("quantile {name}: make_noisy_max of scale ")), "{text}");
+    }
+    let median = &explained.releases[0];
+    assert_eq!(median.step, 0.5);
+    assert_eq!((median.accuracy_in, text.matches(" ranks (95 %)").count()), ("ranks", 3));
+    let answer = question.release().unwrap();
+    let released = numbers(&answer.values)[0][2];
+    assert!((released - median.scale * median.step).abs() < 1e-9, "the same scale in the answer");
+    assert!(answer.to_html().contains(" ranks</td>"));
+}
 /// A mean of too few rows is marked, because its interval contains all values within the bounds.
 #[test]
 fn a_mean_that_tells_nothing_is_marked() {
