@@ -3,6 +3,8 @@
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use opendp_core::arith::Exact;
+use opendp_ledger::say;
 use opendp_report::{Block, Page, Point, Section, Table, number};
 use serde_json::Value as Json;
 
@@ -24,10 +26,10 @@ impl Answer {
         let plan = &self.document["plan"];
         let spent = self.shown.accounts.iter().map(|account| {
             let spent: f64 = account.spent.iter().map(|spent| spent.amount).sum();
-            format!("{} {}", account.part, number(spent, None))
+            format!("{} {}", account.part, rounded(spent, true))
         });
         let left = self.shown.accounts.iter();
-        let left = left.map(|account| format!("{} {}", account.part, number(account.left, None)));
+        let left = left.map(|account| format!("{} {}", account.part, rounded(account.left, false)));
         let mut page = Page::new("Private answer")
             .lead("The answer to a question about private tables, released with differential privacy.")
             .fact("Privacy loss", spent.collect::<Vec<_>>().join(", "))
@@ -68,7 +70,8 @@ impl Answer {
         let mut table = table.numbers("left for one more question");
         for account in accounts {
             let spent: f64 = account.spent.iter().map(|spent| spent.amount).sum();
-            let numbers = [account.whole, spent, account.left].map(|amount| number(amount, None));
+            let numbers = [(account.whole, true), (spent, true), (account.left, false)];
+            let numbers = numbers.map(|(amount, up)| rounded(amount, up));
             table.push([account.part.clone()].into_iter().chain(numbers));
         }
         section.with(Block::Table(table)).with(Block::Text(
@@ -132,6 +135,11 @@ impl Answer {
         }
     }
 }
+/// Write an amount of a loss or of a budget as a decimal number. Round up if `up` is true, and
+/// otherwise down.
+fn rounded(amount: f64, up: bool) -> String {
+    Exact::from_f64(amount).map_or("unknown".to_owned(), |amount| say(&amount, up))
+}
 /// Return the text of a cell, as the page shows it.
 fn cell(column: &ArrayRef, row: usize) -> String {
     if let Some(floats) = column.as_primitive_opt::<Float64Type>()
@@ -171,11 +179,9 @@ fn noise(releases: &Json) -> Table {
         };
         let (scale, error) = (shown(float("scale").map(|x| x * step)), shown(float("accuracy")));
         let text = |name: &str| release[name].as_str().unwrap_or_default().to_owned();
-        let loss = release["loss"].as_object().into_iter().flatten();
+        let loss = release["loss_up"].as_object().into_iter().flatten();
         let part = |(part, amount): (&String, &Json)| {
-            let exact = amount.as_str().unwrap_or_default();
-            let rounded = exact.parse().map_or(exact.to_owned(), |amount| number(amount, None));
-            format!("{part} {rounded}")
+            format!("{part} {}", rounded(amount.as_f64().unwrap_or(f64::INFINITY), true))
         };
         let loss: Vec<String> = loss.map(part).collect();
         table.push([text("what"), text("mechanism"), scale, error, loss.join(", ")]);

@@ -260,6 +260,7 @@ impl<'a> Question<'a> {
             },
             "metadata": self.session.metadata,
             "loss": mechanisms.loss.to_json(),
+            "loss_up": explanation::rounded_up(&mechanisms.loss),
             "contribution": explained.contribution,
             "notes": notes,
             "releases": explained.releases,

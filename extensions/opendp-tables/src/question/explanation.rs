@@ -37,8 +37,10 @@ pub struct Explained {
     pub sensitivity: Option<f64>,
     /// The threshold that the noisy count of a key must reach, if keys are not public.
     pub threshold: Option<f64>,
-    /// The exact loss of the release.
+    /// The exact loss of the release. An amount can be a fraction, such as `1/3`.
     pub loss: Json,
+    /// The loss of the release. Each amount is rounded up to a float.
+    pub loss_up: Json,
 }
 /// The cost of a question and its releases, before anything is spent.
 #[derive(Clone, Debug)]
@@ -64,6 +66,7 @@ impl Explanation {
     pub fn to_json(&self) -> Json {
         json!({
             "loss": self.loss.to_json(),
+            "loss_up": rounded_up(&self.loss),
             "left": self.left.to_json(),
             "contribution": self.contribution,
             "noise": self.noise,
@@ -116,6 +119,11 @@ pub(super) fn explain(question: &Question<'_>, mechanisms: &Mechanisms) -> Resul
         statements: sums.into_iter().chain(buckets).collect(),
     })
 }
+/// Convert a loss to JSON. Each amount is rounded up to a float.
+pub(super) fn rounded_up(loss: &Loss) -> Json {
+    let parts = loss.notion().parts().iter().zip(loss.parts());
+    Json::Object(parts.map(|(name, part)| ((*name).to_owned(), part.to_f64_up().into())).collect())
+}
 /// Describe the limits on the rows of one individual.
 pub(super) fn limits(plan: &Plan) -> String {
     let Contribution { rows, groups, per_group } = Contribution::of(plan);
@@ -145,6 +153,7 @@ fn explained(what: String, noise: &Noise, step: f64) -> Explained {
         sensitivity: None,
         threshold: None,
         loss: noise.loss.to_json(),
+        loss_up: rounded_up(&noise.loss),
     }
 }
 /// Return a name for a sum. If aggregates depend on the sum, the name lists these aggregates.

@@ -107,6 +107,30 @@ fn quantiles_name_their_columns_and_their_unit() {
     assert!((released - median.scale * median.step).abs() < 1e-9, "the same scale in the answer");
     assert!(answer.to_html().contains(" ranks</td>"));
 }
+/// A third of the budget is a fraction in the ledger, and a decimal number that is rounded up for
+/// people.
+#[test]
+fn losses_are_decimals_that_are_rounded_up() {
+    let mut metadata = metadata(described(PrivacyUnit::rows(1)));
+    (metadata.budget.epsilon, metadata.queries) = (Some(1.0), Some(1));
+    let source = Source::Batches(vec![people()]);
+    let session = Session::new(metadata, vec![("people".into(), source)]).unwrap();
+    let sql = "SELECT COUNT(*), SUM(age), SUM(income) FROM people";
+    let answer = session.query(sql).unwrap().release().unwrap();
+    let exact = |json: &serde_json::Value| {
+        json["loss"]["epsilon"].as_str().unwrap().parse::<opendp_core::arith::Exact>().unwrap()
+    };
+    let json = &answer.document;
+    assert!(json["releases"][0]["loss"]["epsilon"].as_str().unwrap().contains('/'), "{json}");
+    for json in [json, &json["releases"][0], &json["releases"][2]] {
+        let decimal = json["loss_up"]["epsilon"].as_f64().unwrap();
+        assert_eq!(decimal, exact(json).to_f64_up());
+    }
+    let html = answer.to_html();
+    assert!(html.contains("epsilon 0.3334"), "{html}");
+    let text = html.split("How it was computed").next().unwrap();
+    assert!(!text.contains("epsilon 0.3333") && !text.contains("/675539944105574"), "{html}");
+}
 /// A mean of too few rows is marked, because its interval contains all values within the bounds.
 #[test]
 fn a_mean_that_tells_nothing_is_marked() {
