@@ -31,7 +31,8 @@ pub struct Answer {
     pub values: RecordBatch,
     /// The release document: the query, the plan with its digest, the metadata, the losses, the
     /// rest of the budget, the versions and the noisy values. The list `notes` explains the
-    /// numbers of the answer.
+    /// numbers of the answer. If `repeated` is true, the ledger already had this release, and
+    /// nothing is charged again.
     pub document: Json,
     /// The facts that only the page of the answer needs, such as the limits and the budget after
     /// the release.

@@ -195,6 +195,10 @@ impl Account {
             Account::Durable { .. } => Composition::Sum,
         }
     }
+    /// Return whether the account keeps releases, so that the same id gives the same release.
+    pub(crate) fn keeps_releases(&self) -> bool {
+        matches!(self, Account::Durable { .. })
+    }
     /// Return the rest of the budget. If the budget composes tightly, it has several filters. Then
     /// return the epsilon and the delta that remain in the filter with the largest rest
     /// ([`AdaptiveAccount::left`]).
@@ -219,23 +223,24 @@ impl Account {
     /// charges nothing. With a ledger, the same id gives the same release.
     ///
     /// Call `check` before a new release is computed or charged. If `check` fails, nothing is
-    /// charged. A release that is already in the ledger is returned without this check.
+    /// charged. A release that is already in the ledger is returned without this check. Also return
+    /// whether the release was already in the ledger.
     pub(crate) fn release(
         &self,
         request: &Request,
         check: impl FnOnce() -> Result<()>,
         compute: impl FnOnce() -> Result<String>,
-    ) -> Result<String> {
+    ) -> Result<(String, bool)> {
         match self {
             Account::Memory { budget, spent } => {
                 check()?;
                 charge(budget, spent, request.loss())?;
-                compute()
+                Ok((compute()?, false))
             }
             Account::Tight { filters } => {
                 check()?;
                 charge_tightly(filters, request.loss())?;
-                compute()
+                Ok((compute()?, false))
             }
             Account::Durable { ledger, found } => {
                 let checked = || {
@@ -243,7 +248,8 @@ impl Account {
                     check()?;
                     compute()
                 };
-                ledger.release(&found.name, request, checked)?.value()
+                let release = ledger.release(&found.name, request, checked)?;
+                Ok((release.value()?, release.repeated()))
             }
         }
     }

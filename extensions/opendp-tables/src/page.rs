@@ -19,6 +19,9 @@ const VALUE: usize = 1;
 const LOWER: usize = 3;
 const UPPER: usize = 4;
 
+/// What the page says about an answer that the ledger already had.
+const REPEATED: &str = "an earlier question had the same id; nothing is charged again";
+
 impl Answer {
     /// Make a page of the answer: charts with 95 % intervals, the budget and the plan.
     pub fn to_page(&self) -> Page {
@@ -30,7 +33,12 @@ impl Answer {
         });
         let left = self.shown.accounts.iter();
         let left = left.map(|account| format!("{} {}", account.part, rounded(account.left, false)));
-        let mut page = Page::new("Private answer")
+        let page = Page::new("Private answer");
+        let page = match self.document["repeated"].as_bool() {
+            Some(true) => page.fact("Repeated", REPEATED),
+            _ => page,
+        };
+        let mut page = page
             .lead("The answer to a question about private tables, released with differential privacy.")
             .fact("Privacy loss", spent.collect::<Vec<_>>().join(", "))
             .fact("Remaining budget", left.collect::<Vec<_>>().join(", "))

@@ -45,13 +45,20 @@ fn explains_spends_once_and_refuses() {
     assert!(text(&answer).contains("| sex | n"), "{}", text(&answer));
     // The answer above comes from a call without a subcommand, and `query` is the default
     // subcommand. The same id gives the same release.
-    assert_eq!(text(&ask(&["query"], &["--id", "first"])), text(&answer));
+    let again = ask(&["query"], &["--id", "first", "--html", "page.html"]);
+    assert_eq!(text(&again), text(&answer));
+    let note = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let repeated = "note: repeated: this is the answer of an earlier question with the id `first`";
+    assert!(note(&again).contains(repeated) && !note(&answer).contains("repeated"), "{again:?}");
+    let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert!(page.contains("nothing is charged again"), "{page}");
     let left = run(folder.path(), &["budget", "--config", "study.toml"]);
     assert_eq!(text(&left), "epsilon 0.5 is left\n");
 
     let document = ask(&[], &["--json"]);
     let json: serde_json::Value = serde_json::from_slice(&document.stdout).unwrap();
     assert_eq!(json["loss"]["epsilon"], "0.5");
+    assert_eq!(json["repeated"], false);
     assert_eq!(json["plan"]["sha256"].as_str().unwrap().len(), 64);
     let exceeded = ask(&[], &[]);
     assert_eq!(exceeded.status.code(), Some(1));
@@ -112,7 +119,10 @@ fn only_create_makes_a_ledger_and_a_budget() {
     let answer = run(folder.path(), &ask);
     let note = String::from_utf8_lossy(&answer.stderr).into_owned();
     assert!(answer.status.success() && note.contains("another run can spend it again"), "{note}");
-    assert!(!note.contains("warning"), "{note}");
+    assert!(!note.contains("warning") && !note.contains("--id"), "{note}");
+    let named = run(folder.path(), &[&ask[..], &["--id", "first"]].concat());
+    let note = String::from_utf8_lossy(&named.stderr).into_owned();
+    assert!(note.contains("note: `--id` has no effect without a ledger"), "{note}");
 }
 #[test]
 fn losses_that_protect_little_give_warnings() {

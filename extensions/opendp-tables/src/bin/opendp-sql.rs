@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use indicatif::ProgressBar;
 use opendp_core::{Error, Result};
-use opendp_tables::command::{Ask, print, printed, remark, warn};
+use opendp_tables::command::{Ask, print, printed, warn};
 use opendp_tables::{Dialect, Metadata, Session};
 
 /// Run private queries on tables, in SQL.
@@ -92,7 +92,7 @@ fn query(ask: &Ask, files: &Files) -> Result<()> {
         files.document.as_ref().map(|path| write(path, &document, "release document")),
         files.html.as_ref().map(|path| write(path, &answer.to_html(), "page")),
     ];
-    remark(&session);
+    ask.remark(&session, &answer);
     // The budget is already charged, so print the answer even if a file could not be written.
     let printed = printed(&text);
     let place = if printed.is_ok() { ", and the answer is printed" } else { "" };

@@ -70,7 +70,7 @@ impl Question<'_> {
             warn(&self.session.metadata.cautions(&mechanisms.loss));
             Ok(())
         };
-        let text = self.session.account.release(&request, check, || {
+        let (text, repeated) = self.session.account.release(&request, check, || {
             let run = || Exact::run(&self.checked.plan, &*self.session.engine, &seed()?);
             let exact = self.check_rows().and_then(|()| run());
             if exact.as_ref().is_err_and(|error| *error == undecoded()) {
@@ -83,7 +83,9 @@ impl Question<'_> {
             return Err(Error::argument("data", REFUSED));
         }
         let noisy: Noisy = serde_json::from_str(&text).map_err(|_| unreadable())?;
-        self.answer(&mechanisms, &noisy)
+        let mut answer = self.answer(&mechanisms, &noisy)?;
+        answer.document["repeated"] = repeated.into();
+        Ok(answer)
     }
     /// Check that no key occurs twice in a public table, because a join by such a key would
     /// multiply private rows.
