@@ -105,11 +105,13 @@ impl Composition {
     }
 }
 
-/// An account of a budget, in memory or in a ledger.
+/// An account of a budget, in memory or in a ledger. The account of a budget that does not exist
+/// yet is [`Account::Absent`].
 pub(crate) enum Account {
     Memory { budget: Loss, spent: Mutex<Vec<Exact>> },
     Tight { filters: Mutex<AdaptiveAccount> },
     Durable { ledger: Ledger, found: Box<Found> },
+    Absent { budget: Loss, composition: Composition, reason: String },
 }
 
 impl Metadata {
@@ -147,6 +149,33 @@ pub(crate) fn incomplete() -> Error {
     Error::argument("budget", "a durable budget needs both a `ledger` and a `name`")
 }
 impl Account {
+    /// Open the account of the budget of metadata.
+    ///
+    /// # Errors
+    /// The errors of [`durable`](Account::durable), and `Argument` when the budget is invalid.
+    pub(crate) fn of_metadata(metadata: &Metadata) -> Result<Self> {
+        let budget = Budget::read(&metadata.budget)?;
+        let composition = Composition::read(&metadata.budget)?;
+        match (&metadata.budget.ledger, &metadata.budget.name) {
+            (None, None) => Account::memory(&budget, composition),
+            (Some(path), Some(name)) => {
+                Account::durable(path, name, &budget, composition, &metadata.tables)
+            }
+            _ => Err(incomplete()),
+        }
+    }
+    /// Do the same as [`of_metadata`](Account::of_metadata). But if the ledger or the budget does
+    /// not exist, return an account that admits no release.
+    pub(crate) fn to_explain(metadata: &Metadata) -> Result<Self> {
+        match Account::of_metadata(metadata) {
+            Err(Error::NotFound(reason)) => {
+                let budget = Budget::read(&metadata.budget)?.0;
+                let composition = Composition::read(&metadata.budget)?;
+                Ok(Account::Absent { budget, composition, reason })
+            }
+            account => account,
+        }
+    }
     /// Open an account in memory.
     pub(crate) fn memory(budget: &Budget, composition: Composition) -> Result<Self> {
         if composition == Composition::Tight {
@@ -181,7 +210,7 @@ impl Account {
     }
     pub(crate) fn notion(&self) -> Notion {
         match self {
-            Account::Memory { budget, .. } => budget.notion(),
+            Account::Memory { budget, .. } | Account::Absent { budget, .. } => budget.notion(),
             Account::Tight { .. } => Notion::Approximate,
             Account::Durable { found, .. } => found.total.notion(),
         }
@@ -190,6 +219,7 @@ impl Account {
     pub(crate) fn composition(&self) -> Composition {
         match self {
             Account::Memory { .. } => Composition::Sum,
+            Account::Absent { composition, .. } => *composition,
             Account::Tight { .. } => Composition::Tight,
             Account::Durable { found, .. } if found.filters().is_some() => Composition::Tight,
             Account::Durable { .. } => Composition::Sum,
@@ -214,6 +244,7 @@ impl Account {
                 let (epsilon, delta) = filters.left()?;
                 Loss::exact(Notion::Approximate, vec![epsilon, delta])
             }
+            Account::Absent { budget, .. } => Ok(budget.clone()),
             Account::Durable { ledger, found } => ledger.remaining(&found.name),
         }
     }
@@ -242,6 +273,7 @@ impl Account {
                 charge_tightly(filters, request.loss())?;
                 Ok((compute()?, false))
             }
+            Account::Absent { reason, .. } => Err(Error::NotFound(reason.clone())),
             Account::Durable { ledger, found } => {
                 let checked = || {
                     check_unit(found)?;

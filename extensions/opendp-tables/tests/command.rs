@@ -93,17 +93,28 @@ fn only_create_makes_a_ledger_and_a_budget() {
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         assert!(error.contains("NotFound") && error.contains("opendp-sql create"), "{error}");
     };
-    let all: [&[&str]; 4] = [&["budget"], &["explain"], &["plan"], &["query", "--epsilon", "0.5"]];
+    let all: [&[&str]; 3] = [&["budget"], &["plan"], &["query", "--epsilon", "0.5"]];
+    // An explanation spends nothing, so it needs no ledger and no budget.
+    let explained = |is_missing: bool| {
+        let ask = ["explain", "--config", "study.toml", sql, "--epsilon", "0.5"];
+        let output = run(folder.path(), &ask);
+        let note = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(text(&output).contains("costs epsilon 0.5; epsilon 1 is left"), "{output:?}");
+        assert_eq!(note.contains("note: the budget does not exist yet"), is_missing, "{note}");
+    };
     // If the file of the ledger does not exist, none of these commands makes a ledger.
     std::fs::remove_file(&path).unwrap();
     all.iter().for_each(|first| refused(first));
+    explained(true);
     assert!(!path.exists());
     // If the ledger does not contain the budget, none of these commands makes the budget.
     drop(opendp_ledger::Ledger::open(&path).unwrap());
     all.iter().for_each(|first| refused(first));
+    explained(true);
     // The controls: after `create`, a query is answered. `create` makes each budget only once.
     let create = || run(folder.path(), &["create", "--config", "study.toml"]);
     assert!(create().status.success());
+    explained(false);
     let ask = ["--config", "study.toml", sql, "--epsilon", "0.5"];
     let answer = run(folder.path(), &ask);
     let note = String::from_utf8_lossy(&answer.stderr).into_owned();

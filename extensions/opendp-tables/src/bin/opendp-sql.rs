@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use indicatif::ProgressBar;
 use opendp_core::{Error, Result};
-use opendp_tables::command::{Ask, print, printed, warn};
+use opendp_tables::command::{Ask, print, printed, remark, warn};
 use opendp_tables::{Dialect, Metadata, Session};
 
 /// Run private queries on tables, in SQL.
@@ -138,10 +138,13 @@ fn write(path: &Path, text: &str, what: &str) -> Result<(), String> {
     std::fs::write(path, text).map_err(reason)
 }
 fn explain(ask: &Ask) -> Result<()> {
-    let session = Session::open(&ask.config)?;
+    let session = Session::open_to_explain(&ask.config)?;
     let question = ask.question(&session)?;
     let explanation = question.explain()?;
     warn(&explanation.cautions);
+    if !session.has_budget() {
+        remark(&session);
+    }
     print(&if ask.json { format!("{:#}", explanation.to_json()) } else { explanation.to_string() })
 }
 fn plan(ask: &Ask) -> Result<()> {
