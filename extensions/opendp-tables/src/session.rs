@@ -31,6 +31,7 @@ mod calls;
 mod clauses;
 mod deep;
 mod expansion;
+mod typing;
 
 /// Tables with public metadata, a budget, and an engine that reads the tables.
 pub struct Session {
@@ -242,13 +243,19 @@ impl Session {
             let statement = parse::parsed(sql, parse::WRITTEN)?;
             let checked = selected(&statement).and_then(|query| {
                 clauses::check(query, &is_scalar)?;
-                expansion::check(query)
+                expansion::check(query)?;
+                Ok(typing::mistake(query, &self.metadata.tables))
             });
-            if let Err(error) = checked {
-                return Ok(Err(error));
+            let mistake = match checked {
+                Ok(mistake) => mistake,
+                Err(error) => return Ok(Err(error)),
+            };
+            match (state.statement_to_plan(statement).await, mistake) {
+                (Err(error), Some(mistake)) if mistake.explains(&error.to_string()) => {
+                    Ok(Err(mistake.error()))
+                }
+                (plan, _) => without_depth(plan?).map(Ok),
             }
-            let plan = state.statement_to_plan(statement).await?;
-            without_depth(plan).map(Ok)
         });
         planned.map_err(unreadable)?
     }
@@ -328,7 +335,16 @@ fn without_depth(plan: LogicalPlan) -> Result<LogicalPlan, DataFusionError> {
 fn unreadable(error: DataFusionError) -> Error {
     let text =
         if parse::too_deep(&error) { deep::DEEP.to_owned() } else { error.strip_backtrace() };
-    Error::argument("query", text.lines().next().unwrap_or("it cannot be read").to_owned())
+    let first = text.lines().next().unwrap_or("it cannot be read");
+    let reason = match first.split_once(", errors: ") {
+        // The planner lists every type that the function accepts.
+        Some((failed, _)) => {
+            let failed = failed.replace("Internal error: ", "");
+            format!("{failed}: check the types of the arguments")
+        }
+        None => first.to_owned(),
+    };
+    Error::argument("query", reason)
 }
 /// Make a context that has all tables with their columns, but without rows.
 fn planner(tables: &Tables) -> Result<SessionContext> {

@@ -7,7 +7,7 @@ use opendp_core::arith::shown;
 use opendp_core::{Error, Result};
 
 use super::candidates::candidates_of;
-use super::rows::public_number;
+use super::rows::{described, public_number};
 use super::source::Relation;
 use super::{Picked, refused};
 use crate::Type;
@@ -320,8 +320,9 @@ fn quantile(
     only: Option<usize>,
 ) -> Result<Output> {
     let rows = source.rows(arg)?;
-    if !rows.iter().all(|row| row.kind().is_some_and(Type::is_number)) {
-        return Err(Error::argument("quantile", "expected numbers"));
+    if let Some(row) = rows.iter().find(|row| !row.kind().is_some_and(Type::is_number)) {
+        let reason = format!("expected numbers, found {}", described(row));
+        return Err(Error::argument("quantile", reason));
     }
     let candidates = rows.first().and_then(|row| candidates_of(row, picked));
     let candidates = candidates.ok_or_else(|| {
