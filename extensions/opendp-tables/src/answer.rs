@@ -30,7 +30,9 @@ pub struct Answer {
     /// aggregate, the value, the scale of the noise, the 95 % interval, and the loss.
     pub values: RecordBatch,
     /// The release document: the query, the plan with its digest, the metadata, the losses, the
-    /// rest of the budget, the versions and the noisy values.
+    /// rest of the budget, the versions and the noisy values. The list `notes` explains the
+    /// numbers of the answer. If `repeated` is true, the ledger already had this release, and
+    /// nothing is charged again.
     pub document: Json,
     /// The facts that only the page of the answer needs, such as the limits and the budget after
     /// the release.
@@ -54,14 +56,36 @@ pub(crate) struct Shown {
 }
 impl std::fmt::Display for Answer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let values = printed(&self.values).map_err(|_| std::fmt::Error)?;
-        if let Some(warning) = self.document["warning"].as_str() {
-            return write!(f, "warning: {warning}\n\n{values}");
+        let values = self.marked().and_then(|values| printed(&values));
+        let values = values.map_err(|_| std::fmt::Error)?;
+        match (self.document["warning"].as_str(), printed(&self.table)) {
+            (Some(warning), _) => write!(f, "warning: {warning}\n\n{values}")?,
+            (None, Ok(table)) => write!(f, "{table}\n\n{values}")?,
+            (None, Err(error)) => write!(f, "warning: {}\n\n{values}", instead(&error))?,
         }
-        match printed(&self.table) {
-            Ok(table) => write!(f, "{table}\n\n{values}"),
-            Err(error) => write!(f, "warning: {}\n\n{values}", instead(&error)),
+        for note in self.document["notes"].as_array().into_iter().flatten() {
+            write!(f, "\nnote: {}", visible(note.as_str().unwrap_or_default()))?;
         }
+        Ok(())
+    }
+}
+/// The mark of a value whose interval contains all possible values.
+pub(crate) const VAGUE: &str = "too few rows for this noise";
+
+impl Answer {
+    /// Return the table of released values. If some of the values give no information, the table
+    /// gets a last column that marks these values.
+    fn marked(&self) -> Result<RecordBatch> {
+        if !self.shown.vague.contains(&true) {
+            return Ok(self.values.clone());
+        }
+        let marks = self.shown.vague.iter().map(|vague| vague.then_some(VAGUE));
+        let marks: ArrayRef = Arc::new(StringArray::from_iter(marks));
+        let schema = self.values.schema();
+        let mark = Arc::new(Field::new("mark", DataType::Utf8, true));
+        let fields: Vec<_> = schema.fields().iter().cloned().chain([mark]).collect();
+        let columns = self.values.columns().iter().cloned().chain([marks]).collect();
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(arrow)
     }
 }
 /// Print a table.

@@ -105,11 +105,13 @@ impl Composition {
     }
 }
 
-/// An account of a budget, in memory or in a ledger.
+/// An account of a budget, in memory or in a ledger. The account of a budget that does not exist
+/// yet is [`Account::Absent`].
 pub(crate) enum Account {
     Memory { budget: Loss, spent: Mutex<Vec<Exact>> },
     Tight { filters: Mutex<AdaptiveAccount> },
     Durable { ledger: Ledger, found: Box<Found> },
+    Absent { budget: Loss, composition: Composition, reason: String },
 }
 
 impl Metadata {
@@ -147,6 +149,33 @@ pub(crate) fn incomplete() -> Error {
     Error::argument("budget", "a durable budget needs both a `ledger` and a `name`")
 }
 impl Account {
+    /// Open the account of the budget of metadata.
+    ///
+    /// # Errors
+    /// The errors of [`durable`](Account::durable), and `Argument` when the budget is invalid.
+    pub(crate) fn of_metadata(metadata: &Metadata) -> Result<Self> {
+        let budget = Budget::read(&metadata.budget)?;
+        let composition = Composition::read(&metadata.budget)?;
+        match (&metadata.budget.ledger, &metadata.budget.name) {
+            (None, None) => Account::memory(&budget, composition),
+            (Some(path), Some(name)) => {
+                Account::durable(path, name, &budget, composition, &metadata.tables)
+            }
+            _ => Err(incomplete()),
+        }
+    }
+    /// Do the same as [`of_metadata`](Account::of_metadata). But if the ledger or the budget does
+    /// not exist, return an account that admits no release.
+    pub(crate) fn to_explain(metadata: &Metadata) -> Result<Self> {
+        match Account::of_metadata(metadata) {
+            Err(Error::NotFound(reason)) => {
+                let budget = Budget::read(&metadata.budget)?.0;
+                let composition = Composition::read(&metadata.budget)?;
+                Ok(Account::Absent { budget, composition, reason })
+            }
+            account => account,
+        }
+    }
     /// Open an account in memory.
     pub(crate) fn memory(budget: &Budget, composition: Composition) -> Result<Self> {
         if composition == Composition::Tight {
@@ -181,7 +210,7 @@ impl Account {
     }
     pub(crate) fn notion(&self) -> Notion {
         match self {
-            Account::Memory { budget, .. } => budget.notion(),
+            Account::Memory { budget, .. } | Account::Absent { budget, .. } => budget.notion(),
             Account::Tight { .. } => Notion::Approximate,
             Account::Durable { found, .. } => found.total.notion(),
         }
@@ -190,10 +219,15 @@ impl Account {
     pub(crate) fn composition(&self) -> Composition {
         match self {
             Account::Memory { .. } => Composition::Sum,
+            Account::Absent { composition, .. } => *composition,
             Account::Tight { .. } => Composition::Tight,
             Account::Durable { found, .. } if found.filters().is_some() => Composition::Tight,
             Account::Durable { .. } => Composition::Sum,
         }
+    }
+    /// Return whether the account keeps releases, so that the same id gives the same release.
+    pub(crate) fn keeps_releases(&self) -> bool {
+        matches!(self, Account::Durable { .. })
     }
     /// Return the rest of the budget. If the budget composes tightly, it has several filters. Then
     /// return the epsilon and the delta that remain in the filter with the largest rest
@@ -210,6 +244,7 @@ impl Account {
                 let (epsilon, delta) = filters.left()?;
                 Loss::exact(Notion::Approximate, vec![epsilon, delta])
             }
+            Account::Absent { budget, .. } => Ok(budget.clone()),
             Account::Durable { ledger, found } => ledger.remaining(&found.name),
         }
     }
@@ -219,31 +254,34 @@ impl Account {
     /// charges nothing. With a ledger, the same id gives the same release.
     ///
     /// Call `check` before a new release is computed or charged. If `check` fails, nothing is
-    /// charged. A release that is already in the ledger is returned without this check.
+    /// charged. A release that is already in the ledger is returned without this check. Also return
+    /// whether the release was already in the ledger.
     pub(crate) fn release(
         &self,
         request: &Request,
         check: impl FnOnce() -> Result<()>,
         compute: impl FnOnce() -> Result<String>,
-    ) -> Result<String> {
+    ) -> Result<(String, bool)> {
         match self {
             Account::Memory { budget, spent } => {
                 check()?;
                 charge(budget, spent, request.loss())?;
-                compute()
+                Ok((compute()?, false))
             }
             Account::Tight { filters } => {
                 check()?;
                 charge_tightly(filters, request.loss())?;
-                compute()
+                Ok((compute()?, false))
             }
+            Account::Absent { reason, .. } => Err(Error::NotFound(reason.clone())),
             Account::Durable { ledger, found } => {
                 let checked = || {
                     check_unit(found)?;
                     check()?;
                     compute()
                 };
-                ledger.release(&found.name, request, checked)?.value()
+                let release = ledger.release(&found.name, request, checked)?;
+                Ok((release.value()?, release.repeated()))
             }
         }
     }

@@ -4,9 +4,10 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use opendp_analysis::context::visible;
 use opendp_core::{Error, Result};
 
-use crate::{Budget, NoiseKind, Question, Session};
+use crate::{Answer, Budget, NoiseKind, Question, Session};
 
 /// A question, as the arguments of a command line state it.
 #[derive(Clone, Debug, clap::Args)]
@@ -71,6 +72,25 @@ impl Ask {
             Some(id) => question.id(id),
             None => question,
         })
+    }
+}
+impl Ask {
+    /// Print notes about an answer to standard error. They state whether the answer is repeated,
+    /// whether `--id` has no effect, and the rest of the budget.
+    pub fn remark(&self, session: &Session, answer: &Answer) {
+        let id = self.id.as_deref().map(visible);
+        match id {
+            Some(id) if answer.document["repeated"] == true => eprintln!(
+                "note: repeated: this is the answer of an earlier question with the id `{id}`: no \
+                 new noise is drawn, and nothing is charged again"
+            ),
+            Some(_) if !session.account.keeps_releases() => eprintln!(
+                "note: `--id` has no effect without a ledger: the same id gives a new answer, \
+                 which is charged again"
+            ),
+            _ => {}
+        }
+        remark(session);
     }
 }
 /// Print warnings about a loss to standard error.

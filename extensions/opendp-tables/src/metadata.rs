@@ -234,7 +234,8 @@ pub struct Table {
     /// the same number of rows: the rows of an individual are replaced by other rows, and not added
     /// or removed. The number of rows itself has no noise. If an individual has `k` rows, the noise
     /// of every other aggregate covers the replacement of `k` rows by `k` other rows. The noise
-    /// does not cover `2 k` added rows. The unit must be `rows`.
+    /// does not cover `2 k` added rows. The unit must be `rows`. Before each new release, this
+    /// number is compared with the data. If it is wrong, nothing is released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
     /// The columns that queries may use. Queries cannot name other columns.

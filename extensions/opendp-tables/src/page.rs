@@ -3,10 +3,13 @@
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use opendp_core::arith::Exact;
+use opendp_ledger::say;
 use opendp_report::{Block, Page, Point, Section, Table, number};
 use serde_json::Value as Json;
 
 use crate::Answer;
+use crate::answer::VAGUE;
 
 /// The least number of groups for which a chart over one integer key is a histogram.
 const MANY: usize = 10;
@@ -16,6 +19,9 @@ const VALUE: usize = 1;
 const LOWER: usize = 3;
 const UPPER: usize = 4;
 
+/// What the page says about an answer that the ledger already had.
+const REPEATED: &str = "an earlier question had the same id; nothing is charged again";
+
 impl Answer {
     /// Make a page of the answer: charts with 95 % intervals, the budget and the plan.
     pub fn to_page(&self) -> Page {
@@ -23,11 +29,16 @@ impl Answer {
         let plan = &self.document["plan"];
         let spent = self.shown.accounts.iter().map(|account| {
             let spent: f64 = account.spent.iter().map(|spent| spent.amount).sum();
-            format!("{} {}", account.part, number(spent, None))
+            format!("{} {}", account.part, rounded(spent, true))
         });
         let left = self.shown.accounts.iter();
-        let left = left.map(|account| format!("{} {}", account.part, number(account.left, None)));
-        let mut page = Page::new("Private answer")
+        let left = left.map(|account| format!("{} {}", account.part, rounded(account.left, false)));
+        let page = Page::new("Private answer");
+        let page = match self.document["repeated"].as_bool() {
+            Some(true) => page.fact("Repeated", REPEATED),
+            _ => page,
+        };
+        let mut page = page
             .lead("The answer to a question about private tables, released with differential privacy.")
             .fact("Privacy loss", spent.collect::<Vec<_>>().join(", "))
             .fact("Remaining budget", left.collect::<Vec<_>>().join(", "))
@@ -67,7 +78,8 @@ impl Answer {
         let mut table = table.numbers("left for one more question");
         for account in accounts {
             let spent: f64 = account.spent.iter().map(|spent| spent.amount).sum();
-            let numbers = [account.whole, spent, account.left].map(|amount| number(amount, None));
+            let numbers = [(account.whole, true), (spent, true), (account.left, false)];
+            let numbers = numbers.map(|(amount, up)| rounded(amount, up));
             table.push([account.part.clone()].into_iter().chain(numbers));
         }
         section.with(Block::Table(table)).with(Block::Text(
@@ -126,10 +138,15 @@ impl Answer {
             _ => point,
         };
         match self.shown.vague.get(row) {
-            Some(true) => Point { value: f64::NAN, ..point }.note("too few rows for this noise"),
+            Some(true) => Point { value: f64::NAN, ..point }.note(VAGUE),
             _ => point,
         }
     }
+}
+/// Write an amount of a loss or of a budget as a decimal number. Round up if `up` is true, and
+/// otherwise down.
+fn rounded(amount: f64, up: bool) -> String {
+    Exact::from_f64(amount).map_or("unknown".to_owned(), |amount| say(&amount, up))
 }
 /// Return the text of a cell, as the page shows it.
 fn cell(column: &ArrayRef, row: usize) -> String {
@@ -164,14 +181,15 @@ fn noise(releases: &Json) -> Table {
     for release in releases.as_array().into_iter().flatten() {
         let float = |name: &str| release[name].as_f64();
         let step = float("step").unwrap_or(1.0);
-        let scale = float("scale").map_or("unknown".to_owned(), |scale| number(scale * step, None));
-        let error = float("accuracy").map_or("unknown".to_owned(), |error| number(error, None));
+        let unit = if release["accuracy_in"] == "ranks" { " ranks" } else { "" };
+        let shown = |x: Option<f64>| {
+            x.map_or("unknown".to_owned(), |x| format!("{}{unit}", number(x, None)))
+        };
+        let (scale, error) = (shown(float("scale").map(|x| x * step)), shown(float("accuracy")));
         let text = |name: &str| release[name].as_str().unwrap_or_default().to_owned();
-        let loss = release["loss"].as_object().into_iter().flatten();
+        let loss = release["loss_up"].as_object().into_iter().flatten();
         let part = |(part, amount): (&String, &Json)| {
-            let exact = amount.as_str().unwrap_or_default();
-            let rounded = exact.parse().map_or(exact.to_owned(), |amount| number(amount, None));
-            format!("{part} {rounded}")
+            format!("{part} {}", rounded(amount.as_f64().unwrap_or(f64::INFINITY), true))
         };
         let loss: Vec<String> = loss.map(part).collect();
         table.push([text("what"), text("mechanism"), scale, error, loss.join(", ")]);

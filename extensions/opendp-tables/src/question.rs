@@ -247,6 +247,8 @@ impl<'a> Question<'a> {
     }
     fn document(&self, mechanisms: &Mechanisms, noisy: &Noisy) -> Result<Json> {
         let explained = explanation::explain(self, mechanisms)?;
+        let mut notes = vec![format!("uses {}", explained.contribution)];
+        notes.extend(explanation::scale_notes(self, &self.names()?));
         Ok(json!({
             "format": "opendp-tables release",
             "version": 1,
@@ -258,6 +260,9 @@ impl<'a> Question<'a> {
             },
             "metadata": self.session.metadata,
             "loss": mechanisms.loss.to_json(),
+            "loss_up": explanation::rounded_up(&mechanisms.loss),
+            "contribution": explained.contribution,
+            "notes": notes,
             "releases": explained.releases,
             "left": self.session.remaining()?.to_json(),
             "versions": {

@@ -89,7 +89,7 @@ pub(crate) fn noisy(plan: &Plan, mechanisms: &Mechanisms, exact: &Exact) -> Resu
                 .into_iter()
                 .map(|(key, count)| Ok((serde_json::from_str(&key).map_err(|_| failed())?, count)))
                 .collect::<Result<_>>()?;
-            released.sort();
+            released.sort_by_cached_key(|(group, _)| ordered(plan, group));
             let (groups, counts) = released.into_iter().unzip();
             (groups, Some((selection.sum, counts)))
         }
@@ -141,6 +141,16 @@ fn selected_counts(plan: &Plan, sum: usize, exact: &Exact) -> Result<HashMap<Str
             Ok((key, count))
         })
         .collect()
+}
+/// Return the place of a group in the order of the released groups. Groups are sorted by the first
+/// key, then by the second key, and so on. Integers are sorted as numbers, and other keys as text.
+/// The order depends only on the released keys.
+fn ordered(plan: &Plan, group: &Group) -> Vec<(i64, String)> {
+    let key = |(key, text): (&Key, &String)| match Value::read(text, key.kind) {
+        Some(Value::Integer(number)) => (number, text.clone()),
+        _ => (0, text.clone()),
+    };
+    plan.keys.iter().zip(group).map(key).collect()
 }
 /// Return whether the keys of a group have the types that the plan declares.
 fn plan_has(plan: &Plan, group: &Group) -> bool {

@@ -19,7 +19,7 @@ use opendp_ledger::Loss;
 use serde_json::{Value as Json, json};
 
 use crate::Type;
-use crate::budget::{Account, Budget, Composition, incomplete};
+use crate::budget::Account;
 use crate::check::{Checked, Tables, check, refused};
 use crate::engine::{DataFusion, Engine, Source, is_compressed, parse};
 use crate::functions::{clamp_function, quantile_function, weight_function};
@@ -31,6 +31,7 @@ mod calls;
 mod clauses;
 mod deep;
 mod expansion;
+mod typing;
 
 /// Tables with public metadata, a budget, and an engine that reads the tables.
 pub struct Session {
@@ -66,36 +67,18 @@ impl Session {
     /// The errors of [`open`](Session::open) and of the engine.
     pub fn open_on(path: impl AsRef<Path>, engine: Box<dyn Engine>) -> Result<Self> {
         let metadata = Metadata::open(path)?;
-        let mut sources = Vec::new();
-        for (name, table) in &metadata.tables {
-            let file = table
-                .path
-                .clone()
-                .ok_or_else(|| Error::argument("path", format!("table `{name}` has no `path`")))?;
-            let extension = Path::new(&file).extension().and_then(|text| text.to_str());
-            let format = table.format.as_deref().or(extension).unwrap_or("parquet");
-            sources.push((
-                name.clone(),
-                match format {
-                    "csv" => Source::Csv(file),
-                    "parquet" => Source::Parquet(file),
-                    other => {
-                        let reason = match &table.format {
-                            Some(_) => format!("expected `csv` or `parquet`, found `{other}`"),
-                            None if is_compressed(&file) => {
-                                format!("`{file}` is compressed: unpack it, and name the new file")
-                            }
-                            None => format!(
-                                "the name `{file}` ends in neither `.csv` nor `.parquet`: if it is \
-                                 a file, rename it; if it is a folder, state its `format`"
-                            ),
-                        };
-                        return Err(Error::argument("format", reason).at(format!("table `{name}`")));
-                    }
-                },
-            ));
-        }
+        let sources = sources(&metadata)?;
         Session::on(metadata, sources, engine)
+    }
+    /// Open the tables of a metadata file only to explain questions. If the ledger or the budget
+    /// does not exist yet, the whole budget is shown as the rest, and each release is an error.
+    ///
+    /// # Errors
+    /// The errors of [`open`](Session::open), except that a ledger or a budget can be missing.
+    pub fn open_to_explain(path: impl AsRef<Path>) -> Result<Self> {
+        let metadata = Metadata::open(path)?;
+        let sources = sources(&metadata)?;
+        Session::filled(metadata, sources, Box::new(DataFusion::new()?), Account::to_explain)
     }
     /// Open a session on sources. Each source comes with the name that its table has in the
     /// metadata.
@@ -116,6 +99,15 @@ impl Session {
         sources: Vec<(String, Source)>,
         engine: Box<dyn Engine>,
     ) -> Result<Self> {
+        Session::filled(metadata, sources, engine, Account::of_metadata)
+    }
+    /// Let an engine open sources, then open the account, and return the session.
+    fn filled(
+        metadata: Metadata,
+        sources: Vec<(String, Source)>,
+        engine: Box<dyn Engine>,
+        account: fn(&Metadata) -> Result<Account>,
+    ) -> Result<Self> {
         let mut missing: Vec<&String> = metadata.tables.keys().collect();
         let mut places = BTreeMap::new();
         for (name, source) in sources {
@@ -132,7 +124,8 @@ impl Session {
         if let Some(name) = missing.first() {
             return Err(Error::NotFound(format!("table `{name}` of the metadata has no source")));
         }
-        Ok(Session { places, ..Session::with_engine(metadata, engine)? })
+        let account = account(&metadata)?;
+        Ok(Session { places, ..Session::with_account(metadata, engine, account)? })
     }
     /// Open a session on an engine that already has the tables. The tables of the engine must have
     /// the columns that the metadata describe, with the declared types.
@@ -140,15 +133,10 @@ impl Session {
     /// # Errors
     /// The errors of the metadata and the ledger. `FailedFunction` when no thread can be started.
     pub fn with_engine(metadata: Metadata, engine: Box<dyn Engine>) -> Result<Self> {
-        let budget = Budget::read(&metadata.budget)?;
-        let composition = Composition::read(&metadata.budget)?;
-        let account = match (&metadata.budget.ledger, &metadata.budget.name) {
-            (None, None) => Account::memory(&budget, composition)?,
-            (Some(path), Some(name)) => {
-                Account::durable(path, name, &budget, composition, &metadata.tables)?
-            }
-            _ => return Err(incomplete()),
-        };
+        let account = Account::of_metadata(&metadata)?;
+        Session::with_account(metadata, engine, account)
+    }
+    fn with_account(metadata: Metadata, engine: Box<dyn Engine>, account: Account) -> Result<Self> {
         let planner = planner(&metadata.tables)?;
         let waiter = Arc::new(DataFusion::new()?);
         let places = BTreeMap::new();
@@ -215,6 +203,9 @@ impl Session {
             Account::Durable { .. } => {
                 Ok(format!("{} of the budget is left", self.remaining()?.say(false)))
             }
+            Account::Absent { .. } => Ok("the budget does not exist yet, so the whole budget is \
+                shown as the rest: run `opendp-sql create`, or correct `ledger` and `name`"
+                .into()),
             Account::Memory { .. } | Account::Tight { .. } => {
                 Ok("no ledger keeps this budget, so \
                 another run can spend it again: state `ledger` and `name` in the metadata, and run \
@@ -222,6 +213,11 @@ impl Session {
                     .into())
             }
         }
+    }
+    /// Return whether the budget exists. Only a session that was opened to explain questions can
+    /// lack its budget.
+    pub fn has_budget(&self) -> bool {
+        !matches!(self.account, Account::Absent { .. })
     }
     /// Return the number of rows that the running exact plan has read so far. Return `None` if this
     /// number is not known. The number is private, so show it only to people who may see the data.
@@ -247,13 +243,19 @@ impl Session {
             let statement = parse::parsed(sql, parse::WRITTEN)?;
             let checked = selected(&statement).and_then(|query| {
                 clauses::check(query, &is_scalar)?;
-                expansion::check(query)
+                expansion::check(query)?;
+                Ok(typing::mistake(query, &self.metadata.tables))
             });
-            if let Err(error) = checked {
-                return Ok(Err(error));
+            let mistake = match checked {
+                Ok(mistake) => mistake,
+                Err(error) => return Ok(Err(error)),
+            };
+            match (state.statement_to_plan(statement).await, mistake) {
+                (Err(error), Some(mistake)) if mistake.explains(&error.to_string()) => {
+                    Ok(Err(mistake.error()))
+                }
+                (plan, _) => without_depth(plan?).map(Ok),
             }
-            let plan = state.statement_to_plan(statement).await?;
-            without_depth(plan).map(Ok)
         });
         planned.map_err(unreadable)?
     }
@@ -274,6 +276,39 @@ impl Session {
             planner.execute_logical_plan(plan).await?.create_physical_plan().await
         })
     }
+}
+/// Return the sources that the paths of the tables name.
+fn sources(metadata: &Metadata) -> Result<Vec<(String, Source)>> {
+    let mut sources = Vec::new();
+    for (name, table) in &metadata.tables {
+        let file = table
+            .path
+            .clone()
+            .ok_or_else(|| Error::argument("path", format!("table `{name}` has no `path`")))?;
+        let extension = Path::new(&file).extension().and_then(|text| text.to_str());
+        let format = table.format.as_deref().or(extension).unwrap_or("parquet");
+        sources.push((
+            name.clone(),
+            match format {
+                "csv" => Source::Csv(file),
+                "parquet" => Source::Parquet(file),
+                other => {
+                    let reason = match &table.format {
+                        Some(_) => format!("expected `csv` or `parquet`, found `{other}`"),
+                        None if is_compressed(&file) => {
+                            format!("`{file}` is compressed: unpack it, and name the new file")
+                        }
+                        None => format!(
+                            "the name `{file}` ends in neither `.csv` nor `.parquet`: if it is \
+                             a file, rename it; if it is a folder, state its `format`"
+                        ),
+                    };
+                    return Err(Error::argument("format", reason).at(format!("table `{name}`")));
+                }
+            },
+        ));
+    }
+    Ok(sources)
 }
 /// The longest time to plan the steps after a release. Usual steps take some milliseconds.
 const PLANNING: Duration = Duration::from_secs(60);
@@ -300,7 +335,16 @@ fn without_depth(plan: LogicalPlan) -> Result<LogicalPlan, DataFusionError> {
 fn unreadable(error: DataFusionError) -> Error {
     let text =
         if parse::too_deep(&error) { deep::DEEP.to_owned() } else { error.strip_backtrace() };
-    Error::argument("query", text.lines().next().unwrap_or("it cannot be read").to_owned())
+    let first = text.lines().next().unwrap_or("it cannot be read");
+    let reason = match first.split_once(", errors: ") {
+        // The planner lists every type that the function accepts.
+        Some((failed, _)) => {
+            let failed = failed.replace("Internal error: ", "");
+            format!("{failed}: check the types of the arguments")
+        }
+        None => first.to_owned(),
+    };
+    Error::argument("query", reason)
 }
 /// Make a context that has all tables with their columns, but without rows.
 fn planner(tables: &Tables) -> Result<SessionContext> {

@@ -45,13 +45,20 @@ fn explains_spends_once_and_refuses() {
     assert!(text(&answer).contains("| sex | n"), "{}", text(&answer));
     // The answer above comes from a call without a subcommand, and `query` is the default
     // subcommand. The same id gives the same release.
-    assert_eq!(text(&ask(&["query"], &["--id", "first"])), text(&answer));
+    let again = ask(&["query"], &["--id", "first", "--html", "page.html"]);
+    assert_eq!(text(&again), text(&answer));
+    let note = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let repeated = "note: repeated: this is the answer of an earlier question with the id `first`";
+    assert!(note(&again).contains(repeated) && !note(&answer).contains("repeated"), "{again:?}");
+    let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert!(page.contains("nothing is charged again"), "{page}");
     let left = run(folder.path(), &["budget", "--config", "study.toml"]);
     assert_eq!(text(&left), "epsilon 0.5 is left\n");
 
     let document = ask(&[], &["--json"]);
     let json: serde_json::Value = serde_json::from_slice(&document.stdout).unwrap();
     assert_eq!(json["loss"]["epsilon"], "0.5");
+    assert_eq!(json["repeated"], false);
     assert_eq!(json["plan"]["sha256"].as_str().unwrap().len(), 64);
     let exceeded = ask(&[], &[]);
     assert_eq!(exceeded.status.code(), Some(1));
@@ -86,17 +93,28 @@ fn only_create_makes_a_ledger_and_a_budget() {
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         assert!(error.contains("NotFound") && error.contains("opendp-sql create"), "{error}");
     };
-    let all: [&[&str]; 4] = [&["budget"], &["explain"], &["plan"], &["query", "--epsilon", "0.5"]];
+    let all: [&[&str]; 3] = [&["budget"], &["plan"], &["query", "--epsilon", "0.5"]];
+    // An explanation spends nothing, so it needs no ledger and no budget.
+    let explained = |is_missing: bool| {
+        let ask = ["explain", "--config", "study.toml", sql, "--epsilon", "0.5"];
+        let output = run(folder.path(), &ask);
+        let note = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(text(&output).contains("costs epsilon 0.5; epsilon 1 is left"), "{output:?}");
+        assert_eq!(note.contains("note: the budget does not exist yet"), is_missing, "{note}");
+    };
     // If the file of the ledger does not exist, none of these commands makes a ledger.
     std::fs::remove_file(&path).unwrap();
     all.iter().for_each(|first| refused(first));
+    explained(true);
     assert!(!path.exists());
     // If the ledger does not contain the budget, none of these commands makes the budget.
     drop(opendp_ledger::Ledger::open(&path).unwrap());
     all.iter().for_each(|first| refused(first));
+    explained(true);
     // The controls: after `create`, a query is answered. `create` makes each budget only once.
     let create = || run(folder.path(), &["create", "--config", "study.toml"]);
     assert!(create().status.success());
+    explained(false);
     let ask = ["--config", "study.toml", sql, "--epsilon", "0.5"];
     let answer = run(folder.path(), &ask);
     let note = String::from_utf8_lossy(&answer.stderr).into_owned();
@@ -112,7 +130,10 @@ fn only_create_makes_a_ledger_and_a_budget() {
     let answer = run(folder.path(), &ask);
     let note = String::from_utf8_lossy(&answer.stderr).into_owned();
     assert!(answer.status.success() && note.contains("another run can spend it again"), "{note}");
-    assert!(!note.contains("warning"), "{note}");
+    assert!(!note.contains("warning") && !note.contains("--id"), "{note}");
+    let named = run(folder.path(), &[&ask[..], &["--id", "first"]].concat());
+    let note = String::from_utf8_lossy(&named.stderr).into_owned();
+    assert!(note.contains("note: `--id` has no effect without a ledger"), "{note}");
 }
 #[test]
 fn losses_that_protect_little_give_warnings() {

@@ -92,7 +92,7 @@ fn query(ask: &Ask, files: &Files) -> Result<()> {
         files.document.as_ref().map(|path| write(path, &document, "release document")),
         files.html.as_ref().map(|path| write(path, &answer.to_html(), "page")),
     ];
-    remark(&session);
+    ask.remark(&session, &answer);
     // The budget is already charged, so print the answer even if a file could not be written.
     let printed = printed(&text);
     let place = if printed.is_ok() { ", and the answer is printed" } else { "" };
@@ -138,10 +138,13 @@ fn write(path: &Path, text: &str, what: &str) -> Result<(), String> {
     std::fs::write(path, text).map_err(reason)
 }
 fn explain(ask: &Ask) -> Result<()> {
-    let session = Session::open(&ask.config)?;
+    let session = Session::open_to_explain(&ask.config)?;
     let question = ask.question(&session)?;
     let explanation = question.explain()?;
     warn(&explanation.cautions);
+    if !session.has_budget() {
+        remark(&session);
+    }
     print(&if ask.json { format!("{:#}", explanation.to_json()) } else { explanation.to_string() })
 }
 fn plan(ask: &Ask) -> Result<()> {

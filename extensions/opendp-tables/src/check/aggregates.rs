@@ -6,7 +6,8 @@ use datafusion::logical_expr::{Aggregate, Expr};
 use opendp_core::arith::shown;
 use opendp_core::{Error, Result};
 
-use super::rows::public_number;
+use super::candidates::candidates_of;
+use super::rows::{described, public_number};
 use super::source::Relation;
 use super::{Picked, refused};
 use crate::Type;
@@ -286,7 +287,7 @@ fn bounded(
     }
     Ok((picked.column(rows), lattice))
 }
-fn bounds_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Option<[f64; 2]> {
+pub(super) fn bounds_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Option<[f64; 2]> {
     match row {
         Row::Clamp(_, low, high) => Some([*low, *high]),
         Row::Float(inner) => bounds_of(branch, inner, picked),
@@ -319,8 +320,9 @@ fn quantile(
     only: Option<usize>,
 ) -> Result<Output> {
     let rows = source.rows(arg)?;
-    if !rows.iter().all(|row| row.kind().is_some_and(Type::is_number)) {
-        return Err(Error::argument("quantile", "expected numbers"));
+    if let Some(row) = rows.iter().find(|row| !row.kind().is_some_and(Type::is_number)) {
+        let reason = format!("expected numbers, found {}", described(row));
+        return Err(Error::argument("quantile", reason));
     }
     let candidates = rows.first().and_then(|row| candidates_of(row, picked));
     let candidates = candidates.ok_or_else(|| {
@@ -337,22 +339,4 @@ fn quantile(
         picked.buckets.len() - 1
     });
     Ok(Output::Quantile { buckets: place, alpha })
-}
-/// Return the candidates of an expression. If the metadata state no candidates, the candidates are
-/// at most 101 evenly spaced numbers from the lower bound to the upper bound. For a column of
-/// integers, these numbers are rounded. Return `None` if no bounds are known.
-fn candidates_of(row: &Row, picked: &Picked<'_>) -> Option<Vec<f64>> {
-    if let Some(candidates) = picked.described(0, row).and_then(|column| column.candidates.clone())
-    {
-        return Some(candidates);
-    }
-    let [low, high] = bounds_of(0, row, picked)?;
-    let whole = row.kind() == Some(Type::Integer);
-    let steps = if whole && high - low < 100.0 { high - low } else { 100.0 };
-    let mut all: Vec<f64> = (0..=steps as u32)
-        .map(|k| low + (high - low) * (f64::from(k) / steps.max(1.0)))
-        .map(|x| if whole { x.round() } else { x } + 0.0)
-        .collect();
-    all.dedup();
-    all.is_sorted_by(|a, b| a < b).then_some(all)
 }

@@ -277,12 +277,22 @@ fn convert(row: Row, to: &DataType) -> Result<Row> {
         )),
     }
 }
+/// Describe an expression for an error: the name of a column, and the type.
+pub(super) fn described(row: &Row) -> String {
+    let kind = row.kind().map_or("unknown", Type::name);
+    match row {
+        Row::Column { name, .. } => format!("the column `{name}` of type {kind}"),
+        Row::Literal(_) => format!("a literal of type {kind}"),
+        Row::Float(inner) => described(inner),
+        _ => format!("an expression of type {kind}"),
+    }
+}
 /// Convert a number to a float.
 fn float(row: Row, name: &str) -> Result<Row> {
     match row.kind() {
         Some(Type::Float) => Ok(row),
         Some(Type::Integer) => Ok(Row::Float(row.into())),
-        _ => Err(Error::argument(name, "expected numbers")),
+        _ => Err(Error::argument(name, format!("expected numbers, found {}", described(&row)))),
     }
 }
 fn compare(sign: Comparison, x: Row, y: Row) -> Result<Row> {
@@ -312,7 +322,11 @@ fn same_type(rows: Vec<Row>, name: &str) -> Result<Vec<Row>> {
         return Ok(rows);
     }
     if !kinds.iter().all(|kind| kind.is_number()) {
-        return Err(Error::argument(name, "expected values of one type"));
+        let differs = |row: &&Row| row.kind().is_some_and(|kind| kind != *first);
+        let pair = [rows.iter().find(|row| row.kind().is_some()), rows.iter().find(differs)];
+        let pair: Vec<String> = pair.into_iter().flatten().map(described).collect();
+        let reason = format!("expected values of one type, found {}", pair.join(" and "));
+        return Err(Error::argument(name, reason));
     }
     rows.into_iter()
         .map(|row| if row.kind().is_some() { float(row, name) } else { Ok(row) })

@@ -20,7 +20,7 @@ use tokio::runtime::{Builder, Handle};
 
 use super::background::Background;
 use super::files::{cannot_open, check_files, located, of_system, partitions, reason};
-use super::header::{DIFFERENT, check_parquet, header};
+use super::header::{DIFFERENT, check_parquet, header, missing_because};
 use super::settings::{self, read_rows_by_themselves};
 use super::source::{Source, same_columns};
 use super::typed::read_as;
@@ -170,6 +170,7 @@ impl DataFusion {
         let raw = format!("__raw {name}");
         check_files(name, &source)?;
         let known = source.clone();
+        let is_csv = matches!(source, Source::Csv(_));
         let closed = |error: DataFusionError| cannot_open(name, &reason(&error, &known));
         let header = match &source {
             Source::Csv(path) => {
@@ -193,7 +194,9 @@ impl DataFusion {
             Ok(field) => read_as(column, field.data_type(), described.kind)
                 .map_err(|reason| cannot_open(name, &reason)),
             Err(_) => {
-                let reason = format!("it has no column `{column}`, which its metadata describe");
+                let cause = if is_csv { missing_because(&header) } else { String::new() };
+                let reason =
+                    format!("it has no column `{column}`, which its metadata describe{cause}");
                 Err(cannot_open(name, &reason))
             }
         };

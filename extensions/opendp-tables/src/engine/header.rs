@@ -99,6 +99,24 @@ pub(super) async fn check_parquet(
     }
     Ok(Ok(()))
 }
+/// Return the probable cause for a column that the header of CSV files lacks. The text begins with
+/// a colon, or is empty if no cause is known. It shows no name of a column.
+pub(super) fn missing_because(names: &[String]) -> String {
+    let marks = [(';', "semicolons"), ('\t', "tabs"), ('|', "vertical bars")];
+    match names {
+        [] => ": it has no header, because it is empty or has only empty lines".into(),
+        [only] => marks.iter().find(|(mark, _)| only.contains(*mark)).map_or_else(
+            String::new,
+            |(_, marks)| {
+                format!(
+                    ": its header has {marks} and no commas, so {marks} probably separate its \
+                     cells; write the file with commas"
+                )
+            },
+        ),
+        _ => String::new(),
+    }
+}
 fn are_different<'a>(mut names: impl Iterator<Item = &'a String>) -> bool {
     let mut known = HashSet::new();
     names.all(|name| known.insert(name))

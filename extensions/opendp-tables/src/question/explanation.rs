@@ -9,7 +9,7 @@ use super::Question;
 use crate::Statements;
 use crate::check::Output;
 use crate::ir::{Bounding, Plan};
-use crate::mechanisms::{Kind, Mechanisms};
+use crate::mechanisms::{Choice, Kind, Mechanisms};
 use crate::noise::{ALPHA, Noise};
 use crate::sensitivity::{Contribution, sensitivity};
 
@@ -23,19 +23,24 @@ pub struct Explained {
     /// The scale of the noise. For a quantile, the scale is in the unit of the scores of the
     /// candidates. For any other release, the scale is a number of steps of the released integers.
     pub scale: f64,
-    /// The length of one step of the released integers, in the unit of the values.
+    /// The length of one step of the released integers, in the unit of the values. For a quantile,
+    /// the size of the unit of the scores, in ranks.
     pub step: f64,
     /// A bound on the error. The bound holds with a probability of at least 95 %. For a quantile,
     /// the bound is a number of ranks: by how many ranks the chosen candidate is farther from the
     /// quantile than the best candidate. Otherwise the bound is in the unit of the values.
     pub accuracy: Option<f64>,
+    /// The unit of `accuracy`, and of `scale` times `step`: `value` or `ranks`.
+    pub accuracy_in: &'static str,
     /// A bound on how much one individual can change the exact values of the release, in the same
     /// unit as `scale`.
     pub sensitivity: Option<f64>,
     /// The threshold that the noisy count of a key must reach, if keys are not public.
     pub threshold: Option<f64>,
-    /// The exact loss of the release.
+    /// The exact loss of the release. An amount can be a fraction, such as `1/3`.
     pub loss: Json,
+    /// The loss of the release. Each amount is rounded up to a float.
+    pub loss_up: Json,
 }
 /// The cost of a question and its releases, before anything is spent.
 #[derive(Clone, Debug)]
@@ -61,6 +66,7 @@ impl Explanation {
     pub fn to_json(&self) -> Json {
         json!({
             "loss": self.loss.to_json(),
+            "loss_up": rounded_up(&self.loss),
             "left": self.left.to_json(),
             "contribution": self.contribution,
             "noise": self.noise,
@@ -92,9 +98,11 @@ pub(super) fn explain(question: &Question<'_>, mechanisms: &Mechanisms) -> Resul
     }
     for choice in &mechanisms.choices {
         let alpha = choice.alpha.0 as f64 / choice.alpha.1 as f64;
-        let ranks = choice.noise.accuracy(ALPHA).map(|error| error / choice.alpha.1 as f64);
-        let rest = explained(format!("quantile {alpha}"), &choice.noise, 1.0);
-        releases.push(Explained { accuracy: ranks, ..rest });
+        let divisor = choice.alpha.1 as f64;
+        let accuracy = choice.noise.accuracy(ALPHA).map(|error| error / divisor);
+        let name = format!("quantile {alpha} for {}", choice_name(question, choice));
+        let rest = explained(name, &choice.noise, 1.0 / divisor);
+        releases.push(Explained { accuracy, accuracy_in: RANKS, ..rest });
     }
     let statements = plan.statements(question.session.engine.dialect());
     let Statements { sums, buckets } = statements;
@@ -111,6 +119,11 @@ pub(super) fn explain(question: &Question<'_>, mechanisms: &Mechanisms) -> Resul
         statements: sums.into_iter().chain(buckets).collect(),
     })
 }
+/// Convert a loss to JSON. Each amount is rounded up to a float.
+pub(super) fn rounded_up(loss: &Loss) -> Json {
+    let parts = loss.notion().parts().iter().zip(loss.parts());
+    Json::Object(parts.map(|(name, part)| ((*name).to_owned(), part.to_f64_up().into())).collect())
+}
 /// Describe the limits on the rows of one individual.
 pub(super) fn limits(plan: &Plan) -> String {
     let Contribution { rows, groups, per_group } = Contribution::of(plan);
@@ -120,9 +133,13 @@ pub(super) fn limits(plan: &Plan) -> String {
              of rows is public"
         );
     }
+    let kept = match plan.bounding {
+        Bounding::Enforced { .. } => "; the answer describes only the rows within these limits",
+        Bounding::Trusted { .. } => "",
+    };
     format!(
         "rows of an individual: at most {rows}, and at most {per_group} in a group; groups of an \
-         individual: at most {groups}"
+         individual: at most {groups}{kept}"
     )
 }
 fn explained(what: String, noise: &Noise, step: f64) -> Explained {
@@ -132,9 +149,11 @@ fn explained(what: String, noise: &Noise, step: f64) -> Explained {
         scale: noise.scale,
         step,
         accuracy: None,
+        accuracy_in: "value",
         sensitivity: None,
         threshold: None,
         loss: noise.loss.to_json(),
+        loss_up: rounded_up(&noise.loss),
     }
 }
 /// Return a name for a sum. If aggregates depend on the sum, the name lists these aggregates.
@@ -157,6 +176,33 @@ fn sum_name(question: &Question<'_>, sum: usize) -> String {
         found.join(", ")
     }
 }
+/// Return the names of the aggregates that a choice of candidates is for. The columns of the
+/// quantiles are parts of these names.
+fn choice_name(question: &Question<'_>, choice: &Choice) -> String {
+    let names = question.names().unwrap_or_default();
+    let outputs = names.iter().zip(&question.checked.outputs);
+    let uses = |output: &Output| output.choice() == Some((choice.buckets, choice.alpha));
+    let found = outputs.filter(|(_, output)| uses(output)).map(|(name, _)| name.as_str());
+    found.collect::<Vec<_>>().join(", ")
+}
+/// Return notes about the scales in the table of released values. For a value that depends on
+/// several sums, this table has only the scale of the first sum.
+pub(super) fn scale_notes(question: &Question<'_>, names: &[String]) -> Vec<String> {
+    let note = |(name, output): (&String, &Output)| {
+        let (first, others) = match output {
+            Output::Mean { .. } => ("sum", "count"),
+            Output::Spread { .. } => ("sum of squares", "sum and of its count"),
+            _ => return None,
+        };
+        Some(format!(
+            "the scale of {name} is the scale of the noise of its {first}; `releases` in the \
+             document, the page and `explain` also state the scale of its {others}"
+        ))
+    };
+    names.iter().zip(&question.checked.outputs).filter_map(note).collect()
+}
+/// The unit of the errors of quantiles.
+const RANKS: &str = "ranks";
 impl std::fmt::Display for Explanation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "costs {}; {} is left", self.loss, self.left.show(false))?;
@@ -165,7 +211,9 @@ impl std::fmt::Display for Explanation {
         for release in &self.releases {
             let error = release.accuracy.map_or("unknown".into(), |error| format!("{error:.4}"));
             write!(f, "{}: {} of scale ", release.what, release.mechanism)?;
-            write!(f, "{:.4}, error at most {error} (95 %)", release.scale * release.step)?;
+            let unit = if release.accuracy_in == RANKS { " ranks" } else { "" };
+            let scale = release.scale * release.step;
+            write!(f, "{scale:.4}{unit}, error at most {error}{unit} (95 %)")?;
             match release.threshold {
                 Some(threshold) => {
                     writeln!(f, ", keys with a noisy count of at least {threshold:.2}")?

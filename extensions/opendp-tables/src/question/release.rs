@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use super::{Question, unreadable};
 use crate::answer::Answer;
 use crate::budget::Composition;
-use crate::engine::undecoded;
+use crate::engine::{failed, undecoded, without_data};
 use crate::mechanisms::Mechanisms;
 use crate::released::{Exact, Noisy, noisy};
 use crate::sql::quoted;
@@ -24,6 +24,9 @@ impl Question<'_> {
     /// plan is not run. `Argument` when the id belongs to another question, when a key occurs twice
     /// in a public table, or when the steps after the release fail on made-up numbers. These steps
     /// are HAVING, ORDER BY, LIMIT and expressions.
+    ///
+    /// `Argument` when the private table does not have its stated number of rows. After this error,
+    /// a ledger has no charge, because the number of rows is public.
     ///
     /// `FailedFunction` when the engine fails. After such a failure, a ledger has no charge, but a
     /// charge to a budget in memory stays. `Argument` when the engine in this process cannot decode
@@ -67,8 +70,9 @@ impl Question<'_> {
             warn(&self.session.metadata.cautions(&mechanisms.loss));
             Ok(())
         };
-        let text = self.session.account.release(&request, check, || {
-            let exact = Exact::run(&self.checked.plan, &*self.session.engine, &seed()?);
+        let (text, repeated) = self.session.account.release(&request, check, || {
+            let run = || Exact::run(&self.checked.plan, &*self.session.engine, &seed()?);
+            let exact = self.check_rows().and_then(|()| run());
             if exact.as_ref().is_err_and(|error| *error == undecoded()) {
                 return Ok(REFUSAL.to_owned());
             }
@@ -79,7 +83,9 @@ impl Question<'_> {
             return Err(Error::argument("data", REFUSED));
         }
         let noisy: Noisy = serde_json::from_str(&text).map_err(|_| unreadable())?;
-        self.answer(&mechanisms, &noisy)
+        let mut answer = self.answer(&mechanisms, &noisy)?;
+        answer.document["repeated"] = repeated.into();
+        Ok(answer)
     }
     /// Check that no key occurs twice in a public table, because a join by such a key would
     /// multiply private rows.
@@ -105,6 +111,27 @@ impl Question<'_> {
             }
         }
         Ok(())
+    }
+    /// If the private table states its number of rows, compare this number with the data. The
+    /// number is public, so the comparison reveals nothing. A join or a condition does not change
+    /// the stated number, because it is the number of rows of the whole table.
+    fn check_rows(&self) -> Result<()> {
+        let name = self.checked.plan.branches.first().map(|branch| &branch.table);
+        let table = name.and_then(|name| self.session.metadata.tables.get_key_value(name));
+        let Some((name, rows)) = table.and_then(|(name, table)| Some((name, table.rows?))) else {
+            return Ok(());
+        };
+        let statement = format!("SELECT CAST(COUNT(*) AS VARCHAR) FROM {}", quoted(name));
+        let found = self.session.engine.run(&statement).map_err(without_data)?;
+        let count = found.first().and_then(|row| row.first()?.as_ref()?.parse::<u64>().ok());
+        if count.ok_or_else(failed)? == rows {
+            return Ok(());
+        }
+        let reason = format!(
+            "the data do not have the stated number of rows, {rows}: correct one of them. Nothing \
+             is released, and a ledger charges nothing"
+        );
+        Err(Error::argument("rows", reason).at(format!("table `{name}`")))
     }
     /// Return an id that no other release has. A question without an id gets such an id, so a
     /// repeated question without an id is a new release.

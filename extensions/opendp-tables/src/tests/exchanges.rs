@@ -73,6 +73,44 @@ fn ids_have_no_public_number_of_rows() {
     assert!(open(described(PrivacyUnit::rows(1)).rows(0)).is_err());
 }
 
+/// A wrong number of rows is an error on both engines, for all queries of the table, and a ledger
+/// charges nothing.
+#[test]
+fn a_stated_number_of_rows_is_compared_with_the_data() {
+    let folder = tempfile::tempdir().unwrap();
+    for portable in [false, true] {
+        for (rows, fits) in [(8, true), (9, false), (7, false)] {
+            let mut metadata = metadata(eight(PrivacyUnit::rows(1)).rows(rows));
+            let path = folder.path().join(format!("{portable} {rows}"));
+            metadata.budget.ledger = Some(path.to_string_lossy().into_owned());
+            metadata.budget.name = Some("survey".into());
+            metadata.create_budget().unwrap();
+            let engine = crate::DataFusion::new().unwrap();
+            let engine = Box::new(if portable { engine.portable() } else { engine });
+            let source = vec![("people".into(), Source::Batches(vec![people()]))];
+            let session = Session::on(metadata, source, engine).unwrap();
+            let whole = session.remaining().unwrap();
+            for sql in [
+                "SELECT COUNT(*), AVG(age) FROM people",
+                "SELECT COUNT(*) FROM people WHERE age > 3",
+                "SELECT sex, MEDIAN(age) FROM people GROUP BY sex",
+                "SELECT SUM(age) FROM (SELECT * FROM people UNION ALL SELECT * FROM people) AS p",
+            ] {
+                let question = session.query(sql).unwrap().spending(plenty());
+                assert!(question.explain().is_ok());
+                match question.release() {
+                    Ok(_) => assert!(fits, "{sql}"),
+                    Err(error) => {
+                        let text = format!("do not have the stated number of rows, {rows}");
+                        assert!(!fits && error.to_string().contains(&text), "{error}");
+                        assert_eq!(session.remaining().unwrap(), whole);
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Make two tables of the same size that differ by an exchange of at most `rows` rows of one
 /// individual.
 fn exchanged(dice: &mut Dice, rows: usize) -> [Vec<Person>; 2] {

@@ -81,8 +81,16 @@ fn every_form_of_a_header_is_read() {
 }
 #[test]
 fn a_header_that_cannot_be_read_is_an_error_with_its_reason() {
-    assert!(refused(b"").contains("no column `age`"));
-    assert!(refused(b"\n\n").contains("no column `age`"));
+    for empty in [&b""[..], b"\n\n"] {
+        let error = refused(empty);
+        assert!(error.contains("no column `age`") && error.contains("it is empty"), "{error}");
+    }
+    for (header, marks) in [("age;secret", "semicolons"), ("secret\tage", "tabs")] {
+        let error = refused(format!("{header}\n1;2\n").as_bytes());
+        let cause = format!("its header has {marks} and no commas");
+        assert!(error.contains("no column `age`") && error.contains(&cause), "{error}");
+    }
+    assert!(!refused(b"secret;a,secret\n1,2\n").contains("semicolons"), "it has commas");
     assert!(refused(b"name\nsecret\n").contains("no column `age`"));
     assert!(refused(b"age,secret,secret\n1,2,3\n").contains("two columns of the same name"));
     assert!(refused(b"age,secret\xff\n1,2\n").contains("not UTF-8"));

@@ -115,6 +115,27 @@ fn a_budget_of_a_ledger_for_another_unit_is_refused() {
     // The control: terms that state the unit of the table.
     assert!(open(Terms::new().with_unit(unit("symmetric_distance", 1))).is_ok());
 }
+/// A session that was opened to explain questions never releases without a budget.
+#[test]
+fn a_session_without_its_budget_explains_and_does_not_release() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("study.toml");
+    let text = "[budget]\nepsilon = 1.0\nledger = \"a.ledger\"\nname = \"a\"\n\
+                [tables.t]\npath = \"t.csv\"\nunit = { rows = 1 }\n\
+                [tables.t.columns]\nx = { type = \"integer\" }\n";
+    std::fs::write(&path, text).unwrap();
+    std::fs::write(folder.path().join("t.csv"), "x\n1\n").unwrap();
+    let session = Session::open_to_explain(&path).unwrap();
+    assert!(!session.has_budget());
+    let ask = || {
+        let question = session.query("SELECT COUNT(*) FROM t").unwrap();
+        question.spending(Budget::epsilon(0.5).unwrap())
+    };
+    assert_eq!(ask().explain().unwrap().left.show(false), "epsilon 1");
+    assert_eq!(ask().release().unwrap_err().kind(), "NotFound");
+    assert_eq!(Session::open(&path).unwrap_err().kind(), "NotFound");
+    assert!(!folder.path().join("a.ledger").exists());
+}
 /// Two sessions that protect different individuals cannot charge their losses to one budget.
 #[test]
 fn a_budget_belongs_to_the_individuals_for_which_it_was_created() {

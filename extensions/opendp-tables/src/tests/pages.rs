@@ -63,14 +63,84 @@ fn a_page_under_a_rho_shows_the_rho_that_is_charged() {
     assert!(left.starts_with("rho 0.3"), "{left}");
     assert!(html.contains("rho") && !html.contains("epsilon 0.375"), "{html}");
 }
+/// The text of an answer states the limits on individuals, as the page does.
+#[test]
+fn the_text_and_the_document_state_the_limits() {
+    for (unit, kept) in [(PrivacyUnit::id("pid", 1), true), (PrivacyUnit::rows(1), false)] {
+        let answer = ask(&session(unit), "SELECT COUNT(*) FROM people");
+        let (text, html) = (answer.to_string(), answer.to_html());
+        assert!(text.contains("\nnote: uses rows of an individual: at most 1"), "{text}");
+        let limit = "the answer describes only the rows within these limits";
+        assert_eq!((text.contains(limit), html.contains(limit)), (kept, kept), "{text}");
+        let contribution = answer.document["contribution"].as_str().unwrap();
+        assert_eq!(answer.document["notes"][0], format!("uses {contribution}"));
+        assert!(!text.contains("| mark"), "{text}");
+    }
+}
+/// The scale of a mean or a variance is the scale of one of its sums.
+#[test]
+fn a_scale_says_what_it_is_the_scale_of() {
+    let session = session(PrivacyUnit::rows(1));
+    let text = ask(&session, "SELECT AVG(age), VAR(age), SUM(age) FROM people").to_string();
+    let notes = [
+        "note: the scale of avg(people.age) is the scale of the noise of its sum; ",
+        "note: the scale of var(people.age) is the scale of the noise of its sum of squares; ",
+    ];
+    assert!(notes.iter().all(|note| text.contains(note)), "{text}");
+    assert!(!text.contains("scale of sum(people.age)"), "{text}");
+}
+#[test]
+fn quantiles_name_their_columns_and_their_unit() {
+    let session = session(PrivacyUnit::rows(1));
+    let sql = "SELECT MEDIAN(income) AS middle, MIN(age), MAX(age) FROM people";
+    let question = session.query(sql).unwrap().spending(Budget::epsilon(3.0).unwrap());
+    let explained = question.explain().unwrap();
+    let text = explained.to_string();
+    for name in ["0.5 for median(people.income)", "0.005 for min(people.age)"] {
+        assert!(text.contains(&format!("quantile {name}: make_noisy_max of scale ")), "{text}");
+    }
+    let median = &explained.releases[0];
+    assert_eq!(median.step, 0.5);
+    assert_eq!((median.accuracy_in, text.matches(" ranks (95 %)").count()), ("ranks", 3));
+    let answer = question.release().unwrap();
+    let released = numbers(&answer.values)[0][2];
+    assert!((released - median.scale * median.step).abs() < 1e-9, "the same scale in the answer");
+    assert!(answer.to_html().contains(" ranks</td>"));
+}
+/// A third of the budget is a fraction in the ledger, and a decimal number that is rounded up for
+/// people.
+#[test]
+fn losses_are_decimals_that_are_rounded_up() {
+    let mut metadata = metadata(described(PrivacyUnit::rows(1)));
+    (metadata.budget.epsilon, metadata.queries) = (Some(1.0), Some(1));
+    let source = Source::Batches(vec![people()]);
+    let session = Session::new(metadata, vec![("people".into(), source)]).unwrap();
+    let sql = "SELECT COUNT(*), SUM(age), SUM(income) FROM people";
+    let answer = session.query(sql).unwrap().release().unwrap();
+    let exact = |json: &serde_json::Value| {
+        json["loss"]["epsilon"].as_str().unwrap().parse::<opendp_core::arith::Exact>().unwrap()
+    };
+    let json = &answer.document;
+    assert!(json["releases"][0]["loss"]["epsilon"].as_str().unwrap().contains('/'), "{json}");
+    for json in [json, &json["releases"][0], &json["releases"][2]] {
+        let decimal = json["loss_up"]["epsilon"].as_f64().unwrap();
+        assert_eq!(decimal, exact(json).to_f64_up());
+    }
+    let html = answer.to_html();
+    assert!(html.contains("epsilon 0.3334"), "{html}");
+    let text = html.split("How it was computed").next().unwrap();
+    assert!(!text.contains("epsilon 0.3333") && !text.contains("/675539944105574"), "{html}");
+}
 /// A mean of too few rows is marked, because its interval contains all values within the bounds.
 #[test]
 fn a_mean_that_tells_nothing_is_marked() {
     let session = session(PrivacyUnit::rows(1));
     let sql = "SELECT sex, COUNT(*) AS n, AVG(age) AS mean FROM people GROUP BY sex";
     let question = session.query(sql).unwrap().spending(Budget::epsilon(0.01).unwrap());
-    let noisy = question.release().unwrap().to_html();
+    let answer = question.release().unwrap();
+    let (noisy, text) = (answer.to_html(), answer.to_string());
     assert!(noisy.contains("too few rows for this noise"), "{noisy}");
+    assert!(text.contains("| mark") && text.contains("| too few rows for this noise |"), "{text}");
     let exact = ask(&session, sql).to_html();
     // No row has the key `x`. So the mean of this key is unknown, although the noise is small. The
     // chart and its label both contain the text for an unknown mean.

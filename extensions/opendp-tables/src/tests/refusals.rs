@@ -24,6 +24,33 @@ fn ids_are_not_groups() {
     let sql = "SELECT COUNT(*) FROM (SELECT pid AS p FROM people) AS q GROUP BY p";
     refused(sql, "GROUP BY id");
 }
+/// Errors about types name the column and the types.
+#[test]
+fn errors_about_types_name_the_column() {
+    refused(
+        "SELECT COUNT(*) FROM people WHERE age = 'f'",
+        "`=`: expected values of one type, found the column `age` of type integer and a literal of \
+         type text",
+    );
+    refused(
+        "SELECT COUNT(*) FROM people WHERE age IN (3, 'f')",
+        "the column `age` of type integer",
+    );
+    refused("SELECT COUNT(*) FROM people WHERE sex = 1.5", "the column `sex` of type text and a");
+    let found = "expected numbers, found the column `sex` of type text";
+    for call in ["AVG(sex)", "SUM(people.sex)", "MEDIAN(sex)", "VAR(sex)", "quantile(sex, 0.5)"] {
+        refused(&format!("SELECT {call} FROM people"), found);
+    }
+    refused("SELECT MIN(sex) FROM people", found);
+    refused("SELECT AVG(\"employed\") FROM people", "the column `employed` of type boolean");
+    let types = "check the types of the arguments";
+    refused("SELECT AVG(age > 3) FROM people", types);
+    // The controls: a number that has the name of a text column, and another mistake.
+    let session = session(PrivacyUnit::rows(1));
+    let renamed = "SELECT AVG(sex) FROM (SELECT age AS sex FROM people) AS p";
+    assert!(session.query(renamed).is_ok());
+    refused(&format!("{renamed} WHERE nothing = 1"), "nothing");
+}
 /// The engine merges equal keys. So if a query could repeat a key, the values of its answer would
 /// be in the wrong columns.
 #[test]

@@ -33,6 +33,25 @@ fn keys_of_few_individuals_stay_hidden() {
     assert!(0.99e-12 < delta && delta <= 1e-12, "{}", explained.loss);
     assert_eq!(question.release().unwrap().table.num_rows(), 0);
 }
+/// Integers are sorted as numbers, and texts as texts, whatever their counts are.
+#[test]
+fn released_keys_are_sorted_by_their_type() {
+    let budget = Budget::epsilon_delta(1.0, 0.02).unwrap();
+    let session = private_session(PrivacyUnit::rows(1), 1.0, 0.02);
+    let keys = ["10", "2", "-3", "1", "11"];
+    for (column, sorted) in
+        [("age", ["-3", "1", "2", "10", "11"]), ("town", ["-3", "1", "10", "11", "2"])]
+    {
+        let sql = format!("SELECT {column}, COUNT(*) FROM people GROUP BY {column}");
+        let (plan, mechanisms) = prepared(&session, &sql, &budget);
+        let mut exact = Exact::default();
+        for (key, count) in keys.iter().zip([5000, 3000, 9000, 1000, 7000]) {
+            exact.sums.insert(vec![(*key).into()], vec![IBig::from(count)]);
+        }
+        let released = noisy(&plan, &mechanisms, &exact).unwrap();
+        assert_eq!(released.groups, sorted.map(|key| vec![key.to_owned()]), "{column}");
+    }
+}
 /// Check that a key of one individual is released with probability at most delta. The control: a
 /// key of three individuals is released more often.
 #[test]

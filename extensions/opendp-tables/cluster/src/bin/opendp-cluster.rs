@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand};
 use opendp_cluster::{Address, Cluster, Executor, Network, Scheduler};
 use opendp_core::Result;
 use opendp_tables::Session;
-use opendp_tables::command::{Ask, print, remark, warn};
+use opendp_tables::command::{Ask, print, warn};
 
 /// Run private queries in SQL on a cluster. Nodes have no passwords. Every program that reaches a
 /// port of a node can read the private data.
@@ -119,7 +119,7 @@ impl OnCluster {
         let engine = Box::new(engine.divided(self.parts));
         let session = Session::open_on(&self.ask.config, engine)?;
         let answer = self.ask.question(&session)?.release_with(warn)?;
-        remark(&session);
+        self.ask.remark(&session, &answer);
         Ok(if self.ask.json { format!("{:#}", answer.document) } else { answer.to_string() })
     }
 }

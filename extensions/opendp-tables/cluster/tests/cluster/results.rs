@@ -66,6 +66,23 @@ fn two_executors_compute_what_one_process_computes_bit_for_bit() {
     }
 }
 #[test]
+fn a_stated_number_of_rows_is_compared_with_the_rows_of_a_cluster() {
+    let nodes = Nodes::start();
+    let data = Data::of(30);
+    for (rows, fits) in [(30, true), (31, false)] {
+        let unit = format!("{{ rows = 1 }}\nrows = {rows}");
+        let session = nodes.open(&data.config("stated", "people.csv", &unit, ""));
+        let question = session.query("SELECT COUNT(*), SUM(age) FROM people").unwrap();
+        match question.spending(Budget::epsilon(1.0).unwrap()).release() {
+            Ok(answer) => assert!(fits, "{answer}"),
+            Err(error) => {
+                let text = error.to_string();
+                assert!(!fits && text.contains("the stated number of rows, 31"), "{text}");
+            }
+        }
+    }
+}
+#[test]
 fn a_session_on_a_cluster_releases_and_leaves_no_files() {
     let mut nodes = Nodes::start();
     let data = Data::of(900);
