@@ -13,7 +13,7 @@ fn registry() -> Registry {
     registry_of("make_total")
 }
 /// Return the registry of [`registry`], in which `make_total` has another registered name.
-fn registry_of(name: &str) -> Registry {
+fn registry_of(name: &'static str) -> Registry {
     let registry = Registry::new();
     let output: TypeName = "Transformation".parse().unwrap();
     let total = Addition::new(name, "acme-dp", Kind::Transformation, output)
