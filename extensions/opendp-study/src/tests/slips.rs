@@ -275,11 +275,19 @@ fn a_grid_ends_where_it_says() {
     {
         let found = grid(from, to, step).unwrap();
         assert_eq!(found.len(), numbers, "{found:?}");
-        assert!((found[numbers - 1] - to).abs() < 1e-9, "{found:?}");
+        assert_eq!(found[numbers - 1], to, "{found:?}");
     }
     for (from, to, step) in [(0.0, 1.0, 0.0), (1.0, 0.0, 0.1), (0.0, 1.0, 1e-9)] {
         assert!(grid(from, to, step).is_err());
     }
+    // Each number is the float of its decimal text, so the number of a cell `0.3` is a candidate.
+    let tenths = [-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3, 0.4];
+    assert_eq!(grid(-0.3, 0.4, 0.1).unwrap(), tenths);
+    let cents: Vec<f64> = (0..=700).map(|i| format!("{i}e-2").parse().unwrap()).collect();
+    assert_eq!(grid(0.0, 7.0, 0.01).unwrap(), cents);
+    assert_eq!(grid(1e17, 1.2e17, 1e16).unwrap(), [1e17, 1.1e17, 1.2e17]);
+    // The two numbers have too many digits together, so the candidates are computed as floats.
+    assert_eq!(grid(1e-300, 2.0, 1.0).unwrap(), [1e-300, 1.0, 2.0]);
 }
 #[test]
 fn a_statistic_of_more_rows_than_memory_should_hold_is_refused() {
