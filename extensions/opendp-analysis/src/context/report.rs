@@ -120,6 +120,12 @@ pub trait Journal: Send + Sync {
 const SPENT_HOLDS: &str =
     "if the releases were fixed in advance; otherwise only the whole budget is a bound";
 
+/// The text in JSON that states what the remaining budget is for, and why it need not be the budget
+/// minus the total. Only reports about a budget of an epsilon and a delta have this text.
+const LEFT_HOLDS: &str = "for further releases; `spent` and `left` need not add up to the budget, \
+                          because losses compose tightly, and parts of delta are kept for other \
+                          kinds of noise";
+
 /// A report of the cost of each release.
 ///
 /// A report prints as a table and converts to JSON.
@@ -152,7 +158,8 @@ impl<MO: Accounted> Report<MO> {
     }
     /// Convert the report to JSON. Losses are rounded up, and the remaining budget is rounded down.
     /// If the budget is an epsilon and a delta, the field `spent_holds` states when `spent` is a
-    /// bound.
+    /// bound, and the field `left_holds` states why `spent` and `left` need not add up to the
+    /// budget.
     pub fn to_json(&self) -> Json {
         let entry = |entry: &Entry| {
             json!({
@@ -181,6 +188,7 @@ impl<MO: Accounted> Report<MO> {
         });
         if MO::TIGHT {
             json["spent_holds"] = SPENT_HOLDS.into();
+            json["left_holds"] = LEFT_HOLDS.into();
         }
         json
     }
