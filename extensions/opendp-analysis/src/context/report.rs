@@ -156,10 +156,11 @@ impl<MO: Accounted> Report<MO> {
     pub fn exact_total(&self) -> &[Exact] {
         &self.total
     }
-    /// Convert the report to JSON. Losses are rounded up, and the remaining budget is rounded down.
-    /// If the budget is an epsilon and a delta, the field `spent_holds` states when `spent` is a
-    /// bound, and the field `left_holds` states why `spent` and `left` need not add up to the
-    /// budget.
+    /// Convert the report to JSON. The budget and losses are rounded up to numbers that a reader
+    /// [writes](Exact::written), so the budget `1e-6` stays `1e-6`. The remaining budget is rounded
+    /// down. If the budget is an epsilon and a delta, the field `spent_holds` states when `spent`
+    /// is a bound, and the field `left_holds` states why `spent` and `left` need not add up to
+    /// the budget.
     pub fn to_json(&self) -> Json {
         let entry = |entry: &Entry| {
             json!({
@@ -167,7 +168,7 @@ impl<MO: Accounted> Report<MO> {
                 "mechanism": entry.mechanism,
                 "scale": entry.scale.to_json(),
                 "threshold": entry.threshold.map(|threshold| threshold.to_json()),
-                "loss": parts::<MO>(&entry.loss, Exact::to_f64_up),
+                "loss": parts::<MO>(&entry.loss, written_up),
                 "mu": entry.mu_squared.as_ref().map(|square| square.to_f64_up().sqrt().next_up()),
                 "accuracy": entry.accuracy.map(|bound| bound.to_json()),
                 "accuracy_in": match entry.error_in {
@@ -181,8 +182,8 @@ impl<MO: Accounted> Report<MO> {
         let mut json = json!({
             "unit": self.unit.to_string(),
             "alpha": Context::<MO>::ALPHA,
-            "budget": parts::<MO>(&self.budget, Exact::to_f64_up),
-            "spent": parts::<MO>(&self.total, Exact::to_f64_up),
+            "budget": parts::<MO>(&self.budget, written_up),
+            "spent": parts::<MO>(&self.total, written_up),
             "left": parts::<MO>(&self.left, Exact::to_f64_down),
             "releases": self.entries.iter().map(entry).collect::<Vec<_>>(),
         });
@@ -191,6 +192,14 @@ impl<MO: Accounted> Report<MO> {
             json["left_holds"] = LEFT_HOLDS.into();
         }
         json
+    }
+}
+/// Return the least float that is at least `amount` when it is [written](Exact::written).
+fn written_up(amount: &Exact) -> f64 {
+    let down = amount.to_f64_down();
+    match Exact::written(down) {
+        Ok(written) if *amount <= written => down,
+        _ => amount.to_f64_up(),
     }
 }
 fn parts<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> Json {
