@@ -187,3 +187,26 @@ fn studies_with_equal_shares_use_up_a_budget() {
         assert!(desk.fails(&ASK, 1).contains("BudgetExceeded"));
     }
 }
+#[test]
+fn the_lines_of_the_readme_about_a_pipeline_work_one_after_the_other() {
+    let readme = include_str!("../../../../README.md");
+    let (_, section) = readme.split_once("## A pipeline as a document").unwrap();
+    let block = |begin| section.split_once(begin).unwrap().1.split_once("```").unwrap().0;
+    let desk = Desk::new();
+    let pipeline = block("```json\n");
+    desk.file("mean.json", pipeline);
+    desk.file("people.csv", "age\n".to_owned() + &"47\n".repeat(1000));
+    let mut lines = 0;
+    for line in block("```sh\n").lines() {
+        let line = line.split_once(" #").map_or(line, |(line, _)| line).trim_end();
+        lines += 1;
+        match line.strip_prefix("opendp ") {
+            Some(line) => _ = desk.says(&line.split_whitespace().collect::<Vec<_>>()),
+            None => {
+                assert_eq!(line, r#"sed 's/0\.5/{"param": "scale"}/' mean.json > open.json"#);
+                desk.file("open.json", pipeline.replacen("0.5", r#"{"param": "scale"}"#, 1));
+            }
+        }
+    }
+    assert!(10 < lines, "{lines}");
+}
