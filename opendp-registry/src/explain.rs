@@ -1,6 +1,6 @@
 //! Error messages for requests. A message states the request, the mistake, and similar names.
 
-use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 
 use opendp_core::{Args, Error, TypeName};
 
@@ -85,17 +85,15 @@ pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> E
     // The type arguments of the request are checked first. So if a signature refuses an argument,
     // the type arguments of the request fit this signature. Such a signature is nearer to the
     // request than a signature that refuses a type. An argument whose name occurs in no signature
-    // was already reported above. Each signature checks the arguments in the same order, and stops
-    // at the first argument that does not fit. So the signature that stops last is nearest. For
-    // example, if some signature takes the records of `input`, the records are not the mistake.
-    let place = |name: &str| args.iter().position(|(known, _)| known == name);
+    // was already reported above.
     let rank = |refusal: &Refusal| match refusal {
-        Refusal::Argument(name, _) => (0, Reverse(place(name))),
-        Refusal::Type(..) => (1, Reverse(None)),
-        Refusal::NoParameter(_) => (2, Reverse(None)),
-        Refusal::NoGeneric(_) => (3, Reverse(None)),
+        Refusal::Argument(..) => 0,
+        Refusal::Type(..) => 1,
+        Refusal::NoParameter(_) => 2,
+        Refusal::NoGeneric(_) => 3,
     };
-    let Some(first) = refusals.iter().min_by_key(|refusal| rank(refusal)) else {
+    let best = refusals.iter().map(rank).min().unwrap_or(3);
+    let Some(first) = refusals.iter().find(|refusal| rank(refusal) == best) else {
         return Error::NotFound(format!("`{request}` has no signatures"));
     };
     let name = match first {

@@ -62,17 +62,6 @@ fn a_cast_is_advised_only_if_it_is_possible() {
     }
 }
 #[test]
-fn records_that_some_signature_takes_are_not_blamed() {
-    // The measure is missing, so the number for the scale is in its place.
-    let args = json!({"output_measure": [0.5], "scale": 1.0});
-    for number in ["f64", "i32"] {
-        let scores = json!({"vector_domain": {"atom_domain": {"T": number}}});
-        let chain = json!([{"noisy_max": args}]);
-        let error = refused(on(scores, "linf_distance", chain), &["argument `output_measure`"]);
-        assert!(!error.to_string().contains("the numbers are"), "{error}");
-    }
-}
-#[test]
 fn a_metric_with_arguments_takes_the_type_of_its_domain_too() {
     let scores = json!({"vector_domain": {"atom_domain": {"T": "f64", "nan": false}, "size": 3}});
     let metric = json!({"linf_distance": {"monotonic": true}});
