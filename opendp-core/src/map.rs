@@ -43,7 +43,7 @@ fn chained_loss<I: Distance, X: Distance, O: Distance>(
     Arc::new(move |d_in: &I| Ok(checked(&second, &first.at(d_in)?)?.in_either_direction()))
 }
 fn checked<I: Distance, O>(bound: &Shared<I, O>, d_in: &I) -> Result<O> {
-    d_in.check()?;
+    d_in.check().map_err(|error| error.at("d_in"))?;
     bound.at(d_in)
 }
 /// Make the function that recovers a typed distance from an erased distance.

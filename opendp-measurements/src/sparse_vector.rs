@@ -156,10 +156,11 @@ where
     Q: Distance + Number,
     f64: InfCast<Q>,
 {
-    let d_in = input.metric().read_distance(d_in).map_err(|error| error.at("argument `d_in`"))?;
-    d_in.check()?;
+    let located = |error: Error| error.at("argument `d_in`");
+    let d_in = input.metric().read_distance(d_in).map_err(located)?;
+    d_in.check().map_err(located)?;
     input.check_neighbours(&d_in)?;
-    sensitivity.check()?;
+    sensitivity.check().map_err(|error| error.at("argument `sensitivity`"))?;
     let threshold = Threshold::new(threshold, limit, scales)?;
     let loss = threshold.cost().loss(sensitivity, monotonic);
     let loss = loss.map_err(|error| error.at("argument `sensitivity`"))?;

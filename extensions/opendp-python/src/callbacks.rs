@@ -45,9 +45,8 @@ impl Callable {
         self.call(
             |py| Ok(json::distance(py, d_in)?.unbind()),
             |d_out| {
-                let d_out = read(d_out)
-                    .map_err(|error| error.at("the distance that a map in Python returned"))?;
-                d_out.check().map(|()| d_out)
+                let d_out = read(d_out).and_then(|d_out| d_out.check().map(|()| d_out));
+                d_out.map_err(|error| error.at("the distance that a map in Python returned"))
             },
         )
     }

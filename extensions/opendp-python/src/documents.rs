@@ -147,6 +147,23 @@ pub(crate) fn write(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Strin
     let reason = format!("expected an object of this library, found a value of type {name}");
     Err(crate::errors::exception(py, &Error::argument("dp_obj", reason)))
 }
+macro_rules! pickled {
+    ($($class:ident)*) => {$(
+        #[pymethods]
+        impl $class {
+            /// Tell pickle and copy how to make the object again: from its document. An object
+            /// without a document cannot be copied, and the error says which part has none.
+            fn __reduce__<'py>(
+                this: &Bound<'py, Self>,
+            ) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+                let read = this.py().import("opendp_rs.prelude")?.getattr("deserialize")?;
+                Ok((read, (write(this.py(), this.as_any())?,)))
+            }
+        }
+    )*};
+}
+pickled!(Domain Metric Measure Transformation Measurement Function Odometer PySpace);
+
 /// Write a chain of constructors without an input space. Each part of the chain has the name of a
 /// constructor and its arguments. A part without a name is an object, or the text of a document.
 #[pyfunction]

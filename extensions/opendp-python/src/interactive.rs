@@ -10,6 +10,7 @@ use opendp_core::{
     AbsoluteDistance, Argument as _, AtomDomain, Codec, Error, Function, Handle, PrivacyMap,
     Queryable, Result, Session, Space, TheMeasure, Transformation, UserDivergence,
 };
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::errors::{OrRaise, detached};
@@ -159,6 +160,23 @@ pub(crate) struct PyQueryable {
     handle: Handle,
     opened: Opened,
 }
+macro_rules! not_pickled {
+    ($($class:ident)*) => {$(
+        #[pymethods]
+        impl $class {
+            /// A copy of the object could spend the same budget again. So there is no copy.
+            fn __reduce__(&self) -> PyResult<()> {
+                Err(PyTypeError::new_err(
+                    "a queryable, a session and a context cannot be pickled or copied, because \
+                     they contain the data and what was spent; pickle the measurement or the \
+                     odometer that opens them",
+                ))
+            }
+        }
+    )*};
+}
+not_pickled!(OdometerQueryable PyQueryable);
+
 #[pymethods]
 impl PyQueryable {
     /// Ask a question of the mechanism.

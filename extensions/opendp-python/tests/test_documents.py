@@ -1,6 +1,8 @@
 """Objects are written as documents, and documents are read as objects."""
 
+import copy
 import json
+import pickle
 import sys
 from pathlib import Path
 
@@ -72,6 +74,48 @@ def test_a_deterministic_object_gives_the_same_values():
     assert dp.deserialize(dp.serialize(made))(data) == made(data)
     cdf = dp.t.make_cdf(TA=float)
     assert dp.deserialize(dp.serialize(cdf))([1.0, 1.0, 2.0]) == [0.25, 0.5, 1.0]
+
+
+@pytest.mark.filterwarnings("ignore:d_in")
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda made: pickle.loads(pickle.dumps(made))])
+def test_an_object_with_a_document_is_copied(copied):
+    for make in OBJECTS:
+        made = make()
+        again = copied(made)
+        assert type(again) is type(made) and losses(again) == losses(made)
+        assert dp.serialize(again) == dp.serialize(made)
+    for made in (*FLOATS, dp.max_divergence(), noisy_sum().input_space):
+        assert copied(made) == made
+    assert copied(dp.t.make_cdf(TA=float))([1.0, 1.0, 2.0]) == [0.25, 0.5, 1.0]
+    partial = dp.t.then_clamp((0.0, 10.0)) >> dp.t.then_sum()
+    assert losses(FLOATS >> copied(partial)) == losses(FLOATS >> partial)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_an_object_without_a_document_or_with_a_spent_budget_is_not_copied(copied):
+    user = dp.m.make_user_measurement(
+        *WHOLE, dp.max_divergence(), lambda rows: 0, lambda d_in: 0.0
+    )
+    for made in (user, noisy_sum().function, dp.t.then_count() >> user):
+        with pytest.raises(dp.NotImplementedError, match="document"):
+            copied(made)
+    composition = dp.c.make_adaptive_composition(*NUMBER, dp.max_divergence(), 1.0, [1.0])
+    odometer = dp.c.make_fully_adaptive_composition(*NUMBER, dp.max_divergence())
+    for opened in (composition(1.0), odometer(1.0)):
+        with pytest.raises(TypeError, match="spent"):
+            copied(opened)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, pickle.dumps])
+def test_a_context_is_not_copied(copied):
+    rows = dp.vector_domain(dp.atom_domain(T=int))
+    for splits in ({}, {"split_evenly_over": 2}):
+        unit, loss = dp.unit_of(contributions=1), dp.loss_of(epsilon=1.0)
+        context = dp.Context.compositor([1, 2], unit, loss, domain=rows, **splits)
+        share = {} if splits else {"epsilon": 0.5}
+        for value in (context, context.query(**share)):
+            with pytest.raises(TypeError, match="spent"):
+                copied(value)
 
 
 def test_a_chain_is_one_document_of_the_command():

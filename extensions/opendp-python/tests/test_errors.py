@@ -89,6 +89,9 @@ PYTHON = {
         "the distance that a map in Python returned: cannot cast: expected a number of type f64, "
         "found a string; write numbers without quotes"
     ),
+    "dp.m.make_user_measurement(*INTS, dp.max_divergence(), len, lambda d: -1.0).map(1)": (
+        "the distance that a map in Python returned: expected a distance of at least 0, found -1"
+    ),
     "dp.binary_search_param(lambda s: TOTAL >> dp.m.then_laplace(s), d_in=1, d_out=0.0)": (
         "no parameter was found for the loss `d_out`: the condition is the same at every tried "
         "value; check that the chain uses its parameter, that `d_out` is above 0, or state other "

@@ -17,13 +17,17 @@ pub(super) enum StudyBudget {
     Rho(Budget<ZeroConcentratedDivergence>),
 }
 impl StudyBudget {
+    /// Read a budget. Its exact amount is the decimal numbers of the document, and not the floats.
+    /// So ten studies with epsilon 0.1 cost exactly epsilon 1.
     pub(super) fn read(fields: &BudgetFields) -> Result<Self> {
         match (fields.epsilon, fields.delta, fields.rho) {
-            (Some(epsilon), None, None) => Budget::epsilon(epsilon).map(Self::Epsilon),
-            (Some(epsilon), Some(delta), None) => {
-                Budget::epsilon_delta(epsilon, delta).map(Self::EpsilonDelta)
+            (Some(epsilon), None, None) => {
+                Budget::epsilon(epsilon)?.in_decimals().map(Self::Epsilon)
             }
-            (None, None, Some(rho)) => Budget::rho(rho).map(Self::Rho),
+            (Some(epsilon), Some(delta), None) => {
+                Budget::epsilon_delta(epsilon, delta)?.in_decimals().map(Self::EpsilonDelta)
+            }
+            (None, None, Some(rho)) => Budget::rho(rho)?.in_decimals().map(Self::Rho),
             _ => Err(Error::argument(
                 "budget",
                 "expected {\"epsilon\"}, {\"epsilon\", \"delta\"} or {\"rho\"}",

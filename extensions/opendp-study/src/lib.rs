@@ -274,6 +274,10 @@ impl Study {
     /// Return the study as one measurement of tables. The loss of the measurement is the whole
     /// budget, and a ledger can charge this loss.
     ///
+    /// The exact loss is the exact budget: the decimal numbers of the document. Proof that the
+    /// answers cost no more: the account of `run` has this exact budget. The account refuses a
+    /// release if the exact total would exceed this budget.
+    ///
     /// # Errors
     /// Errors about the columns. `Argument` when there is not enough memory for the stated rows.
     pub fn measurement(&self, alpha: f64) -> Result<AnyMeasurement> {

@@ -90,8 +90,9 @@ impl Outcome {
     }
     /// Convert to JSON, with the budget and the remaining budget. If the budget is an epsilon and a
     /// delta, the field `spent_holds` states the condition under which `spent` bounds the total
-    /// loss. If [`rehearse`](crate::Study::rehearse) made the outcome, the field `dry_run` is true,
-    /// and `spent` is the amount that the answers would spend.
+    /// loss. The field `left_holds` then states why `spent` and `left` need not add up to the
+    /// budget. If [`rehearse`](crate::Study::rehearse) made the outcome, the field `dry_run` is
+    /// true, and `spent` is the amount that the answers would spend.
     pub fn to_json(&self) -> Json {
         let answers: Vec<Json> = self.answers.iter().map(StudyAnswer::to_json).collect();
         let mut json = json!({
@@ -102,8 +103,10 @@ impl Outcome {
             "spent": self.report["spent"],
             "left": self.report["left"],
         });
-        if let Some(holds) = self.report.get("spent_holds") {
-            json["spent_holds"] = holds.clone();
+        for field in ["spent_holds", "left_holds"] {
+            if let Some(holds) = self.report.get(field) {
+                json[field] = holds.clone();
+            }
         }
         if self.mode == Mode::Rehearse {
             json["dry_run"] = true.into();

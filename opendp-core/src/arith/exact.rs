@@ -86,14 +86,19 @@ impl Exact {
     /// # Errors
     /// `InvalidDistance` when `value` is negative or NaN.
     pub fn written(value: f64) -> Result<Self> {
-        let float = Exact::from_f64(value)?;
-        if float.0.is_none() {
-            return Ok(float);
+        Ok(Exact::from_f64(value)?.max(Exact::decimal(value)?))
+    }
+    /// Return the shortest decimal number that is read as this float. The number can be below or
+    /// above the float.
+    ///
+    /// # Errors
+    /// `InvalidDistance` when `value` is negative or NaN.
+    pub fn decimal(value: f64) -> Result<Self> {
+        match Exact::from_f64(value)? {
+            // The formatted text has the fewest digits that are read as this float.
+            finite if finite.is_finite() => format!("{value:e}").parse(),
+            infinite => Ok(infinite),
         }
-        // The formatted text has the fewest digits that are read as this float. The float and the
-        // decimal number are finite.
-        let decimal: Exact = format!("{value:e}").parse()?;
-        Ok(if float < decimal { decimal } else { float })
     }
     /// Round this number up to a float.
     pub fn to_f64_up(&self) -> f64 {

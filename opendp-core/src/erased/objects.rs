@@ -233,7 +233,7 @@ impl Constructed {
             Constructed::Measurement(m) => (m.input(), m.measure().decode(d_out)),
             other => return Err(no_map(other)),
         };
-        decode_in(space, d_in)?.check()?;
+        decode_in(space, d_in)?.check().map_err(|error| error.at("d_in"))?;
         let comparable = d_out.and_then(|d_out| d_out.at_most(&d_out));
         comparable.map(|_| ()).map_err(|error| error.at("d_out"))
     }

@@ -53,7 +53,26 @@ impl<MO: Measure> Ledger<MO> {
     pub fn with_budget(measure: MO, budget: &MO::Distance) -> Result<Self> {
         let parts = measure.split(budget)?;
         let budget = parts.into_iter().map(Exact::written).collect::<Result<_>>()?;
-        Ok(Ledger { budget: Some(budget), ..Ledger::new(measure)? })
+        Ledger::with_exact_budget(measure, budget)
+    }
+    /// Open an account with an exact budget: one number for each part.
+    ///
+    /// # Errors
+    /// The errors of [`new`](Ledger::new). `FailedMap` when the number of parts is wrong.
+    pub fn with_exact_budget(measure: MO, budget: Vec<Exact>) -> Result<Self> {
+        let ledger = Ledger::new(measure)?;
+        ledger.check_parts(&budget)?;
+        Ok(Ledger { budget: Some(budget), ..ledger })
+    }
+    fn check_parts(&self, loss: &[Exact]) -> Result<()> {
+        if loss.len() == self.totals.len() {
+            return Ok(());
+        }
+        Err(Error::FailedMap(format!(
+            "the number of parts of a loss: expected {}, found {}",
+            self.totals.len(),
+            loss.len()
+        )))
     }
     /// Add a loss. If there is a budget, no part of the new total may exceed the same part of the
     /// budget. `loss` has one number for each part.
@@ -62,13 +81,7 @@ impl<MO: Measure> Ledger<MO> {
     /// `BudgetExceeded` when a part of the new total exceeds the same part of the budget. Then the
     /// loss is not added. `FailedMap` when the number of parts is wrong.
     pub fn charge(&mut self, loss: &[Exact]) -> Result<()> {
-        if loss.len() != self.totals.len() {
-            return Err(Error::FailedMap(format!(
-                "the number of parts of a loss: expected {}, found {}",
-                self.totals.len(),
-                loss.len()
-            )));
-        }
+        self.check_parts(loss)?;
         let sum = |(total, part): (&Exact, &Exact)| total.plus_term(part);
         let totals: Vec<Exact> = self.totals.iter().zip(loss).map(sum).collect();
         if let Some(budget) = &self.budget
@@ -254,6 +267,11 @@ mod tests {
             let error = Ledger::with_budget(MaxDivergence, &bad).unwrap_err();
             assert_eq!(error.kind(), "InvalidDistance");
         }
+        let error = Ledger::with_exact_budget(MaxDivergence, vec![Exact::ZERO; 2]).unwrap_err();
+        assert_eq!(error.kind(), "FailedMap");
+        let mut tenth = Ledger::with_exact_budget(MaxDivergence, exact("0.1")).unwrap();
+        refuses(&mut tenth, &float(0.1));
+        tenth.charge(&exact("0.1")).unwrap();
         assert_eq!(Ledger::new(SmoothedMaxDivergence).unwrap_err().kind(), "NotImplemented");
         let open = Ledger::new(MaxDivergence).unwrap();
         assert_eq!(open.left().unwrap_err().kind(), "NotImplemented");

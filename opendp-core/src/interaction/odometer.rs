@@ -113,7 +113,7 @@ impl<MI: Metric, MO: Measure> Allowance<MI, MO> for Record<MI, MO> {
         })
     }
     fn loss(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
-        d_in.check()?;
+        d_in.check().map_err(|error| error.at("d_in"))?;
         self.history.with(|History { maps, accounts }| {
             let known = accounts.iter().position(|account| same(&account.d_in, d_in));
             let mut account = match known {

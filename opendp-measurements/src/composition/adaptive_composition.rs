@@ -105,8 +105,9 @@ where
             "d_mids: expected the loss of at least one question, found none".into(),
         ));
     }
-    let d_in = input.metric().read_distance(d_in).map_err(|error| error.at("argument `d_in`"))?;
-    d_in.check()?;
+    let located = |error: Error| error.at("argument `d_in`");
+    let d_in = input.metric().read_distance(d_in).map_err(located)?;
+    d_in.check().map_err(located)?;
     input.check_neighbours(&d_in)?;
     let d_mids: Vec<MO::Distance> =
         d_mids.into_iter().map(|d_mid| comparable(&measure, d_mid)).collect::<Result<_>>()?;

@@ -109,14 +109,11 @@ where
     MI: Metric,
     MO: Measure,
 {
-    let d_in = odometer
-        .input()
-        .metric()
-        .read_distance(d_in)
-        .map_err(|error| error.at("argument `d_in`"))?;
+    let located = |error: Error| error.at("argument `d_in`");
+    let d_in = odometer.input().metric().read_distance(d_in).map_err(located)?;
     let d_out =
         odometer.measure().read_loss(d_out).map_err(|error| error.at("argument `d_out`"))?;
-    d_in.check()?;
+    d_in.check().map_err(located)?;
     odometer.input().check_neighbours(&d_in)?;
     let account = Ledger::with_budget(odometer.measure().clone(), &d_out)
         .map_err(|error| error.at("argument `d_out`"))?;

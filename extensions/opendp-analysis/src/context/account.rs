@@ -136,7 +136,9 @@ impl<MO: Accounted> Account<MO> {
                 "shares of fixed kinds need a budget with an epsilon and a delta: make it with \
                  `Budget::epsilon_delta(1.0, 1e-6)`, or make the split with `Split::by_weights`",
             )),
-            (_, None) => Ok(Account::Sum(Ledger::with_budget(MO::default(), &budget.amount)?)),
+            (_, None) => {
+                Ok(Account::Sum(Ledger::with_exact_budget(MO::default(), budget.parts.clone())?))
+            }
         }
     }
     /// Find the largest costs that a release of kind `kind` may have within the share `wanted`.

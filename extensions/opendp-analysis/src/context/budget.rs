@@ -306,7 +306,8 @@ impl Budget<ZeroConcentratedDivergence> {
     }
 }
 impl<MO: Accounted> Budget<MO> {
-    /// Return the amount of the budget.
+    /// Return the amount of the budget, as it was stated. The
+    /// [exact amount](Budget::exact_amount) is what releases can spend.
     pub fn amount(&self) -> &MO::Distance {
         &self.amount
     }
@@ -314,9 +315,32 @@ impl<MO: Accounted> Budget<MO> {
     pub fn exact_amount(&self) -> &[Exact] {
         &self.parts
     }
+    /// Return this budget with exactly the decimal numbers that a person wrote: for each part, the
+    /// shortest decimal number that is read as the float.
+    ///
+    /// Without this method, a part is the [larger](Exact::written) of the float and this decimal
+    /// number. The float 0.1 is above a tenth. So the losses of ten contexts, each with the budget
+    /// 0.1, can add up to slightly more than 1. With this method, they add up to at most 1.
+    ///
+    /// ```
+    /// # use opendp_analysis::Budget;
+    /// # use opendp_core::arith::Exact;
+    /// let tenth = Budget::epsilon(0.1)?.in_decimals()?;
+    /// assert_eq!(tenth.exact_amount(), ["0.1".parse::<Exact>()?]);
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`Measure::split`].
+    pub fn in_decimals(self) -> Result<Self> {
+        Budget::of(self.amount, Exact::decimal)
+    }
     fn new(amount: MO::Distance) -> Result<Self> {
+        Budget::of(amount, Exact::written)
+    }
+    fn of(amount: MO::Distance, read: fn(f64) -> Result<Exact>) -> Result<Self> {
         let parts = MO::default().split(&amount)?;
-        let parts = parts.into_iter().map(Exact::written).collect::<Result<_>>()?;
+        let parts = parts.into_iter().map(read).collect::<Result<_>>()?;
         Ok(Budget { amount, parts })
     }
 }

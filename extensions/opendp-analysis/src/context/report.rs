@@ -120,6 +120,12 @@ pub trait Journal: Send + Sync {
 const SPENT_HOLDS: &str =
     "if the releases were fixed in advance; otherwise only the whole budget is a bound";
 
+/// The text in JSON that states what the remaining budget is for, and why it need not be the budget
+/// minus the total. Only reports about a budget of an epsilon and a delta have this text.
+const LEFT_HOLDS: &str = "for further releases; `spent` and `left` need not add up to the budget, \
+                          because losses compose tightly, and parts of delta are kept for other \
+                          kinds of noise";
+
 /// A report of the cost of each release.
 ///
 /// A report prints as a table and converts to JSON.
@@ -150,9 +156,11 @@ impl<MO: Accounted> Report<MO> {
     pub fn exact_total(&self) -> &[Exact] {
         &self.total
     }
-    /// Convert the report to JSON. Losses are rounded up, and the remaining budget is rounded down.
-    /// If the budget is an epsilon and a delta, the field `spent_holds` states when `spent` is a
-    /// bound.
+    /// Convert the report to JSON. The budget and losses are rounded up to numbers that a reader
+    /// [writes](Exact::written), so the budget `1e-6` stays `1e-6`. The remaining budget is rounded
+    /// down. If the budget is an epsilon and a delta, the field `spent_holds` states when `spent`
+    /// is a bound, and the field `left_holds` states why `spent` and `left` need not add up to
+    /// the budget.
     pub fn to_json(&self) -> Json {
         let entry = |entry: &Entry| {
             json!({
@@ -160,7 +168,7 @@ impl<MO: Accounted> Report<MO> {
                 "mechanism": entry.mechanism,
                 "scale": entry.scale.to_json(),
                 "threshold": entry.threshold.map(|threshold| threshold.to_json()),
-                "loss": parts::<MO>(&entry.loss, Exact::to_f64_up),
+                "loss": parts::<MO>(&entry.loss, written_up),
                 "mu": entry.mu_squared.as_ref().map(|square| square.to_f64_up().sqrt().next_up()),
                 "accuracy": entry.accuracy.map(|bound| bound.to_json()),
                 "accuracy_in": match entry.error_in {
@@ -174,15 +182,24 @@ impl<MO: Accounted> Report<MO> {
         let mut json = json!({
             "unit": self.unit.to_string(),
             "alpha": Context::<MO>::ALPHA,
-            "budget": parts::<MO>(&self.budget, Exact::to_f64_up),
-            "spent": parts::<MO>(&self.total, Exact::to_f64_up),
+            "budget": parts::<MO>(&self.budget, written_up),
+            "spent": parts::<MO>(&self.total, written_up),
             "left": parts::<MO>(&self.left, Exact::to_f64_down),
             "releases": self.entries.iter().map(entry).collect::<Vec<_>>(),
         });
         if MO::TIGHT {
             json["spent_holds"] = SPENT_HOLDS.into();
+            json["left_holds"] = LEFT_HOLDS.into();
         }
         json
+    }
+}
+/// Return the least float that is at least `amount` when it is [written](Exact::written).
+fn written_up(amount: &Exact) -> f64 {
+    let down = amount.to_f64_down();
+    match Exact::written(down) {
+        Ok(written) if *amount <= written => down,
+        _ => amount.to_f64_up(),
     }
 }
 fn parts<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> Json {

@@ -158,3 +158,55 @@ fn a_folder_is_no_table() {
     let message = desk.fails(&["ask", "study.json", "--data", "."], 1);
     assert!(message.contains("this is a folder"), "{message}");
 }
+#[test]
+fn studies_with_equal_shares_use_up_a_budget() {
+    for (share, times, amount) in [
+        (json!({"epsilon": 0.1}), 10, &["--epsilon", "1"][..]),
+        (json!({"epsilon": 0.2}), 5, &["--epsilon", "1"]),
+        (json!({"rho": 0.1}), 10, &["--rho", "1"]),
+        (json!({"epsilon": 0.2, "delta": 1e-8}), 5, &["--epsilon", "1", "--delta", "5e-8"]),
+    ] {
+        let desk = desk(json!({"person": 1}));
+        let text = std::fs::read_to_string(desk.0.path().join("study.json")).unwrap();
+        let mut study: Json = serde_json::from_str(&text).unwrap();
+        study["context"]["budget"] = share.clone();
+        desk.file("study.json", study.to_string());
+        desk.budget("b.ledger:x", amount);
+        let mut last = Json::Null;
+        for id in 0..times {
+            let ask = ["ask", "study.json", "--json", "--budget", "b.ledger:x", "--id"];
+            let answers = desk.says(&[&ask[..], &[&id.to_string()]].concat());
+            let answers: Json = serde_json::from_str(&answers).unwrap();
+            assert_eq!(answers["budget"], share);
+            for (part, spent) in answers["spent"].as_object().unwrap() {
+                assert!(spent.as_f64() <= share[part].as_f64(), "{answers}");
+            }
+            last = answers["charge"]["remaining"].clone();
+        }
+        assert!(last.as_object().unwrap().values().all(|left| left == "0"), "{last}");
+        assert!(desk.fails(&ASK, 1).contains("BudgetExceeded"));
+    }
+}
+#[test]
+fn the_lines_of_the_readme_about_a_pipeline_work_one_after_the_other() {
+    let readme = include_str!("../../../../README.md");
+    let (_, section) = readme.split_once("## A pipeline as a document").unwrap();
+    let block = |begin| section.split_once(begin).unwrap().1.split_once("```").unwrap().0;
+    let desk = Desk::new();
+    let pipeline = block("```json\n");
+    desk.file("mean.json", pipeline);
+    desk.file("people.csv", "age\n".to_owned() + &"47\n".repeat(1000));
+    let mut lines = 0;
+    for line in block("```sh\n").lines() {
+        let line = line.split_once(" #").map_or(line, |(line, _)| line).trim_end();
+        lines += 1;
+        match line.strip_prefix("opendp ") {
+            Some(line) => _ = desk.says(&line.split_whitespace().collect::<Vec<_>>()),
+            None => {
+                assert_eq!(line, r#"sed 's/0\.5/{"param": "scale"}/' mean.json > open.json"#);
+                desk.file("open.json", pipeline.replacen("0.5", r#"{"param": "scale"}"#, 1));
+            }
+        }
+    }
+    assert!(10 < lines, "{lines}");
+}

@@ -48,6 +48,12 @@ class Partial:
     def __rrshift__(self, left: Any) -> Any:
         return chain(left, self)
 
+    def __reduce__(self) -> tuple[Callable[[str], Any], tuple[str]]:
+        """Tell pickle and copy how to make the chain again: from its document."""
+        from .prelude import deserialize, serialize
+
+        return deserialize, (serialize(self),)
+
     def __repr__(self) -> str:
         return f"{self._name}(...) of a space to come"
 

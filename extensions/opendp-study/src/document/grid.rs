@@ -33,8 +33,8 @@ impl RankFields {
     }
 }
 impl Grid {
-    /// Return the numbers of the grid. Each number is computed from its position in the grid, so
-    /// rounding errors do not add up.
+    /// Return the numbers of the grid. Each number is computed exactly from the decimal numbers of
+    /// the document, and is rounded once. So a number of the grid is the float of its decimal text.
     fn numbers(self) -> Result<Vec<f64>> {
         let Grid { from, to, step } = self;
         let steps = (to - from) / step;
@@ -48,9 +48,13 @@ impl Grid {
         }
         // The ends and the step are rounded to floats, so the quotient is slightly inexact.
         let inexact = 1e-9 + 4.0 * f64::EPSILON * from.abs().max(to.abs()) / step;
-        let number = |place: f64| from + place * step;
+        let exact = Decimals::of(from, step);
+        let number = |place: u32| {
+            let exact = exact.as_ref().and_then(|exact| exact.number(place));
+            exact.unwrap_or_else(|| from + f64::from(place) * step)
+        };
         if inexact < (steps - steps.round()).abs() {
-            let end = shown(number(steps.floor()));
+            let end = shown(number(steps.floor() as u32));
             let (from, to, step) = (shown(from), shown(to), shown(step));
             let reason = format!(
                 "expected a whole number of steps from `from` to `to`: the steps of {step} from \
@@ -59,6 +63,37 @@ impl Grid {
             );
             return Err(Error::argument("step", reason));
         }
-        Ok((0..=steps.round() as u32).map(|place| number(f64::from(place))).collect())
+        Ok((0..=steps.round() as u32).map(number).collect())
     }
+}
+/// The first number and the step of a grid, as multiples of the same power of ten.
+struct Decimals {
+    from: i128,
+    step: i128,
+    power: i32,
+}
+impl Decimals {
+    /// Convert the shortest decimal numbers that are read as these floats. Return `None` if the two
+    /// numbers together have too many digits.
+    fn of(from: f64, step: f64) -> Option<Self> {
+        let (from, step) = (decimal(from)?, decimal(step)?);
+        let power = from.1.min(step.1);
+        let scaled = |(digits, own): (i128, i32)| {
+            digits.checked_mul(10_i128.checked_pow(own.abs_diff(power))?)
+        };
+        Some(Decimals { from: scaled(from)?, step: scaled(step)?, power })
+    }
+    /// Return the float nearest to `from + place * step`.
+    fn number(&self, place: u32) -> Option<f64> {
+        let number = self.from.checked_add(self.step.checked_mul(i128::from(place))?)?;
+        format!("{number}e{}", self.power).parse().ok()
+    }
+}
+/// Return the digits and the power of ten of the shortest decimal number that is read as a float.
+fn decimal(value: f64) -> Option<(i128, i32)> {
+    let text = format!("{value:e}");
+    let (digits, power) = text.split_once('e')?;
+    let places = digits.split_once('.').map_or(0, |(_, places)| places.len());
+    let power = power.parse::<i32>().ok()? - i32::try_from(places).ok()?;
+    Some((digits.replace('.', "").parse().ok()?, power))
 }

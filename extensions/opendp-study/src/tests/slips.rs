@@ -1,6 +1,8 @@
 //! Tests that a mistake in a study gives an error that states its place, or is visible in the
 //! answer.
 
+use opendp_core::arith::Exact;
+
 use super::*;
 
 /// Return the document of a valid study, with a new value at a pointer such as `/context/unit`.
@@ -275,11 +277,19 @@ fn a_grid_ends_where_it_says() {
     {
         let found = grid(from, to, step).unwrap();
         assert_eq!(found.len(), numbers, "{found:?}");
-        assert!((found[numbers - 1] - to).abs() < 1e-9, "{found:?}");
+        assert_eq!(found[numbers - 1], to, "{found:?}");
     }
     for (from, to, step) in [(0.0, 1.0, 0.0), (1.0, 0.0, 0.1), (0.0, 1.0, 1e-9)] {
         assert!(grid(from, to, step).is_err());
     }
+    // Each number is the float of its decimal text, so the number of a cell `0.3` is a candidate.
+    let tenths = [-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3, 0.4];
+    assert_eq!(grid(-0.3, 0.4, 0.1).unwrap(), tenths);
+    let cents: Vec<f64> = (0..=700).map(|i| format!("{i}e-2").parse().unwrap()).collect();
+    assert_eq!(grid(0.0, 7.0, 0.01).unwrap(), cents);
+    assert_eq!(grid(1e17, 1.2e17, 1e16).unwrap(), [1e17, 1.1e17, 1.2e17]);
+    // The two numbers have too many digits together, so the candidates are computed as floats.
+    assert_eq!(grid(1e-300, 2.0, 1.0).unwrap(), [1e-300, 1.0, 2.0]);
 }
 #[test]
 fn a_statistic_of_more_rows_than_memory_should_hold_is_refused() {
@@ -313,4 +323,37 @@ fn a_large_delta_has_noise() {
             rehearse(delta, json!([{"counts_by": {"column": "city"}}, count])).unwrap();
         }
     }
+}
+#[test]
+fn a_budget_is_the_decimal_number_of_the_document() {
+    for amount in [0.1, 0.2, 0.3, 1e-6, 1.0, 0.7] {
+        let exact: Exact = amount.to_string().parse().unwrap();
+        for budget in [json!({"epsilon": amount}), json!({"rho": amount})] {
+            let context = json!({"unit": {"person": 1}, "budget": budget, "columns": {}});
+            let study = json!({"context": context, "questions": [{"count": {}}, {"count": {}}]});
+            let study = Study::parse(&study).unwrap();
+            let measurement = study.measurement(0.05).unwrap();
+            let d_in = measurement.input().metric().decode(&json!(1)).unwrap();
+            assert_eq!(measurement.exact_map(&d_in).unwrap(), [exact.clone()]);
+            // The answers spend almost the whole budget, and not more.
+            let outcome = study.rehearse(0.05).unwrap();
+            let spent = outcome.entries().iter().fold(Exact::ZERO, |sum, e| sum.plus(&e.loss[0]));
+            assert!(spent <= exact && 0.999 * amount < spent.to_f64_down(), "{spent}");
+            let json = outcome.to_json();
+            assert_eq!(json["budget"], budget);
+            assert!(
+                json["spent"]
+                    .as_object()
+                    .unwrap()
+                    .values()
+                    .all(|it| it.as_f64().unwrap() <= amount)
+            );
+        }
+    }
+    let budget = json!({"epsilon": 0.1, "delta": 1e-6});
+    let context = json!({"unit": {"person": 1}, "budget": budget, "columns": {}});
+    let study = json!({"context": context, "questions": [{"count": {}}]});
+    let json = Study::parse(&study).unwrap().rehearse(0.05).unwrap().to_json();
+    assert_eq!(json["budget"], budget);
+    assert!(json["left_holds"].as_str().unwrap().contains("need not add up"), "{json}");
 }

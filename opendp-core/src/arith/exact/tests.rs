@@ -81,11 +81,15 @@ fn a_written_bound_is_never_below_the_float_nor_the_decimal() {
         assert!(bound == float(value) || bound == decimal);
         assert!(bound.to_f64_up() <= value.next_up());
     }
+    assert_eq!(Exact::decimal(0.1).unwrap(), exact("0.1"));
+    assert_eq!(Exact::decimal(0.3).unwrap(), exact("0.3"));
+    assert_eq!(Exact::decimal(f64::INFINITY).unwrap(), Exact::INFINITY);
     assert_eq!(Exact::written(0.1).unwrap(), float(0.1));
     assert_eq!(Exact::written(0.3).unwrap(), exact("0.3"));
     assert_eq!(Exact::written(f64::INFINITY).unwrap(), Exact::INFINITY);
     for bad in [f64::NAN, -1.0] {
         assert_eq!(Exact::written(bad).unwrap_err().kind(), "InvalidDistance");
+        assert_eq!(Exact::decimal(bad).unwrap_err().kind(), "InvalidDistance");
     }
 }
 #[test]

@@ -247,7 +247,10 @@ fn the_report_states_when_its_total_is_a_bound() {
     let kinds = Split::by_kinds(&[(ShareKind::Pure, 1.0), (ShareKind::Gaussian, 1.0)]);
     for context in [tight, open(1.0, 1e-6, kinds)] {
         context.query().count().laplace().unwrap().release().unwrap();
-        assert_eq!(context.report().to_json()["spent_holds"], stated);
+        let json = context.report().to_json();
+        assert_eq!(json["spent_holds"], stated);
+        assert!(json["left_holds"].as_str().unwrap().contains("need not add up"));
+        assert_eq!(json["budget"]["delta"], 1e-6);
     }
     // The control: a sum of losses is always a bound.
     let sum = pure(1.0, 2);
