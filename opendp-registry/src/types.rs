@@ -19,9 +19,18 @@ impl Registry {
                 .collect();
             let meant = nearest(&name.to_string(), &names)
                 .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            // The name of a third party's type has a prefix.
+            let links = match name.head().contains("::") {
+                true => {
+                    ". A program links only the crates that its code names: `use my_crate as _;`"
+                }
+                false => "",
+            };
             return Err(Error::TypeParse {
                 text: name.to_string(),
-                reason: format!("no domain, metric or measure of this type is registered{meant}"),
+                reason: format!(
+                    "no domain, metric or measure of this type is registered{meant}{links}"
+                ),
             });
         };
         let mut args = Args::new();

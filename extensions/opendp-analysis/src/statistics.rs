@@ -69,8 +69,8 @@ pub struct Private {
     /// The released value of the number.
     pub value: f64,
     /// An interval that contains the true number with a probability of at least 95 %, if such an
-    /// interval is known. The interval includes the error of noise, and excludes the error of
-    /// clamping.
+    /// interval is known. The interval includes the error of noise. It excludes the error of
+    /// clamping, and the error of NaN that count as 0.
     pub interval: Option<(f64, f64)>,
     /// The loss: an epsilon, rounded up.
     pub loss: f64,
@@ -90,7 +90,8 @@ pub fn count<'a, T: Atom>(rows: impl Into<Data<'a, T>>, epsilon: f64) -> Result<
     let column = vec![false; data.rows.len()];
     in_one_group(Table::new().with(GROUP, column)?, epsilon, |groups| groups.count())
 }
-/// Clamp the rows to bounds, and sum the clamped rows.
+/// Replace NaN by 0, clamp the rows to bounds, and sum them. To leave out missing rows, remove them
+/// before the call.
 ///
 /// # Errors
 /// `Argument` when epsilon is not positive and finite, when rows are not numbers, when a bound is
@@ -112,8 +113,8 @@ pub fn sum<'a, T: Atom>(
     let interval = answer.interval(ALPHA)?;
     finished(&context, answer.value, Some(interval))
 }
-/// Clamp the rows to bounds, and take their mean. If the number of rows is private, the mean is a
-/// sum divided by a count. The sum and the count each take half of epsilon.
+/// Replace NaN by 0, clamp the rows to bounds, and take their mean. If the number of rows is
+/// private, the mean is a sum divided by a count. The sum and the count each take half of epsilon.
 ///
 /// # Errors
 /// The errors of [`sum`].
@@ -135,9 +136,9 @@ pub fn mean<'a, T: Atom>(
     let within = |number: f64| number.clamp(lower, upper);
     finished(&context, within(answer.value), Some((within(low), within(high))))
 }
-/// Clamp the rows to bounds, and take their variance. The divisor of the variance is the number of
-/// rows minus 1. If the number of rows is private, the variance is computed from a count, a sum and
-/// a sum of squares. Each of these three takes a third of epsilon.
+/// Replace NaN by 0, clamp the rows to bounds, and take their variance. The divisor of the variance
+/// is the number of rows minus 1. If the number of rows is private, the variance is computed from a
+/// count, a sum and a sum of squares. Each of these three takes a third of epsilon.
 ///
 /// # Errors
 /// The errors of [`sum`].
@@ -158,8 +159,8 @@ pub fn variance<'a, T: Atom>(
     let (low, high) = answer.interval(ALPHA)?;
     finished(&context, answer.value.max(0.0), Some((low.max(0.0), high.max(0.0))))
 }
-/// Choose a candidate near a quantile of the rows, by noisy distances in rank. No interval is
-/// known.
+/// Replace NaN by 0, and choose a candidate near a quantile of the rows, by noisy distances in
+/// rank. No interval is known.
 ///
 /// # Errors
 /// `Argument` when epsilon is not positive and finite, or when rows are not numbers.
