@@ -31,7 +31,7 @@ fn the_help_of_run_and_of_its_option_data_say_how_spaces_are_read() {
     let says = "Cells are read without the spaces around them. So a category that begins or ends \
                 with a space always counts 0.";
     let text = words.join(" ");
-    let parts: Vec<&str> = text.split(" --data ").collect();
+    let parts: Vec<&str> = text.split(" Options: ").collect();
     assert!(parts.len() == 2 && parts.iter().all(|part| part.contains(says)), "{help}");
 }
 #[test]

@@ -3,7 +3,7 @@
 use opendp_core::arith::Exact;
 use opendp_report::{Account, Block, Page, Section, Spent, Table, number};
 
-use super::{Entry, ErrorIn, Report, SPENT_HOLDS, counted, short};
+use super::{Entry, ErrorIn, Report, SPENT_HOLDS, counted, short, written_up};
 use crate::context::Accounted;
 
 impl<MO: Accounted> Report<MO> {
@@ -60,9 +60,9 @@ impl<MO: Accounted> Report<MO> {
                 |parts: &[Exact], float: fn(&Exact) -> f64| parts.get(place).map_or(0.0, float);
             let spent = |entry: &Entry| Spent {
                 what: entry.query.clone(),
-                amount: part_of(&entry.loss, Exact::to_f64_up),
+                amount: part_of(&entry.loss, written_up),
             };
-            let whole = part_of(&self.budget, Exact::to_f64_up);
+            let whole = part_of(&self.budget, written_up);
             let left = part_of(&self.left, Exact::to_f64_down);
             let spent = self.entries.iter().map(spent).collect();
             Account { part: (*part).to_owned(), whole, left, spent }
@@ -81,8 +81,8 @@ impl<MO: Accounted> Report<MO> {
             };
             table.push([
                 (*part).to_owned(),
-                shown(&self.budget, Exact::to_f64_up),
-                shown(&self.total, Exact::to_f64_up),
+                shown(&self.budget, written_up),
+                shown(&self.total, written_up),
                 shown(&self.left, Exact::to_f64_down),
             ]);
         }
@@ -101,7 +101,7 @@ impl<MO: Accounted> Report<MO> {
             };
             let scale = number(entry.scale, None);
             let cells = [entry.query.clone(), entry.mechanism.clone(), scale, error];
-            let losses = entry.loss.iter().map(|loss| short(loss.to_f64_up()));
+            let losses = entry.loss.iter().map(|loss| short(written_up(loss)));
             table.push(cells.into_iter().chain(losses));
         }
         table
