@@ -164,10 +164,12 @@ impl DataFusion {
     /// of a column cannot be read as the declared type, or when CSV files or batches have different
     /// columns. A folder also gives this error if the engine would leave out some of its files, or
     /// would read files whose names begin with `_` or `.`. A pattern also gives this error if the
-    /// engine would read files of folders that the pattern matches. The errors show no cell of a
-    /// file, and no name of a column that the metadata do not describe.
+    /// engine would read files of folders that the pattern matches. A URL also gives this error if
+    /// it has a query or a fragment. The errors show no cell of a file, and no name of a column
+    /// that the metadata do not describe.
     pub fn register(&self, name: &str, table: &Table, source: Source) -> Result<()> {
         let raw = format!("__raw {name}");
+        let source = source.local().map_err(|reason| cannot_open(name, &reason))?;
         check_files(name, &source)?;
         let known = source.clone();
         let closed = |error: DataFusionError| cannot_open(name, &reason(&error, &known));
