@@ -19,6 +19,7 @@ mod typed;
 pub use embedded::{DataFusion, cells};
 pub(crate) use files::is_compressed;
 pub use source::Source;
+pub(crate) use source::is_url;
 
 /// A row of a result: cells as text, or null.
 pub type Cells = Vec<Option<String>>;

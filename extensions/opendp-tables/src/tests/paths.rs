@@ -129,6 +129,22 @@ fn a_url_is_read() {
     }
 }
 #[test]
+fn a_url_in_metadata_does_not_depend_on_the_folder_of_the_metadata() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("people.csv"), 2);
+    std::fs::create_dir(folder.path().join("study")).unwrap();
+    let file = folder.path().join("study/study.toml");
+    for place in [format!("file://{}", folder.path().display()), "..".into()] {
+        let text = format!(
+            "budget.epsilon = 1e13\n[tables.people]\npath = \"{place}/people.csv\"\n\
+             unit = {{ rows = 1 }}\n[tables.people.columns]\nage = {{ type = \"integer\" }}\n"
+        );
+        std::fs::write(&file, text).unwrap();
+        let answer = ask(&Session::open(&file).unwrap(), "SELECT COUNT(age) FROM people");
+        assert_eq!(numbers(&answer.table), [[2.0]], "{place}");
+    }
+}
+#[test]
 fn a_url_of_a_file_is_checked_as_a_path_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
