@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::arrow::datatypes::{DataType, Field, Fields, Schema};
 use datafusion::catalog::MemTable;
 use datafusion::datasource::file_format::options::ReadOptions;
 use datafusion::datasource::listing::{
@@ -160,8 +160,8 @@ impl DataFusion {
     /// cell that cannot be read as this type is null.
     ///
     /// # Errors
-    /// `FailedFunction` when the source cannot be opened or lacks a described column, when the type
-    /// of a column cannot be read as the declared type, or when CSV files or batches have different
+    /// `FailedFunction` when the source or one of its files cannot be opened or lacks a described
+    /// column, when the type of a column cannot be read as the declared type, or when CSV files or batches have different
     /// columns. A folder also gives this error if the engine would leave out some of its files, or
     /// would read files whose names begin with `_` or `.`. A pattern also gives this error if the
     /// engine would read files of folders that the pattern matches. A URL also gives this error if
@@ -179,7 +179,11 @@ impl DataFusion {
                 self.wait(read).map_err(closed)?
             }
             Source::Parquet(path) => {
-                let check = async { check_parquet(&self.context, &located(path)?).await };
+                let folders = partitions(path);
+                let in_files = |column: &&String| !folders.iter().any(|(name, _)| name == *column);
+                let described: Vec<&String> = table.columns.keys().filter(in_files).collect();
+                let check =
+                    async { check_parquet(&self.context, &located(path)?, &described).await };
                 self.wait(check).map_err(closed)?.map(|_| Vec::new())
             }
             Source::Batches(batches) if !same_columns(batches) => Err(DIFFERENT.into()),
@@ -235,13 +239,11 @@ impl DataFusion {
                 let options = options.to_listing_options(&config, defaults);
                 let url = located(&path)?;
                 let schema = options.infer_schema(&self.context.state(), &url).await?;
-                self.listed(&name, url, options, schema)
+                self.listed(&name, url, options, nullable(schema.fields()))
             }
             Source::Batches(batches) => {
                 let fields = batches.first().map(|batch| batch.schema().fields().clone());
-                let fields = fields.iter().flatten();
-                let nullable = fields.map(|field| field.as_ref().clone().with_nullable(true));
-                let schema = Arc::new(Schema::new(nullable.collect::<Vec<_>>()));
+                let schema = nullable(&fields.unwrap_or_default());
                 let same = |batch: RecordBatch| {
                     RecordBatch::try_new(schema.clone(), batch.columns().to_vec())
                 };
@@ -337,6 +339,12 @@ impl Engine for DataFusion {
         };
         cells(&batches.map_err(failure)?)
     }
+}
+/// Make a schema whose columns can all be null. A column without nulls would be a claim about the
+/// rows of all files or batches.
+fn nullable(fields: &Fields) -> Arc<Schema> {
+    let nullable = fields.iter().map(|field| field.as_ref().clone().with_nullable(true));
+    Arc::new(Schema::new(nullable.collect::<Vec<_>>()))
 }
 /// Write the rows of batches as text.
 ///

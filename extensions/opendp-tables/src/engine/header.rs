@@ -73,15 +73,17 @@ pub(super) async fn header(
     let names = common.unwrap_or_default();
     Ok(if are_different(names.iter()) { Ok(names) } else { Err(TWICE.into()) })
 }
-/// Check the names of the columns of the Parquet files at a place. If there are no files, or two
-/// columns of a file have the same name, return the reason for an error. Without this check, the
-/// engine would read only one of these two columns.
+/// Check the names of the columns of the Parquet files at a place. If there are no files, if a file
+/// lacks one of the columns `described`, or if two columns of a file have the same name, return the
+/// reason for an error. Without this check, the engine would read a missing column as nulls, and
+/// only one of two columns of the same name.
 ///
 /// # Errors
 /// The errors of the object store, and an error when a file is not Parquet.
 pub(super) async fn check_parquet(
     context: &SessionContext,
     url: &ListingTableUrl,
+    described: &[&String],
 ) -> Result<Result<(), String>, DataFusionError> {
     let files = match files(context, url, ".parquet").await? {
         Ok(files) => files,
@@ -95,6 +97,13 @@ pub(super) async fn check_parquet(
         let schema = footer.with_file_metadata_cache(Some(cache)).fetch_schema().await?;
         if !are_different(schema.fields().iter().map(|field| field.name())) {
             return Ok(Err(TWICE.into()));
+        }
+        let mut described = described.iter();
+        if let Some(column) = described.find(|column| schema.index_of(column).is_err()) {
+            return Ok(Err(format!(
+                "one of its files has no column `{column}`, which its metadata describe; write all \
+                 described columns to each file, with the same spelling"
+            )));
         }
     }
     Ok(Ok(()))
