@@ -35,7 +35,7 @@ const LONG: &str = "its header has more than 1 MiB; write the names of the colum
 ///
 /// # Errors
 /// The errors of the object store.
-async fn files(
+pub(super) async fn files(
     context: &SessionContext,
     url: &ListingTableUrl,
     ending: &str,
