@@ -168,8 +168,8 @@ impl DataFusion {
     ///
     /// # Errors
     /// `FailedFunction` when the source or one of its files cannot be opened or lacks a described
-    /// column, when the type of a column cannot be read as the declared type, or
-    /// when CSV files or batches have different columns. A
+    /// column, when the type of a column cannot be read as the declared type, when Parquet files
+    /// have different types for a column, or when CSV files or batches have different columns. A
     /// folder also gives this error if the engine would leave out some of its files, or would read
     /// files whose names begin with `_` or `.`. A pattern also gives this error if the engine would
     /// read files of folders that the pattern matches. A URL also gives this error if it has a

@@ -8,12 +8,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use datafusion::datasource::file_format::options::ReadOptions;
 use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::datasource::physical_plan::parquet::metadata::DFParquetMetadata;
 use datafusion::error::DataFusionError;
 use datafusion::object_store::path::Path;
 use datafusion::object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
-use datafusion::prelude::SessionContext;
+use datafusion::prelude::{ParquetReadOptions, SessionContext};
 use futures::TryStreamExt;
 
 use super::files::no_file;
@@ -25,6 +26,8 @@ const MOST_BYTES: usize = 1 << 20;
 pub(super) const DIFFERENT: &str = "its files or batches have different headers; write all with \
                                     the same columns in the same order";
 const TWICE: &str = "a header has two columns of the same name; give each column another name";
+const TYPES: &str = "its files have different types for the same column; write all files with the \
+                     same types, whatever rows they contain";
 const NOT_TEXT: &str = "its header is not UTF-8; write the file again as UTF-8, and do not \
                         compress it";
 const LONG: &str = "its header has more than 1 MiB; write the names of the columns in the first \
@@ -76,7 +79,8 @@ pub(super) async fn header(
 /// Check the names of the columns of the Parquet files at a place. If there are no files, if a file
 /// lacks one of the columns `described`, or if two columns of a file have the same name, return the
 /// reason for an error. Without this check, the engine would read a missing column as nulls, and
-/// only one of two columns of the same name.
+/// only one of two columns of the same name. Files with different types for a column are also
+/// refused, if the engine cannot read them as one type.
 ///
 /// # Errors
 /// The errors of the object store, and an error when a file is not Parquet.
@@ -106,7 +110,15 @@ pub(super) async fn check_parquet(
             )));
         }
     }
-    Ok(Ok(()))
+    let options = context.state().default_table_options();
+    let options =
+        ParquetReadOptions::default().to_listing_options(&context.copied_config(), options);
+    match options.infer_schema(&context.state(), url).await {
+        Err(error) if matches!(error.find_root(), DataFusionError::ArrowError(..)) => {
+            Ok(Err(TYPES.into()))
+        }
+        schema => schema.map(|_| Ok(())),
+    }
 }
 fn are_different<'a>(mut names: impl Iterator<Item = &'a String>) -> bool {
     let mut known = HashSet::new();

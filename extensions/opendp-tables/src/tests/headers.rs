@@ -148,6 +148,18 @@ fn a_file_of_a_folder_without_a_described_column_is_refused() {
         let answer = ask(&open(place).unwrap(), "SELECT COUNT(age) FROM people");
         assert_eq!(numbers(&answer.table), [[4.0]], "{place}");
     }
+    // pandas writes a column of integers with a missing cell as floats.
+    let ages: [(&str, ArrayRef); 2] = [
+        ("pid", Arc::new(Int64Array::from(vec![5, 6]))),
+        ("age", Arc::new(Float64Array::from(vec![Some(1.0), None]))),
+    ];
+    let batch = RecordBatch::try_from_iter(ages).unwrap();
+    let file = std::fs::File::create(folder.path().join("plain/b.parquet")).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let error = open("plain").unwrap_err();
+    assert!(error.contains("different types"), "{error}");
     write("plain/b.parquet", &["PID", "age"], true);
     let error = open("plain").unwrap_err();
     assert!(error.contains("one of its files has no column `pid`"), "{error}");
