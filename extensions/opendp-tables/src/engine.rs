@@ -12,13 +12,17 @@ mod embedded;
 mod files;
 mod header;
 pub(crate) mod parse;
+mod quotes;
 mod settings;
 mod source;
+mod text;
 mod typed;
 
-pub use embedded::{DataFusion, cells};
+pub use embedded::DataFusion;
 pub(crate) use files::is_compressed;
 pub use source::Source;
+pub(crate) use source::is_url;
+pub use text::cells;
 
 /// A row of a result: cells as text, or null.
 pub type Cells = Vec<Option<String>>;
@@ -77,8 +81,9 @@ pub(crate) fn without_data(error: Error) -> Error {
 pub(crate) fn undecoded() -> Error {
     Error::argument(
         "data",
-        "the records cannot be decoded: a line has a wrong number of cells, a text is not UTF-8, \
-         or the file is damaged; write the file again",
+        "the records cannot be decoded: a line has a wrong number of cells, a quote of a CSV \
+         file is not closed or is escaped by a backslash, a text is not UTF-8, or the file is \
+         damaged; write the file again",
     )
 }
 /// Return the error that replaces the errors of an engine, except `NotFound` and [`undecoded`].

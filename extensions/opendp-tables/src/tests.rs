@@ -18,6 +18,7 @@ mod pages;
 mod paths;
 mod postgres;
 mod queries;
+mod quotes;
 mod refusals;
 mod selection;
 mod sensitivity;

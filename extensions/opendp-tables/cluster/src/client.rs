@@ -155,6 +155,8 @@ impl Engine for Cluster {
         self.local.register(name, table, source)
     }
     fn run(&self, statement: &str) -> Result<Vec<Cells>> {
+        // The client can read all files, so it checks them for the executors.
+        self.local.check_quotes(statement)?;
         let answer = self.local.wait(async { Ok(self.ask(statement).await) });
         match answer.unwrap_or_else(|error| Err(Failure::Engine(error))) {
             Ok(batches) => cells(&batches),

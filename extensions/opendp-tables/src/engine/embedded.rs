@@ -1,11 +1,12 @@
 //! DataFusion in this process.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::{DataType, Field, Fields, Schema};
 use datafusion::catalog::MemTable;
 use datafusion::datasource::file_format::options::ReadOptions;
 use datafusion::datasource::listing::{
@@ -24,7 +25,7 @@ use super::header::{DIFFERENT, check_parquet, header, missing_because};
 use super::settings::{self, read_rows_by_themselves};
 use super::source::{Source, same_columns};
 use super::typed::read_as;
-use super::{Cells, Engine, failed, joined, parse, undecoded};
+use super::{Cells, Engine, cells, failed, joined, parse, undecoded};
 use crate::Dialect;
 use crate::metadata::{Column, Table};
 use crate::sql::quoted;
@@ -45,6 +46,8 @@ pub struct DataFusion {
     portable: bool,
     /// The approximate number of bytes that the rows of individuals may take in one pass.
     memory: usize,
+    /// The places of the tables of CSV files, by the names of the tables.
+    pub(super) csv: Mutex<BTreeMap<String, ListingTableUrl>>,
 }
 /// The approximate number of bytes that the rows of individuals may take by default.
 const MEMORY: usize = 3 << 30;
@@ -83,7 +86,8 @@ impl DataFusion {
         drop(state);
         let (handle, running) = (runtime.handle().clone(), Mutex::new(None));
         let _runtime = Arc::new(Background(Some(runtime)));
-        Ok(DataFusion { context, handle, _runtime, running, portable: true, memory: MEMORY })
+        let (portable, memory, csv) = (true, MEMORY, Mutex::default());
+        Ok(DataFusion { context, handle, _runtime, running, portable, memory, csv })
     }
     /// Let the engine run each plan completely as SQL statements, as other engines do. The results
     /// are the same as without this option, bit for bit. But a run takes longer. If limits for each
@@ -127,7 +131,8 @@ impl DataFusion {
     /// `each` at the same time.
     ///
     /// # Errors
-    /// The errors of `each`; [`undecoded`] when a record cannot be decoded or a thread panics;
+    /// The errors of `each` and of [`check_quotes`](DataFusion::check_quotes); [`undecoded`] when a
+    /// record cannot be decoded or a thread panics;
     /// [`failed`] when the statement fails for another reason.
     pub(crate) fn scan(
         &self,
@@ -147,12 +152,14 @@ impl DataFusion {
         };
         let read = &read;
         std::thread::scope(|scope| {
+            let thread = || std::thread::Builder::new().stack_size(STACK);
             let start = |part: usize| {
-                let thread = std::thread::Builder::new().stack_size(STACK);
-                thread.spawn_scoped(scope, move || read(part)).map_err(|_| failed())
+                thread().spawn_scoped(scope, move || read(part)).map_err(|_| failed())
             };
+            let quotes = thread().spawn_scoped(scope, || self.check_quotes(statement));
             let parts = 0..plan.output_partitioning().partition_count();
-            let threads: Vec<_> = parts.map(start).collect();
+            let mut threads: Vec<_> = parts.map(start).collect();
+            threads.push(quotes.map_err(|_| failed()));
             joined(threads).map(|_| ())
         })
     }
@@ -160,14 +167,17 @@ impl DataFusion {
     /// cell that cannot be read as this type is null.
     ///
     /// # Errors
-    /// `FailedFunction` when the source cannot be opened or lacks a described column, when the type
-    /// of a column cannot be read as the declared type, or when CSV files or batches have different
-    /// columns. A folder also gives this error if the engine would leave out some of its files, or
-    /// would read files whose names begin with `_` or `.`. A pattern also gives this error if the
-    /// engine would read files of folders that the pattern matches. The errors show no cell of a
-    /// file, and no name of a column that the metadata do not describe.
+    /// `FailedFunction` when the source or one of its files cannot be opened or lacks a described
+    /// column, when the type of a column cannot be read as the declared type, when Parquet files
+    /// have different types for a column, or when CSV files or batches have different columns. A
+    /// folder also gives this error if the engine would leave out some of its files, or would read
+    /// files whose names begin with `_` or `.`. A pattern also gives this error if the engine would
+    /// read files of folders that the pattern matches. A URL also gives this error if it has a
+    /// query or a fragment. The errors show no cell of a file, and no name of a column that the
+    /// metadata do not describe.
     pub fn register(&self, name: &str, table: &Table, source: Source) -> Result<()> {
         let raw = format!("__raw {name}");
+        let source = source.local().map_err(|reason| cannot_open(name, &reason))?;
         check_files(name, &source)?;
         let known = source.clone();
         let is_csv = matches!(source, Source::Csv(_));
@@ -178,7 +188,11 @@ impl DataFusion {
                 self.wait(read).map_err(closed)?
             }
             Source::Parquet(path) => {
-                let check = async { check_parquet(&self.context, &located(path)?).await };
+                let folders = partitions(path);
+                let in_files = |column: &&String| !folders.iter().any(|(name, _)| name == *column);
+                let described: Vec<&String> = table.columns.keys().filter(in_files).collect();
+                let check =
+                    async { check_parquet(&self.context, &located(path)?, &described).await };
                 self.wait(check).map_err(closed)?.map(|_| Vec::new())
             }
             Source::Batches(batches) if !same_columns(batches) => Err(DIFFERENT.into()),
@@ -207,7 +221,12 @@ impl DataFusion {
             let view = self.context.execute_logical_plan(view).await?.into_view();
             self.context.register_table(quoted(name), view)
         });
-        made.map(|_| ()).map_err(closed)
+        made.map_err(closed)?;
+        if let Source::Csv(path) = &known {
+            let mut csv = self.csv.lock().unwrap_or_else(PoisonError::into_inner);
+            csv.insert(name.to_owned(), located(path).map_err(closed)?);
+        }
+        Ok(())
     }
     /// Register a source as a table. `header` has the names of the columns of a CSV file.
     async fn open(
@@ -236,13 +255,11 @@ impl DataFusion {
                 let options = options.to_listing_options(&config, defaults);
                 let url = located(&path)?;
                 let schema = options.infer_schema(&self.context.state(), &url).await?;
-                self.listed(&name, url, options, schema)
+                self.listed(&name, url, options, nullable(schema.fields()))
             }
             Source::Batches(batches) => {
                 let fields = batches.first().map(|batch| batch.schema().fields().clone());
-                let fields = fields.iter().flatten();
-                let nullable = fields.map(|field| field.as_ref().clone().with_nullable(true));
-                let schema = Arc::new(Schema::new(nullable.collect::<Vec<_>>()));
+                let schema = nullable(&fields.unwrap_or_default());
                 let same = |batch: RecordBatch| {
                     RecordBatch::try_new(schema.clone(), batch.columns().to_vec())
                 };
@@ -331,6 +348,7 @@ impl Engine for DataFusion {
     fn run(&self, statement: &str) -> Result<Vec<Cells>> {
         let shown = |error: &DataFusionError| Error::FailedFunction(error.to_string());
         let plan = self.planned(statement).map_err(|error| shown(&error))?;
+        self.check_quotes(statement)?;
         let batches = self.wait(async { collect(plan, self.context.task_ctx()).await });
         let failure = |error: DataFusionError| match unread(&error) {
             unread if unread == undecoded() => unread,
@@ -339,20 +357,11 @@ impl Engine for DataFusion {
         cells(&batches.map_err(failure)?)
     }
 }
-/// Write the rows of batches as text.
-///
-/// # Errors
-/// `FailedFunction` when a column cannot be written as text.
-pub fn cells(batches: &[RecordBatch]) -> Result<Vec<Cells>> {
-    let mut rows = Vec::new();
-    for batch in batches {
-        let columns = batch.columns().iter().map(text).collect::<Result<Vec<_>>>()?;
-        rows.extend((0..batch.num_rows()).map(|row| {
-            let cell = |column: &Vec<Option<String>>| column.get(row).cloned().flatten();
-            columns.iter().map(cell).collect::<Cells>()
-        }));
-    }
-    Ok(rows)
+/// Make a schema whose columns can all be null. A column without nulls would be a claim about the
+/// rows of all files or batches.
+fn nullable(fields: &Fields) -> Arc<Schema> {
+    let nullable = fields.iter().map(|field| field.as_ref().clone().with_nullable(true));
+    Arc::new(Schema::new(nullable.collect::<Vec<_>>()))
 }
 /// Return the number of rows that all scans of a plan have read together.
 fn scanned(plan: &Arc<dyn ExecutionPlan>) -> u64 {
@@ -362,14 +371,6 @@ fn scanned(plan: &Arc<dyn ExecutionPlan>) -> u64 {
         return rows.and_then(|rows| u64::try_from(rows).ok()).unwrap_or(0);
     }
     children.into_iter().map(scanned).fold(0, u64::saturating_add)
-}
-fn text(column: &ArrayRef) -> Result<Vec<Option<String>>> {
-    let column = datafusion::arrow::compute::cast(column, &DataType::Utf8)
-        .map_err(|error| Error::FailedFunction(error.to_string()))?;
-    let column = column.as_string::<i32>();
-    Ok((0..column.len())
-        .map(|row| column.is_valid(row).then(|| column.value(row).to_owned()))
-        .collect())
 }
 /// Return the error for a failure while records are read. If the file itself cannot be read, return
 /// `failed`. Otherwise a single record can cause the failure, so return `undecoded`.

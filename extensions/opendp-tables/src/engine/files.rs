@@ -10,6 +10,7 @@ use opendp_core::{Error, Result};
 use url::Url;
 
 use super::Source;
+use super::source::is_url;
 
 /// The limit on the levels of nested folders. Without this limit, a link that leads back to a
 /// parent folder could make a search very long.
@@ -29,7 +30,7 @@ pub(super) fn located(text: &str) -> Result<ListingTableUrl, DataFusionError> {
     let existing = path.ancestors().find(|part| part.exists());
     match existing {
         Some(whole) if whole == path => ListingTableUrl::try_new(url_of(path)?, None),
-        Some(folder) if folder.is_dir() && !text.contains("://") => {
+        Some(folder) if folder.is_dir() && !is_url(text) => {
             let rest = path.strip_prefix(folder).unwrap_or(path);
             ListingTableUrl::try_new(url_of(folder)?, None)?.with_glob(&rest.to_string_lossy())
         }
@@ -62,11 +63,11 @@ fn text_of(source: &Source) -> Option<(&str, &'static str)> {
     }
 }
 /// Return the local path of a source, and the ending that the names of its files must have. URLs
-/// and patterns such as `*.csv` have no local path.
+/// and patterns such as `*.csv` have no local path. [`Source::local`] has replaced `file://` URLs.
 fn local(source: &Source) -> Option<(&Path, &'static str)> {
     let (text, ending) = text_of(source)?;
     let path = Path::new(text);
-    let pattern = text.contains("://") || is_pattern(text);
+    let pattern = is_url(text) || is_pattern(text);
     (path.exists() || !pattern).then_some((path, ending))
 }
 fn is_pattern(text: &str) -> bool {
@@ -79,7 +80,7 @@ fn is_pattern(text: &str) -> bool {
 fn check_pattern(name: &str, source: &Source) -> Result<()> {
     let Some((text, ending)) = text_of(source) else { return Ok(()) };
     let path = Path::new(text);
-    if text.contains("://") || path.exists() || !is_pattern(text) {
+    if is_url(text) || path.exists() || !is_pattern(text) {
         return Ok(());
     }
     let folders = matched_folders(text, ending);

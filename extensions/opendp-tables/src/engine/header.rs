@@ -8,12 +8,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use datafusion::datasource::file_format::options::ReadOptions;
 use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::datasource::physical_plan::parquet::metadata::DFParquetMetadata;
 use datafusion::error::DataFusionError;
 use datafusion::object_store::path::Path;
 use datafusion::object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
-use datafusion::prelude::SessionContext;
+use datafusion::prelude::{ParquetReadOptions, SessionContext};
 use futures::TryStreamExt;
 
 use super::files::no_file;
@@ -25,6 +26,8 @@ const MOST_BYTES: usize = 1 << 20;
 pub(super) const DIFFERENT: &str = "its files or batches have different headers; write all with \
                                     the same columns in the same order";
 const TWICE: &str = "a header has two columns of the same name; give each column another name";
+const TYPES: &str = "its files have different types for the same column; write all files with the \
+                     same types, whatever rows they contain";
 const NOT_TEXT: &str = "its header is not UTF-8; write the file again as UTF-8, and do not \
                         compress it";
 const LONG: &str = "its header has more than 1 MiB; write the names of the columns in the first \
@@ -35,7 +38,7 @@ const LONG: &str = "its header has more than 1 MiB; write the names of the colum
 ///
 /// # Errors
 /// The errors of the object store.
-async fn files(
+pub(super) async fn files(
     context: &SessionContext,
     url: &ListingTableUrl,
     ending: &str,
@@ -73,15 +76,18 @@ pub(super) async fn header(
     let names = common.unwrap_or_default();
     Ok(if are_different(names.iter()) { Ok(names) } else { Err(TWICE.into()) })
 }
-/// Check the names of the columns of the Parquet files at a place. If there are no files, or two
-/// columns of a file have the same name, return the reason for an error. Without this check, the
-/// engine would read only one of these two columns.
+/// Check the names of the columns of the Parquet files at a place. If there are no files, if a file
+/// lacks one of the columns `described`, or if two columns of a file have the same name, return the
+/// reason for an error. Without this check, the engine would read a missing column as nulls, and
+/// only one of two columns of the same name. Files with different types for a column are also
+/// refused, if the engine cannot read them as one type.
 ///
 /// # Errors
 /// The errors of the object store, and an error when a file is not Parquet.
 pub(super) async fn check_parquet(
     context: &SessionContext,
     url: &ListingTableUrl,
+    described: &[&String],
 ) -> Result<Result<(), String>, DataFusionError> {
     let files = match files(context, url, ".parquet").await? {
         Ok(files) => files,
@@ -96,8 +102,23 @@ pub(super) async fn check_parquet(
         if !are_different(schema.fields().iter().map(|field| field.name())) {
             return Ok(Err(TWICE.into()));
         }
+        let mut described = described.iter();
+        if let Some(column) = described.find(|column| schema.index_of(column).is_err()) {
+            return Ok(Err(format!(
+                "one of its files has no column `{column}`, which its metadata describe; write all \
+                 described columns to each file, with the same spelling"
+            )));
+        }
     }
-    Ok(Ok(()))
+    let options = context.state().default_table_options();
+    let options =
+        ParquetReadOptions::default().to_listing_options(&context.copied_config(), options);
+    match options.infer_schema(&context.state(), url).await {
+        Err(error) if matches!(error.find_root(), DataFusionError::ArrowError(..)) => {
+            Ok(Err(TYPES.into()))
+        }
+        schema => schema.map(|_| Ok(())),
+    }
 }
 /// Return the probable cause for a column that the header of CSV files lacks. The text begins with
 /// a colon, or is empty if no cause is known. It shows no name of a column.

@@ -1,5 +1,6 @@
 //! Expressions in SQL that read the columns of a source as their declared types.
 
+use datafusion::arrow::array::timezone::Tz;
 use datafusion::arrow::compute::can_cast_types;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 
@@ -63,21 +64,29 @@ fn numbers_with_text(found: &DataType) -> Option<(i64, i64)> {
 /// be cast to texts. If another nested value has a part that cannot be written as text, the text of
 /// its cell contains an error in place of this part.
 fn is_nested_zone(found: &DataType) -> bool {
-    let found = value_type(found);
-    found.is_nested() && has_zone(found)
+    value_type(found).is_nested()
+        && zones(found).iter().any(|(unit, _)| *unit != TimeUnit::Nanosecond)
 }
-fn has_zone(found: &DataType) -> bool {
+/// Return whether a column has times in a time zone that the engine does not know. No such time can
+/// be cast to text.
+fn has_unknown_zone(found: &DataType) -> bool {
+    zones(found).iter().any(|(_, zone)| zone.parse::<Tz>().is_err())
+}
+/// Return the units and time zones of all times of a type.
+fn zones(found: &DataType) -> Vec<(TimeUnit, &str)> {
     match value_type(found) {
         DataType::List(field)
         | DataType::LargeList(field)
         | DataType::FixedSizeList(field, _)
         | DataType::ListView(field)
         | DataType::LargeListView(field)
-        | DataType::Map(field, _) => has_zone(field.data_type()),
-        DataType::Struct(fields) => fields.iter().any(|field| has_zone(field.data_type())),
-        DataType::Union(fields, _) => fields.iter().any(|(_, field)| has_zone(field.data_type())),
-        DataType::Timestamp(unit, zone) => *unit != TimeUnit::Nanosecond && zone.is_some(),
-        _ => false,
+        | DataType::Map(field, _) => zones(field.data_type()),
+        DataType::Struct(fields) => fields.iter().flat_map(|f| zones(f.data_type())).collect(),
+        DataType::Union(fields, _) => {
+            fields.iter().flat_map(|(_, field)| zones(field.data_type())).collect()
+        }
+        DataType::Timestamp(unit, Some(zone)) => vec![(*unit, zone)],
+        _ => Vec::new(),
     }
 }
 /// Write an expression for a column. The expression keeps each cell that has a text, and replaces
@@ -141,7 +150,7 @@ pub(super) fn read_as(column: &str, found: &DataType, kind: Type) -> Result<Stri
     // `can_cast_types` is true for some intervals, but the engine cannot cast them to integers.
     let is_interval = matches!(value_type(found), DataType::Interval(_));
     if !can_cast_types(found, &target)
-        || kind == Type::Text && is_nested_zone(found)
+        || kind == Type::Text && (is_nested_zone(found) || has_unknown_zone(found))
         || kind == Type::Integer && is_interval
     {
         return Err(format!(

@@ -8,6 +8,7 @@ use opendp_ledger::Loss;
 use serde::{Deserialize, Serialize};
 
 use super::{Table, check_name};
+use crate::engine::is_url;
 
 /// A budget as it is written in metadata.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -48,7 +49,8 @@ pub struct Metadata {
     pub tables: BTreeMap<String, Table>,
 }
 impl Metadata {
-    /// Read a metadata file. Paths in the file are relative to the folder of the file.
+    /// Read a metadata file. Paths in the file are relative to the folder of the file. URLs of
+    /// tables stay as they are.
     ///
     /// # Errors
     /// `NotFound` when the file cannot be read. Further errors are those of
@@ -64,6 +66,7 @@ impl Metadata {
         let mut metadata = Metadata::parse(&text)?;
         let folder = path.parent().unwrap_or(Path::new("."));
         let tables = metadata.tables.values_mut().filter_map(|table| table.path.as_mut());
+        let tables = tables.filter(|path| !is_url(path));
         for name in tables.chain(&mut metadata.budget.ledger) {
             *name = folder.join(&*name).to_string_lossy().into_owned();
         }

@@ -152,8 +152,9 @@ fn scales(mechanisms: &Mechanisms) -> Json {
 /// format, so do not change it.
 const REFUSAL: &str = "{\"refused\": \"the records cannot be decoded\"}";
 /// The reason of the error for records that cannot be decoded.
-const REFUSED: &str = "the records cannot be decoded: a line has a wrong number of cells, a text is \
-                       not UTF-8, or the file is damaged. The budget is charged as for a release, \
+const REFUSED: &str = "the records cannot be decoded: a line has a wrong number of cells, a quote \
+                       of a CSV file is not closed or is escaped by a backslash, a text is not \
+                       UTF-8, or the file is damaged. The budget is charged as for a release, \
                        and a ledger keeps this answer. Write the file again, and use another id";
 /// Draw a seed of 128 bits. If an id has more rows than the limits allow, the exact plan keeps only
 /// some of these rows. This seed determines which rows it keeps.

@@ -116,6 +116,62 @@ fn a_header_that_is_the_first_line_of_records_is_checked_in_all_files() {
     let error = open(&["age,note\n", "", "", "note,age\n"]).unwrap_err();
     assert!(error.contains("different headers"), "{error}");
 }
+/// Without an error, the engine would read a missing column as nulls, and drop rows without an id.
+#[test]
+fn a_file_of_a_folder_without_a_described_column_is_refused() {
+    use datafusion::arrow::datatypes::{DataType, Field, Schema};
+    use datafusion::parquet::arrow::ArrowWriter;
+    let folder = tempfile::tempdir().unwrap();
+    let write = |place: &str, names: &[&str], nullable: bool| {
+        let field = |name: &&str| Field::new(*name, DataType::Int64, nullable);
+        let schema = Arc::new(Schema::new(names.iter().map(field).collect::<Vec<_>>()));
+        let cells = names.iter().map(|_| Arc::new(Int64Array::from(vec![1, 2])) as ArrayRef);
+        let batch = RecordBatch::try_new(schema.clone(), cells.collect()).unwrap();
+        let path = folder.path().join(place);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let file = std::fs::File::create(path).unwrap();
+        let mut writer = ArrowWriter::try_new(file, schema, None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+    };
+    let open = |place: &str| {
+        let table = Table::private(PrivacyUnit::id("pid", 4));
+        let table = table.with("pid", Column::new(Type::Integer));
+        let table = table.with("age", Column::new(Type::Integer).bounds(0.0, 9.0));
+        let source = Source::Parquet(folder.path().join(place).to_string_lossy().into_owned());
+        let session = Session::new(metadata(table), vec![("people".into(), source)]);
+        session.map_err(|error| error.to_string())
+    };
+    for (place, part) in [("plain", ""), ("parts", "pid=1/")] {
+        let pid: &[&str] = if part.is_empty() { &["pid"] } else { &[] };
+        let age = |name: &'static str| [pid, &[name]].concat();
+        write(&format!("{place}/{part}a.parquet"), &age("age"), false);
+        write(&format!("{place}/{part}b.parquet"), &age("Age"), true);
+        let error = open(place).unwrap_err();
+        assert!(error.contains("one of its files has no column `age`"), "{error}");
+        // Another order, and a column that the metadata do not describe, are no errors. In one file
+        // the columns can be null, and in the other file they cannot.
+        let other = [&["more", "age"], pid].concat();
+        write(&format!("{place}/{part}b.parquet"), &other, true);
+        let answer = ask(&open(place).unwrap(), "SELECT COUNT(age) FROM people");
+        assert_eq!(numbers(&answer.table), [[4.0]], "{place}");
+    }
+    // pandas writes a column of integers with a missing cell as floats.
+    let ages: [(&str, ArrayRef); 2] = [
+        ("pid", Arc::new(Int64Array::from(vec![5, 6]))),
+        ("age", Arc::new(Float64Array::from(vec![Some(1.0), None]))),
+    ];
+    let batch = RecordBatch::try_from_iter(ages).unwrap();
+    let file = std::fs::File::create(folder.path().join("plain/b.parquet")).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let error = open("plain").unwrap_err();
+    assert!(error.contains("different types"), "{error}");
+    write("plain/b.parquet", &["PID", "age"], true);
+    let error = open("plain").unwrap_err();
+    assert!(error.contains("one of its files has no column `pid`"), "{error}");
+}
 /// If two columns had the same name, the engine would read only one of them, without an error.
 #[test]
 fn a_parquet_file_with_two_columns_of_the_same_name_is_refused() {

@@ -128,6 +128,51 @@ fn a_url_is_read() {
         assert_eq!(counted(Path::new(&url), "csv"), [2.0; 2], "{url}");
     }
 }
+#[test]
+fn a_url_in_metadata_does_not_depend_on_the_folder_of_the_metadata() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("people.csv"), 2);
+    std::fs::create_dir(folder.path().join("study")).unwrap();
+    let file = folder.path().join("study/study.toml");
+    for place in [format!("file://{}", folder.path().display()), "..".into()] {
+        let text = format!(
+            "budget.epsilon = 1e13\n[tables.people]\npath = \"{place}/people.csv\"\n\
+             unit = {{ rows = 1 }}\n[tables.people.columns]\nage = {{ type = \"integer\" }}\n"
+        );
+        std::fs::write(&file, text).unwrap();
+        let answer = ask(&Session::open(&file).unwrap(), "SELECT COUNT(age) FROM people");
+        assert_eq!(numbers(&answer.table), [[2.0]], "{place}");
+    }
+}
+#[test]
+fn a_url_of_a_file_is_checked_as_a_path_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let url = |name: &str| PathBuf::from(format!("file://{}/{name}", folder.path().display()));
+    write(&path("a 1/p1.csv"), 2);
+    write(&path("a 1/p22.csv"), 5);
+    let refused = |name: &str, reason: &str| {
+        let error = opened(&url(name), "csv", false).unwrap_err().to_string();
+        assert!(error.contains(reason), "{name}: {error}");
+    };
+    // A pattern has the same meaning as in a path. `?` would begin a query, and the rest of the URL
+    // would be the whole folder.
+    assert_eq!(counted(&url("a%201/p*.csv"), "csv"), [7.0; 2]);
+    assert_eq!(counted(&url("a%201/p%3F.csv"), "csv"), [2.0; 2]);
+    for name in ["a%201/?.csv", "a%201/p?.csv", "a%201/#x", "a%201/p1.csv?"] {
+        refused(name, "a query or a fragment");
+    }
+    refused("missing.csv", "does not exist");
+    let far = opened(Path::new("file://elsewhere/p1.csv"), "csv", false).unwrap_err();
+    assert!(far.to_string().contains("names no local file"), "{far}");
+    write(&path("a 1/_old.csv"), 9);
+    refused("a%201/", "begins with `_` or `.`");
+    // Folders such as `sex=f` are columns.
+    write(&path("parts/sex=f/x.csv"), 3);
+    assert_eq!(counted(&url("parts"), "csv"), [3.0; 2]);
+    write(&path("parts/x.csv"), 4);
+    refused("parts", "would be left out");
+}
 #[cfg(unix)]
 #[test]
 fn a_path_through_a_link_reads_the_folder_behind_the_link() {

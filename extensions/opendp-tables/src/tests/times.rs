@@ -223,3 +223,25 @@ fn a_list_whose_times_could_have_no_local_time_is_refused() {
         assert_eq!(numbers(&answer.table), [[cells]], "{kind}");
     }
 }
+/// The rows do not decide whether the zone is known. So the table is refused when it is opened, and
+/// no question is charged.
+#[test]
+fn a_column_of_times_in_an_unknown_zone_is_refused_as_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let zoned = |zone: &str| column(&DataType::Timestamp(TimeUnit::Second, Some(zone.into())));
+    for (zone, known) in [("Mars/Olympus", false), ("UTC", true), ("+01:00", true)] {
+        for source in sources(&zoned(zone), folder.path()) {
+            let open =
+                |kind| Session::new(metadata(table(kind)), vec![("people".into(), source.clone())]);
+            match open(Type::Text) {
+                Ok(_) => assert!(known, "{zone}"),
+                Err(error) => {
+                    assert!(!known && error.to_string().contains("read as text"), "{error}");
+                }
+            }
+            // The control: no zone is needed to read the times as numbers.
+            let answer = ask(&open(Type::Integer).unwrap(), "SELECT COUNT(time) FROM people");
+            assert!(0.5 < numbers(&answer.table)[0][0], "{zone}");
+        }
+    }
+}

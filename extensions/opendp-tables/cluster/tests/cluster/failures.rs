@@ -128,3 +128,18 @@ fn a_budget_in_memory_is_charged_before_and_stays_charged() {
     let left = session.remaining().unwrap().show(false);
     assert!(left.starts_with(LESS), "{left}");
 }
+/// The client checks the quotes of CSV files for the executors.
+#[test]
+fn a_quoted_cell_that_is_not_closed_is_an_error_that_is_charged() {
+    let nodes = Nodes::start();
+    let data = Data::of(90);
+    let config = durable(&data, "quotes");
+    let session = nodes.open(&config);
+    let path = data.path().join("people.csv");
+    let rows = std::fs::read_to_string(&path).unwrap();
+    let (header, rows) = rows.split_once('\n').unwrap();
+    std::fs::write(&path, format!("{header}\n1,f,\"5\\\"\",30,1,true\n{rows}")).unwrap();
+    let error = ask(&session, "first").unwrap_err();
+    assert!(error.to_string().contains("The budget is charged"), "{error}");
+    assert!(left(&config).starts_with(LESS), "{}", left(&config));
+}
