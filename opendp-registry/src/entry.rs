@@ -114,6 +114,7 @@ impl Entry {
     /// `Argument` when an argument is neither a parameter nor a type parameter, or has a type of
     /// another signature. The errors of decoding the arguments, and of the constructor.
     pub fn construct(&self, args: &Args) -> Result<Constructed> {
+        self.check_names(args)?;
         for parameter in &self.parameters {
             if let Some(arg) = args.get(&parameter.name).filter(|arg| !parameter.is_chosen(arg)) {
                 let reason =
@@ -123,8 +124,8 @@ impl Entry {
         }
         self.construct_accepted(args)
     }
-    /// Construct with arguments that the registry has found to fit this signature.
-    pub(crate) fn construct_accepted(&self, args: &Args) -> Result<Constructed> {
+    /// Check that each argument is a parameter or a type parameter.
+    fn check_names(&self, args: &Args) -> Result<()> {
         let known = |name: &str| {
             self.parameters.iter().any(|parameter| parameter.name == name)
                 || self.generics.iter().any(|generic| generic.name == name)
@@ -135,6 +136,11 @@ impl Entry {
             let reason = no_such(name, &parameters.chain(types).collect());
             return Err(Error::argument(name, reason));
         }
+        Ok(())
+    }
+    /// Construct with arguments that the registry has found to fit this signature.
+    pub(crate) fn construct_accepted(&self, args: &Args) -> Result<Constructed> {
+        self.check_names(args)?;
         match &self.construct {
             Build::Linked(registration) => registration.construct_chosen(args),
             Build::Added(construct) => construct(args),

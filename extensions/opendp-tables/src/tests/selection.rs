@@ -127,11 +127,11 @@ fn keys_that_many_have_are_released_with_all_aggregates() {
     assert_eq!((found[0][1], found[1][1]), (190.0, 90.0));
 }
 /// Compute the scores of a quantile from the counts of the buckets. Check that the transformation
-/// of `make_quantile_score_candidates` computes the same scores from the rows.
+/// of `make_quantile_rank_scores` computes the same scores from the rows.
 #[test]
 fn scores_from_counts_are_those_of_the_constructor() {
     use opendp_core::{AtomDomain, RangeDistance, Space, SymmetricDistance, VectorDomain};
-    use opendp_transformations::{Alpha, make_quantile_score_candidates};
+    use opendp_transformations::{Alpha, make_quantile_rank_scores};
     let session = session(PrivacyUnit::rows(1));
     let budget = Budget::epsilon(1.0).unwrap();
     for alpha in ["0.5", "0.9", "0.005", "0.3333", "1"] {
@@ -149,7 +149,7 @@ fn scores_from_counts_are_those_of_the_constructor() {
             let places = (0..count as i64).map(|k| 2 * k + 1).collect();
             let level = Alpha::from_fraction(choice.alpha.0, choice.alpha.1).unwrap();
             let scores =
-                make_quantile_score_candidates::<_, _, RangeDistance<u64>>(space, places, level);
+                make_quantile_rank_scores::<_, _, RangeDistance<u64>>(space, places, level);
             assert_eq!(scores.unwrap().invoke(&rows).unwrap(), choice.scores(&counts, count));
         }
     }
