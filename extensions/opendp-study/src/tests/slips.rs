@@ -334,7 +334,7 @@ fn a_budget_is_the_decimal_number_of_the_document() {
             let study = Study::parse(&study).unwrap();
             let measurement = study.measurement(0.05).unwrap();
             let d_in = measurement.input().metric().decode(&json!(1)).unwrap();
-            assert_eq!(measurement.exact_map(&d_in).unwrap(), [exact.clone()]);
+            assert_eq!(measurement.exact_map(&d_in).unwrap(), std::slice::from_ref(&exact));
             // The answers spend almost the whole budget, and not more.
             let outcome = study.rehearse(0.05).unwrap();
             let spent = outcome.entries().iter().fold(Exact::ZERO, |sum, e| sum.plus(&e.loss[0]));
