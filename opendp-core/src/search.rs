@@ -99,9 +99,10 @@ floats!(f32 f64);
 ///
 /// # Errors
 /// `Search` when the condition is the same at both bounds or, without bounds, at every tried value.
-/// `Search` also when the condition returns an error at a value between two values with different
-/// answers, because the point where the condition changes is then not determined. If the condition
-/// returns an error at every tried value, the result is the first of these errors.
+/// `Search` also when the search tries a value between two values with different answers, and the
+/// condition returns an error at this value: the point where the condition changes is then not
+/// determined. If the condition returns an error at every tried value, the result is the first of
+/// these errors.
 pub fn binary_search<T: Bisect>(
     condition: impl Fn(T) -> Result<bool>,
     bounds: Option<(T, T)>,

@@ -69,8 +69,8 @@ pub struct Private {
     /// The released value of the number.
     pub value: f64,
     /// An interval that contains the true number with a probability of at least 95 %, if such an
-    /// interval is known. The interval includes the error of noise. It excludes the error of
-    /// clamping, and the error of NaN that count as 0.
+    /// interval is known. The interval includes the error of noise. It excludes the errors of
+    /// clamping and of replacing NaN by 0.
     pub interval: Option<(f64, f64)>,
     /// The loss: an epsilon, rounded up.
     pub loss: f64,

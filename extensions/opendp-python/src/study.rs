@@ -32,7 +32,7 @@ impl PyStudy {
             Err(_) => python_json::from_python(document),
         };
         let study = json.and_then(|json| Study::parse(&json)).and_then(|study| {
-            // `cells` removes the spaces around texts.
+            // `cells` removes the spaces around texts, so no cell equals a text with such spaces.
             study.check_spaces().map(|()| study)
         });
         let study = study.map_err(|error| error.at("study")).or_raise(document.py())?;
@@ -66,8 +66,8 @@ impl PyStudy {
     }
     /// Answer all questions, and spend the budget. `columns` has a list of cells for each name.
     ///
-    /// An error about the questions spends nothing. Every other error can depend on the cells, so
-    /// it spends the budget.
+    /// An error that is found without the cells spends nothing. Every other error can depend on the
+    /// cells, so it spends the budget.
     fn ask<'py>(
         &self,
         py: Python<'py>,
@@ -75,7 +75,8 @@ impl PyStudy {
         alpha: f64,
     ) -> PyResult<Answered<'py>> {
         self.opened.ask(py, || {
-            // If the number of rows is public, but not stated, the check of the questions needs it.
+            // If the number of rows is public but not stated, the questions cannot be checked
+            // without the cells.
             if !self.study.unit().size_is_public() || self.study.rows().is_some() {
                 detached(py, || self.study.rehearse(alpha))?;
             }

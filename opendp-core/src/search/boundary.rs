@@ -19,7 +19,8 @@ pub enum Outcome<T> {
     },
     /// The condition has no answer at any value that was tried.
     Nowhere,
-    /// The condition has no answer at this value, which is between two values with an answer.
+    /// The condition has no answer at this value, which is between two values with different
+    /// answers.
     Gap(T),
 }
 
@@ -111,8 +112,8 @@ pub(super) fn bracket<T: Bisect>(
     }
     Ok(Outcome::Same { holds, ends: [low, high] })
 }
-/// Try values in turn, until two values with an answer have different answers. `nearest` is the
-/// last value with an answer that was tried before these values, with its answer.
+/// Try values in turn, until two values with an answer have different answers. `nearest` is a value
+/// that was tried before, with its answer: the nearest value with an answer.
 fn walk<T: Bisect>(
     answer: &mut impl FnMut(T) -> Option<bool>,
     values: impl IntoIterator<Item = T>,

@@ -40,12 +40,12 @@ impl DominatingPair for GaussianPair {
     /// error of the masses.
     ///
     /// A step can be much larger than `mu`. Then even the edges next to the loss 0 are far from
-    /// both means. Beyond `limit`, the masses under `P` and under `Q` are negligible. So each
-    /// quotient is cut at `limit`.
+    /// both means. Beyond the distance `limit` from 0, the masses under `P` and under `Q` are
+    /// negligible. So the magnitude of each quotient is cut at `limit`.
     ///
     /// # Errors of the masses
-    /// Let `u` be the unit roundoff, `N` a standard normal number, and `phi` its density. Subtract
-    /// one of the means from the ends of a bucket. Then the mass of the bucket is
+    /// Let `u` be the unit roundoff, `N` a standard normal number, and `phi` its density. Let `a`
+    /// and `b` be the ends of a bucket, minus one of the means. Then the mass of the bucket is
     /// `P[a <= N <= b]`. Let `c` be the centre, `w = b - a`, and `m = max(1, |c|)`. Let `f` be at
     /// least `|a|` and `|b|`.
     ///
@@ -260,7 +260,7 @@ mod tests {
             }
         }
     }
-    /// Above the loss 548, a bucket contains an output at which the mass under `Q` is below 1e-307.
+    /// The bucket above the loss 548 contains the loss above which the tail of `Q` is below 1e-307.
     #[test]
     fn the_measure_bounds_delta_where_the_masses_of_the_second_distribution_end() {
         let pair = GaussianPair { mu: 20.0 };

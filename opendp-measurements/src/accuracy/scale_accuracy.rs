@@ -162,8 +162,9 @@ pub fn discrete_gaussian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f64
 ///
 /// The result is nearly the largest float for which a certified upper bound on
 /// `P[|Z| >= accuracy]` is at most `alpha`. The noise `Z` is an integer, so the accuracy can be
-/// rounded up to an integer. [`discrete_gaussian_scale_to_accuracy`] of this scale is at most this
-/// integer.
+/// rounded up to an integer. If this integer is above 0,
+/// [`discrete_gaussian_scale_to_accuracy`] of the scale is at most this integer. If the accuracy is
+/// 0, the scale is 0.
 ///
 /// # Errors
 /// `InvalidDistance` when the accuracy is negative or not finite, or `alpha` is not in `(0, 1)`;

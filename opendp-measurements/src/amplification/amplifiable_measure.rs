@@ -137,8 +137,8 @@ impl AmplifiableMeasure for SmoothedMaxDivergence {
         profile_of_replaced_sample(added, replaced, share)
     }
     /// Compare the two profiles at the epsilon at which `loss` has a delta of `TYPICAL`. If the
-    /// second profile is smaller there, return the smaller delta of both at each epsilon. A
-    /// composition then uses only the second profile.
+    /// second profile is smaller there, return the profile whose delta at each epsilon is the
+    /// smaller delta of both. A composition then uses only the second profile.
     fn grouped(
         loss: PrivacyProfile,
         single: impl FnOnce() -> Result<PrivacyProfile>,

@@ -139,7 +139,7 @@ fn a_name_with_a_prefix_has_the_changes_of_its_function() {
     let constructor = "acme::make_total";
     registry.migrate(Migration { package: "acme-dp", constructor, since: 2, change });
     assert_eq!(build("acme::make_total", json!({"limits": [0, 9]})).unwrap(), json!(9));
-    // The control: another package cannot change the constructor by the name of its function.
+    // The control: a change that another package states under the name of the function is ignored.
     let change = Change::Defaulted { argument: "range", value: "[0, 1]" };
     registry.migrate(Migration {
         package: "stranger",

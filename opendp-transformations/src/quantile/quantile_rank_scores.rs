@@ -67,8 +67,8 @@ use crate::quantile::ranks::Equal;
 /// [`make_quantile_score_candidates`](super::make_quantile_score_candidates) for such levels, and
 /// the proof there also holds here.
 ///
-/// If no record is equal to a candidate, the scores are the same as there. So the bounds are
-/// attained by the same data sets.
+/// If no record is equal to a candidate, both constructors compute the same scores. So the bounds
+/// are attained by the same data sets.
 ///
 /// # Errors
 /// The same as for [`make_quantile_score_candidates`](super::make_quantile_score_candidates).
@@ -138,7 +138,7 @@ mod tests {
                     |keep: &dyn Fn(i32) -> bool| data.iter().filter(|x| keep(**x)).count() as i64;
                 let expected = [0, 1, 2, 3].map(|c| {
                     let (first, last) = (count(&|x| x < c), count(&|x| x <= c));
-                    // The distance from each rank of the candidate.
+                    // The distance of the ideal rank from the nearest rank of the candidate.
                     (first..=last).map(|rank| (b * rank - a * n).unsigned_abs()).min().unwrap()
                 });
                 let found = made.invoke(&data).unwrap();
@@ -150,7 +150,7 @@ mod tests {
             }
         }
     }
-    /// Between two frequent values, no candidate has a lower score than the median.
+    /// So no candidate between two frequent values has a lower score than the quantile.
     #[test]
     fn the_quantile_itself_has_the_score_zero() {
         let data = [vec![32; 44], vec![47; 42], vec![65; 14]].concat();

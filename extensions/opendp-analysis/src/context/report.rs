@@ -156,11 +156,11 @@ impl<MO: Accounted> Report<MO> {
     pub fn exact_total(&self) -> &[Exact] {
         &self.total
     }
-    /// Convert the report to JSON. The budget and losses are rounded up to numbers that a reader
-    /// [writes](Exact::written), so the budget `1e-6` stays `1e-6`. The remaining budget is rounded
-    /// down. If the budget is an epsilon and a delta, the field `spent_holds` states when `spent`
-    /// is a bound, and the field `left_holds` states why `spent` and `left` need not add up to
-    /// the budget.
+    /// Convert the report to JSON. Each amount of the budget and of a loss is written as the least
+    /// float whose [written](Exact::written) amount is at least this amount. So the budget `1e-6`
+    /// stays `1e-6`. The remaining budget is rounded down. If the budget is an epsilon and a delta,
+    /// the field `spent_holds` states when `spent` is a bound, and the field `left_holds` states
+    /// why `spent` and `left` need not add up to the budget.
     pub fn to_json(&self) -> Json {
         let entry = |entry: &Entry| {
             json!({

@@ -247,8 +247,8 @@ const MOST_FLOATS: u64 = 1 << 31;
 fn fits(loss: &[Exact], share: &[Exact], parts: usize) -> bool {
     loss.iter().zip(share).take(parts).all(|(loss, share)| loss <= share)
 }
-/// Find the least noise scale for which `enough` returns `true`. A scale at which `enough` returns
-/// an error is not enough.
+/// Find the least noise scale for which `enough` returns `true`. An error at scale 0 is returned. A
+/// larger scale at which `enough` returns an error is not enough.
 fn least_scale(enough: &dyn Fn(f64) -> Result<bool>) -> Result<f64> {
     if enough(0.0)? {
         return Ok(0.0);

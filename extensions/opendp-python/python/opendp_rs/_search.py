@@ -61,9 +61,9 @@ def binary_search(
 
     The condition holds at the result, and fails at the next value on one side. Without bounds, the
     search starts at zero and moves in growing steps. The search leaves out the values at which the
-    condition raises an :class:`OpenDPError`. It is an error if such a value is between two values
-    with different answers. With ``return_sign``, also return 1 if the condition fails at the next
-    lower value, and -1 otherwise.
+    condition raises an :class:`OpenDPError`. It is an error if the search tries such a value
+    between two values with different answers. With ``return_sign``, also return 1 if the condition
+    fails at the next lower value, and -1 otherwise.
     """
     bounds = _both(bounds)
     if _is_float(predicate, bounds, T):
@@ -138,7 +138,7 @@ def binary_search_param(
         # The advice about a condition is replaced by advice about a chain.
         cause = error.message.partition(";")[0]
     if True in answers:
-        every = "every value that was tried meets the loss `d_out`, so it could mean no noise"
+        every = "every value that was tried meets the loss `d_out`, and may mean no noise"
         raise of("Search", f"{every}; choose the value yourself, or state other `bounds`")
     reason = f"no parameter was found for the loss `d_out`: {cause}"
     raise of("Search", f"{reason}; {_ADVICE}")

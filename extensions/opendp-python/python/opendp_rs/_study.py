@@ -43,7 +43,7 @@ class Study:
         texts = [f"`budget`: {text}" for text in cautions(*self._study.budget())]
         for name in self._study.bools_without_missing():
             texts.append(
-                f"column {name!r}: a missing cell of a `bool` counts as false. To say so, state "
+                f"column {name!r}: a missing cell of a `bool` counts as false. State "
                 '`"missing"` for this column'
             )
         if texts:

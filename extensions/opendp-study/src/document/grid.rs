@@ -34,7 +34,8 @@ impl RankFields {
 }
 impl Grid {
     /// Return the numbers of the grid. Each number is computed exactly from the decimal numbers of
-    /// the document, and is rounded once. So a number of the grid is the float of its decimal text.
+    /// the document, and is rounded once to a float. If the decimal numbers have too many digits,
+    /// the numbers of the grid are computed in floats.
     fn numbers(self) -> Result<Vec<f64>> {
         let Grid { from, to, step } = self;
         let steps = (to - from) / step;

@@ -4,7 +4,8 @@
 //! other people. Usually this is no error for a reader of CSV: after a closing quote, the reader
 //! accepts any text, and it reads the text as a part of the cell. One cause is a writer that
 //! escapes quotes by backslashes. So the bytes of a file are checked separately, while the engine
-//! reads the rows. The check is not a part of opening a table, because nothing is charged then.
+//! reads the rows. The quotes are not checked when a table is opened, because an error at that time
+//! is not charged.
 
 use std::sync::{Arc, PoisonError};
 
@@ -49,7 +50,7 @@ impl DataFusion {
             Ok(checked)
         });
         let checked = checked.map_err(|_| failed())?;
-        // A quote that is not closed comes before all other errors, because only this error is
+        // If there are several errors, return the error about quotes, because only this error is
         // charged.
         if checked.iter().any(|file| matches!(file, Ok(false))) {
             return Err(undecoded());

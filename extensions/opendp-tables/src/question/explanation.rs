@@ -176,8 +176,8 @@ fn sum_name(question: &Question<'_>, sum: usize) -> String {
         found.join(", ")
     }
 }
-/// Return the names of the aggregates that a choice of candidates is for. The columns of the
-/// quantiles are parts of these names.
+/// Return the names of the aggregates that a choice of candidates is for. These names contain the
+/// names of the columns.
 fn choice_name(question: &Question<'_>, choice: &Choice) -> String {
     let names = question.names().unwrap_or_default();
     let outputs = names.iter().zip(&question.checked.outputs);

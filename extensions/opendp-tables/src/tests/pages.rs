@@ -107,8 +107,8 @@ fn quantiles_name_their_columns_and_their_unit() {
     assert!((released - median.scale * median.step).abs() < 1e-9, "the same scale in the answer");
     assert!(answer.to_html().contains(" ranks</td>"));
 }
-/// A third of the budget is a fraction in the ledger, and a decimal number that is rounded up for
-/// people.
+/// The ledger has a third of the budget as a fraction. People see it as a decimal number that is
+/// rounded up.
 #[test]
 fn losses_are_decimals_that_are_rounded_up() {
     let mut metadata = metadata(described(PrivacyUnit::rows(1)));
