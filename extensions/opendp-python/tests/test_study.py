@@ -157,6 +157,14 @@ def test_a_cell_of_another_type_is_an_error_that_spends_the_budget(column, cells
     refused(asked, COLUMNS, "BudgetExceeded", "is spent")
 
 
+def test_a_cell_that_another_library_cannot_read_is_not_shown_and_spends_the_budget():
+    pd = pytest.importorskip("pandas")
+    cells = pd.Series(["Ada", "\ud800"] * 150, dtype=pd.StringDtype("python"))
+    asked = dp.Study(study())
+    refused(asked, {**COLUMNS, "city": cells}, "Argument", "`city`: expected texts")
+    refused(asked, COLUMNS, "BudgetExceeded", "is spent")
+
+
 def test_missing_cells_are_none_nan_and_nulls():
     pd = pytest.importorskip("pandas")
     nulls = [None, float("nan"), pd.NA, pd.NaT]

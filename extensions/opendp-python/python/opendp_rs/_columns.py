@@ -53,8 +53,8 @@ def as_columns(value: Any) -> dict[Any, Any]:
 def columns_by_name(value: Any, names: list[str]) -> dict[str, Any]:
     """Return the named columns of a table. Each column is a list of cells.
 
-    Tables are the same as in :func:`as_columns`. The text of an exception states what is wrong with
-    the table, and contains no cell.
+    Tables are the same as in :func:`as_columns`. A column with a cell that cannot be read is None.
+    The text of an exception states what is wrong with the table, and contains no cell.
     """
     try:
         columns = dict(_columns_of(value))
@@ -71,6 +71,11 @@ def columns_by_name(value: Any, names: list[str]) -> dict[str, Any]:
                 f"column {name!r}: expected numbers, booleans or texts in a list or an array; "
                 "convert dates to numbers or texts, and sets to lists"
             ) from None
+        except Exception:
+            # Another library cannot read a cell, such as a text that is not Unicode. Its error can
+            # contain the cell, and depends on the data. So return a column without cells, which the
+            # caller refuses.
+            found[name] = None
     return found
 
 
