@@ -3,7 +3,7 @@
 use opendp_core::arith::{InfCast, Number};
 use opendp_core::{Atom, Error, Function, RangeDistance, Result, Space, SymmetricDistance};
 use opendp_measurements::{Optimize, Temperature, make_gumbel_max};
-use opendp_transformations::{Alpha, make_quantile_score_candidates};
+use opendp_transformations::{Alpha, make_quantile_rank_scores};
 
 use super::{ALPHA, Accuracy, Answer, NEIGHBOURS, Statistic, least_noise};
 use crate::table::{Column, People, ages, incomes};
@@ -44,7 +44,7 @@ where
 {
     let input = Space::new(column, SymmetricDistance)?;
     let release = |(which, numerator, denominator): (&str, u64, u64)| {
-        let scores = make_quantile_score_candidates::<_, _, RangeDistance<u64>>(
+        let scores = make_quantile_rank_scores::<_, _, RangeDistance<u64>>(
             input.clone(),
             grid.clone(),
             Alpha::from_fraction(numerator, denominator)?,

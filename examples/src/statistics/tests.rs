@@ -18,11 +18,13 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len() as f64;
     values.sum::<f64>() / count
 }
-/// Return the distance in rank between a value and a quantile.
+/// Return the distance in rank between a value and a quantile. The value has the ranks of all rows
+/// that are equal to it.
 fn miss(sorted: &[f64], value: f64, (numerator, denominator): (f64, f64)) -> f64 {
-    let below = sorted.iter().filter(|x| **x < value).count() as f64;
-    let above = sorted.iter().filter(|x| value < **x).count() as f64;
-    ((denominator - numerator) * below - numerator * above).abs() / denominator
+    let first = sorted.iter().filter(|x| **x < value).count() as f64;
+    let last = sorted.iter().filter(|x| **x <= value).count() as f64;
+    let ideal = sorted.len() as f64 * numerator / denominator;
+    (first - ideal).max(ideal - last).max(0.0)
 }
 #[track_caller]
 fn check_quantiles(census: &Census, name: &str, data: &[f64], grid: &[f64]) {
