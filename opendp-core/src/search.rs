@@ -19,6 +19,15 @@ pub trait Bisect: Copy + PartialOrd + Debug {
     fn below() -> Vec<Self>;
     /// Return a value between `low` and `high`. If there is no such value, return `low` or `high`.
     fn between(low: Self, high: Self) -> Self;
+    /// Do the work of [`find_boundary`]. The implementations for floats are compiled in this crate,
+    /// so that other crates do not compile the search again.
+    #[doc(hidden)]
+    fn search(
+        answer: &mut dyn FnMut(Self) -> Option<bool>,
+        bounds: Option<(Self, Self)>,
+    ) -> Outcome<Self> {
+        boundary::find(answer, bounds)
+    }
 }
 macro_rules! integers {
     ($($t:ident)*) => {$(
@@ -68,6 +77,12 @@ macro_rules! floats {
             fn between(low: Self, high: Self) -> Self {
                 if (low < 0.0) == (high < 0.0) { low + (high - low) / 2.0 } else { low / 2.0 + high / 2.0 }
             }
+            fn search(
+                answer: &mut dyn FnMut(Self) -> Option<bool>,
+                bounds: Option<(Self, Self)>,
+            ) -> Outcome<Self> {
+                boundary::find(answer, bounds)
+            }
         }
     )*};
 }
@@ -107,8 +122,12 @@ pub fn binary_search<T: Bisect>(
     condition: impl Fn(T) -> Result<bool>,
     bounds: Option<(T, T)>,
 ) -> Result<T> {
+    search(&condition, bounds)
+}
+/// Do the work of [`binary_search`]. This function does not depend on the type of the condition.
+fn search<T: Bisect>(condition: &Condition<'_, T>, bounds: Option<(T, T)>) -> Result<T> {
     let mut trials = Trials::of(condition);
-    match find_boundary(|x| trials.answer(x), bounds) {
+    match T::search(&mut |x| trials.answer(x), bounds) {
         Outcome::Boundary(value) => Ok(value),
         Outcome::Gap(value) => Err(trials.gap(&value)),
         Outcome::Same { .. } | Outcome::Nowhere => {
@@ -134,7 +153,7 @@ pub fn binary_search<T: Bisect>(
 pub fn exponential_bounds_search<T: Bisect>(
     condition: impl Fn(T) -> Result<bool>,
 ) -> Result<(T, T)> {
-    let mut trials = Trials::of(condition);
+    let mut trials = Trials::of(&condition);
     match boundary::bracket(&mut |x| trials.answer(x), None) {
         Ok(_) => Err(trials.failure(NEVER_CHANGES)),
         Err(change) => Ok(change.ends()),
@@ -146,22 +165,20 @@ const SAME_AT_BOUNDS: &str =
 const NEVER_CHANGES: &str = "the condition is the same at every tried value; check that it depends \
                              on the value, or state bounds between which it changes";
 
+type Condition<'a, T> = dyn Fn(T) -> Result<bool> + 'a;
 /// A condition and the errors of its trials.
-struct Trials<C> {
-    condition: C,
+struct Trials<'a, T> {
+    condition: &'a Condition<'a, T>,
     errors: Vec<Error>,
     works: bool,
 }
-impl<C> Trials<C> {
-    fn of(condition: C) -> Self {
+impl<'a, T: Debug> Trials<'a, T> {
+    fn of(condition: &'a Condition<'a, T>) -> Self {
         Trials { condition, errors: Vec::new(), works: false }
     }
     /// Return whether the condition holds. If the condition returns an error, keep this error and
     /// return `None`.
-    fn answer<T>(&mut self, x: T) -> Option<bool>
-    where
-        C: Fn(T) -> Result<bool>,
-    {
+    fn answer(&mut self, x: T) -> Option<bool> {
         match (self.condition)(x) {
             Ok(holds) => {
                 self.works = true;
@@ -180,7 +197,7 @@ impl<C> Trials<C> {
         first.filter(|_| !self.works).unwrap_or_else(|| Error::Search(otherwise.into()))
     }
     /// Return the error for a search that ended at an error of the condition.
-    fn gap<T: Debug>(self, value: &T) -> Error {
+    fn gap(self, value: &T) -> Error {
         let cause = self.errors.last().map_or_else(String::new, |error| format!(": {error}"));
         Error::Search(format!(
             "the condition is an error at {value:?}{cause}\nIts answers below and above this value \

@@ -1,8 +1,6 @@
 //! Searches for the point where a condition changes, among the values at which the condition has an
 //! answer.
 
-use std::iter::once;
-
 use super::Bisect;
 
 /// The result of [`find_boundary`].
@@ -35,7 +33,13 @@ pub fn find_boundary<T: Bisect>(
     mut answer: impl FnMut(T) -> Option<bool>,
     bounds: Option<(T, T)>,
 ) -> Outcome<T> {
-    let (mut holds, mut fails) = match bracket(&mut answer, bounds) {
+    T::search(&mut answer, bounds)
+}
+/// A condition whose type is not known, so that a search is compiled once for each type of values.
+type Answer<'a, T> = dyn FnMut(T) -> Option<bool> + 'a;
+
+pub(super) fn find<T: Bisect>(answer: &mut Answer<'_, T>, bounds: Option<(T, T)>) -> Outcome<T> {
+    let (mut holds, mut fails) = match bracket(answer, bounds) {
         Ok(outcome) => return outcome,
         Err(Change { holds, fails }) => (holds, fails),
     };
@@ -72,15 +76,17 @@ impl<T: Bisect> Change<T> {
 /// Find two values between which the condition changes. If there are none, return the outcome of
 /// the search.
 pub(super) fn bracket<T: Bisect>(
-    answer: &mut impl FnMut(T) -> Option<bool>,
+    answer: &mut Answer<'_, T>,
     bounds: Option<(T, T)>,
 ) -> Result<Outcome<T>, Change<T>> {
     let tried = match bounds {
         Some((low, high)) => {
-            walk(answer, if high < low { [high, low] } else { [low, high] }, None)?
+            walk(answer, if high < low { vec![high, low] } else { vec![low, high] }, None)?
         }
         None => {
-            let upward = walk(answer, once(T::START).chain(T::above()), None)?;
+            let mut values = vec![T::START];
+            values.extend(T::above());
+            let upward = walk(answer, values, None)?;
             let lowest = upward.iter().find_map(|(value, found)| Some((*value, (*found)?)));
             let mut tried = walk(answer, T::below(), lowest)?;
             tried.reverse();
@@ -115,8 +121,8 @@ pub(super) fn bracket<T: Bisect>(
 /// Try values in turn, until two values with an answer have different answers. `nearest` is a value
 /// that was tried before, with its answer: the nearest value with an answer.
 fn walk<T: Bisect>(
-    answer: &mut impl FnMut(T) -> Option<bool>,
-    values: impl IntoIterator<Item = T>,
+    answer: &mut Answer<'_, T>,
+    values: Vec<T>,
     mut nearest: Option<(T, bool)>,
 ) -> Result<Vec<(T, Option<bool>)>, Change<T>> {
     let mut tried = Vec::new();
@@ -141,13 +147,13 @@ fn middle<T: Bisect>(first: T, second: T) -> Option<T> {
 mod tests {
     use super::*;
 
-    fn find<T: Bisect>(answer: impl FnMut(T) -> Option<bool>) -> Outcome<T> {
+    fn search<T: Bisect>(answer: impl FnMut(T) -> Option<bool>) -> Outcome<T> {
         find_boundary(answer, None)
     }
 
     /// Search a condition that has an answer only between `low` and `high`.
     fn within(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> Outcome<f64> {
-        find(|x: f64| (low <= x && x <= high).then(|| holds(x)))
+        search(|x: f64| (low <= x && x <= high).then(|| holds(x)))
     }
 
     #[test]
@@ -159,8 +165,8 @@ mod tests {
         // The condition changes beyond the last value of the steps that has an answer.
         assert_eq!(within(0.0, 100.0, |x| 90.0 <= x), Outcome::Boundary(90.0));
         assert_eq!(within(-100.0, 0.0, |x| x <= -90.0), Outcome::Boundary(-90.0));
-        assert_eq!(find(|x: i64| (1 <= x).then_some(x <= 10)), Outcome::Boundary(10));
-        assert_eq!(find(|x: u8| (1..40).contains(&x).then_some(38 < x)), Outcome::Boundary(39));
+        assert_eq!(search(|x: i64| (1 <= x).then_some(x <= 10)), Outcome::Boundary(10));
+        assert_eq!(search(|x: u8| (1..40).contains(&x).then_some(38 < x)), Outcome::Boundary(39));
     }
     #[test]
     fn without_a_change_the_ends_of_the_range_are_found() {
@@ -169,18 +175,18 @@ mod tests {
             assert_eq!(within(-3.5, 100.0, |_| holds), same);
             let all = Outcome::Same { holds, ends: [f64::MIN, f64::MAX] };
             assert_eq!(within(f64::MIN, f64::MAX, |_| holds), all);
-            let whole = find(|x: i64| (1..=1000).contains(&x).then_some(holds));
+            let whole = search(|x: i64| (1..=1000).contains(&x).then_some(holds));
             assert_eq!(whole, Outcome::Same { holds, ends: [1, 1000] });
         }
-        assert_eq!(find(|_: f64| None), Outcome::Nowhere);
+        assert_eq!(search(|_: f64| None), Outcome::Nowhere);
         // The steps jump over a short range.
         assert_eq!(within(4.5, 5.5, |x| x <= 5.0), Outcome::Nowhere);
     }
     #[test]
     fn a_gap_in_the_range_is_named() {
-        assert_eq!(find(|x: i64| (x != 20).then_some(x < 25)), Outcome::Boundary(24));
+        assert_eq!(search(|x: i64| (x != 20).then_some(x < 25)), Outcome::Boundary(24));
         // The first middle between 16 and 255 is 135.
-        let found = find(|x: i64| (!(100..=150).contains(&x)).then_some(x < 25));
+        let found = search(|x: i64| (!(100..=150).contains(&x)).then_some(x < 25));
         assert!(matches!(found, Outcome::Gap(_)), "{found:?}");
     }
 }
