@@ -30,8 +30,8 @@ pub(super) fn candidates_of(row: &Row, picked: &Picked<'_>) -> Option<Vec<f64>> 
 /// the computation is exact, it cannot overflow.
 fn spaced(low: f64, high: f64, steps: u32) -> Option<Vec<f64>> {
     let number = |x: u32| Exact::from_f64(f64::from(x));
-    let written = |x: f64| format!("{:e}", x.abs()).parse::<Exact>();
-    let ends = [(low < 0.0, written(low).ok()?), (high < 0.0, written(high).ok()?)];
+    let decimal = |x: f64| Exact::decimal(x.abs()).ok();
+    let ends = [(low < 0.0, decimal(low)?), (high < 0.0, decimal(high)?)];
     let point = |k: u32| -> Result<f64> {
         let shares = [number(steps.max(1) - k)?, number(k)?];
         let sum = |negative: bool| {
