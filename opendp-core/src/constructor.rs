@@ -49,11 +49,13 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Made for Transformation<DI,
     }
     fn taken(made: Result<Self>) -> Result<Constructed> {
         match made {
-            Ok(Transformation { input, output, function, map }) => {
-                let (input, output) = (input.untyped, output.untyped);
-                let (stage, map) = (function.stage, map.untyped);
-                Ok(transformation::Parts { input, output, stage, map }.constructed())
+            Ok(Transformation { input, output, function, map }) => transformation::Parts {
+                input: input.untyped,
+                output: output.untyped,
+                stage: function.stage,
+                map: map.untyped,
             }
+            .constructed(),
             Err(error) => Err(error),
         }
     }
@@ -74,8 +76,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Made for Measurement<DI, 
     fn taken(made: Result<Self>) -> Result<Constructed> {
         match made {
             Ok(Measurement { input, function, claims, .. }) => {
-                let (input, stage) = (input.untyped, function.stage);
-                Ok(measurement::Parts { input, stage, claims }.constructed())
+                measurement::Parts { input: input.untyped, stage: function.stage, claims }
+                    .constructed()
             }
             Err(error) => Err(error),
         }

@@ -6,6 +6,8 @@
 //! is made from a typed object, or from other erased objects by chaining or composition. The
 //! constructor of a typed object checks that the parts of the object fit together.
 
+use std::sync::Arc;
+
 mod distance;
 mod objects;
 pub(crate) mod space;
@@ -16,3 +18,12 @@ pub use objects::{AnyFunction, AnyMeasurement, AnyOdometer, AnyTransformation, C
 pub use space::{AnyDomain, AnyMeasure, AnyMetric};
 pub use value::{AnyChunk, AnyValue};
 pub(crate) use value::{AnyRef, mixed_up};
+
+/// Move a value into shared memory.
+///
+/// A panic in a function of the C ABI ends the process, so such a function never unwinds. The
+/// callers, which are compiled for many types, need no code that drops their values after a panic.
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+pub(crate) extern "C" fn shared<T>(value: T) -> Arc<T> {
+    Arc::new(value)
+}

@@ -21,7 +21,7 @@ pub(crate) use stage::Stage;
 use stage::{fold_last, fold_stage, in_order_only, no_fold};
 pub use threads::with_threads;
 
-use crate::erased::{AnyChunk, AnyValue};
+use crate::erased::{AnyChunk, AnyValue, shared};
 use crate::{Carrier, Result};
 
 /// A function from `I` to `O`, stored as one stage. This stage can consist of several fused stages.
@@ -130,9 +130,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// ```
     #[must_use]
     pub fn labelled(self, text: impl Fn() -> String + Send + Sync + 'static) -> Self {
-        let text = Arc::new(text);
         let types = Types(I::type_name, O::type_name);
-        Function { stage: self.stage.labelled(text, types), run: self.run }
+        Function { stage: self.stage.labelled(shared(text), types), run: self.run }
     }
     /// State that this function of rows draws a secret random sample of the rows.
     ///

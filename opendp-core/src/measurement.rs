@@ -3,7 +3,7 @@
 use std::{fmt, marker::PhantomData, sync::Arc};
 
 use crate::arith::Exact;
-use crate::erased::{AnyMeasure, AnyMeasurement};
+use crate::erased::{AnyMeasure, AnyMeasurement, shared};
 use crate::function::Stage;
 use crate::map::Untyped as UntypedMap;
 use crate::space::Untyped as UntypedSpace;
@@ -57,12 +57,29 @@ enum Types {
     OfMembers(Arc<dyn Fn() -> Vec<TypeName> + Send + Sync>),
 }
 impl Claims {
+    /// Make the claims of a measurement without a stated accuracy. See [`shared`] for the C ABI of
+    /// this function and of [`state`](Claims::state).
+    #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+    extern "C" fn new<MO: Measure>(measure: MO, map: UntypedMap) -> Arc<Self> {
+        Claims::of(AnyMeasure::new(measure), map, None)
+    }
     fn of(measure: AnyMeasure, map: UntypedMap, accuracy: Option<Stated>) -> Arc<Self> {
         Arc::new(Claims { measure, map, accuracy })
     }
     /// Set the accuracy. Other owners of the claims keep the earlier accuracy.
     fn set_accuracy(claims: &mut Arc<Self>, accuracy: Option<Stated>) {
         Arc::make_mut(claims).accuracy = accuracy;
+    }
+    /// State the accuracy of the answers of one release, whose type has the name `type_name`.
+    #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+    extern "C" fn state(
+        claims: &mut Arc<Self>,
+        bounds: Accuracy,
+        in_scores: bool,
+        type_name: fn() -> TypeName,
+    ) {
+        let stated = Stated { bounds, in_scores, types: Types::Own(type_name) };
+        Claims::set_accuracy(claims, Some(stated));
     }
     pub(crate) fn with_map(&self, map: UntypedMap) -> Arc<Self> {
         Claims::of(self.measure.clone(), map, self.accuracy.clone())
@@ -79,8 +96,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         map: PrivacyMap<MI, MO>,
     ) -> Self {
         function.stage.within(&input.untyped);
-        let measure = AnyMeasure::new(measure);
-        let claims = Claims::of(measure, map.untyped, None);
+        let claims = Claims::new(measure, map.untyped);
         Measurement { input, function, claims, types: PhantomData }
     }
     pub(crate) fn into_parts(self) -> Parts {
@@ -93,9 +109,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         mut self,
         accuracy: impl Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync + 'static,
     ) -> Self {
-        let types = Types::Own(TO::type_name);
-        let stated = Stated { bounds: Arc::new(accuracy), in_scores: false, types };
-        Claims::set_accuracy(&mut self.claims, Some(stated));
+        Claims::state(&mut self.claims, shared(accuracy), false, TO::type_name);
         self
     }
     /// State the accuracy of a choice. For each alpha, `accuracy` returns a bound on the difference
@@ -106,9 +120,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         mut self,
         accuracy: impl Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync + 'static,
     ) -> Self {
-        let types = Types::Own(TO::type_name);
-        let stated = Stated { bounds: Arc::new(accuracy), in_scores: true, types };
-        Claims::set_accuracy(&mut self.claims, Some(stated));
+        Claims::state(&mut self.claims, shared(accuracy), true, TO::type_name);
         self
     }
     /// State that a release consists of one release of each member, in the order of the members.
@@ -289,8 +301,8 @@ pub(crate) struct Parts {
     pub(crate) claims: Arc<Claims>,
 }
 impl Parts {
-    pub(crate) fn constructed(self) -> Constructed {
-        Constructed::Measurement(self.erased())
+    pub(crate) fn constructed(self) -> Result<Constructed> {
+        Ok(Constructed::Measurement(self.erased()))
     }
     pub(crate) fn erased(self) -> AnyMeasurement {
         let claims = self.claims.with_map(self.claims.map.erased());

@@ -154,8 +154,8 @@ pub(crate) struct Parts {
     pub(crate) map: UntypedMap,
 }
 impl Parts {
-    pub(crate) fn constructed(self) -> Constructed {
-        Constructed::Transformation(self.erased())
+    pub(crate) fn constructed(self) -> Result<Constructed> {
+        Ok(Constructed::Transformation(self.erased()))
     }
     pub(crate) fn erased(self) -> AnyTransformation {
         Transformation {

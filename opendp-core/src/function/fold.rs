@@ -128,11 +128,11 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     /// function draws a secret sample, and `other` does not come from the same function object or a
     /// clone of this object. `NoEntropy` when no random number can be drawn for a step without a
     /// label.
-    pub fn merge(&mut self, other: Self) -> Result<()> {
+    pub fn merge(&mut self, mut other: Self) -> Result<()> {
         if !self.label.same(&other.label)? {
             return Err(self.label.foreign());
         }
-        self.fold.merge(&mut *self.state, other.state)
+        self.fold.merge(&mut *self.state, &mut *other.state)
     }
     /// Write the partial result as bytes.
     ///
@@ -147,8 +147,8 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     ///
     /// # Errors
     /// The errors of the stages.
-    pub fn finish(self) -> Result<O> {
-        self.fold.finish(self.state)?.downcast()
+    pub fn finish(mut self) -> Result<O> {
+        AnyValue::downcast_result(self.fold.finish(&mut *self.state))
     }
 }
 impl<O: Carrier> Partial<AnyValue, O> {
@@ -182,8 +182,10 @@ pub(crate) trait FoldStage: Send + Sync {
     fn label(&self) -> String;
     fn start(&self) -> AnyState;
     fn absorb(&self, state: &mut dyn Any, chunk: AnyChunk<'_>) -> Result<()>;
-    fn merge(&self, state: &mut dyn Any, other: AnyState) -> Result<()>;
-    fn finish(&self, state: AnyState) -> Result<AnyValue>;
+    /// Merge the state `other`, which the caller does not use afterwards, into `state`.
+    fn merge(&self, state: &mut dyn Any, other: &mut dyn Any) -> Result<()>;
+    /// Finish a state that the caller does not use afterwards.
+    fn finish(&self, state: &mut dyn Any) -> Result<AnyValue>;
     fn save(&self, state: &dyn Any) -> Result<Box<RawValue>>;
     fn load(&self, state: &RawValue) -> Result<AnyState>;
     /// See [`Fold::projects`].
@@ -211,8 +213,7 @@ fn open<S: 'static>(state: &mut dyn Any) -> Option<&mut S> {
         _ => None,
     }
 }
-fn take<S: 'static>(mut state: AnyState) -> Option<S> {
-    let state: &mut dyn Any = &mut *state;
+fn take<S: 'static>(state: &mut dyn Any) -> Option<S> {
     match state.downcast_mut::<Option<S>>() {
         Some(state) => state.take(),
         None => None,
@@ -230,12 +231,12 @@ impl<F: Fold<I, O>, I: Carrier, O: Carrier> FoldStage for Leaf<F, I, O> {
         let Some(rows) = I::view(chunk) else { return Err(chunk.another(I::type_name)) };
         self.0.absorb(state, rows)
     }
-    fn merge(&self, state: &mut dyn Any, other: AnyState) -> Result<()> {
+    fn merge(&self, state: &mut dyn Any, other: &mut dyn Any) -> Result<()> {
         let Some(state) = open(state) else { return Err(foreign()) };
         let Some(other) = take(other) else { return Err(foreign()) };
         self.0.merge(state, other)
     }
-    fn finish(&self, state: AnyState) -> Result<AnyValue> {
+    fn finish(&self, state: &mut dyn Any) -> Result<AnyValue> {
         let Some(state) = take(state) else { return Err(foreign()) };
         AnyValue::of_result(self.0.finish(state))
     }
@@ -280,7 +281,7 @@ pub(crate) fn load(fold: &dyn FoldStage, label: &Label, bytes: &[u8]) -> Result<
     // Merge the saved state into an empty state. The result is equal to the saved state. The merge
     // also checks the form of the saved state, and gives an error if the form is wrong.
     let mut state = fold.start();
-    fold.merge(&mut *state, fold.load(&saved.state)?)?;
+    fold.merge(&mut *state, &mut *fold.load(&saved.state)?)?;
     Ok(state)
 }
 
@@ -309,14 +310,14 @@ impl FoldStage for AfterRows {
         state.rows.append(chunk, &mut state.buffer)?;
         self.1.absorb(&mut *state.inner, state.buffer.chunk())
     }
-    fn merge(&self, state: &mut dyn Any, other: AnyState) -> Result<()> {
+    fn merge(&self, state: &mut dyn Any, other: &mut dyn Any) -> Result<()> {
         let state: &mut AfterRowsState = open(state).ok_or_else(foreign)?;
-        let other: AfterRowsState = take(other).ok_or_else(foreign)?;
-        self.1.merge(&mut *state.inner, other.inner)
+        let other: &mut AfterRowsState = open(other).ok_or_else(foreign)?;
+        self.1.merge(&mut *state.inner, &mut *other.inner)
     }
-    fn finish(&self, state: AnyState) -> Result<AnyValue> {
-        let state: AfterRowsState = take(state).ok_or_else(foreign)?;
-        self.1.finish(state.inner)
+    fn finish(&self, state: &mut dyn Any) -> Result<AnyValue> {
+        let state: &mut AfterRowsState = open(state).ok_or_else(foreign)?;
+        self.1.finish(&mut *state.inner)
     }
     fn save(&self, state: &dyn Any) -> Result<Box<RawValue>> {
         match state.downcast_ref::<Option<AfterRowsState>>() {
@@ -345,10 +346,10 @@ impl FoldStage for ThenStage {
     fn absorb(&self, state: &mut dyn Any, chunk: AnyChunk<'_>) -> Result<()> {
         self.0.absorb(state, chunk)
     }
-    fn merge(&self, state: &mut dyn Any, other: AnyState) -> Result<()> {
+    fn merge(&self, state: &mut dyn Any, other: &mut dyn Any) -> Result<()> {
         self.0.merge(state, other)
     }
-    fn finish(&self, state: AnyState) -> Result<AnyValue> {
+    fn finish(&self, state: &mut dyn Any) -> Result<AnyValue> {
         self.1.call(self.0.finish(state)?)
     }
     fn save(&self, state: &dyn Any) -> Result<Box<RawValue>> {

@@ -142,7 +142,7 @@ impl Sink<'_> {
     pub(super) fn close(self) -> Result<AnyValue> {
         match self {
             Sink::Rows(_, out) => Ok(out),
-            Sink::Fold(fold, state) => fold.finish(state),
+            Sink::Fold(fold, mut state) => fold.finish(&mut *state),
         }
     }
 }
@@ -195,8 +195,8 @@ pub(super) fn absorb(fold: &dyn FoldStage, state: &mut dyn Any, all: AnyChunk<'_
         return ranges(rows, CHUNK_ROWS)
             .try_for_each(|range| fold.absorb(state, all.narrow(range)));
     };
-    for other in states? {
-        fold.merge(state, other)?;
+    for mut other in states? {
+        fold.merge(state, &mut *other)?;
     }
     Ok(())
 }

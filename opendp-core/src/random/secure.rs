@@ -67,10 +67,14 @@ pub struct SecureSource {
 pub fn with_secure<R, E: From<NoEntropy>>(
     f: impl FnOnce(&mut SecureSource) -> Result<R, E>,
 ) -> Result<R, E> {
-    let mut source = taken()?;
-    let result = f(&mut source);
-    put_back(source);
-    result
+    match taken() {
+        Ok(mut source) => {
+            let result = f(&mut source);
+            put_back(source);
+            result
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 /// Run two closures, one after the other, on the same random words. The words come from a new
 /// secret key. Only tests use this function, because two releases with the same noise reveal the
