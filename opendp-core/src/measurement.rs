@@ -26,7 +26,7 @@ pub type Accuracy = Arc<dyn Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync>;
 pub struct Measurement<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> {
     pub(crate) input: Space<DI, MI>,
     pub(crate) function: Function<DI::Carrier, TO>,
-    /// Copies share one `Claims`.
+    /// Clones of a measurement share this object.
     pub(crate) claims: Arc<Claims>,
     pub(crate) types: PhantomData<fn(&MI) -> MO>,
 }
@@ -53,7 +53,7 @@ struct Stated {
 enum Types {
     /// The type of the release.
     Own(fn() -> TypeName),
-    /// The types of the answers of all members.
+    /// The types of the answers of all members of a composition.
     OfMembers(Arc<dyn Fn() -> Vec<TypeName> + Send + Sync>),
 }
 impl Claims {
@@ -111,9 +111,9 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         Claims::set_accuracy(&mut self.claims, Some(stated));
         self
     }
-    /// State that a release consists of one release of each member, in the order of the members.
-    /// So the bounds on the errors are the bounds of the first member, then those of the second
-    /// member, and so on.
+    /// State that a release consists of one release of each measurement in `members`, in this
+    /// order. So the bounds on the errors are the bounds of the first member, then the bounds of
+    /// the second member, and so on.
     #[must_use]
     pub fn with_accuracy_of<DJ: Domain, MJ: Metric, MK: Measure, TJ: Carrier>(
         mut self,

@@ -159,7 +159,7 @@ macro_rules! kinds {
                 }
             }
             $(
-                #[doc = concat!("Take the object as ", $article, " ", stringify!($get), ".")]
+                #[doc = concat!("Return the object as ", $article, " ", stringify!($get), ".")]
                 ///
                 /// # Errors
                 /// `FailedCast` when the object has another kind.

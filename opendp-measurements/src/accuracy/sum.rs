@@ -69,7 +69,7 @@ impl Term {
 ///     Term::new(Noise::gaussian(Scale::new(2.0)?)).weighted(third),
 /// ];
 /// let t = sum_of(&mean, 0.05)?;
-/// assert!(1.86 < t && t < 1.87, "{t}"); // the union bound: 4.33
+/// assert!(1.86 < t && t < 1.87, "{t}"); // the union bound is 4.33
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub fn sum_of(terms: &[Term], alpha: f64) -> Result<f64> {

@@ -42,8 +42,8 @@ use crate::{Scale, SelectionMeasure};
 /// zero-concentrated divergence, the loss is `r^2 / 8`, with each operation rounded up. `range` is
 /// `d_in` under the range distance and under a `monotonic` L-infinity distance. Otherwise `range`
 /// is `d_in + d_in`, rounded up. A range of 0 has the loss 0. At scale 0, any other range has
-/// infinite loss. A budget is charged with an exact loss, which the same formulas give in exact
-/// numbers. In the exact loss, `range` can be rounded up, but no later operation is rounded.
+/// infinite loss. A budget is charged with the exact loss, which these formulas give without
+/// rounding. Only `range` can be rounded up in the exact loss.
 ///
 /// # Proof
 /// Let `s` be the scale. Let `u` and `v` be the scores of neighbours. If `negate` is true, `u` and
@@ -106,7 +106,7 @@ use crate::{Scale, SelectionMeasure};
 /// let concentrated = TheMeasure(ZeroConcentratedDivergence);
 /// let choice = make_noisy_max(input, concentrated, Scale::new(2.0)?, false)?;
 /// assert_eq!(choice.map(&1)?, 0.03125);
-/// assert_eq!(choice.invoke(&vec![0, 1000, -10])?, 1); // but with probability exp(-500)
+/// assert_eq!(choice.invoke(&vec![0, 1000, -10])?, 1); // fails with probability exp(-500)
 /// # Ok::<(), Error>(())
 /// ```
 pub fn make_noisy_max<T, M, MO>(
