@@ -12,11 +12,12 @@ use super::turn::Turn;
 /// An answer can contain a queryable or a session inside of an object of another language. Code of
 /// that language can also keep the queryable or the session somewhere else. In both cases,
 /// [`bound_to`](crate::Codec::bound_to) does not find the conversation. So such code makes a handle
-/// when it gets the conversation, and keeps the conversation together with the handle. Each
-/// [turn](crate::Turns::begin) that runs on the current thread when the handle is made adds itself
-/// to the handle when the run of the turn ends, also after an error or a panic. During the run, the
-/// code can still use the conversation. A turn holds the lock of its sequence until the handle has
-/// the turn. So no later turn of the sequence begins before the handle has this turn.
+/// when it gets the conversation, and keeps the conversation together with the handle. Some
+/// [turns](crate::Turns::begin) can run on the current thread when the handle is made. When the run
+/// of such a turn ends, the turn adds itself to the handle, also after an error or a panic. During
+/// the run, the code can still use the conversation. A turn holds the lock of its sequence until
+/// the handle has the turn. So no later turn of the sequence begins before the handle has this
+/// turn.
 ///
 /// Before each question, bind the conversation to the turns of its handle. Clones of a handle share
 /// their turns. A handle that is made on another thread than the run of the turn does not get the

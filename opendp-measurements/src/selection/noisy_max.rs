@@ -35,7 +35,8 @@ use crate::{Scale, SelectionMeasure};
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose divergence in `output_measure` is
-/// at most `map(d_in)`. At scale 0 the release is the index of the last of the best scores.
+/// at most `map(d_in)`. At scale 0, the release is the index of the best score. If several scores
+/// are the best, the release is the largest of their indices.
 ///
 /// # Map
 /// Let `r = range / scale`, rounded up. The loss is `r` under the max-divergence. Under
@@ -77,8 +78,8 @@ use crate::{Scale, SelectionMeasure};
 /// a Renyi divergence of permute-and-flip that exceeds this bound. So the noise is different for
 /// the two measures.
 ///
-/// *Scale 0.* At distance 0, all scores change by the same number. So the last of the best scores
-/// has the same index for both neighbours, and the releases are equal.
+/// *Scale 0.* At distance 0, all scores change by the same number. So the best scores have the same
+/// indices for both neighbours, and the releases are equal.
 ///
 /// # Accuracy
 /// Let `n` be the number of scores. With probability at least `1 - alpha`, the chosen score differs
