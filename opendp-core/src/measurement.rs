@@ -168,8 +168,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// Draw one release of a data set that arrives in chunks.
     ///
     /// # Errors
-    /// `NotImplemented` when the function needs its whole input at once. Also the errors of the
-    /// stream and of [`invoke`](Measurement::invoke).
+    /// `NotImplemented` when the function needs its whole input at once. This function also returns
+    /// the errors of the stream and of [`invoke`](Measurement::invoke).
     pub fn invoke_chunks(
         &self,
         chunks: impl IntoIterator<Item = Result<DI::Carrier>>,
@@ -189,8 +189,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// `d_in`.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is negative or NaN. Also the errors of the map, such as `Overflow`
-    /// when the bound exceeds the largest number of the type of losses.
+    /// `FailedMap` when `d_in` is negative or NaN. This function also returns the errors of the
+    /// map, such as `Overflow` when the bound exceeds the largest number of the type of losses.
     pub fn map(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         self.map_ref().eval(d_in)
     }
@@ -226,8 +226,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// `alpha`. Return `None` for an answer without a known bound.
     ///
     /// # Errors
-    /// `InvalidDistance` when `alpha` is not in `(0, 1]`. Also the errors of the function that
-    /// computes the bounds.
+    /// `InvalidDistance` when `alpha` is not in `(0, 1]`. This function also returns the errors of
+    /// the function that computes the bounds.
     pub fn accuracy(&self, alpha: f64) -> Result<Vec<Option<f64>>> {
         if !(0.0 < alpha && alpha <= 1.0) {
             return Err(Error::InvalidDistance(format!(

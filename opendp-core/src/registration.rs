@@ -235,8 +235,9 @@ impl Registration {
     /// Decode the arguments, call the function, and erase the result.
     ///
     /// # Errors
-    /// `Argument` when an argument has a type that no signature lists. The errors of
-    /// [`Args::decode`] for each parameter. Also the errors of the function.
+    /// `Argument` when an argument has a type that no signature lists. This function also returns
+    /// the errors of [`Args::decode`] for each parameter, and the errors of the registered
+    /// function.
     pub fn construct(&self, args: &Args) -> Result<Constructed> {
         // A compiled type can stand for more types than the signatures list. So decoding does not
         // check that a signature lists the type of an argument.
