@@ -5,10 +5,10 @@ use std::{collections::HashMap, hash::Hash, ops::Range};
 use crate::erased::{AnyChunk, AnyValue};
 use crate::{Codec, Named};
 
-/// The largest number of rows that the first stage of a function gets at once, if this stage is a
-/// [`rows`](crate::Function::rows) or a [`fold`](crate::Function::fold). This number is large, so
-/// the cost of calling a stage is negligible. The number is also small enough that the rows fit
-/// into the cache of a core.
+/// The largest number of rows that the first stage of a function gets at once. A stage is a step of
+/// a function. The limit applies if the first stage is a [`rows`](crate::Function::rows) or a
+/// [`fold`](crate::Function::fold). This number is large, so the cost of calling a stage is
+/// negligible. The number is also small enough that the rows fit into the cache of a core.
 pub const CHUNK_ROWS: usize = 4096;
 
 /// A borrowed range of the rows of a value.

@@ -223,8 +223,9 @@ impl Call {
     /// Return the next argument. The type `A` of this argument was [checked](Call::check) before.
     ///
     /// A panic in a function of the C ABI ends the process, so such a function never unwinds. The
-    /// caller needs no code that drops the earlier arguments after a panic. Without the C ABI, such
-    /// code was one twentieth of the compiled code of a crate that registers constructors.
+    /// caller needs no code that drops the earlier arguments after a panic. Without the C ABI, the
+    /// code that drops arguments was one twentieth of the compiled code of a crate that registers
+    /// constructors.
     #[inline(never)]
     extern "C" fn next<A: Argument>(&mut self) -> A {
         if let Some(place) = self.place().downcast_mut::<Option<A>>()

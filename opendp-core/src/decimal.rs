@@ -10,12 +10,12 @@ const MAX_CONSECUTIVE: u64 = 1 << 53;
 /// most `2^53`, the result contains this integer.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Whole {
-    /// A whole number: the stored integer.
+    /// The number is the stored integer.
     Is(i64),
-    /// A number that is not an integer, even if it is close to an integer.
+    /// The number is not an integer. It can be close to an integer.
     Fraction,
-    /// An integer whose magnitude exceeds `2^53`. A float of this size can stand for several
-    /// integers.
+    /// The number is an integer whose magnitude exceeds `2^53`. A float of this size can stand for
+    /// several integers.
     Beyond,
 }
 /// Find the integer value of a JSON number that has a point or an exponent, such as `3.0`, `1e3` or

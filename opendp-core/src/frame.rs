@@ -257,7 +257,7 @@ mod tests {
             let error = only.chunk().with_column(&name, column(3)).unwrap_err();
             assert!(error.to_string().contains("as many rows as the chunk"), "{error}");
         }
-        // A frame without columns has no number of rows.
+        // A frame without columns states no number of rows, so a column of any length can be added.
         assert!(DataFrame::new([]).unwrap().chunk().with_column(&1, column(3)).is_ok());
     }
     #[test]

@@ -184,8 +184,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// the columns of a frame. A stream without chunks does not have this form.
     ///
     /// # Errors
-    /// `NotImplemented` when the function needs its whole input at once. Also the errors of the
-    /// stages and of the stream.
+    /// `NotImplemented` when the function needs its whole input at once. `eval_chunks` also returns
+    /// the errors of the stages and of the stream.
     pub fn eval_chunks(&self, chunks: impl IntoIterator<Item = Result<I>>) -> Result<O> {
         let mut sink = self.stage.open()?;
         for chunk in chunks {

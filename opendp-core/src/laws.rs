@@ -269,7 +269,7 @@ fn different(input: &impl Debug, [typed, erased, recovered]: [&impl Debug; 3]) -
 /// `alphabet`.
 ///
 /// # Errors
-/// A description of the first case that breaks a law. Also an error when no pair of data sets has a
+/// A description of the first case that breaks a law, or an error when no pair of data sets has a
 /// finite distance that the map accepts.
 pub fn all<DI, MI, DO, MO, T>(
     transformation: &Transformation<DI, MI, DO, MO>,
@@ -291,7 +291,7 @@ where
 /// Check all laws of a transformation of rows on the given data.
 ///
 /// # Errors
-/// A description of the first case that breaks a law. Also an error when no pair of data sets has a
+/// A description of the first case that breaks a law, or an error when no pair of data sets has a
 /// finite distance that the map accepts.
 pub fn on<DI, MI, DO, MO>(
     transformation: &Transformation<DI, MI, DO, MO>,

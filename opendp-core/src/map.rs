@@ -212,7 +212,7 @@ impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
     /// Evaluate the map at a distance. The distance must not be negative or NaN.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is negative or NaN. Also the errors of the map.
+    /// `FailedMap` when `d_in` is negative or NaN. `eval` also returns the errors of the map.
     pub fn eval(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         checked(self.shared(), d_in)
     }
@@ -288,7 +288,7 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     /// Evaluate the map at a distance. The distance must not be negative or NaN.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is negative or NaN. Also the errors of the map.
+    /// `FailedMap` when `d_in` is negative or NaN. `eval` also returns the errors of the map.
     pub fn eval(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         self.by_ref().eval(d_in)
     }
@@ -319,7 +319,7 @@ impl<MI: Metric, MO: Measure> PrivacyMapRef<'_, MI, MO> {
     /// Evaluate the map at a distance. The distance must not be negative or NaN.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is negative or NaN. Also the errors of the map.
+    /// `FailedMap` when `d_in` is negative or NaN. `eval` also returns the errors of the map.
     pub fn eval(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         checked(&self.losses().bound, d_in)
     }

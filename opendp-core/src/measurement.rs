@@ -26,7 +26,7 @@ pub type Accuracy = Arc<dyn Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync>;
 pub struct Measurement<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> {
     pub(crate) input: Space<DI, MI>,
     pub(crate) function: Function<DI::Carrier, TO>,
-    /// Copies share one `Claims`.
+    /// Clones of a measurement share this object.
     pub(crate) claims: Arc<Claims>,
     pub(crate) types: PhantomData<fn(&MI) -> MO>,
 }
@@ -53,7 +53,7 @@ struct Stated {
 enum Types {
     /// The type of the release.
     Own(fn() -> TypeName),
-    /// The types of the answers of all members.
+    /// The types of the answers of all members of a composition.
     OfMembers(Arc<dyn Fn() -> Vec<TypeName> + Send + Sync>),
 }
 impl Claims {
@@ -123,9 +123,9 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         Claims::state(&mut self.claims, shared(accuracy), true, TO::type_name);
         self
     }
-    /// State that a release consists of one release of each member, in the order of the members.
-    /// So the bounds on the errors are the bounds of the first member, then those of the second
-    /// member, and so on.
+    /// State that a release consists of one release of each measurement in `members`, in this
+    /// order. So the bounds on the errors are the bounds of the first member, then the bounds of
+    /// the second member, and so on.
     #[must_use]
     pub fn with_accuracy_of<DJ: Domain, MJ: Metric, MK: Measure, TJ: Carrier>(
         mut self,
@@ -180,8 +180,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// Draw one release of a data set that arrives in chunks.
     ///
     /// # Errors
-    /// `NotImplemented` when the function needs its whole input at once. Also the errors of the
-    /// stream and of [`invoke`](Measurement::invoke).
+    /// `NotImplemented` when the function needs its whole input at once. This function also returns
+    /// the errors of the stream and of [`invoke`](Measurement::invoke).
     pub fn invoke_chunks(
         &self,
         chunks: impl IntoIterator<Item = Result<DI::Carrier>>,
@@ -201,8 +201,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// `d_in`.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is negative or NaN. Also the errors of the map, such as `Overflow`
-    /// when the bound exceeds the largest number of the type of losses.
+    /// `FailedMap` when `d_in` is negative or NaN. This function also returns the errors of the
+    /// map, such as `Overflow` when the bound exceeds the largest number of the type of losses.
     pub fn map(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         self.map_ref().eval(d_in)
     }
@@ -238,8 +238,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// `alpha`. Return `None` for an answer without a known bound.
     ///
     /// # Errors
-    /// `InvalidDistance` when `alpha` is not in `(0, 1]`. Also the errors of the function that
-    /// computes the bounds.
+    /// `InvalidDistance` when `alpha` is not in `(0, 1]`. This function also returns the errors of
+    /// the function that computes the bounds.
     pub fn accuracy(&self, alpha: f64) -> Result<Vec<Option<f64>>> {
         if !(0.0 < alpha && alpha <= 1.0) {
             return Err(Error::InvalidDistance(format!(

@@ -235,11 +235,12 @@ impl Registration {
     /// Decode the arguments, call the function, and erase the result.
     ///
     /// # Errors
-    /// `Argument` when an argument has a type that no signature lists. The errors of
-    /// [`Args::decode`] for each parameter. Also the errors of the function.
+    /// `Argument` when an argument has a type that no signature lists. This function also returns
+    /// the errors of [`Args::decode`] for each parameter, and the errors of the registered
+    /// function.
     pub fn construct(&self, args: &Args) -> Result<Constructed> {
-        // A compiled type can stand for more types than the signatures list, so decoding does not
-        // check this.
+        // A compiled type can stand for more types than the signatures list. So decoding does not
+        // check that a signature lists the type of an argument.
         let signatures = self.signatures();
         for (place, (name, _)) in self.family.specs.iter().enumerate() {
             let Some(arg) = args.get(name) else { continue };
@@ -255,8 +256,8 @@ impl Registration {
         }
         self.construct_chosen(args)
     }
-    /// Construct with arguments that a signature accepts. The registry checks this when it chooses
-    /// a signature, so this function does not check it again.
+    /// Construct with arguments that a signature accepts. The registry checks the types of the
+    /// arguments when it chooses a signature, so this function does not check these types again.
     #[doc(hidden)]
     pub fn construct_chosen(&self, args: &Args) -> Result<Constructed> {
         (self.construct)(&mut Call::new(self.family.specs, self.types, args)?)

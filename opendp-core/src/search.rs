@@ -114,10 +114,9 @@ floats!(f32 f64);
 ///
 /// # Errors
 /// `Search` when the condition is the same at both bounds or, without bounds, at every tried value.
-/// `Search` also when the search tries a value between two values with different answers, and the
-/// condition returns an error at this value: the point where the condition changes is then not
-/// determined. If the condition returns an error at every tried value, the result is the first of
-/// these errors.
+/// `Search` also when the condition has different answers at two values, and returns an error at a
+/// tried value between them. Then the point where the condition changes is not determined. If the
+/// condition returns an error at every tried value, the result is the first of these errors.
 pub fn binary_search<T: Bisect>(
     condition: impl Fn(T) -> Result<bool>,
     bounds: Option<(T, T)>,
@@ -239,8 +238,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Related for Transformation<
 ///
 /// Use this function to find the least noise or the largest sample that meets a budget. The search
 /// evaluates only maps, and uses no data. The search uses [`binary_search`]. It leaves out the
-/// parameters with which the chain cannot be made, or with which its map gives an error. So such a
-/// parameter does not count as one that does not meet the bound.
+/// parameters with which the chain cannot be made, or with which its map gives an error. So these
+/// parameters count neither as meeting the bound nor as missing the bound.
 ///
 /// ```
 /// # use opendp_core::{*, search::binary_search_param};
@@ -308,7 +307,7 @@ mod tests {
         let positive = |x: f64| if x <= 0.0 { error() } else { Ok(1.0 / x <= 0.1) };
         assert_eq!(binary_search(positive, None).unwrap(), 10.0);
         assert_eq!(binary_search(positive, Some((0.0, 100.0))).unwrap(), 10.0);
-        // The lowest value with an answer, and the highest one, are no boundaries.
+        // The lowest and the highest value with an answer are not boundaries.
         let among = |low: f64, high: f64| {
             move |x: f64| if low <= x && x <= high { Ok(x <= 5.0) } else { error() }
         };

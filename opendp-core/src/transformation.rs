@@ -95,8 +95,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     /// domain.
     ///
     /// # Errors
-    /// `NotImplemented` when the function needs its whole input at once. Also the errors of the
-    /// stages of the function and the errors of the stream.
+    /// `NotImplemented` when the function needs its whole input at once. This function also returns
+    /// the errors of the stages of the transformation and the errors of the stream.
     pub fn invoke_chunks(
         &self,
         chunks: impl IntoIterator<Item = Result<DI::Carrier>>,
@@ -120,8 +120,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     /// most `d_in`.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is negative or NaN. Also the errors of the map, such as `Overflow`
-    /// when the bound exceeds the largest number of the type of distances.
+    /// `FailedMap` when `d_in` is negative or NaN. This function also returns the errors of the
+    /// map, such as `Overflow` when the bound exceeds the largest number of the type of distances.
     pub fn map(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         self.map.eval(d_in)
     }
@@ -135,8 +135,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     /// Append the step that `next` makes from the output space.
     ///
     /// # Errors
-    /// The errors of `next`. Also the errors of [`Space::follows`], when the step cannot follow
-    /// this transformation.
+    /// The errors of `next`, and the errors of [`Space::follows`] when the step cannot follow this
+    /// transformation.
     pub fn then<N: After<Self>>(
         &self,
         next: impl FnOnce(Space<DO, MO>) -> Result<N>,

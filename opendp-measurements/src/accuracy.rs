@@ -14,8 +14,10 @@
 //! use opendp_measurements::accuracy::{Noise, Term, largest_of, sum_of};
 //! // 100 noisy counts, and their total.
 //! let counts = [Term::new(Noise::discrete_laplace(Scale::new(10.0)?)).times(100)];
-//! assert_eq!(sum_of(&counts, 0.05)?, 277.0); // one count alone: 30; the sum of all bounds: 3000
-//! assert_eq!(largest_of(&counts, 0.05)?, 76.0); // all of them at once
+//! // The bound for one count is 30. The sum of 100 such bounds is 3000.
+//! assert_eq!(sum_of(&counts, 0.05)?, 277.0);
+//! // Except with probability 0.05, none of the 100 errors exceeds 76.
+//! assert_eq!(largest_of(&counts, 0.05)?, 76.0);
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
@@ -60,8 +62,9 @@ pub use weight::Weight;
 
 use opendp_core::{Error, Result};
 
-/// The maximum number of bounds to list. The number of answers can come from a JSON document, and a
-/// document can state any number. Without this limit, a list of bounds could exceed the memory.
+/// The maximum number of bounds to list. A release can have several answers. The number of answers
+/// can come from a JSON document, and a document can state any number. Without this limit, a list
+/// of bounds could exceed the memory.
 const MOST_BOUNDS: usize = 1 << 20;
 
 /// Check that `alpha` is above 0 and at most 1.

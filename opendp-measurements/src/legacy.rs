@@ -49,7 +49,7 @@ use crate::{Scale, make_noisy_max};
 /// let input = Space::new(scores, LInfDistance::<i32>::new(false))?;
 /// let least = make_report_noisy_max_gumbel(input, Scale::new(2.0)?, Optimize::Min)?;
 /// assert_eq!(least.map(&1)?, 1.0);
-/// assert_eq!(least.invoke(&vec![0, 1000, -1000])?, 2); // but with probability exp(-500)
+/// assert_eq!(least.invoke(&vec![0, 1000, -1000])?, 2); // fails with probability exp(-500)
 /// # Ok::<(), Error>(())
 /// ```
 pub fn make_report_noisy_max_gumbel<T, M>(

@@ -192,8 +192,7 @@ where
     let map = map_of::<N, _, _>(scale, lattice.is_none());
     Ok(add_noise_of::<N, _, _, _>(input, scale, lattice, map))
 }
-/// Build the privacy map. The map is the same for all integer types, and the same for all float
-/// types.
+/// Build the privacy map. All integer types have one map, and all float types have another map.
 pub(crate) fn map_of<N, M, MO>(scale: Scale, integers: bool) -> PrivacyMap<M, MO>
 where
     N: NoiseDistribution,

@@ -69,7 +69,8 @@ fn integers_have_their_exact_probabilities() {
         (sum - freedom) / (2.0_f64 * freedom).sqrt()
     };
     for (s, x) in [(1.0, 0), (0.5, -7), (12.5, 100), (60.0, -128), (60.0, 127)] {
-        // By chance, one of the five values exceeds 24 with a probability below 1e-13.
+        // The probability that one of the five values of `excess` exceeds 24 by chance is below
+        // 1e-13.
         let excess = chi_square(s, s, x);
         assert!(excess < 24.0, "scale {s} at {x}: {excess}");
         let excess = chi_square(s * 1.2, s, x);

@@ -27,7 +27,7 @@
 //! 000 releases of a number and leaves out the slowest 2 % of the releases. Then the benchmark
 //! computes the rank correlation of the times and the magnitudes of the noise. If time and noise
 //! are independent, the root mean square of this correlation is 0.006. The following table shows
-//! the median of this correlation over 18 reports, on a busy machine with 2 cores:
+//! the median of this correlation over 18 runs of the benchmark, on a busy machine with 2 cores:
 //!
 //! | noise | correlation |
 //! |---|---|
@@ -37,8 +37,8 @@
 //! | Gaussian on floats, sigma 1 | 0.011 |
 //! | control: a Bernoulli trial for each unit, scale 10 | 0.98 |
 //!
-//! For scales from `1e-278` to `1e304` and the default lattice, the time of noise on floats does
-//! not depend on the magnitude of the private number: all numbers take the same instructions.
+//! For noise on floats with the default lattice and a scale from `1e-278` to `1e304`, the time does
+//! not depend on the magnitude of the private number: the same instructions run for all numbers.
 //! Several vectors were timed. Within each vector, all numbers were equal. Different vectors had
 //! different numbers, from 0 to `1e200`. The time per number varied by less than 3 %. For another
 //! lattice, let `2^k` be the distance between neighbouring lattice points. The time can depend on

@@ -13,7 +13,7 @@ use crate::{
     HashableAtom, Named, OptionDomain, Result, TheDomain, TypeName, named,
 };
 
-/// A dyn-compatible view of a domain of cells.
+/// The functions of a domain of cells, in a trait that can be a trait object.
 trait Series: Any + fmt::Debug + Send + Sync {
     fn contains(&self, column: &Column) -> bool;
     fn empty(&self) -> Column;

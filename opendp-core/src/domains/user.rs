@@ -96,9 +96,9 @@ pub(crate) fn described(function: &str, identifier: &str, described: &Json) -> J
 /// measures distances between the members of this domain. Third, domains with the same identifier
 /// and descriptor have the same members. Fourth, the value stays a member until the release is
 /// made: the function runs once, and a value of another language, such as a list of Python, is held
-/// by reference. So neither this function nor any other code changes the value. Fifth, each use of
-/// a value finds the same content. So an iterator of Python is not a value, because its first use
-/// consumes it.
+/// by reference. So this function and all other code must leave the value unchanged. Fifth, each
+/// use of a value finds the same content. So an iterator of Python is not a value, because its
+/// first use consumes it.
 ///
 /// # Errors
 /// None.

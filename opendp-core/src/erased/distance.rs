@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use crate::{AnyNumber, Codec, Distance, Error, Named, Result, TypeName};
 
-/// A dyn-compatible view of a distance.
+/// The functions of a [`Distance`], in a trait that can be a trait object.
 trait ErasedDistance: Any + Send + Sync {
     fn name(&self) -> TypeName;
     fn json(&self) -> Json;

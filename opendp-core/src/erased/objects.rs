@@ -159,7 +159,7 @@ macro_rules! kinds {
                 }
             }
             $(
-                #[doc = concat!("Take the object as ", $article, " ", stringify!($get), ".")]
+                #[doc = concat!("Return the object as ", $article, " ", stringify!($get), ".")]
                 ///
                 /// # Errors
                 /// `FailedCast` when the object has another kind.
@@ -197,7 +197,7 @@ impl Constructed {
     ///
     /// # Errors
     /// `FailedCast` when `d_in` is not a distance in the input metric. `NotImplemented` when the
-    /// object has no map. Also the errors of the map.
+    /// object has no map. This function also returns the errors of the map.
     pub fn map(&self, d_in: &Json) -> Result<Json> {
         match self {
             Constructed::Transformation(t) => Ok(t.map(&decode_in(t.input(), d_in)?)?.to_json()),

@@ -15,7 +15,7 @@ use crate::{
     Space, TheMeasure, TypeName,
 };
 
-/// A dyn-compatible view shared by domains, metrics and measures.
+/// The functions of domains, metrics and measures, in a trait that can be a trait object.
 pub(crate) trait Erased: Any + fmt::Debug + Send + Sync {
     fn name(&self) -> TypeName;
     fn same(&self, other: &dyn Any) -> bool;

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use crate::{Carrier, Chunk, Codec, Error, Named, Result, Turn, TypeName};
 
-/// A dyn-compatible view of a carrier.
+/// The functions of a [`Carrier`], in a trait that can be a trait object.
 trait ErasedValue: Any + Send + Sync {
     fn name(&self) -> TypeName;
     fn json(&self) -> Json;

@@ -32,7 +32,7 @@ impl<T: Atom> Cell for Option<T> {
     }
 }
 
-/// A dyn-compatible view of a vector of cells.
+/// The functions of a vector of cells, in a trait that can be a trait object.
 trait Cells: Any + Send + Sync {
     fn cell_type(&self) -> TypeName;
     fn count(&self) -> usize;

@@ -19,8 +19,8 @@ use crate::{Error, Result, TypeName};
 pub(crate) struct Label(Arc<Told>);
 struct Told {
     parts: Parts,
-    /// The text of the whole label. If the only part of the label is an unlabelled function, the
-    /// text is the random number of this function.
+    /// The text of the whole label. If the only part of the label is a function without a label,
+    /// the text is the random number that replaces the label of this function.
     text: OnceLock<String>,
 }
 /// The parts of a label. Most labels have one part, or a space and one part, and need no list.
@@ -61,8 +61,8 @@ impl Label {
     pub(crate) fn unlabelled() -> Self {
         Label::new(Parts::Unlabelled)
     }
-    /// Replace the label by the text that a function states as its label. The statement that the
-    /// function draws a secret sample stays.
+    /// Replace the label by the text that a function states as its label. If the label states that
+    /// the function draws a secret sample, the new label states this fact, too.
     pub(crate) fn state(&mut self, label: Arc<dyn Fn() -> String + Send + Sync>, types: Types) {
         let words = Part::Words(label, types);
         let secret = self.parts().iter().any(|part| matches!(part, Part::Secret));

@@ -19,7 +19,8 @@ pub(crate) trait MapStage: Any + Send + Sync {
 
 /// A function that takes ownership of its input.
 struct LastLeaf<I, O>(fn(I) -> Result<O>);
-/// A dyn-compatible view of [`LastLeaf`].
+/// A function that takes ownership of its input, as a trait object. The trait does not name the
+/// types of the input and the output.
 pub(crate) trait Last {
     fn stage(&self) -> Stage;
 }

@@ -16,8 +16,8 @@ static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
 /// whether the work can use a pool. If the argument is `false`, `work` must not call `rayon`.
 ///
 /// Most queryables and some sessions hold a lock while they answer. Any other code that holds a
-/// lock must keep a [`HeldLock`](crate::HeldLock) for the same time. If the work under the lock
-/// used a pool in the usual way, there could be a deadlock:
+/// lock must keep a [`HeldLock`](crate::HeldLock) until it releases the lock. If the work under the
+/// lock used a pool in the usual way, there could be a deadlock:
 ///
 /// * While a worker waits for the parts of its work, the worker runs other tasks of its pool. Such
 ///   a task can request the lock that this worker holds. The task can also wait for a second

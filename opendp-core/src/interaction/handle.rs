@@ -1,4 +1,4 @@
-//! Handles of conversations that an answer does not contain as values of this library.
+//! Handles of conversations (queryables and sessions) that this library cannot find in an answer.
 
 use std::cell::Cell;
 use std::mem;
@@ -6,16 +6,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::turn::Turn;
 
-/// The turns of a conversation that code outside of this library keeps.
+/// A list of the turns of a conversation that code outside of this library keeps. A conversation is
+/// a queryable or a session.
 ///
 /// An answer can contain a queryable or a session inside of an object of another language. Code of
 /// that language can also keep the queryable or the session somewhere else. In both cases,
-/// [`bound_to`](crate::Codec::bound_to) does not find it. So such code keeps the conversation
-/// together with a handle, and makes the handle when it gets the conversation. Each
-/// [turn](crate::Turns::begin) that runs on the current thread at this moment adds itself to the
-/// handle when the run ends, also after an error or a panic. During the run, the code can still
-/// use the conversation. A turn holds the lock of its sequence until the handle has the turn. So no
-/// later turn of the sequence begins before.
+/// [`bound_to`](crate::Codec::bound_to) does not find the conversation. So such code makes a handle
+/// when it gets the conversation, and keeps the conversation together with the handle. Some
+/// [turns](crate::Turns::begin) can run on the current thread when the handle is made. When the run
+/// of such a turn ends, the turn adds itself to the handle, also after an error or a panic. During
+/// the run, the code can still use the conversation. A turn holds the lock of its sequence until
+/// the handle has the turn. So no later turn of the sequence begins before the handle has this
+/// turn.
 ///
 /// Before each question, bind the conversation to the turns of its handle. Clones of a handle share
 /// their turns. A handle that is made on another thread than the run of the turn does not get the
@@ -37,7 +39,8 @@ use super::turn::Turn;
 pub struct Handle(Arc<Mutex<Vec<Turn>>>);
 
 impl Handle {
-    /// Make a handle, which gets the turns that run on the current thread when their runs end.
+    /// Make a handle. The handle gets each turn that now runs on the current thread, when the run
+    /// of this turn ends.
     #[allow(clippy::new_without_default, reason = "the result depends on the current thread")]
     pub fn new() -> Self {
         let handle = Handle(Arc::default());

@@ -51,9 +51,9 @@ pub(crate) fn holds_lock() -> bool {
 /// A sign that the current thread holds a lock, such as a `Mutex`. While this object exists,
 /// `with_threads` avoids deadlocks with threads that wait for the lock.
 ///
-/// If work under a lock can call `with_threads`, make this object before the work. Do the same
-/// before work that initializes a `OnceLock`. The evaluation of a privacy map or of a privacy
-/// profile can call `with_threads`.
+/// If work under a lock can call `with_threads`, make this object before the work. Also make this
+/// object before work that initializes a `OnceLock`. The evaluation of a privacy map or of a
+/// privacy profile can call `with_threads`.
 #[derive(Debug)]
 pub struct HeldLock(PhantomData<*const ()>);
 impl HeldLock {

@@ -86,7 +86,7 @@ impl<DI: Domain, MI: Metric, MO: Measure> fmt::Debug for Odometer<DI, MI, MO> {
     }
 }
 
-/// The allowance of an odometer. This allowance permits every question, and records the map of each
+/// The [`Allowance`] of an odometer. It permits every question, and records the map of each
 /// question.
 struct Record<MI: Metric, MO: Measure> {
     measure: MO,

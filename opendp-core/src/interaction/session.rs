@@ -24,7 +24,7 @@ pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
     ///
     /// # Errors
     /// `BudgetExceeded` when the question must not be answered. In this case, nothing is charged.
-    /// Also the errors of the map.
+    /// This function also returns the errors of the map.
     fn charge(&self, map: PrivacyMapRef<'_, MI, MO>) -> Result<()>;
     /// Return an upper bound on the loss of all questions so far, for data sets at distance at most
     /// `d_in`.
@@ -51,9 +51,9 @@ pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
 /// Queryables and sessions are conversations. A session can later close only the conversations that
 /// it finds in an answer. The function of a question and its [post-processing](Measurement::then)
 /// get these conversations before the session finds them. So the function and the post-processing
-/// must not keep a conversation, and may pass a conversation on only in the answer. A conversation
-/// that is kept elsewhere is not closed. The bound on the loss does not cover such a conversation.
-/// A [`Handle`](crate::Handle) closes a conversation that is kept elsewhere.
+/// must not keep a conversation without a [`Handle`](crate::Handle), and may pass a conversation on
+/// only in the answer. The session does not close a conversation that is kept without a handle, and
+/// the bound on the loss does not cover such a conversation.
 pub struct Session<DI: Domain, MI: Metric, MO: Measure> {
     inner: Option<Arc<Inner<DI, MI, MO>>>,
     bindings: Bindings,

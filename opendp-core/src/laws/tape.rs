@@ -4,9 +4,10 @@ use crate::{Error, Result, random};
 
 /// Run two closures, one after the other, on the same random words, and return both results.
 ///
-/// A test can then show that two forms of one mechanism give the same release bit for bit. Examples
-/// of two forms are a typed measurement and a registered measurement. **Never use this function for
-/// a release**: two releases with the same noise reveal the difference between the two data sets.
+/// A test can then show that two forms of one mechanism give the same release bit for bit. For
+/// example, the two forms are a typed measurement and the registered measurement of the same
+/// mechanism. **Never use this function for a release**: two releases with the same noise reveal
+/// the difference between the two data sets.
 ///
 /// The words are new at each call of this function. Both closures get the same words if each
 /// closure draws less than 1 MiB, and draws only in the thread of the caller.

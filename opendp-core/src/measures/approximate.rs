@@ -12,8 +12,9 @@ use crate::{Interaction, Measure, Result, TheMeasure, named};
 ///
 /// The loss is the pair `(d, delta)`. For each pair of neighbours `x` and `x'`, there are an event
 /// `E` of the release on `x` and an event `E'` of the release on `x'`. Both events have probability
-/// at least `1 - delta`. Condition the release on `x` on `E`, and the release on `x'` on `E'`. Then
-/// the distance in `M` between the two conditional distributions is at most `d`.
+/// at least `1 - delta`. Take the distribution of the release on `x` under the condition `E`, and
+/// the distribution of the release on `x'` under the condition `E'`. Then the distance in `M`
+/// between these two conditional distributions is at most `d`.
 ///
 /// `Approximate<MaxDivergence>` is (epsilon, delta)-differential privacy at one fixed pair of
 /// epsilon and delta. The older name of `Approximate<MaxDivergence>` is

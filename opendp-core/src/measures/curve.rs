@@ -153,7 +153,7 @@ impl PrivacyProfile {
     ///
     /// # Errors
     /// `InvalidDistance` when epsilon is negative or NaN. `FailedMap` when the bound is negative or
-    /// NaN. Also the errors of the function that computes the bound.
+    /// NaN. `delta` also returns the errors of the function that computes the bound.
     pub fn delta(&self, epsilon: f64) -> Result<f64> {
         if !(0.0 <= epsilon) {
             return Err(Error::InvalidDistance(format!(
@@ -175,7 +175,7 @@ impl PrivacyProfile {
     ///
     /// # Errors
     /// `InvalidDistance` when delta is not in `[0, 1]`, or is `-0.0`. `FailedMap` when the stated
-    /// inverse returns a negative number or NaN. Also the errors of
+    /// inverse returns a negative number or NaN. This function also returns the errors of
     /// [`delta`](PrivacyProfile::delta), of the stated inverse, and of [`ComposableLoss::epsilon`].
     pub fn epsilon(&self, delta: f64) -> Result<f64> {
         if !(0.0..=1.0).contains(&delta) || delta.is_sign_negative() {
@@ -240,7 +240,7 @@ impl RenyiCurve {
     ///
     /// # Errors
     /// `InvalidDistance` if the order is at most 1 or is NaN. `FailedMap` if the bound is negative
-    /// or NaN. Also the errors of the function that computes the bound.
+    /// or NaN. `epsilon` also returns the errors of the function that computes the bound.
     pub fn epsilon(&self, alpha: f64) -> Result<f64> {
         if !(1.0 < alpha) {
             return Err(Error::InvalidDistance(format!(

@@ -23,8 +23,8 @@ pub enum Outcome<T> {
 }
 
 /// Find the point where a condition changes. At some values, the condition can have no answer: then
-/// it returns `None`. The search leaves out these values. So the result is never the edge of such
-/// values, unless the condition itself changes there.
+/// it returns `None`. The search leaves out these values. So an edge of the range of left-out
+/// values is the result only if the condition itself changes there.
 ///
 /// With bounds, the search tries both bounds first, and then only values between them. Without
 /// bounds, the search starts at zero. It first moves upward in growing steps, and then downward. If
@@ -162,7 +162,8 @@ mod tests {
             assert_eq!(within(low, high, |x| x <= 5.0), Outcome::Boundary(5.0), "{low} {high}");
             assert_eq!(within(low, high, |x| 5.0 <= x), Outcome::Boundary(5.0), "{low} {high}");
         }
-        // The condition changes beyond the last value of the steps that has an answer.
+        // The growing steps try 16 and then 512. At 16 the condition has an answer, and at 512 it
+        // has none. The condition changes between these values.
         assert_eq!(within(0.0, 100.0, |x| 90.0 <= x), Outcome::Boundary(90.0));
         assert_eq!(within(-100.0, 0.0, |x| x <= -90.0), Outcome::Boundary(-90.0));
         assert_eq!(search(|x: i64| (1 <= x).then_some(x <= 10)), Outcome::Boundary(10));
@@ -179,7 +180,7 @@ mod tests {
             assert_eq!(whole, Outcome::Same { holds, ends: [1, 1000] });
         }
         assert_eq!(search(|_: f64| None), Outcome::Nowhere);
-        // The steps jump over a short range.
+        // The growing steps try no value between 4.5 and 5.5.
         assert_eq!(within(4.5, 5.5, |x| x <= 5.0), Outcome::Nowhere);
     }
     #[test]

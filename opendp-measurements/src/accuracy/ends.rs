@@ -1,4 +1,5 @@
-//! Released integers near the ends of their types.
+//! Released integers near the ends of their types. The ends of a type are its least and its largest
+//! value.
 
 use opendp_core::{Carrier, Domain, Measure, Measurement, Metric, TypeName};
 use serde_json::Value as Json;
@@ -8,10 +9,10 @@ use serde_json::Value as Json;
 /// true sum is beyond an end, almost no release is far from this end.
 const ALMOST_NEVER: f64 = 1e-12;
 
-/// Return whether a released integer is so near to an end of its type that the noise can explain
-/// the distance. Sums of integers saturate at the ends of their type, so the true sum may be beyond
-/// this end. If the result is `true`, the error has no bound, and the caller must not state an
-/// interval.
+/// Return whether a released integer is so near to an end of its type (the least or the largest
+/// value) that the noise can explain the distance. Sums of integers saturate at the ends of their
+/// type, so the true sum may be beyond this end. If the result is `true`, the error has no bound,
+/// and the caller must not state an interval.
 ///
 /// `release` is a release of this measurement, as JSON. It is a number, or numbers in lists and
 /// objects at any depth. Each number is compared with the ends of all integer types among the
@@ -147,7 +148,8 @@ mod tests {
         // If the type is not known, the ends of all integer types are compared.
         assert!(near::<AnyValue>(json!([[255]]), 0.0) && !near::<AnyValue>(json!([[250]]), 1.0));
     }
-    /// The type of a composition of erased members does not name the types of their answers.
+    /// The type of a composition of type-erased measurements does not name the types of the answers
+    /// of these measurements. Check that the types are known even so.
     #[test]
     fn the_types_of_the_members_of_a_composition_are_known() {
         let sums = Space::new(AtomDomain::<i8>::default(), AbsoluteDistance::<i8>::new()).unwrap();

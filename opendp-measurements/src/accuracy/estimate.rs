@@ -18,8 +18,8 @@ use super::weight::Weight;
 /// that is added and subtracted is removed.
 ///
 /// The noises must be independent, and their scales must be fixed. So the scale of one estimate
-/// must not depend on the noise of another estimate, for example on its released value. Otherwise,
-/// a number that is computed from both estimates can miss its interval more often than stated.
+/// must not depend on the noise or on the released value of another estimate. Otherwise, a number
+/// that is computed from both estimates can miss its interval more often than stated.
 ///
 /// ```
 /// use opendp_measurements::Scale;

@@ -62,13 +62,13 @@ pub(crate) fn discrete_accuracy(scale: Scale, alpha: f64) -> Result<f64> {
 /// is at most `alpha`. Here `Z` is discrete Gaussian noise of this scale. The result is rounded up
 /// to a float.
 ///
-/// The search begins at an integer whose tail is small enough. Let `N` be standard normal. For
-/// every integer `m >= 1`, `P[Z >= m] <= P[scale N >= m - 1]` (Canonne, Kamath, Steinke 2020,
-/// Proposition 25). The proof has two steps. First, each weight `exp(-k^2 / (2 scale^2))` with
-/// `k >= m` is at most the mean of the weight function over `[k - 1, k]`. Second, the sum of all
-/// weights is at least `scale sqrt(2 pi)`, by Poisson's summation. So the search begins at an `m`
-/// for which `P[|N| >= (m - 1) / scale] <= alpha`. The search moves down only to integers whose
-/// computed tail bound is small enough.
+/// The search begins at an integer `m` for which `P[|Z| >= m]` is small enough. Let `N` be standard
+/// normal. For every integer `m >= 1`, `P[Z >= m] <= P[scale N >= m - 1]` (Canonne, Kamath, Steinke
+/// 2020, Proposition 25). The proof has two steps. First, each weight `exp(-k^2 / (2 scale^2))`
+/// with `k >= m` is at most the mean of the weight function over `[k - 1, k]`. Second, the sum of
+/// all weights is at least `scale sqrt(2 pi)`, by Poisson's summation. So the search begins at an
+/// `m` for which `P[|N| >= (m - 1) / scale] <= alpha`. The search moves down only to integers `m`
+/// for which the computed bound on `P[|Z| >= m]` is small enough.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.

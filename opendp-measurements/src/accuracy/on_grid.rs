@@ -117,8 +117,8 @@ impl OnGrid {
         .sum()
     }
     /// Find the tilt `t` at which Chernoff's bound on the quantile of the sum `S` is smallest. The
-    /// bound is `(ln(2 / alpha) + ln E[e^(t S)]) / t`. Return this tilt and its bound. The two
-    /// numbers are approximate, and are computed for continuous noise.
+    /// bound is `(ln(2 / alpha) + ln E[e^(t S)]) / t`. Return this tilt, and the bound at this
+    /// tilt. The two numbers are approximate, and are computed for continuous noise.
     pub(super) fn chernoff(&self, alpha: f64) -> (f64, f64) {
         let scales: Vec<_> = self
             .placed

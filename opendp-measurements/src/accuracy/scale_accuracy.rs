@@ -293,7 +293,7 @@ mod tests {
         }
         assert_eq!(discrete_laplacian_scale_to_accuracy(0.0, 0.05), Ok(0.0));
         assert_eq!(discrete_gaussian_scale_to_accuracy(0.0, 0.05), Ok(1.0));
-        // The noise is an integer, so an accuracy of 0.9 is an accuracy of 1.
+        // The noise is an integer, so the accuracy 0.9 is rounded up to 1.
         let of_one = accuracy_to_discrete_gaussian_scale(1.0, 0.05);
         assert_eq!(accuracy_to_discrete_gaussian_scale(0.9, 0.05), of_one);
         assert_eq!(accuracy_to_discrete_gaussian_scale(0.0, 0.05), Ok(0.0));

@@ -52,8 +52,8 @@ impl Term {
 /// excess is about 0.4 % for ten thousand noises, and 3 % for a million noises. If some noises are
 /// cut off, let `S` be the sum in which each of these noises is replaced by its positive part. The
 /// result is then a `t` with `P[S > t] <= alpha / 2`. This result is valid for all true numbers,
-/// even if all true numbers are at the lower bounds, or all at the upper bounds. In all cases, the
-/// result is at most the weighted sum of the quantiles of the `n` noises at `alpha / n`.
+/// even if all true numbers are at their lower bounds, or all are at their upper bounds. In all
+/// cases, the result is at most the weighted sum of the quantiles of the `n` noises at `alpha / n`.
 ///
 /// # Errors
 /// `InvalidDistance` when `alpha` is not in `(0, 1]`, or is too small for the number of terms;
@@ -69,7 +69,7 @@ impl Term {
 ///     Term::new(Noise::gaussian(Scale::new(2.0)?)).weighted(third),
 /// ];
 /// let t = sum_of(&mean, 0.05)?;
-/// assert!(1.86 < t && t < 1.87, "{t}"); // the union bound: 4.33
+/// assert!(1.86 < t && t < 1.87, "{t}"); // the union bound is 4.33
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub fn sum_of(terms: &[Term], alpha: f64) -> Result<f64> {

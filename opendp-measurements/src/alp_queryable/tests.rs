@@ -142,8 +142,8 @@ fn estimates_from_the_highest_places_of_a_walk() {
         [estimate(""), estimate("0"), estimate("1"), estimate("111000")],
         [0.0, 0.0, 1.0, 3.0]
     );
-    // Count +1 for a set bit and -1 for an unset bit. The partial sums are 1, 2, 1, 2, 1. The
-    // largest sum is at the levels 2 and 4, and the mean of these levels is 3.
+    // Count +1 for a set bit and -1 for an unset bit. For the bits 11010, the partial sums are 1,
+    // 2, 1, 2, 1. The largest sum is at the levels 2 and 4, and the mean of these levels is 3.
     assert_eq!(estimate("11010"), 3.0);
     assert_eq!(estimate("01"), 1.0);
 }

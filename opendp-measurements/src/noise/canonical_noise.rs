@@ -194,7 +194,8 @@ mod tests {
             };
             (-40..60).map(|end| excess_at(f64::from(end))).fold(f64::NEG_INFINITY, f64::max)
         };
-        // For each of the 100 ends, the excess exceeds 8 with a probability below 1e-14.
+        // For each of the 100 events, the excess exceeds 8 by chance with a probability below
+        // 1e-14.
         assert!(excess(epsilon, delta) < 8.0, "{}", excess(epsilon, delta));
         assert!(excess(epsilon, 0.7 * delta) > 8.0, "a smaller delta goes unnoticed");
         assert!(excess(0.85 * epsilon, delta) > 8.0, "a smaller epsilon goes unnoticed");

@@ -5,10 +5,12 @@ use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Flip a coin that shows `true` with probability exactly `p`.
 ///
-/// The digits of a uniform variable `U` are drawn one after another and compared with the finite
-/// binary expansion of `p`. The first digit that differs decides `U < p`. If `p` has no digits
-/// left, `U < p` is false (Karney 2016, arXiv:1303.6257, section 3). The probability is exact for
-/// every float in `[0, 1]`, also for subnormal floats and for the float next to 1.
+/// A digit is a number of [`RandomSource::BITS`] bits, and each random word is one digit of a
+/// uniform variable `U`. The digits of `U` are drawn one after another and compared with the digits
+/// of `p`. The binary expansion of `p` is finite. The first digit that differs decides `U < p`. If
+/// `p` has no digits left, `U < p` is false (Karney 2016, arXiv:1303.6257, section 3). The
+/// probability is exact for every float in `[0, 1]`, also for subnormal floats and for the float
+/// next to 1.
 ///
 /// If `p` is below 0 or NaN, `p` counts as 0. If `p` is above 1, `p` counts as 1.
 ///
@@ -175,8 +177,8 @@ mod tests {
                 assert!(heads << places <= numerator << n);
                 assert!(numerator << n <= (heads + open) << places);
                 assert!(open <= 1);
-                // Each p has exactly `places` binary digits. So all tapes of n bits decide the coin
-                // if and only if n is at least `places`.
+                // Each p has exactly `places` binary digits. So every tape of n bits decides the
+                // coin if and only if n is at least `places`.
                 assert_eq!(open == 0, n >= places, "{numerator} / 2^{places} on {n} bits");
             }
         }

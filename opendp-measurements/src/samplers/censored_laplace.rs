@@ -200,7 +200,7 @@ struct Probability {
     power: u32,
     scale: f64,
 }
-/// What the result of a coin shows about the noise.
+/// The kind of a coin, which determines what the coin shows about the noise.
 #[derive(Clone, Copy, Debug)]
 enum Face {
     /// The coin shows whether the noise is not 0. The coin has the probability `2r / (1 + r)`.

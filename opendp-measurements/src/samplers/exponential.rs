@@ -8,9 +8,9 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// An exponential variable `E` with `P[E > t] = e^-t`.
 ///
 /// `E = -ln(U)` for a lazily drawn uniform variable `U`: only the digits of `U` that have been
-/// drawn so far are known. This method is the inversion of the distribution function (Devroye 1986,
-/// "Non-Uniform Random Variate Generation", II.2). Each new digit narrows the interval that
-/// contains `E`. So decisions that use this interval agree with the exact `E`.
+/// drawn so far are known. The formula `-ln(U)` is an inversion of the distribution function of `E`
+/// (Devroye 1986, "Non-Uniform Random Variate Generation", II.2). Each new digit narrows the
+/// interval that contains `E`. So decisions that use this interval agree with the exact `E`.
 #[derive(Clone, Debug)]
 pub struct LazyExponential {
     uniform: LazyUniform,

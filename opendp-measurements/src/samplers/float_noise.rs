@@ -19,11 +19,11 @@ pub struct FloatNoise {
     strips: Option<&'static Strips>,
 }
 impl FloatNoise {
-    /// Prepare the noise of [`laplace`](super::laplace).
+    /// Prepare the Laplace noise that [`laplace`](super::laplace) adds.
     pub fn laplace(scale: f64, k: i32) -> Self {
         Self::new(scale, k, || &EXPONENTIAL)
     }
-    /// Prepare the noise of [`gaussian`](super::gaussian).
+    /// Prepare the Gaussian noise that [`gaussian`](super::gaussian) adds.
     pub fn gaussian(sigma: f64, k: i32) -> Self {
         Self::new(sigma, k, || &HALF_NORMAL)
     }

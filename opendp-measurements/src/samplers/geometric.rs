@@ -15,8 +15,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// `P[floor(E / x) >= m] = P[E >= m x] = e^(-m x)`. `e^(-m x)` is the probability that the first
 /// `m` trials fail (Devroye 1986, "Non-Uniform Random Variate Generation", X.2). If a lower and an
 /// upper float bound of `E / x` have the same floor, this floor is the result. Otherwise more
-/// digits of `U` are drawn, and integers with more digits of `x` decide the floor. No probability
-/// is ever rounded.
+/// digits of `U` are drawn, and `E` and `x` are enclosed by integers, until the integers decide the
+/// floor. No probability is ever rounded.
 ///
 /// Cost: about 20 ns and one word, for every `x`. With a probability of about `2^-48 / x`, a draw
 /// takes a few microseconds.

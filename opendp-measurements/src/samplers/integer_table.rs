@@ -166,8 +166,8 @@ impl IntegerTable {
     /// Draw the noise `k`, and add `k` to an integer. Clamp the sum to the range of the type of the
     /// integer.
     ///
-    /// A call of [`draw`](Self::draw) and then of `add_noise` gives the same result. This function
-    /// needs fewer instructions than these two calls.
+    /// The functions [`draw`](Self::draw) and `add_noise`, called one after the other, give the
+    /// same result. This function needs fewer instructions than these two calls.
     ///
     /// # Errors
     ///

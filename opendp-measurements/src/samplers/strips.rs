@@ -14,13 +14,13 @@ use std::sync::LazyLock;
 /// function that is at least `f`. The envelope is constant on strips. A strip is an interval of
 /// width 1/32, or of width 1 in the tail.
 ///
-/// Entry `j < 255` stands for `x` from `j / 32` to `(j + 1) / 32`. Entry 255 stands for the tail,
-/// which is all `x` above `255 / 32`. Entry `j` is drawn with probability exactly
-/// `weight_j / 2^32`. Then the point `x = (j + U) / 32` is drawn uniformly in its strip, with a
-/// uniform `U` from 0 to 1. The point is accepted if a uniform `V` is below `f(x) / height_j`,
-/// where `height_j = weight_j unit`. Accepted points have a density proportional to `f` (von
-/// Neumann 1951; the strips are from Marsaglia, Tsang 2000, "The ziggurat method"). Each height is
-/// above `f` in its strip. The heights are integers times a unit, so they are exact.
+/// The envelope has 256 entries. Entry `j < 255` stands for `x` from `j / 32` to `(j + 1) / 32`.
+/// Entry 255 stands for the tail, which is all `x` above `255 / 32`. Entry `j` is drawn with
+/// probability exactly `weight_j / 2^32`. Then the point `x = (j + U) / 32` is drawn uniformly in
+/// its strip, with a uniform `U` from 0 to 1. The point is accepted if a uniform `V` is below
+/// `f(x) / height_j`, where `height_j = weight_j unit`. Accepted points have a density proportional
+/// to `f` (von Neumann 1951; the strips are from Marsaglia, Tsang 2000, "The ziggurat method").
+/// Each height is above `f` in its strip. The heights are integers times a unit, so they are exact.
 ///
 /// The tail is cut into strips of width 1. If entry 255 is drawn, strip `i` of the tail is drawn
 /// with probability `2^-(i + 1)`. This strip is 32 times as wide as a strip outside of the tail. So

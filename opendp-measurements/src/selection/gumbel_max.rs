@@ -125,7 +125,7 @@ pub trait ScoreMetric: Metric {
 /// let input = Space::new(scores, RangeDistance::<i32>::new())?;
 /// let choice = make_gumbel_max(input, Temperature::new(2.0)?, Optimize::Max)?;
 /// assert_eq!(choice.map(&1)?, 0.5);
-/// assert_eq!(choice.invoke(&vec![0, 1000, -10])?, 1); // but with probability exp(-500)
+/// assert_eq!(choice.invoke(&vec![0, 1000, -10])?, 1); // fails with probability exp(-500)
 /// # Ok::<(), Error>(())
 /// ```
 pub fn make_gumbel_max<T, M>(

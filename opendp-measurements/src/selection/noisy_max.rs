@@ -35,15 +35,16 @@ use crate::{Scale, SelectionMeasure};
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose divergence in `output_measure` is
-/// at most `map(d_in)`. At scale 0 the release is the index of the last of the best scores.
+/// at most `map(d_in)`. At scale 0, the release is the index of the best score. If several scores
+/// are the best, the release is the largest of their indices.
 ///
 /// # Map
 /// Let `r = range / scale`, rounded up. The loss is `r` under the max-divergence. Under
 /// zero-concentrated divergence, the loss is `r^2 / 8`, with each operation rounded up. `range` is
 /// `d_in` under the range distance and under a `monotonic` L-infinity distance. Otherwise `range`
 /// is `d_in + d_in`, rounded up. A range of 0 has the loss 0. At scale 0, any other range has
-/// infinite loss. A budget is charged with an exact loss, which the same formulas give in exact
-/// numbers. In the exact loss, `range` can be rounded up, but no later operation is rounded.
+/// infinite loss. A budget is charged with the exact loss, which these formulas give without
+/// rounding. Only `range` can be rounded up in the exact loss.
 ///
 /// # Proof
 /// Let `s` be the scale. Let `u` and `v` be the scores of neighbours. If `negate` is true, `u` and
@@ -77,8 +78,8 @@ use crate::{Scale, SelectionMeasure};
 /// a Renyi divergence of permute-and-flip that exceeds this bound. So the noise is different for
 /// the two measures.
 ///
-/// *Scale 0.* At distance 0, all scores change by the same number. So the last of the best scores
-/// has the same index for both neighbours, and the releases are equal.
+/// *Scale 0.* At distance 0, all scores change by the same number. So the best scores have the same
+/// indices for both neighbours, and the releases are equal.
 ///
 /// # Accuracy
 /// Let `n` be the number of scores. With probability at least `1 - alpha`, the chosen score differs
@@ -106,7 +107,7 @@ use crate::{Scale, SelectionMeasure};
 /// let concentrated = TheMeasure(ZeroConcentratedDivergence);
 /// let choice = make_noisy_max(input, concentrated, Scale::new(2.0)?, false)?;
 /// assert_eq!(choice.map(&1)?, 0.03125);
-/// assert_eq!(choice.invoke(&vec![0, 1000, -10])?, 1); // but with probability exp(-500)
+/// assert_eq!(choice.invoke(&vec![0, 1000, -10])?, 1); // fails with probability exp(-500)
 /// # Ok::<(), Error>(())
 /// ```
 pub fn make_noisy_max<T, M, MO>(

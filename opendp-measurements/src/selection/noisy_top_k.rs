@@ -95,7 +95,7 @@ use crate::{Scale, SelectionMeasure};
 /// let input = Space::new(scores, LInfDistance::<f64>::new(true))?;
 /// let best = make_noisy_top_k(input, TheMeasure(MaxDivergence), 2, Scale::new(0.5)?, false)?;
 /// assert_eq!(best.map(&1.0)?, 4.0);
-/// assert_eq!(best.invoke(&vec![0.0, 1e3, 1e6])?, [2, 1]); // but with probability exp(-2000)
+/// assert_eq!(best.invoke(&vec![0.0, 1e3, 1e6])?, [2, 1]); // fails with probability exp(-2000)
 /// # Ok::<(), Error>(())
 /// ```
 pub fn make_noisy_top_k<T, M, MO>(

@@ -61,7 +61,7 @@ use crate::sparse_vector::{Cost, Threshold, rounded};
 /// let above = make_above_threshold(input, 1000, 2, scales)?;
 /// assert_eq!(above.map(&1)?, 0.5);
 /// let answers = above.invoke(&vec![0, 2000, 3, 2000, 4])?;
-/// assert_eq!(answers, [false, true, false, true]); // but with a tiny probability
+/// assert_eq!(answers, [false, true, false, true]); // fails with a tiny probability
 /// # Ok::<(), Error>(())
 /// ```
 pub fn make_above_threshold<T, Q>(

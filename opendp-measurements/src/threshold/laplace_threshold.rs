@@ -57,20 +57,20 @@ use crate::{Laplace, Scale, ThresholdNumber};
 ///
 /// # Proof
 /// A key with the number 0 is dropped before any noise is drawn. So the release treats such a key
-/// as an absent key. The metric also treats such a key as an absent key: the number counts as 0 in
-/// both cases. Let `x`, `y` be two members without such keys, at distance `(l0, l1, linf)`. The
-/// bounds `l0`, `l1` and `linf` all hold for `x` and `y`. If any of these three parts is 0, `x` and
-/// `y` are equal, and so are the distributions of their releases. The replacement of infinities by
-/// finite numbers does not increase any distance between members.
+/// as an absent key. The metric also treats such a key as an absent key, because the number of an
+/// absent key counts as 0. Let `x`, `y` be two members without such keys, at distance
+/// `(l0, l1, linf)`. The bounds `l0`, `l1` and `linf` all hold for `x` and `y`. If any of these
+/// three parts is 0, `x` and `y` are equal, and so are the distributions of their releases. The
+/// replacement of infinities by finite numbers does not increase any distance between members.
 ///
 /// *The events.* Let `E` be the event that all keys of the release on `x` are also keys of `y`. At
 /// most `l0` keys of `x` are not keys of `y`. The number of such a key changes to 0. So the
 /// magnitude of this number is at most `linf` and at most `l1`. If the numbers are integers, this
 /// magnitude is an integer. With the noise `Z`, an integer `v <= linf` reaches the threshold `T` if
-/// `v + Z >= T`. This is possible only if `Z >= T - linf`. The mechanism compares with `>=`. The
-/// tail also uses `>=`, so the tail includes `Z = T - linf`. For a float, the exact sum `v + Z` is
-/// rounded to the nearest lattice point, and then to the nearest float. Let `B` be the largest
-/// float below `T`. If the rounded sum is at least `T`, the lattice point is above `B`. If
+/// `v + Z >= T`. This inequality can hold only if `Z >= T - linf`. The mechanism compares with
+/// `>=`. The tail also uses `>=`, so the tail includes `Z = T - linf`. For a float, the exact sum
+/// `v + Z` is rounded to the nearest lattice point, and then to the nearest float. Let `B` be the
+/// largest float below `T`. If the rounded sum is at least `T`, the lattice point is above `B`. If
 /// `2^k >= T - B`, let `T'` be the least lattice point that is at least `T`. Otherwise, let `T'` be
 /// `B`. In the first case, all lattice points are multiples of `T - B`, so no lattice point is
 /// strictly between `B` and `T`. So in both cases, the lattice point is at least `T'`. The exact

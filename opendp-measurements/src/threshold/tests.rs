@@ -294,7 +294,10 @@ fn a_gap_is_rounded_down() {
     for change in [0.1, 0.3, 1.7, 1e-9] {
         let gap = <f64 as ThresholdNumber>::gap(10.0, change, None).unwrap().unwrap();
         let reached = number(gap).plus(&number(change));
-        assert!(reached <= number(9.5), "the noise reaches 10 after it is rounded to an integer");
+        assert!(
+            reached <= number(9.5),
+            "noise of 9.5 reaches 10 after it is rounded to an integer"
+        );
         let gap = <f64 as ThresholdNumber>::gap(10.0, change, Some(-80)).unwrap().unwrap();
         assert!(number(gap).plus(&number(change)) < number(10.0_f64.next_down()), "{change}");
     }

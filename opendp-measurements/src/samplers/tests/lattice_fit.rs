@@ -34,7 +34,10 @@ fn the_sum_has_its_exact_distribution_on_every_lattice<L: FloatLaw>() {
         let sums = L::draws((x, scale, k), 300_000, &mut Seeded::<64>::new(seed as u64));
         assert!(L::fit(&sums, (x, scale, k)) < 1.0, "{x} {scale} {k}");
         assert!(L::fit(&sums, (x, scale * 1.04, k)) > 1.0, "a wrong scale must be noticed");
-        assert!(L::fit(&sums, (x + 0.04 * scale, scale, k)) > 1.0, "a wrong centre");
+        assert!(
+            L::fit(&sums, (x + 0.04 * scale, scale, k)) > 1.0,
+            "a wrong centre must be noticed"
+        );
         assert!(sums.iter().all(|&y| round_to_lattice(y, k) == y), "a point is off the lattice");
     }
 }

@@ -49,13 +49,13 @@ fn every_float_enclosure_holds_the_exact_logarithms_of_its_digit() {
         let (lo, hi) = neg_ln(digit, 64);
         let log_at = |n: &UBig| fixed::ln(n, -64, PRECISION);
         let lower = -log_at(&(UBig::from(digit) + 1_u8)).1;
-        assert!(fixed_point(lo) <= lower, "lower end at {digit}");
+        assert!(fixed_point(lo) <= lower, "the lower bound at {digit} is too high");
         if digit == 0 {
             assert_eq!(hi, f64::INFINITY);
             continue;
         }
         let upper = -log_at(&UBig::from(digit)).0;
-        assert!(upper <= fixed_point(hi), "upper end at {digit}");
+        assert!(upper <= fixed_point(hi), "the upper bound at {digit} is too low");
         let excess = in_ulps(fixed_point(hi) - &upper, hi);
         least_excess = least_excess.min(excess);
         most_excess = most_excess.max(excess);
@@ -73,10 +73,16 @@ fn digits_of_half_a_word_and_of_all_but_its_sign_are_enclosed() {
         for digit in digits().into_iter().step_by(7).map(|digit| digit >> (64 - bits)) {
             let (lo, hi) = neg_ln(digit, bits);
             let log_at = |n: UBig| fixed::ln(&n, -i64::from(bits), PRECISION);
-            assert!(fixed_point(lo) <= -log_at(UBig::from(digit) + 1_u8).1, "lower end at {digit}");
+            assert!(
+                fixed_point(lo) <= -log_at(UBig::from(digit) + 1_u8).1,
+                "the lower bound at {digit} is too high"
+            );
             match digit {
                 0 => assert_eq!(hi, f64::INFINITY),
-                _ => assert!(-log_at(digit.into()).0 <= fixed_point(hi), "upper end at {digit}"),
+                _ => assert!(
+                    -log_at(digit.into()).0 <= fixed_point(hi),
+                    "the upper bound at {digit} is too low"
+                ),
             }
         }
     }

@@ -144,12 +144,15 @@ fn ordered_winners_have_the_probabilities_of_one_race() {
         let set = (SCORES.as_slice(), k, 2.0);
         let gumbel = outcomes(gumbel_top_k, set, 100_000, &mut source);
         assert!(fit(&gumbel, &peeled(&over(2.0), k, softmax)) < 1.0, "{k}");
-        assert!(fit(&gumbel, &peeled(&over(2.2), k, softmax)) > 1.0, "another scale");
+        assert!(
+            fit(&gumbel, &peeled(&over(2.2), k, softmax)) > 1.0,
+            "a wrong scale must be noticed"
+        );
         let exponential = outcomes(exponential_top_k, set, 100_000, &mut source);
         assert!(fit(&exponential, &joint(&over(2.0), k)) < 1.0, "{k}");
-        assert!(fit(&exponential, &joint(&over(2.2), k)) > 1.0, "another scale");
+        assert!(fit(&exponential, &joint(&over(2.2), k)) > 1.0, "a wrong scale must be noticed");
         let fresh = peeled(&over(2.0), k, permute_and_flip_distribution::probabilities);
-        assert!(fit(&exponential, &fresh) > 1.0, "fresh noise is another law");
+        assert!(fit(&exponential, &fresh) > 1.0, "fresh noise must be noticed");
     }
 }
 /// Choose the `k` best candidates by Gumbel noise, but with a mistake: this function never draws a

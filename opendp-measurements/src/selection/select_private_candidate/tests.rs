@@ -78,7 +78,7 @@ fn has_the_law_that_rounds_add_up_to_and_not_that_of_an_inverted_rate() {
             chi_square(&counts, &law.iter().map(|p| p * f64::from(draws)).collect::<Vec<_>>())
         };
         assert!(fit(1.0 - g) < 1.0, "{x} {g}");
-        assert!(g == 1.0 || 1.0 < fit(inverted(g)), "{x} {g}: the inverted rate fits, too");
+        assert!(g == 1.0 || 1.0 < fit(inverted(g)), "{x} {g}: the inverted rate goes unnoticed");
     }
 }
 #[test]
@@ -122,7 +122,7 @@ fn the_map_bounds_the_exact_divergence_and_half_of_it_does_not() {
     for g in [0.0, 1e-3, 0.1, 0.5, 1.0] {
         assert!(worst(g) <= map(g), "{g}: {}", worst(g));
     }
-    assert!(epsilon * 1.5 < worst(1e-3), "the loss of one round is enough");
+    assert!(epsilon * 1.5 < worst(1e-3), "the map is loose: 1.5 epsilon is enough");
 }
 /// Compute the least delta for which the distributions `first` and `second` are
 /// (epsilon, delta)-close in both directions.
