@@ -66,7 +66,7 @@ where
 {
     if input.domain().records().is_none() {
         return Err(Error::MetricSpace(
-            "input: expected a domain with a known size, because only data sets of one size differ \
+            "input: expected a domain with a known size, because only data sets of the same size differ \
              by replaced records; state the size of the domain"
                 .into(),
         ));
