@@ -67,7 +67,7 @@ fn tour() -> Result<Vec<String>> {
 
     say("\n4. The least noise for a budget\n");
     let scale = document.solve(&registry, "scale", &json!(1), &json!(0.5))?;
-    say(&format!("one person more or less may cost epsilon 0.5: scale {scale}"));
+    say(&format!("at most epsilon 0.5 for one person more or less: scale {scale}"));
     let filled = BTreeMap::from([("scale".to_owned(), scale)]);
     let least = document.build_with(&registry, &filled)?.measurement()?;
     describe(&least)?.iter().for_each(|line| say(line));
