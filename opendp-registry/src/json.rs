@@ -103,8 +103,9 @@ impl<'de> DeserializeSeed<'de> for Node {
         reader.deserialize_any(self)
     }
 }
-/// The JSON reader passes an integer of 64 bits as an integer. The reader passes any other number
-/// as a map with this key. The value in the map is the text of the number, with all digits.
+/// The JSON reader passes an integer of 64 bits to the visitor as an integer. The reader passes any
+/// other number as a map with this key. The value in the map is the text of the number, with all
+/// digits.
 const NUMBER: &str = "$serde_json::private::Number";
 impl<'de> Visitor<'de> for Node {
     type Value = Json;

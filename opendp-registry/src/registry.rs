@@ -140,8 +140,8 @@ impl Registry {
     /// Add a constructor. Other threads can resolve names at the same time.
     ///
     /// # Errors
-    /// `Ambiguous` when another function is registered under this name, or when the same function
-    /// is registered with a signature of the same text.
+    /// `Ambiguous` when another function is registered under this name, or when this function
+    /// already has a signature with the same text.
     pub fn add(&self, addition: Addition) -> Result<()> {
         let entry = Arc::new(addition.into_entry());
         // If there is no constructor `clamp`, a request for `clamp` means `make_clamp`. So the

@@ -108,8 +108,8 @@ pub struct Suggestion {
 /// - If the goal has no condition `about`, constructors that return an error for the space of the
 ///   data are listed.
 /// - If the goal has the condition `about`, constructors for which the condition holds are listed.
-///   If the search suggests no chain, further constructors are listed: those that could add noise
-///   at the end of a chain with a link for which the condition holds.
+///   Suppose that the condition holds for a link of a chain, but the search suggests no chain. Then
+///   the constructors that could add noise at the end of this chain are listed, too.
 /// - If the error of a listed constructor names another constructor that the search could not use,
 ///   this other constructor is listed too.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -61,8 +61,9 @@ pub(crate) struct Arguments {
     /// --id, and a budget that states its unit
     #[arg(long, value_name = "FILE:NAME", requires = "id", conflicts_with = "dry_run")]
     pub(crate) budget: Option<budget::Place>,
-    /// The id of the answers: the same id gives the same answers, and is charged once. An id
-    /// belongs to a study, the path of its data as you write it, the separator, and the probability
+    /// The id of the answers: all runs with one id print the same answers, which are charged once.
+    /// An id belongs to a study, the path of its data as you write it, the separator, and the
+    /// probability
     #[arg(long, requires = "budget")]
     pub(crate) id: Option<String>,
     /// The name of the person who asks, for the ledger

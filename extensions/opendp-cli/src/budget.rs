@@ -17,9 +17,9 @@ const NO_UNIT: &str = "the budget states no unit, so nothing checks that all its
                        the same unit. State --unit and --metric, such as `--unit 1 --metric \
                        symmetric_distance`";
 /// The warning about a budget whose number of rows is public only because of `--size`.
-const PUBLIC_ROWS: &str = "with --size, and with --contributions 1 or none, each person must have \
-                           exactly one row, and the number of rows is public. Otherwise leave out \
-                           --size, or state --contributions above 1";
+const PUBLIC_ROWS: &str = "with --size, and without --contributions above 1, each person must have \
+                           exactly one row, and the number of rows is public. If this is wrong, \
+                           leave out --size, or state --contributions above 1";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {

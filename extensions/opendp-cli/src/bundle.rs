@@ -202,7 +202,7 @@ fn write_wheel(
     let binding =
         binding.and_then(|package| Path::new(package["manifest_path"].as_str()?).parent());
     let binding = binding.ok_or_else(|| {
-        Error::NotFound("the framework has no crate `opendp-python`; use a newer one".into())
+        Error::NotFound("the framework has no crate `opendp-python`; use a newer framework".into())
     })?;
     copy(&binding.join("LICENSE"), &folder.join("LICENSE"))?;
     copy_sources(&binding.join("python/opendp_rs"), &folder.join("python/opendp_rs"))?;

@@ -298,8 +298,8 @@ pub(crate) fn member(json: Json, column: Option<&str>, domain: &AnyDomain) -> Re
         Some(name) => pick(json, name)?,
     };
     let value = match domain.read_cells(&[]) {
-        // The domain cannot read rows of texts. Read an atom as a single cell, and decode any other
-        // value below.
+        // The members of the domain are not rows of cells. Read an atom as a single cell, and
+        // decode any other value below.
         None => match json {
             Json::Array(_) | Json::Object(_) => None,
             ref atom => domain.read_cells(&[&cell(atom)]),

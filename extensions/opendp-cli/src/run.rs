@@ -65,9 +65,9 @@ pub(crate) struct Arguments {
     /// budget states no unit
     #[arg(long, value_name = "FILE:NAME", requires = "id")]
     pub(crate) budget: Option<budget::Place>,
-    /// The id of the release: the same id gives the same release, and is charged once. An id
-    /// belongs to a pipeline, the path of the data as you write it, a column, a separator and a
-    /// distance
+    /// The id of the release: all runs with one id print the same release, which is charged once.
+    /// An id belongs to a pipeline, the path of the data as you write it, a column, a separator and
+    /// a distance
     #[arg(long, requires = "budget")]
     pub(crate) id: Option<String>,
     /// The name of the person who asks, for the ledger

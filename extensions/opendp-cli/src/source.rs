@@ -144,7 +144,8 @@ pub(crate) fn quoted(text: &str) -> String {
 }
 fn utf8(path: &Path) -> Result<String> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
-        let reason = format!("the path {} is not UTF-8, which Cargo.toml needs", path.display());
+        let reason =
+            format!("the path {} is not UTF-8, but Cargo.toml needs UTF-8", path.display());
         Error::FailedFunction(reason)
     })
 }

@@ -264,7 +264,7 @@ fn text(found: &Suggestions, registry: &Registry) -> Result<String> {
     if !found.whole {
         let calls = found.calls;
         lines.push(format!(
-            "The search stopped after {calls} calls of constructors; state a word or more facts."
+            "The search stopped after {calls} calls of constructors; state a word, or more facts."
         ));
     }
     if !found.found.is_empty() {

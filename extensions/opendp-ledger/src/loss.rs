@@ -293,7 +293,7 @@ impl Loss {
                 Err(Error::InvalidDistance("expected an amount above 0, found 0".into()))
             }
             (_, parts) if parts.iter().any(|part| part.to_f64_up().is_infinite()) => {
-                let reason = "expected a finite float: a larger amount protects no one";
+                let reason = "expected at most the largest float: a larger amount protects no one";
                 Err(Error::InvalidDistance(reason.into()))
             }
             (Notion::Approximate, [_, delta]) if Exact::from_f64(1.0)? <= *delta => {

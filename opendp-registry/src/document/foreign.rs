@@ -69,7 +69,8 @@ fn object(
 
 /// Return the default input domain of a constructor. Return `None` if the constructor has no
 /// default, or if the arguments state the input domain. [`object`] uses the default if there is no
-/// current space, and always for `make_split_lines` and `make_split_dataframe`.
+/// current space. For `make_split_lines` and `make_split_dataframe`, [`object`] always uses the
+/// default.
 fn start(name: &str, arguments: &Map<String, Json>) -> Option<Json> {
     if arguments.contains_key("input_domain") {
         return None;

@@ -38,7 +38,7 @@ fn a_misspelt_argument_is_named_and_not_the_input() {
     let input = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new());
     let args = Args::new().with("input", &input.unwrap().erase()).with("sigma", json!(0.5));
     refuse("make_laplace", &args, "Argument", &["`sigma`", "unknown argument", "`scale`"]);
-    // A signature that is called directly ignores no argument, either.
+    // If a signature is called directly, an unknown argument is also an error.
     let args = args.with("scale", json!(0.5));
     for signature in Registry::global().signatures("make_laplace").unwrap() {
         let error = signature.construct(&args).unwrap_err().to_string();
@@ -207,8 +207,8 @@ fn a_name_has_one_function() {
     assert_eq!(error.kind(), "Ambiguous");
     assert!(error.to_string().contains("package a") && error.to_string().contains("package b"));
     assert_eq!(registry.add(addition("mine", "a")).unwrap_err().kind(), "Ambiguous");
-    // A second signature has another text. If the second signature is added twice, the second call
-    // also gives an error.
+    // The name can have a second signature with other parameters. But it is an error to add this
+    // second signature twice.
     let second =
         || addition("mine", "a").parameter(Parameter::new::<i32>("upper", Some("7".into())));
     registry.add(second()).unwrap();

@@ -45,7 +45,7 @@ fn only_measurements_are_repeated() {
         let error = composed(wrong).unwrap_err().to_string();
         assert!(error.contains("expected a measurement to repeat"), "{error}");
     }
-    // The control: a measurement is repeated.
+    // The control: a measurement can be repeated.
     assert!(composed(alone(json!({"laplace": {"scale": 1e9}}))).is_ok());
 }
 /// Check the epsilon of compositions when one record is added or removed. Several privacy

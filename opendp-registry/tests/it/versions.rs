@@ -121,7 +121,8 @@ fn a_part_of_a_document_has_the_versions_of_the_whole() {
     let error = build(part(1, json!(["acme-dp", 3]))).unwrap_err().to_string();
     assert!(error.contains("expected an object of versions"), "{error}");
 }
-/// `migrate!` states the name of a function, and a third party registers it with a prefix.
+/// A third party registers a function under a name with a prefix. `migrate!` states the name
+/// without the prefix.
 #[test]
 fn a_name_with_a_prefix_has_the_changes_of_its_function() {
     let registry = registry_of("acme::make_total");

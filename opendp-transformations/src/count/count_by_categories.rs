@@ -38,8 +38,8 @@ use crate::{Key, Tally};
 /// removed, this cell changes by one, and no other cell changes. If the record is counted in no
 /// cell, no cell changes. Saturation at `m` does not increase the distance between two counts. So
 /// the absolute changes of all cells add up to at most the symmetric distance. The Euclidean length
-/// of a vector is at most the sum of the absolute values of its entries. So a bound on the
-/// symmetric distance is a bound for both metrics.
+/// of a vector is at most the sum of the absolute values of its entries. So in both metrics, the
+/// distance between the two outputs is at most the symmetric distance.
 ///
 /// If the size is known, two data sets at symmetric distance `d <= d_in` differ in `d / 2` replaced
 /// records. So each cell changes by at most `k`. Let `c` be the vector of the changes of the cells.

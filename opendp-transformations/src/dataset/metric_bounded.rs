@@ -66,8 +66,8 @@ where
 {
     if input.domain().records().is_none() {
         return Err(Error::MetricSpace(
-            "input: expected a domain with a known size, because only data sets of one size differ \
-             by replaced records; state the size of the domain"
+            "input: expected a domain with a known size, because only data sets of the same size \
+             differ by replaced records; state the size of the domain"
                 .into(),
         ));
     }

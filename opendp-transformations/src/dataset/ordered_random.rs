@@ -9,7 +9,8 @@ use opendp_core::{
 
 /// A metric of data sets that ignores the order of the records.
 pub trait UnorderedMetric: DatasetMetric {
-    /// The metric that counts the same changes and depends on the order of the records.
+    /// The metric that counts the same changes as this metric, but depends on the order of the
+    /// records.
     type Ordered: DatasetMetric + Default;
 }
 impl UnorderedMetric for SymmetricDistance {
@@ -29,9 +30,10 @@ impl UnorderedMetric for ChangeOneDistance {
 ///
 /// # Postcondition
 /// The output contains the same records. Secure random bits choose their order uniformly from all
-/// orders. The metric of the output counts the same changes, and depends on the order.
-/// `SymmetricDistance` becomes `InsertDeleteDistance`, and `ChangeOneDistance` becomes
-/// `HammingDistance`. The function needs all data at once. Two runs can return different orders.
+/// orders. The metric of the output counts the same changes as the metric of the input, but depends
+/// on the order. `SymmetricDistance` becomes `InsertDeleteDistance`, and `ChangeOneDistance`
+/// becomes `HammingDistance`. The function needs all data at once. Two runs can return different
+/// orders.
 ///
 /// # Map
 /// `d_out = d_in`. The map bounds the distance between outputs whose draws are coupled, as the

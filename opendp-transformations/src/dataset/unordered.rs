@@ -10,8 +10,8 @@ use crate::rows::identity::copy;
 
 /// A metric of data sets that depends on the order of the records.
 pub trait OrderedMetric: DatasetMetric {
-    /// The metric that counts the same changes and ignores the order of the records. A distance in
-    /// this metric is at most the distance in the ordered metric.
+    /// The metric that counts the same changes as this metric, but ignores the order of the
+    /// records. The distance between two data sets is at most their distance in the ordered metric.
     type Unordered: DatasetMetric + Default;
 }
 impl OrderedMetric for InsertDeleteDistance {
@@ -30,9 +30,9 @@ impl OrderedMetric for HammingDistance {
 /// The metric depends on the order of the records.
 ///
 /// # Postcondition
-/// The output is the input. The metric of the output counts the same changes and ignores the order.
-/// `InsertDeleteDistance` becomes `SymmetricDistance`, and `HammingDistance` becomes
-/// `ChangeOneDistance`.
+/// The output is the input. The metric of the output counts the same changes as the metric of the
+/// input, but ignores the order. `InsertDeleteDistance` becomes `SymmetricDistance`, and
+/// `HammingDistance` becomes `ChangeOneDistance`.
 ///
 /// # Map
 /// `d_out = d_in`.

@@ -13,9 +13,10 @@ use crate::quantile::ranks::Equal;
 /// Score each candidate by the distance between its ranks and the rank of a quantile.
 ///
 /// A candidate that is equal to many records has all their ranks. If the rank of the quantile is
-/// one of them, the score of the candidate is 0, so the quantile itself always has the score 0. A
-/// selection mechanism that prefers low scores probably releases a candidate near the quantile. So
-/// set the argument `negate` of the selection to `true`, or its argument `optimize` to `"min"`.
+/// one of these ranks, the score of the candidate is 0. So a candidate that is equal to the
+/// quantile always has the score 0. A selection mechanism that prefers low scores probably releases
+/// a candidate near the quantile. To prefer low scores, set the argument `negate` of the selection
+/// to `true`, or its argument `optimize` to `"min"`.
 ///
 /// # Arguments
 /// * `candidates` - the values that can be released, in increasing order
@@ -44,14 +45,15 @@ use crate::quantile::ranks::Equal;
 /// The same as for [`make_quantile_score_candidates`](super::make_quantile_score_candidates). Let
 /// `d` be `2 * d_in` if the metric counts replaced records, and otherwise `d_in`. The largest
 /// change of a score is at most `d * max(a, b - a)` if the size is unknown, and
-/// `floor(d / 2) * b` if the size is known. This is the map for `LInfDistance`. The map for
-/// `RangeDistance` is twice this bound, or equal to it if `a / b` is 0 or 1.
+/// `floor(d / 2) * b` if the size is known. This is the map for `LInfDistance`. If `a / b` is 0 or
+/// 1, the map for `RangeDistance` equals this bound. For any other `a / b`, the map for
+/// `RangeDistance` is twice this bound.
 ///
 /// # Proof
 /// Let `A(c) = b * #(x < c) - a * n` and `B(c) = a * n - b * #(x <= c)`. The score is
-/// `max(0, A(c), B(c))`. The largest of three numbers, and saturation, do not increase a change: if
-/// each number changes by at most `t`, so does the result. So it is enough to bound the changes of
-/// `A(c)` and `B(c)`.
+/// `max(0, A(c), B(c))`. If each of three numbers changes by at most `t`, the largest of these
+/// numbers also changes by at most `t`. Saturation does not increase a change. So it is enough to
+/// bound the changes of `A(c)` and `B(c)`.
 ///
 /// *Unknown size.* Let a record `x` be added. Then `A(c)` changes by `b - a` if `x < c`, and
 /// otherwise by `-a`. `B(c)` changes by `a` if `x > c`, and otherwise by `-(b - a)`. If `x` is
@@ -59,16 +61,16 @@ use crate::quantile::ranks::Equal;
 /// In `d` such steps, each score changes by at most `d * max(a, b - a)`.
 ///
 /// *Known size.* The data sets differ by at most `floor(d / 2)` replacements. A replacement changes
-/// `#(x < c)` and `#(x <= c)` by at most 1 each, and leaves `n` as it is. So it changes `A(c)` and
-/// `B(c)` by at most `b` each.
+/// `#(x < c)` and `#(x <= c)` by at most 1 each, and does not change `n`. So the replacement
+/// changes `A(c)` and `B(c)` by at most `b` each.
 ///
 /// *Range.* The changes of two scores differ by at most twice the largest change. If `a = 0`, the
 /// score is `b * #(x < c)`. If `a = b`, the score is `b * #(x > c)`. These are the scores of
 /// [`make_quantile_score_candidates`](super::make_quantile_score_candidates) for such levels, and
 /// the proof there also holds here.
 ///
-/// If no record is equal to a candidate, both constructors compute the same scores. So the bounds
-/// are attained by the same data sets.
+/// If no record is equal to a candidate, both constructors compute the same scores. So data sets
+/// without such records attain the bounds of both constructors.
 ///
 /// # Errors
 /// The same as for [`make_quantile_score_candidates`](super::make_quantile_score_candidates).
@@ -138,7 +140,8 @@ mod tests {
                     |keep: &dyn Fn(i32) -> bool| data.iter().filter(|x| keep(**x)).count() as i64;
                 let expected = [0, 1, 2, 3].map(|c| {
                     let (first, last) = (count(&|x| x < c), count(&|x| x <= c));
-                    // The distance of the ideal rank from the nearest rank of the candidate.
+                    // Compute the distance between the ideal rank and the nearest rank of the
+                    // candidate, times `b`.
                     (first..=last).map(|rank| (b * rank - a * n).unsigned_abs()).min().unwrap()
                 });
                 let found = made.invoke(&data).unwrap();
@@ -150,7 +153,7 @@ mod tests {
             }
         }
     }
-    /// So no candidate between two frequent values has a lower score than the quantile.
+    /// No candidate can have a lower score than the quantile, because no score is negative.
     #[test]
     fn the_quantile_itself_has_the_score_zero() {
         let data = [vec![32; 44], vec![47; 42], vec![65; 14]].concat();
@@ -161,7 +164,8 @@ mod tests {
             let quantile = data[rank as usize - 1];
             assert_eq!(made.invoke(&data).unwrap()[quantile as usize], 0, "{alpha:?}");
         }
-        // The scores that leave out equal records prefer another candidate.
+        // The other constructor ignores equal records. It gives the candidate 40, between two
+        // frequent values, a lower score than the median, 47.
         let input = Space::new(Rows::default(), SymmetricDistance).unwrap();
         let alpha = Alpha::from_fraction(1, 2).unwrap();
         let other = super::super::make_quantile_score_candidates::<_, _, RangeDistance<u64>>(
@@ -194,7 +198,7 @@ mod tests {
         check::<HammingDistance, RangeDistance<u64>>(Some(3));
         check::<HammingDistance, LInfDistance<u64>>(Some(3));
     }
-    /// The control: with a map that is lower by one, the same check fails.
+    /// The stability law holds for the map, and fails for a map that is lower by one.
     #[test]
     fn promises_no_more_than_is_attained() {
         let lower = |size, alpha| {

@@ -19,12 +19,12 @@ pub(crate) struct QuantileScores<T> {
     equal: Equal,
     finder: Finder<T>,
 }
-/// The meaning of the records that are equal to a candidate.
+/// States how the records that are equal to a candidate affect its score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Equal {
-    /// They are left out. The candidate has one rank among the other records.
+    /// The equal records are left out. The candidate has one rank among the other records.
     LeftOut,
-    /// Their ranks are the ranks of the candidate.
+    /// The candidate has all ranks of the equal records.
     Ranks,
 }
 

@@ -41,10 +41,11 @@ use crate::{Pairwise, Sequential};
 ///
 /// # Map
 /// Let `n` be the number of records. Let `W` and `W'` be the widths of the bounds of the two parts.
-/// For each part, the width is rounded up to a multiple of the same power of two as the part. If
-/// the metric counts replaced records, let `k` be `d_in`. Otherwise let `k` be `floor(d_in / 2)`.
-/// The map is `min(k (n - 1), 2 floor(n / 2) ceil(n / 2)) / (n (n - ddof)) * W W'`. The value is
-/// computed exactly, rounded up to a multiple of `g`, and then rounded up to a float.
+/// Each part has its own power of two. The width of its bounds is rounded up to a multiple of this
+/// power. If the metric counts replaced records, let `k` be `d_in`. Otherwise let `k` be
+/// `floor(d_in / 2)`. The map is
+/// `min(k (n - 1), 2 floor(n / 2) ceil(n / 2)) / (n (n - ddof)) * W W'`. The value is computed
+/// exactly, rounded up to a multiple of `g`, and then rounded up to a float.
 ///
 /// # Proof
 /// Each part is rounded to a multiple of a power of two. Use this power as the unit for the part.

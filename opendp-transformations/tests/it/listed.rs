@@ -19,8 +19,8 @@ fn construct<M: MetricOn<Rows>>(name: &str, metric: M) -> Vec<Result<Constructed
 
 #[test]
 fn a_metric_that_no_signature_lists_is_refused() {
-    // `make_count` lists two of the four metrics for which it is compiled, and `make_clamp` lists
-    // all of them.
+    // `make_count` is compiled for four metrics, but its signatures list only two of them. The
+    // signatures of `make_clamp` list all four.
     let works = |made: &[Result<Constructed>]| made.iter().any(Result::is_ok);
     for name in ["make_count", "make_clamp"] {
         assert!(works(&construct(name, SymmetricDistance)), "{name}");

@@ -81,7 +81,7 @@ fn tour() -> Result<Vec<String>> {
     let epsilon = hundred.measure().profile(&mu)?.epsilon(delta)?;
     say("\na hundred counts at epsilon 0.05 each, in the third party's measure");
     say(&format!("    mu         {}", mu.show()));
-    say(&format!("    epsilon    {epsilon:.3} at delta {delta:e}; their sum would be 5"));
+    say(&format!("    epsilon    {epsilon:.3} at delta {delta:e}; the epsilons add up to 5"));
     let released = hundred.invoke(&hundred.input().domain().decode(&friends.to_json())?)?;
     let answers = Vec::<f64>::from_json(&released.to_json())?;
     let mean = answers.iter().sum::<f64>() / 100.0;

@@ -59,7 +59,7 @@ fn tour() -> Result<Vec<String>> {
     let sum = at_scale(&document, &registry, 200.0)?;
     describe(&sum)?.iter().for_each(|line| say(line));
 
-    say("\n3. Releases, each of which spends the loss again\n");
+    say("\n3. Releases. Each release spends the loss again\n");
     let incomes = sum.input().domain().decode(&json!([12.5, 31.0, 0.0, 47.25, 900.0]))?;
     for _ in 0..3 {
         say(&format!("    {}", opendp_core::Codec::to_json(&sum.invoke(&incomes)?)));
@@ -67,7 +67,7 @@ fn tour() -> Result<Vec<String>> {
 
     say("\n4. The least noise for a budget\n");
     let scale = document.solve(&registry, "scale", &json!(1), &json!(0.5))?;
-    say(&format!("one person more or less may cost epsilon 0.5: scale {scale}"));
+    say(&format!("at most epsilon 0.5 for one person more or less: scale {scale}"));
     let filled = BTreeMap::from([("scale".to_owned(), scale)]);
     let least = document.build_with(&registry, &filled)?.measurement()?;
     describe(&least)?.iter().for_each(|line| say(line));
@@ -113,8 +113,8 @@ fn describe(measurement: &AnyMeasurement) -> Result<Vec<String>> {
     Ok(text)
 }
 /// Make one constructor that can be added to the registry. The constructor is made from a closure
-/// and a description. The constructor makes a function of a release. In the same way, a program can
-/// add constructors of functions at run time, as a binding to another language does.
+/// and a description. The constructor makes a function of a release. A binding to another language
+/// can add constructors of functions at run time in the same way.
 fn round_to() -> Addition {
     let output = <Function<f64, f64> as Made>::type_name();
     Addition::new("tour::make_round_to", "opendp-examples", Kind::Function, output)

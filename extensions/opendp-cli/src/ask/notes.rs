@@ -31,7 +31,7 @@ pub(super) fn warn_of_bools(study: &Study, as_json: bool) {
         let name = name.escape_debug();
         let warning = format!(
             "the column `{name}` is `bool`: its cells are true, True, TRUE, 1, false, False, FALSE \
-             or 0, and each other cell counts as false, such as `yes`. State \"missing\" for this \
+             or 0, and each other cell, such as `yes`, counts as false. State \"missing\" for this \
              column, as in {{\"T\": \"bool\", \"missing\": false}}. The curator can count the \
              other cells with `opendp inspect --data FILE --column '{quoted}' --as bool`"
         );

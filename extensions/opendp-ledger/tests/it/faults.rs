@@ -189,7 +189,7 @@ fn helper_small_files() {
         }
     };
     assert!(error.ends_with("nothing was released"), "{error}");
-    assert!(long(granted).is_err(), "nor is it when it is tried again");
+    assert!(long(granted).is_err(), "the request was not refused again");
     assert!(long(0).unwrap().repeated(), "what was released before is still given");
     println!("\ngranted {granted}: {error}");
 }
