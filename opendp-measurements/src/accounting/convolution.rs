@@ -5,7 +5,7 @@
 //! at `x` is multiplied by `e^(t x)`, and the result is normalised. Usually, `t` is chosen so that
 //! the mean of the tilted sum of losses is the requested epsilon. The tilt commutes with
 //! convolution. Near the requested epsilon, tilted masses are large, so their relative errors are
-//! small. Removing the tilt keeps these errors. In this file, `u` is the unit roundoff.
+//! small. Removing the tilt keeps these relative errors. In this file, `u` is the unit roundoff.
 
 use opendp_core::{Error, Result};
 use opendp_fourier::{Complex, Failed, Transform};

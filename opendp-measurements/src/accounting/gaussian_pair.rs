@@ -39,9 +39,9 @@ impl DominatingPair for GaussianPair {
     /// floats are used for `P` and for `Q`. So this rounding is an error of the losses, and not an
     /// error of the masses.
     ///
-    /// A step can be much larger than `mu`. Then even the edges next to the loss 0 are far from
-    /// both means. Beyond the distance `limit` from 0, the masses under `P` and under `Q` are
-    /// negligible. So the magnitude of each quotient is cut at `limit`.
+    /// A step of the grid can be much larger than `mu`. Then even the edges next to the loss 0 are
+    /// far from both means. Beyond the distance `limit` from 0, the masses under `P` and under `Q`
+    /// are negligible. So the magnitude of each quotient is cut at `limit`.
     ///
     /// # Errors of the masses
     /// Let `u` be the unit roundoff, `N` a standard normal number, and `phi` its density. Let `a`
@@ -84,7 +84,8 @@ impl DominatingPair for GaussianPair {
         };
         let (low, high) = (edge(0) - mean, edge(grid.count) - mean);
         let furthest = low.abs().max(high.abs()).min(LIMIT) + mu;
-        // Whether the function `mass` computes no ends of buckets.
+        // If `narrow` is true, the function `mass` uses its series for each bucket, and computes
+        // no ends.
         let narrow = furthest.max(1.0) * grid.step <= 0.124 * mu;
         let factor = if narrow { 4.0 } else { 20.0 };
         let relative = MASS_ERROR + factor * U * (1.0 + furthest) * (1.0 + furthest + mu);
@@ -229,8 +230,8 @@ mod tests {
         measure.infinite + above.map(|(mass, x)| mass * -exp_m1(epsilon - x)).sum::<f64>()
     }
 
-    /// A step can be a billion times `mu`. Then the edges of a bucket are far from both means, and
-    /// the two masses of a bucket differ only by about `mu`.
+    /// A step of the grid can be a billion times `mu`. Then the edges of a bucket are far from both
+    /// means, and the two masses of a bucket differ only by about `mu`.
     #[test]
     fn both_measures_of_a_small_mu_bound_delta_for_every_step() {
         let cases = [1e-6, 1e-9, 1e-12, 1.0].into_iter().flat_map(|mu| {
@@ -260,7 +261,7 @@ mod tests {
             }
         }
     }
-    /// The bucket above the loss 548 contains the loss above which the tail of `Q` is below 1e-307.
+    /// In the bucket that begins at the loss 548, the tail of `Q` falls below 1e-307.
     #[test]
     fn the_measure_bounds_delta_where_the_masses_of_the_second_distribution_end() {
         let pair = GaussianPair { mu: 20.0 };

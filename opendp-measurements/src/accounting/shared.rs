@@ -218,7 +218,7 @@ impl SharedAccount {
     /// valid bound.
     ///
     /// # Errors
-    /// The errors of the computation.
+    /// The errors of [`Account::epsilon`].
     pub fn spent(&self) -> Result<(Exact, Exact)> {
         self.loss_of(true, Account::epsilon_above)
     }
@@ -227,7 +227,7 @@ impl SharedAccount {
     /// epsilon of the budget minus the epsilon of the used shares.
     ///
     /// # Errors
-    /// The errors of the computation.
+    /// The errors of [`Account::epsilon`].
     pub fn left(&self) -> Result<(Exact, Exact)> {
         if !self.used.contains(&true) {
             return Ok((self.epsilon.clone(), self.delta.clone()));
