@@ -24,7 +24,8 @@ pub(crate) type AnySession = Session<AnyDomain, AnyMetric, AnyMeasure>;
 /// A question of the sparse vector technique.
 type Sparse<T, Q> = Transformation<AnyDomain, AnyMetric, AtomDomain<T>, AbsoluteDistance<Q>>;
 
-/// Bind a conversation to the turns of its handle.
+/// Bind a conversation to the turns of its handle. A turn is the permission to answer that a
+/// conversation gets when it is opened. The turn ends when a later question begins.
 ///
 /// A Python function can return the object of a conversation inside of a list or another object,
 /// and can keep it elsewhere. Then the library cannot find the conversation in the answer. So each

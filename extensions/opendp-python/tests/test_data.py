@@ -108,7 +108,7 @@ def test_a_set_has_no_rows(kind):
     for call in (same, same.function):
         with pytest.raises(dp.ArgumentError, match=advice):
             call(found)
-    # A function of a user returns rows, too.
+    # A function of a user must not return a set as rows either.
     made = dp.t.make_user_transformation(*rows, *rows, lambda found: kind(found), lambda d: d)
     with pytest.raises(dp.FailedFunctionError, match="outside of its output domain"):
         made(["a", "b"])

@@ -25,9 +25,9 @@
 //!     "income" => Ok(Cells::Float(vec![Some(30e3), None, Some(41e3)])),
 //!     _ => Ok(Cells::Text(vec![Some("Lyon".into()), Some("Lyon".into()), None])),
 //! };
-//! // How good will the answers be? A rehearsal finds this, reads no data and spends nothing.
+//! // A rehearsal finds the error bounds of the answers. It reads no data and spends nothing.
 //! let plan = study.rehearse(0.05)?;
-//! assert_eq!(plan.answers()[0].error, Some(9.0)); // a third of epsilon 1 for the count
+//! assert_eq!(plan.answers()[0].error, Some(9.0)); // the count gets a third of epsilon
 //! let outcome = study.ask(read, 0.05)?;
 //! assert_eq!(outcome.answers().len(), 3);
 //! # Ok::<(), opendp_core::Error>(())
