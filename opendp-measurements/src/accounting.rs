@@ -33,9 +33,9 @@
 //!    choice affects how tight the bounds are. The bounds hold for every choice. If a result shows
 //!    that the choice was poor, the parameters are chosen again from this result.
 //!
-//! For some pairs, the Fourier transform of the loss is known ([`DominatingPair::tilted`]). For
-//! such pairs, the steps above are not needed if the transform of the composition decays fast as
-//! the frequency grows. Delta is then a sum over a few dozen frequencies. The sum over the omitted
+//! For some pairs, the Fourier transform of the loss is known ([`DominatingPair::tilted`]). If the
+//! transform of a composition of such pairs decays fast as the frequency grows, the steps above are
+//! not needed. Delta is then a sum over a few dozen frequencies. The sum over the omitted
 //! frequencies is bounded. If the transform does not decay fast, the grid is used. For example, the
 //! transform of one release with atoms (outputs of positive probability) does not decay.
 //!

@@ -88,8 +88,8 @@ REASONS: list[tuple[str, str, str]] = [
     (
         "randomized_response_bitvec",
         "only we refuse",
-        "a release shows the length of its input, so the domain must state this length; their domain "
-        "need not state it",
+        "a release shows the length of its input, so the domain must state this length; their "
+        "domain need not state it",
     ),
 ]
 

@@ -1,4 +1,4 @@
-//! Python values as JSON, and back.
+//! Converts Python values to JSON, and JSON to Python values.
 
 use std::iter;
 

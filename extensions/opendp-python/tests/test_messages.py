@@ -1,4 +1,4 @@
-"""Messages about distances, columns and types, and the texts of objects."""
+"""Messages about distances, columns and types, and the texts that describe objects."""
 
 import datetime
 import pickle

@@ -173,7 +173,7 @@ impl Study {
     /// Read a study from its document.
     ///
     /// # Errors
-    /// `FailedCast` or `Argument`, with the place of the wrong field.
+    /// `FailedCast` or `Argument` when a field is wrong. The error names the place of this field.
     pub fn parse(json: &Json) -> Result<Self> {
         let Document { context, questions } = from_json(json)?;
         let in_context = |error: Error| error.at("context");

@@ -152,9 +152,9 @@ impl Default for Room {
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
 /// on the kind and the size of this release, and on whether the account is for a single release.
 /// There are no answers at that time, so the division cannot depend on an answer. If the first
-/// release has a pure loss, three fractions are compared: the fraction of the Renyi filter, of the
-/// Gaussian filter and of the budget's epsilon that this loss would use up. In the following list,
-/// a part is 1/64 of delta. The first case that applies determines the division:
+/// release has a pure loss, three fractions are compared: how much of the Renyi filter, of the
+/// Gaussian filter and of the budget's epsilon this loss would use up. In the following list, a
+/// part is 1/64 of delta. The first case that applies determines the division:
 ///
 /// * The account is for a single release: this release gets all of delta.
 /// * The first release is a choice, or it has a pure loss whose fraction of the Renyi filter is
@@ -197,12 +197,12 @@ pub struct AdaptiveAccount {
     delta: Exact,
     /// Three ways to divide delta among the filters. The first release selects one of these ways.
     /// If the first release has a pure loss and is not the only release, three fractions are
-    /// compared: the fraction of the Gaussian filter, of the Renyi filter and of the budget's
-    /// epsilon that this loss would use up. The first way is for Gaussian noise, and for a pure
-    /// loss whose fraction of the Gaussian filter is the smallest of the three. The second way is
-    /// for a choice, and for a pure loss whose fraction of the Renyi filter is the smallest. The
-    /// third way is for all other first releases. Accounts of older versions do not have the second
-    /// way. After the first release is charged, the account keeps only the way for this release.
+    /// compared: how much of the Gaussian filter, of the Renyi filter and of the budget's epsilon
+    /// this loss would use up. The first way is for Gaussian noise, and for a pure loss whose
+    /// fraction of the Gaussian filter is the smallest of the three. The second way is for a
+    /// choice, and for a pure loss whose fraction of the Renyi filter is the smallest. The third
+    /// way is for all other first releases. Accounts of older versions do not have the second way.
+    /// After the first release is charged, the account keeps only the way for this release.
     ways: Vec<Way>,
     began: bool,
     /// Whether the account is for a single release.

@@ -24,7 +24,7 @@ pub(super) const ERROR: f64 = 256.0 * U;
 /// coordinate of a vector by `a`, and another coordinate by `b`. The trade-off function of both
 /// shifts together is at least `T_b(1 - T_a(x))` at `x`. To prove this, first shift only the first
 /// coordinate, and then only the second coordinate. The trade-off functions of these two steps are
-/// `T_a` and `T_b`. Group privacy gives the bound for both steps together (the same article, on
+/// `T_a` and `T_b`. Group privacy gives the bound for both steps together (Dong, Roth, Su 2022, on
 /// group privacy). So the loss of both shifts together is at most the loss of the shift of one
 /// number by `a + b`.
 #[derive(Clone, Copy, Debug, PartialEq)]
