@@ -41,7 +41,8 @@ pub(crate) struct OdometerQueryable {
     handle: Handle,
     /// The metric on the data sets. Without a metric, `privacy_loss` returns an error.
     metric: Option<AnyMetric>,
-    /// The number of questions that were charged. Objects from `within` share this number.
+    /// The number of questions that were charged. All objects that `within` makes for one session
+    /// share this number.
     charged: Arc<AtomicUsize>,
     opened: Opened,
 }

@@ -381,7 +381,7 @@ def test_a_wrong_size_is_refused(rows):
 
 
 def test_a_nan_is_found_wherever_it_is():
-    """Every chunk is checked, also the last chunk when the domain has a known size."""
+    """Every chunk is checked, even the last chunk of a column whose domain has a known size."""
     for rows in (16384, 40_000, 300_000):
         for place in (0, 16383, rows - 1):
             data = numpy.zeros(rows)

@@ -36,7 +36,7 @@ fn fill(
     buckets
 }
 
-/// Any two distributions over the same outputs, each a list of probabilities.
+/// A pair of any two distributions over the same outputs, given as lists of probabilities.
 ///
 /// ```
 /// use opendp_measurements::accounting::{Account, FinitePair};

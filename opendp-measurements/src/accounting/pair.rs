@@ -195,7 +195,7 @@ pub trait DominatingPair: Debug + Send + Sync {
     fn tilted(&self, _tilt: f64, _highest: f64) -> Option<Box<dyn Tilted>> {
         None
     }
-    /// Return a pair for the same mechanism on a Poisson sample, for one record removed or added.
+    /// Return a pair for the same mechanism on a Poisson sample, if one record is removed or added.
     /// Return `None` if [`SampledPair`](super::SampledPair) is the best known pair.
     fn on_sample(&self, _rate: f64, _removed: bool) -> Option<std::sync::Arc<dyn DominatingPair>> {
         None

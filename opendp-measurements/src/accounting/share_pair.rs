@@ -247,9 +247,9 @@ impl SharePair {
     ///
     /// *Choices.* Losses in an interval are also in every longer interval around it. So a choice of
     /// a smaller range is also a choice of each larger range. If a release has fewer choices than
-    /// the pair, add constants. A constant is a choice whose range is 0. The losses of an `e`-DP
-    /// release are from `-e` to `e`, so their range is `2 e`. [`BoundedRangePair`] dominates every
-    /// release of its range.
+    /// the pair, constants can be added to the release. A constant is a choice whose range is 0.
+    /// The losses of an `e`-DP release are from `-e` to `e`, so their range is `2 e`.
+    /// [`BoundedRangePair`] dominates every release of its range.
     pub fn dominates(&self, other: &SharePair) -> bool {
         if other.most() == 0.0 {
             return true;
