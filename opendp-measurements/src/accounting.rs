@@ -16,10 +16,10 @@
 //! 2. The ends of the intervals form a grid. For an upper bound, the mass of each bucket is divided
 //!    between the two ends of its interval, so that the result dominates the loss of the pair. This
 //!    method is called "connect the dots" (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022). The
-//!    result is a list of losses with masses, which the following steps call a measure. Its masses
-//!    and losses are enlarged by the bounds on the errors of step 1. For a lower bound, the buckets
-//!    become a measure that the loss of the pair dominates. The masses and losses of this measure
-//!    are reduced by the bounds on the errors of step 1.
+//!    result is a list of losses with masses, which the following steps call a measure. The masses
+//!    and losses of this measure are enlarged by the bounds on the errors of step 1. For a lower
+//!    bound, the buckets become a measure that the loss of the pair dominates. The masses and
+//!    losses of this measure are reduced by the bounds on the errors of step 1.
 //! 3. The measures are tilted: the mass at each loss `x` is multiplied by `e^(t x)`, for a chosen
 //!    number `t`. The Fourier transform of each tilted measure is raised to a power. The exponent
 //!    is the number of releases with the pair of this measure. The product of all powers is

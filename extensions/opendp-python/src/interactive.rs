@@ -28,8 +28,9 @@ type Sparse<T, Q> = Transformation<AnyDomain, AnyMetric, AtomDomain<T>, Absolute
 /// conversation gets when it is opened. The turn ends when a later question begins.
 ///
 /// A Python function can return the object of a conversation inside of a list or another object,
-/// and can keep it elsewhere. Then the library cannot find the conversation in the answer. So each
-/// object of a conversation has a handle, which gets the turns in which the object was made.
+/// and can keep the object elsewhere. Then the library cannot find the conversation in the answer.
+/// So each object of a conversation has a handle, which gets the turns in which the object was
+/// made.
 fn bound<T: Codec>(conversation: T, handle: &Handle) -> T {
     handle.turns().iter().fold(conversation, |conversation, turn| conversation.bound_to(turn))
 }

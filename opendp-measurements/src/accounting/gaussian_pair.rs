@@ -63,8 +63,8 @@ impl DominatingPair for GaussianPair {
     /// concave. So the mass is at least the integral of the exponential function that equals `phi`
     /// at both ends, and `r <= c coth(w c / 2) <= c + 2 / w`. So the error of the width changes the
     /// mass by at most `u (1 + f^2)`. If `m w > 1/8`, `r` is at most `17 m`, so the rounding of the
-    /// ends changes the mass by at most `17 u f (1 + f)`. By symmetry, these bounds also hold if `b
-    /// <= 0`.
+    /// ends changes the mass by at most `17 u f (1 + f)`. By symmetry, these bounds also hold if
+    /// `b <= 0`.
     ///
     /// Now let 0 be between the ends. If both magnitudes are at most 1, `phi` is concave between
     /// the ends, so `w r / 2 <= 1`. Otherwise, the mass is above 0.34. For all `x`,
@@ -73,7 +73,7 @@ impl DominatingPair for GaussianPair {
     /// rounding of the ends changes the mass by at most `11 u`.
     ///
     /// In both cases, the changes add up to less than `20 u (1 + f) (1 + f + mu)`. Without the
-    /// rounding of the ends, they add up to less than `4 u (1 + f) (1 + f + mu)`.
+    /// rounding of the ends, the changes add up to less than `4 u (1 + f) (1 + f + mu)`.
     fn buckets(&self, grid: &Grid) -> Buckets {
         let (mu, mean) = (self.mu, self.mu / 2.0);
         let limit = LIMIT + mean;

@@ -191,7 +191,8 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// composition needs no grid if the transforms of all its pairs are known and decay fast with
     /// the frequency.
     ///
-    /// The transform must be exact for this pair. The transform of a bound is not allowed.
+    /// The transform must be exact for this pair. The transform of another pair is not allowed,
+    /// even if the other pair dominates this pair.
     fn tilted(&self, _tilt: f64, _highest: f64) -> Option<Box<dyn Tilted>> {
         None
     }
