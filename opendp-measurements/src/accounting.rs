@@ -16,10 +16,10 @@
 //! 2. The ends of the intervals form a grid. For an upper bound, the mass of each bucket is divided
 //!    between the two ends of its interval, so that the result dominates the loss of the pair. This
 //!    method is called "connect the dots" (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022). The
-//!    result is a list of losses with masses, which the following steps call a measure. Its masses
-//!    and losses are enlarged by the bounds on the errors of step 1. For a lower bound, the buckets
-//!    become a measure that the loss of the pair dominates. The masses and losses of this measure
-//!    are reduced by the bounds on the errors of step 1.
+//!    result is a list of losses with masses, which the following steps call a measure. The masses
+//!    and losses of this measure are enlarged by the bounds on the errors of step 1. For a lower
+//!    bound, the buckets become a measure that the loss of the pair dominates. The masses and
+//!    losses of this measure are reduced by the bounds on the errors of step 1.
 //! 3. The measures are tilted: the mass at each loss `x` is multiplied by `e^(t x)`, for a chosen
 //!    number `t`. The Fourier transform of each tilted measure is raised to a power. The exponent
 //!    is the number of releases with the pair of this measure. The product of all powers is
@@ -33,9 +33,9 @@
 //!    choice affects how tight the bounds are. The bounds hold for every choice. If a result shows
 //!    that the choice was poor, the parameters are chosen again from this result.
 //!
-//! For some pairs, the Fourier transform of the loss is known ([`DominatingPair::tilted`]). For
-//! such pairs, the steps above are not needed if the transform of the composition decays fast as
-//! the frequency grows. Delta is then a sum over a few dozen frequencies. The sum over the omitted
+//! For some pairs, the Fourier transform of the loss is known ([`DominatingPair::tilted`]). If the
+//! transform of a composition of such pairs decays fast as the frequency grows, the steps above are
+//! not needed. Delta is then a sum over a few dozen frequencies. The sum over the omitted
 //! frequencies is bounded. If the transform does not decay fast, the grid is used. For example, the
 //! transform of one release with atoms (outputs of positive probability) does not decay.
 //!
@@ -49,13 +49,13 @@
 //!
 //! Pairs for noise on a Poisson sample, and pairs for profiles known only as curves, list their
 //! losses. One Fourier transform of such a list computes the transform of the loss at all
-//! frequencies. If two conditions are met, the sum for an upper bound includes the added Gaussian
-//! release. The sum without this release is computed only if the sum with this release gives no
-//! result. One condition is a requested relative error of at least the default, `10^-4`. The other
-//! condition is an account with 64 or more different pairs, or with 16 or more different pairs of
-//! which at least one lists its losses. With 64 or more pairs, the added release has a larger loss
-//! than with fewer pairs, and increases epsilon by about 0.01 %. With 64 or more pairs, the
-//! heuristic considers only a few pairs, which represent all pairs.
+//! frequencies. Two conditions decide whether the sum for an upper bound includes the added
+//! Gaussian release. First, the requested relative error must be at least the default, `10^-4`.
+//! Second, the account must have 64 or more different pairs, or 16 or more different pairs of which
+//! at least one lists its losses. If both conditions are met, the sum without this release is
+//! computed only if the sum with this release gives no result. With 64 or more pairs, the added
+//! release has a larger loss than with fewer pairs, and increases epsilon by about 0.01 %. With 64
+//! or more pairs, the heuristic considers only a few pairs, which represent all pairs.
 //!
 //! Before all steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
 //! that [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by

@@ -70,7 +70,10 @@ def same(ours: Any, theirs: Any) -> bool:
 
 
 def main() -> int:
-    """Compare all pipelines, print the counts, and return 1 if a difference has no reason."""
+    """Compare all pipelines, and print how often each relation occurs.
+
+    Return 1 if a difference has no reason, and 0 otherwise.
+    """
     ours_dp: Any = importlib.import_module("opendp_rs.prelude")
     theirs_dp: Any = importlib.import_module("opendp.prelude")
     theirs_dp.enable_features("contrib", "honest-but-curious", "idealized-numerics")

@@ -111,7 +111,7 @@ def distances(theirs: Any) -> list[Any]:
 # Constructors whose map returns a larger loss than the map of OpenDP in a document with `i32`, and
 # the reasons.
 REASONS = {
-    ("laplace_threshold", "noise_threshold"): "theirs is unsound for integers: noise that reaches "
+    ("laplace_threshold", "noise_threshold"): "their map is unsound for integers: noise equal to "
     "the threshold releases a key, and the tail in their bound begins one number later",
 }
 

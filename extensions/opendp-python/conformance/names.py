@@ -3,9 +3,9 @@
     pip install opendp==0.16.0 numpy ./extensions/opendp-python
     python extensions/opendp-python/conformance/names.py
 
-The program compares the prelude, its three modules of constructors and the methods of objects. It
-ends with the exit status 1 if a name is missing or a function has other parameters, and this file
-lists no reason for this difference.
+The program compares the prelude, its three modules of constructors and the methods of objects. The
+exit status is 1 if this file lists no reason for a missing name, or for a function with other
+parameters.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ REASONS = [
         "an inner function or type of their bindings",
     ),
     (r"Any|Optional|Sequence|Type|TypeAlias|Union|annotations|re|typing", "a name of Python"),
-    (r"AtomDomain|OptionDomain|VectorDomain|.*Extrinsic.*|ApproximateDivergence|cast", "a class or a cast of single domains"),
+    (r"AtomDomain|OptionDomain|VectorDomain|.*Extrinsic.*|ApproximateDivergence|cast", "a class of one kind of domain or measure, or a cast to such a class"),
     (r"Chain|PartialChain|register|new_with", "a part of `Query`: `binary_search_chain` and `dp.t` do the same"),
     (r"contents|value|query_type", "an address in memory"),
     (r"queryable|accountant|d_in|d_mids|d_out|d_mids_consumed|query_space", "an inner field of a context"),
@@ -91,7 +91,7 @@ OTHER_PARAMETERS = {
 
 
 def parameters() -> list[str]:
-    """Return the functions whose first parameters differ from those of OpenDP without a reason."""
+    """Return the functions with other first parameters than in OpenDP, if no reason is listed."""
     described = [opendp.domains, opendp.metrics, opendp.measures]
     places = [(module, getattr(ours, name)) for name, module in MODULES.items()]
     found = []

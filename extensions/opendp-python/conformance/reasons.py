@@ -13,14 +13,14 @@ EXACT_SUM = (
     "their map has a term for every record"
 )
 EXACT_MOMENT = (
-    "the statistic is computed exactly and rounded once: no term for rounding of each record"
+    "the statistic is computed exactly and rounded once: our map has no term for each record"
 )
 LATTICE = (
     "a number is rounded to the lattice together with its noise, so the rounding is "
-    "post-processing; theirs charges the rounding as sensitivity"
+    "post-processing; their map charges the rounding as sensitivity"
 )
 REPLACED = "if the size is known, each replaced record changes a count by at most one"
-NOT_COMPILED = "not compiled in their library; ours takes every dataset metric and these types"
+NOT_COMPILED = "their library is not compiled for this metric or this type, and ours is"
 
 REASONS: list[tuple[str, str, str]] = [
     ("float sum", "tighter", EXACT_SUM),
@@ -31,7 +31,7 @@ REASONS: list[tuple[str, str, str]] = [
     (
         "lipschitz_float_mul",
         "tighter",
-        "ours has no term for rounding where products are exact, and a smaller term elsewhere; two "
+        "our map has no term for rounding if products are exact, and else a smaller term; two "
         "clamped numbers differ by at most the width of the bounds",
     ),
     ("laplace on a lattice", "tighter", LATTICE),
@@ -39,19 +39,19 @@ REASONS: list[tuple[str, str, str]] = [
     (
         "b_ary_tree l2",
         "looser",
-        "theirs is unsound: the L2 norm of a tree grows by up to sqrt((b^layers - 1) / (b - 1)), "
+        "unsound in their map: the L2 norm of a tree can grow by sqrt((b^layers - 1) / (b - 1)), "
         "which exceeds their constant when many leaves of one subtree move together",
     ),
     (
         "b_ary_tree l2",
         "tighter",
-        "ours uses that counts are integers; their constant, the number of layers, is larger at "
+        "our map uses that counts are integers; their constant, the number of layers, is larger at "
         "small distances, and in trees with many branches",
     ),
     (
         "laplace_threshold int",
         "looser",
-        "theirs is unsound: whole noise that reaches the threshold releases a key, and the tail in "
+        "unsound in their map: noise equal to the threshold releases a key, and the tail in "
         "their bound begins one number later",
     ),
     (
@@ -64,11 +64,11 @@ REASONS: list[tuple[str, str, str]] = [
         "tighter",
         "rho = epsilon tanh(epsilon / 2), the least bound for every mechanism, not epsilon^2 / 2",
     ),
-    ("randomized_response", "tighter", "the logarithm is rounded up once, by less than theirs"),
+    ("randomized_response", "tighter", "our logarithm is rounded up once, by less than theirs"),
     (
         "randomized_response_bool",
         "tighter",
-        "the logarithm is rounded up once, by less than theirs",
+        "our logarithm is rounded up once, by less than theirs",
     ),
     ("sized count_distinct", "tighter", REPLACED),
     ("sized count_by", "tighter", REPLACED),
@@ -83,13 +83,13 @@ REASONS: list[tuple[str, str, str]] = [
     (
         "count_by_categories",
         "only we refuse",
-        "a norm and counts of unlike number types are not compiled; state one type for both",
+        "a norm and counts of different number types are not compiled; state one type for both",
     ),
     (
         "randomized_response_bitvec",
         "only we refuse",
-        "a release tells the length of its input, so the domain must state this length; their domain "
-        "need not state it",
+        "a release shows the length of its input, so the domain must state this length; their "
+        "domain need not state it",
     ),
 ]
 

@@ -1,10 +1,10 @@
-"""Measure releases from Python beside the same releases in Rust and in OpenDP 0.16, in one process.
+"""Measure the times of releases from Python, in Rust and in OpenDP 0.16, in one process.
 
     pip install opendp==0.16.0 numpy
     maturin build --release --features example    # adds the release in Rust; then install the wheel
     python extensions/opendp-python/conformance/speed.py
 
-The releases take turns. The numbers are medians, and the least time is in parentheses. With
+The releases take turns. The program prints median times, and the least time in parentheses. With
 `--json`, the program prints one line of JSON.
 """
 
@@ -90,7 +90,7 @@ def scalars() -> dict[str, list[float]]:
 
 
 def imports() -> dict[str, list[float]]:
-    """Time imports in new processes, and the whole processes."""
+    """Time imports in new processes, and the runs of these processes from start to end."""
 
     def inside(module: str) -> Callable[[], float]:
         command = [sys.executable, "-c", IMPORT.format(module)]

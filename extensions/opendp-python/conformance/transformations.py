@@ -163,7 +163,7 @@ def statistics() -> Iterator[Pipeline]:
 
 
 def sized_counts() -> Iterator[Pipeline]:
-    """Yield counts of a public number of records. One replaced record is distance 2."""
+    """Yield counts for data of a public size. One replaced record gives the distance 2."""
     records, changes = rows("str", size="8"), [0, 2, 4, 6]
     yield "sized count_distinct", f"{records} >> dp.t.then_count_distinct()", changes, WORDS
     yield "sized count_by", f"{records} >> dp.t.then_count_by()", changes, WORDS

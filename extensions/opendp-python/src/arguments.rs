@@ -1,4 +1,4 @@
-//! Python values as arguments of constructors.
+//! Converts Python values to arguments of constructors.
 
 use opendp_core::{Arg, Args, Constructed, Error, Result, TypeName};
 use pyo3::prelude::*;

@@ -36,7 +36,8 @@ impl Callable {
             }
         })
     }
-    /// Evaluate a map in Python at a distance. `read` converts the distance that the map returns.
+    /// Evaluate a map that is a Python function at a distance. `read` converts the distance that
+    /// the map returns.
     pub(crate) fn distance(
         &self,
         d_in: &AnyDistance,

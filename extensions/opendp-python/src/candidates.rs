@@ -1,4 +1,4 @@
-//! Releases of Python functions as pairs of a score and a value, for
+//! Converts releases of Python functions to pairs of a score and a value, for
 //! `make_select_private_candidate`.
 
 use opendp_core::erased::{AnyMeasurement, AnyValue};

@@ -152,7 +152,8 @@ macro_rules! pickled {
         #[pymethods]
         impl $class {
             /// Tell pickle and copy how to make the object again: from its document. An object
-            /// without a document cannot be copied, and the error says which part has none.
+            /// without a document cannot be copied. The error says which part cannot be in a
+            /// document.
             fn __reduce__<'py>(
                 this: &Bound<'py, Self>,
             ) -> PyResult<(Bound<'py, PyAny>, (String,))> {

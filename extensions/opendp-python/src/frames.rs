@@ -1,4 +1,5 @@
-//! Tables as frames: dictionaries of columns, and tables of pandas, Polars and pyarrow.
+//! Converts tables to frames. A table is a dictionary of columns, or a table of pandas, Polars or
+//! pyarrow.
 
 use opendp_core::erased::{AnyDomain, AnyValue};
 use opendp_core::{Column, DataFrame, DataFrameDomain, HashableAtom};

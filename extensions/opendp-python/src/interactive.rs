@@ -24,11 +24,13 @@ pub(crate) type AnySession = Session<AnyDomain, AnyMetric, AnyMeasure>;
 /// A question of the sparse vector technique.
 type Sparse<T, Q> = Transformation<AnyDomain, AnyMetric, AtomDomain<T>, AbsoluteDistance<Q>>;
 
-/// Bind a conversation to the turns of its handle.
+/// Bind a conversation to the turns of its handle. A turn is the permission to answer that a
+/// conversation gets when it is opened. The turn ends when a later question begins.
 ///
 /// A Python function can return the object of a conversation inside of a list or another object,
-/// and can keep it elsewhere. Then the library cannot find the conversation in the answer. So each
-/// object of a conversation has a handle, which gets the turns in which the object was made.
+/// and can keep the object elsewhere. Then the library cannot find the conversation in the answer.
+/// So each object of a conversation has a handle, which gets the turns in which the object was
+/// made.
 fn bound<T: Codec>(conversation: T, handle: &Handle) -> T {
     handle.turns().iter().fold(conversation, |conversation, turn| conversation.bound_to(turn))
 }
@@ -40,7 +42,8 @@ pub(crate) struct OdometerQueryable {
     handle: Handle,
     /// The metric on the data sets. Without a metric, `privacy_loss` returns an error.
     metric: Option<AnyMetric>,
-    /// The number of questions that were charged. Objects from `within` share this number.
+    /// The number of questions that were charged. All objects that `within` makes for one session
+    /// share this number.
     charged: Arc<AtomicUsize>,
     opened: Opened,
 }

@@ -1,4 +1,4 @@
-//! Python values as JSON, and back.
+//! Converts Python values to JSON, and JSON to Python values.
 
 use std::iter;
 
@@ -16,8 +16,8 @@ const MAX_DEPTH: usize = 64;
 /// Convert a Python value to JSON. Errors contain names of types, but no values.
 ///
 /// # Errors
-/// `FailedCast` when a part of the value has no form in JSON. A set has none, because a list in
-/// JSON has an order, and the order of a set is arbitrary.
+/// `FailedCast` when a part of the value has no form in JSON. A set has no such form, because a
+/// list in JSON has an order, and the order of a set is arbitrary.
 pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> Result<Json> {
     convert(value, 0)
 }

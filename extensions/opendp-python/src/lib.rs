@@ -1,4 +1,4 @@
-//! Every registered constructor in Python: the package `opendp_rs`.
+//! The Python package `opendp_rs`, which contains a function for every registered constructor.
 //!
 //! Only a few constructors need code of their own in this crate, for example in the module
 //! `candidates`. [`Registry`] lists all constructors and their parameters. The Python code of the

@@ -100,7 +100,7 @@ impl PyStudy {
         })
     }
 }
-/// An outcome as JSON, as a text, and its notes.
+/// The JSON of an outcome, its text and its notes.
 type Answered<'py> = (Bound<'py, PyAny>, String, Vec<String>);
 
 fn answered<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Answered<'py>> {

@@ -35,8 +35,8 @@ macro_rules! integers {
 }
 integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 /// Convert a float. Also convert an integer if its magnitude is at most `consecutive`. The float
-/// type of the cell must contain all integers up to this magnitude. Integers in arrays and in JSON
-/// have the same rule.
+/// type of the cell must contain all integers up to this magnitude. This rule also applies to
+/// integers in arrays and in JSON.
 fn float(value: &Bound<'_, PyAny>, consecutive: u64) -> Option<f64> {
     if let Ok(float) = value.cast::<PyFloat>() {
         return Some(float.value());

@@ -1,4 +1,4 @@
-"""A budget that queries spend."""
+"""Queries spend the budget of a context."""
 
 import _thread
 import functools

@@ -131,7 +131,7 @@ def test_a_noisy_map_answers_for_any_key():
         >> dp.m.then_alp_queryable(scale=4.0, total_limit=1000, value_limit=500)
     )
     ask = noisy(["a"] * 300)
-    # An error of 200 needs 100 of 200 flipped bits: the probability is below 1e-25.
+    # For an error of 200, 100 of 200 bits must be flipped. The probability of this is below 1e-25.
     assert abs(ask("a") - 300) < 200 and ask("a") == ask("a")
     with pytest.raises(dp.ArgumentError):
         ask(7)

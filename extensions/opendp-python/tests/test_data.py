@@ -108,7 +108,7 @@ def test_a_set_has_no_rows(kind):
     for call in (same, same.function):
         with pytest.raises(dp.ArgumentError, match=advice):
             call(found)
-    # A function of a user returns rows, too.
+    # A function of a user must not return a set as rows either.
     made = dp.t.make_user_transformation(*rows, *rows, lambda found: kind(found), lambda d: d)
     with pytest.raises(dp.FailedFunctionError, match="outside of its output domain"):
         made(["a", "b"])
@@ -381,7 +381,7 @@ def test_a_wrong_size_is_refused(rows):
 
 
 def test_a_nan_is_found_wherever_it_is():
-    """Every chunk is checked, also the last chunk when the domain has a known size."""
+    """Every chunk is checked, even the last chunk of a column whose domain has a known size."""
     for rows in (16384, 40_000, 300_000):
         for place in (0, 16383, rows - 1):
             data = numpy.zeros(rows)

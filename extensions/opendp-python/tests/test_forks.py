@@ -85,7 +85,7 @@ def test_only_the_process_that_opened_a_budget_asks_questions(open_budget):
     kind, message = in_child(lambda: ask(opened))
     assert kind == "FailedFunction" and "before a fork" in message and "parent" in message
     assert message.startswith("this queryable" if open_budget is queryable else "this budget")
-    # A child of the child is not the process that opened the budget, either.
+    # A child process of the child did not open the budget either, so its question is also an error.
     assert in_child(lambda: in_child(lambda: ask(opened)))[0] == "FailedFunction"
     # The parent keeps the whole budget, and a child can open a budget of its own.
     assert isinstance(ask(opened), int)

@@ -1,4 +1,4 @@
-"""Tables as data of a domain of frames."""
+"""Tables are converted to data of a domain of frames."""
 
 import array
 import subprocess

@@ -1,4 +1,4 @@
-"""Messages about distances, columns and types, and the texts of objects."""
+"""Messages about distances, columns and types, and the texts that describe objects."""
 
 import datetime
 import pickle
@@ -40,7 +40,7 @@ def test_errors_travel_between_processes():
 
 
 class TooLate(dp.BudgetExceededError):
-    """An error of a user."""
+    """A class of errors that a user defines."""
 
 
 def test_an_error_of_a_user_keeps_its_class_between_processes():

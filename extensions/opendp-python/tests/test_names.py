@@ -1,4 +1,4 @@
-"""Names of OpenDP 0.16 beside the registered constructors."""
+"""Names of OpenDP 0.16 that are not registered constructors."""
 
 import pytest
 

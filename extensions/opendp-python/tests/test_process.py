@@ -1,4 +1,4 @@
-"""Threads, child processes, and releases that happen once."""
+"""Releases in threads and in child processes. Each release runs its function once."""
 
 import multiprocessing
 import subprocess

@@ -165,7 +165,7 @@ def test_a_budget_without_protection_is_refused_in_every_iterable(kind, pair):
     for name, call in opens:
         with pytest.raises(dp.ArgumentError, match=re.escape(f"`{name}`: {UNBOUNDED[pair]}")):
             call(make(pair))
-        # The control: a loss of the same kind that bounds something.
+        # The control: a loss of the same kind is accepted if it bounds something.
         assert call(make((1.0, 1e-6))) is not None
     ours = context(loss=(APPROXIMATE, make((1.0, 1e-6))))
     assert ours.remaining_privacy_loss() == [(1.0, 1e-6)]
@@ -258,7 +258,8 @@ def test_a_search_stays_within_its_bounds():
         seen.append(prob)
         return dp.m.make_randomized_response_bool(prob)
 
-    # The chain can be made from 0.5 on, and every such probability up to 0.7 meets the loss.
+    # The chain can be made if the probability is at least 0.5. Every probability from 0.5 to 0.7
+    # meets the loss.
     with pytest.raises(dp.SearchError, match="every value that was tried meets the loss"):
         dp.binary_search_param(make, 1, math.log(4), bounds=bounds)
     assert all(bounds[0] <= value <= bounds[1] for value in seen)
@@ -338,7 +339,7 @@ def error(append, loss=None):
 
 
 def test_a_search_reports_its_first_error():
-    """The search ends at the least float, and an error about this float helps no one."""
+    """A search ends at the least float. An error about this float would not help the user."""
     chained = error(lambda query: query.count().laplace().laplace())
     assert "cannot follow a value of type Measurement" in chained
     assert "cannot follow" in error(lambda query: query.count().laplace().clamp((0, 1)))

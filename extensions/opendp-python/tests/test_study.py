@@ -16,7 +16,7 @@ COLUMNS = {"pay": [10.0, None, 30.0] * 100, "educ": [1, 2, None] * 100, "city": 
 
 
 def study(budget=10.0, questions=None, columns=None, **context):
-    """Return a document. The noise of an epsilon of 1e6 is far below one row."""
+    """Return a document. If epsilon is 1e6, the noise of a count is far below 1."""
     return {
         "context": {
             "unit": {"person": 1},

@@ -41,7 +41,8 @@ class Holder:
 
 
 TALK = dp.new_queryable(lambda state, query: (state, state))
-# Each way opens a conversation, and says how the conversation is found.
+# Each way has a question that opens a conversation, and a function that finds the conversation in
+# the answer to this question.
 WAYS = {
     "directly": (INNER, lambda a: a),
     "through a function": (INNER >> (lambda s: s), lambda a: a),
@@ -78,7 +79,7 @@ def test_a_question_closes_the_conversations_of_earlier_answers(way):
     with pytest.raises(dp.FailedFunctionError, match="a later query has begun"):
         first(QUESTION)
     assert isinstance(second(QUESTION), int)
-    # A question without a conversation closes conversations, too.
+    # A question whose answer is not a conversation also closes the earlier conversations.
     assert isinstance(session(QUESTION), int)
     with pytest.raises(dp.FailedFunctionError, match="a later query has begun"):
         second(QUESTION)

@@ -13,7 +13,7 @@ pub(crate) struct Axis {
     pub(crate) ticks: Vec<f64>,
 }
 impl Axis {
-    /// Make an axis that contains points and their intervals. If `zero` is set, the axis also
+    /// Make an axis that contains points and their intervals. If `zero` is true, the axis also
     /// contains zero.
     pub(crate) fn of(points: &[Point], zero: bool) -> Axis {
         let ends = points.iter().flat_map(|point| {

@@ -17,8 +17,8 @@ pub(super) enum StudyBudget {
     Rho(Budget<ZeroConcentratedDivergence>),
 }
 impl StudyBudget {
-    /// Read a budget. Its exact amount is the decimal numbers of the document, and not the floats.
-    /// So ten studies with epsilon 0.1 cost exactly epsilon 1.
+    /// Read a budget. Its exact amount consists of the decimal numbers of the document, and not of
+    /// the nearest floats. So ten studies with epsilon 0.1 cost exactly epsilon 1.
     pub(super) fn read(fields: &BudgetFields) -> Result<Self> {
         match (fields.epsilon, fields.delta, fields.rho) {
             (Some(epsilon), None, None) => {

@@ -11,7 +11,7 @@ use super::mechanisms::Mechanisms;
 
 /// The largest number of values in a range of keys.
 const MOST_KEYS: i64 = 1_000_000;
-/// The forms of the field `keys`.
+/// The forms that the field `keys` can have.
 const EXPECTED: &str = "expected {column: [value, ..], ..}, [[value, ..], ..] or \"found\"";
 
 /// The whole numbers from `from` to `to`.

@@ -25,9 +25,9 @@
 //!     "income" => Ok(Cells::Float(vec![Some(30e3), None, Some(41e3)])),
 //!     _ => Ok(Cells::Text(vec![Some("Lyon".into()), Some("Lyon".into()), None])),
 //! };
-//! // How good will the answers be? A rehearsal finds this, reads no data and spends nothing.
+//! // A rehearsal finds the error bounds of the answers. It reads no data and spends nothing.
 //! let plan = study.rehearse(0.05)?;
-//! assert_eq!(plan.answers()[0].error, Some(9.0)); // a third of epsilon 1 for the count
+//! assert_eq!(plan.answers()[0].error, Some(9.0)); // the count gets a third of epsilon
 //! let outcome = study.ask(read, 0.05)?;
 //! assert_eq!(outcome.answers().len(), 3);
 //! # Ok::<(), opendp_core::Error>(())
@@ -173,7 +173,7 @@ impl Study {
     /// Read a study from its document.
     ///
     /// # Errors
-    /// `FailedCast` or `Argument`, with the place of the wrong field.
+    /// `FailedCast` or `Argument` when a field is wrong. The error names the place of this field.
     pub fn parse(json: &Json) -> Result<Self> {
         let Document { context, questions } = from_json(json)?;
         let in_context = |error: Error| error.at("context");

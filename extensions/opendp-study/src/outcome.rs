@@ -30,9 +30,9 @@ pub struct Cell {
     /// If the key of a count was found in the data (`counts_by`, or groups with the keys
     /// `"found"`), the probability has another meaning. For each key, one of two events happens
     /// with at least the stated probability: the key is not found, or its interval contains the
-    /// true count. Among the found keys alone, intervals miss more often. The reason is the
-    /// threshold: a key is found only if its noisy count passes the threshold, and noise can raise
-    /// the count.
+    /// true count. Among the found keys alone, an interval misses the true count more often. The
+    /// reason is the threshold: a key is found only if its noisy count passes the threshold, and
+    /// noise can raise the count.
     pub interval: Option<(f64, f64)>,
 }
 /// The answer to one question. Before the release, the answer has only the properties that are

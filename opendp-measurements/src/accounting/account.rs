@@ -40,7 +40,8 @@ pub struct Certified {
 /// // 100 counts, each with Laplace noise of scale 10.
 /// let account = Account::new().with(Arc::new(LaplacePair { epsilon: 0.1 }), 100);
 /// let epsilon = account.epsilon(1e-5)?;
-/// assert!(4.2202 < epsilon.lower && epsilon.upper < 4.2205, "{epsilon:?}"); // not 10, the sum
+/// // The sum of all epsilons is 10.
+/// assert!(4.2202 < epsilon.lower && epsilon.upper < 4.2205, "{epsilon:?}");
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]

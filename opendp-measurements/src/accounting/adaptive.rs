@@ -152,9 +152,9 @@ impl Default for Room {
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
 /// on the kind and the size of this release, and on whether the account is for a single release.
 /// There are no answers at that time, so the division cannot depend on an answer. If the first
-/// release has a pure loss, three fractions are compared: the fraction of the Renyi filter, of the
-/// Gaussian filter and of the budget's epsilon that this loss would use up. The first of the
-/// following four cases that applies determines the division. A part is 1/64 of delta:
+/// release has a pure loss, three fractions are compared: how much of the Renyi filter, of the
+/// Gaussian filter and of the budget's epsilon this loss would use up. In the following list, a
+/// part is 1/64 of delta. The first case that applies determines the division:
 ///
 /// * The account is for a single release: this release gets all of delta.
 /// * The first release is a choice, or it has a pure loss whose fraction of the Renyi filter is
@@ -197,12 +197,12 @@ pub struct AdaptiveAccount {
     delta: Exact,
     /// Three ways to divide delta among the filters. The first release selects one of these ways.
     /// If the first release has a pure loss and is not the only release, three fractions are
-    /// compared: the fraction of the Gaussian filter, of the Renyi filter and of the budget's
-    /// epsilon that this loss would use up. The first way is for Gaussian noise, and for a pure
-    /// loss whose fraction of the Gaussian filter is the smallest of the three. The second way is
-    /// for a choice, and for a pure loss whose fraction of the Renyi filter is the smallest. The
-    /// third way is for all other first releases. Accounts of older versions do not have the second
-    /// way. After the first release is charged, the account keeps only the way for this release.
+    /// compared: how much of the Gaussian filter, of the Renyi filter and of the budget's epsilon
+    /// this loss would use up. The first way is for Gaussian noise, and for a pure loss whose
+    /// fraction of the Gaussian filter is the smallest of the three. The second way is for a
+    /// choice, and for a pure loss whose fraction of the Renyi filter is the smallest. The third
+    /// way is for all other first releases. Accounts of older versions do not have the second way.
+    /// After the first release is charged, the account keeps only the way for this release.
     ways: Vec<Way>,
     began: bool,
     /// Whether the account is for a single release.
@@ -235,14 +235,14 @@ impl AdaptiveAccount {
     /// Find the largest losses that a release of this kind can have within a share of the budget.
     ///
     /// # Errors
-    /// The errors of the computation.
+    /// The errors of [`joined_mu`](super::joined_mu).
     pub fn room(&self, share: &Share, kind: Kind) -> Result<Room> {
         let mut best = Room::default();
         if kind == Kind::Choice {
             return self.renyi_first().map_or(Ok(best), |way| way.choices(share, &self.delta));
         }
         let between = self.renyi_first().filter(|_| kind == Kind::Pure);
-        // A pure loss that is the only release is charged to the last way (see `way_of`).
+        // If the only release has a pure loss, the last way charges it (see `way_of`).
         let last = self.only && kind == Kind::Pure;
         let others = self.ways.first().into_iter().chain(between).filter(|_| !last);
         for way in others.chain(self.ways.last()) {
@@ -318,10 +318,10 @@ impl AdaptiveAccount {
         self.clone().charge(loss).is_ok()
     }
     /// Return the epsilon and delta that remain in the filter with the most room, rounded down. The
-    /// epsilon is for the composition of a pure loss and Gaussian noise.
+    /// epsilon is for all remaining pure loss, composed with all remaining Gaussian noise.
     ///
     /// # Errors
-    /// The errors of the computation.
+    /// The errors of [`joined_epsilon`](super::joined_epsilon).
     pub fn left(&self) -> Result<(Exact, Exact)> {
         match self.ways.first() {
             Some(way) if self.began => way.left(&self.epsilon),
@@ -333,7 +333,7 @@ impl AdaptiveAccount {
     /// seen, only the whole budget is a valid bound.
     ///
     /// # Errors
-    /// The errors of the computation.
+    /// The errors of [`joined_epsilon`](super::joined_epsilon).
     pub fn spent(&self) -> Result<(Exact, Exact)> {
         match self.ways.first() {
             // Each remaining filter is within its limits. So the exact epsilon is at most the

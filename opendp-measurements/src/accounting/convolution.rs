@@ -3,9 +3,9 @@
 //! Plain convolution by Fourier transform has an *absolute* error of about `10^-16`. This error
 //! hides a small delta. Here the measure of each loss is first tilted: for a number `t`, the mass
 //! at `x` is multiplied by `e^(t x)`, and the result is normalised. Usually, `t` is chosen so that
-//! the mean of the tilted sum of losses is the requested epsilon. The tilt commutes with
-//! convolution. Near the requested epsilon, tilted masses are large, so their relative errors are
-//! small. Removing the tilt keeps these errors. In this file, `u` is the unit roundoff.
+//! the mean of the tilted sum of losses is the requested epsilon. The convolution of tilted
+//! measures is the tilted convolution. Near the requested epsilon, tilted masses are large. So
+//! their relative errors are small, also after the tilt is removed. `u` is the unit roundoff.
 
 use opendp_core::{Error, Result};
 use opendp_fourier::{Complex, Failed, Transform};

@@ -146,7 +146,7 @@ pub(crate) fn ln_1p(x: f64) -> f64 {
 fn two_atanh(s: f64) -> f64 {
     let z = s * s;
     let square = z * z;
-    // Two chains of operations, as in `tail`.
+    // As in `tail`, the even and the odd powers of `z` are two chains of operations.
     let (mut even, mut odd) = (1.0 / 23.0, 0.0);
     for n in [19.0, 15.0, 11.0, 7.0, 3.0] {
         even = even * square + 1.0 / n;

@@ -36,7 +36,7 @@ fn fill(
     buckets
 }
 
-/// Any two distributions over the same outputs, each a list of probabilities.
+/// A pair of any two distributions over the same outputs, given as lists of probabilities.
 ///
 /// ```
 /// use opendp_measurements::accounting::{Account, FinitePair};
@@ -332,7 +332,8 @@ impl DiscreteGaussianPair {
     /// most `2 w (1 + s / 37.4)`. The total of all weights is at least 1 and at least `2 s`. So the
     /// probability of all these outputs is below `4 w < 10^-303`. This argument also holds for each
     /// smaller magnitude of at least `37.4 s`. So the bound also covers the weights below `e^-700`,
-    /// which the function `exp` treats as 0. Above the largest scale, -1 means an empty list.
+    /// which the function `exp` treats as 0. If the scale is above the largest allowed scale, the
+    /// result is -1, so that no output is listed.
     fn reach(&self) -> i64 {
         if Self::MAX_SCALE < self.scale { -1 } else { (37.4 * self.scale).ceil() as i64 + 1 }
     }

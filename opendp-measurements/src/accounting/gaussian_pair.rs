@@ -39,9 +39,9 @@ impl DominatingPair for GaussianPair {
     /// floats are used for `P` and for `Q`. So this rounding is an error of the losses, and not an
     /// error of the masses.
     ///
-    /// A step can be much larger than `mu`. Then even the edges next to the loss 0 are far from
-    /// both means. Beyond the distance `limit` from 0, the masses under `P` and under `Q` are
-    /// negligible. So the magnitude of each quotient is cut at `limit`.
+    /// A step of the grid can be much larger than `mu`. Then even the edges next to the loss 0 are
+    /// far from both means. Beyond the distance `limit` from 0, the masses under `P` and under `Q`
+    /// are negligible. So the magnitude of each quotient is cut at `limit`.
     ///
     /// # Errors of the masses
     /// Let `u` be the unit roundoff, `N` a standard normal number, and `phi` its density. Let `a`
@@ -63,7 +63,8 @@ impl DominatingPair for GaussianPair {
     /// concave. So the mass is at least the integral of the exponential function that equals `phi`
     /// at both ends, and `r <= c coth(w c / 2) <= c + 2 / w`. So the error of the width changes the
     /// mass by at most `u (1 + f^2)`. If `m w > 1/8`, `r` is at most `17 m`, so the rounding of the
-    /// ends changes the mass by at most `17 u f (1 + f)`. By symmetry, the same holds if `b <= 0`.
+    /// ends changes the mass by at most `17 u f (1 + f)`. By symmetry, these bounds also hold if
+    /// `b <= 0`.
     ///
     /// Now let 0 be between the ends. If both magnitudes are at most 1, `phi` is concave between
     /// the ends, so `w r / 2 <= 1`. Otherwise, the mass is above 0.34. For all `x`,
@@ -72,7 +73,7 @@ impl DominatingPair for GaussianPair {
     /// rounding of the ends changes the mass by at most `11 u`.
     ///
     /// In both cases, the changes add up to less than `20 u (1 + f) (1 + f + mu)`. Without the
-    /// rounding of the ends, they add up to less than `4 u (1 + f) (1 + f + mu)`.
+    /// rounding of the ends, the changes add up to less than `4 u (1 + f) (1 + f + mu)`.
     fn buckets(&self, grid: &Grid) -> Buckets {
         let (mu, mean) = (self.mu, self.mu / 2.0);
         let limit = LIMIT + mean;
@@ -84,7 +85,8 @@ impl DominatingPair for GaussianPair {
         };
         let (low, high) = (edge(0) - mean, edge(grid.count) - mean);
         let furthest = low.abs().max(high.abs()).min(LIMIT) + mu;
-        // Whether the function `mass` computes no ends of buckets.
+        // If `narrow` is true, the function `mass` uses its series for each bucket, and computes
+        // no ends.
         let narrow = furthest.max(1.0) * grid.step <= 0.124 * mu;
         let factor = if narrow { 4.0 } else { 20.0 };
         let relative = MASS_ERROR + factor * U * (1.0 + furthest) * (1.0 + furthest + mu);
@@ -229,8 +231,8 @@ mod tests {
         measure.infinite + above.map(|(mass, x)| mass * -exp_m1(epsilon - x)).sum::<f64>()
     }
 
-    /// A step can be a billion times `mu`. Then the edges of a bucket are far from both means, and
-    /// the two masses of a bucket differ only by about `mu`.
+    /// A step of the grid can be a billion times `mu`. Then the edges of a bucket are far from both
+    /// means, and the two masses of a bucket differ only by about `mu`.
     #[test]
     fn both_measures_of_a_small_mu_bound_delta_for_every_step() {
         let cases = [1e-6, 1e-9, 1e-12, 1.0].into_iter().flat_map(|mu| {
@@ -260,7 +262,7 @@ mod tests {
             }
         }
     }
-    /// The bucket above the loss 548 contains the loss above which the tail of `Q` is below 1e-307.
+    /// In the bucket that begins at the loss 548, the tail of `Q` falls below 1e-307.
     #[test]
     fn the_measure_bounds_delta_where_the_masses_of_the_second_distribution_end() {
         let pair = GaussianPair { mu: 20.0 };

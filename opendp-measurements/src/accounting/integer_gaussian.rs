@@ -12,8 +12,8 @@ use super::curve_pair::by_curve;
 use super::elementary::{exp, ln};
 use super::pair::{Buckets, DominatingPair, Grid};
 
-/// Discrete Gaussian noise on a vector of integers. Neighbours differ by at most a given L2
-/// distance.
+/// The pair for discrete Gaussian noise on a vector of integers. Neighbours differ by at most a
+/// given L2 distance.
 ///
 /// A single release is bounded by its `rho` (zero-concentrated loss). An account also uses another
 /// bound, which is described at [`Smoothing`].

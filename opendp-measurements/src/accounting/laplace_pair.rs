@@ -13,7 +13,7 @@ use super::transform::{Tilted, TiltedEnds};
 /// A bound on the relative error of the masses in this file.
 pub(super) const ERROR: f64 = 256.0 * U;
 
-/// Laplace noise of scale `sensitivity / epsilon`.
+/// The pair for Laplace noise of scale `sensitivity / epsilon`.
 ///
 /// The pair `(P, Q)` for noise on one number also dominates noise on vectors under the L1 distance.
 /// A test between two laws has two error probabilities, one under each law. The trade-off function
@@ -24,7 +24,7 @@ pub(super) const ERROR: f64 = 256.0 * U;
 /// coordinate of a vector by `a`, and another coordinate by `b`. The trade-off function of both
 /// shifts together is at least `T_b(1 - T_a(x))` at `x`. To prove this, first shift only the first
 /// coordinate, and then only the second coordinate. The trade-off functions of these two steps are
-/// `T_a` and `T_b`. Group privacy gives the bound for both steps together (the same article, on
+/// `T_a` and `T_b`. Group privacy gives the bound for both steps together (Dong, Roth, Su 2022, on
 /// group privacy). So the loss of both shifts together is at most the loss of the shift of one
 /// number by `a + b`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,8 +95,8 @@ impl DominatingPair for LaplacePair {
     }
 }
 
-/// The exponential mechanism, and every other mechanism whose losses lie in an interval of length
-/// `epsilon` (bounded range).
+/// The pair for the exponential mechanism, and for every other mechanism whose losses lie in an
+/// interval of length `epsilon` (bounded range).
 ///
 /// Let `x` be from `-epsilon` to `epsilon`, `a = e^(epsilon / 2)` and `r = e^x`. The profile of
 /// each such mechanism at `x` is at most `(a - sqrt(r))^2 / (a^2 - 1)`. The worst mechanisms of
@@ -143,7 +143,7 @@ impl DominatingPair for BoundedRangePair {
     }
 }
 
-/// Laplace noise on a Poisson sample, with one record removed or added.
+/// The pair for Laplace noise on a Poisson sample, if one record is removed or added.
 ///
 /// Let `q` be the rate, and `L(x)` the Laplace distribution centred at `x`. For a removed record,
 /// the pair is `(1 - q) L(0) + q L(epsilon)` and `L(0)`. For an added record, the two distributions

@@ -191,11 +191,12 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// composition needs no grid if the transforms of all its pairs are known and decay fast with
     /// the frequency.
     ///
-    /// The transform must be exact for this pair. The transform of a bound is not allowed.
+    /// The transform must be exact for this pair. The transform of another pair is not allowed,
+    /// even if the other pair dominates this pair.
     fn tilted(&self, _tilt: f64, _highest: f64) -> Option<Box<dyn Tilted>> {
         None
     }
-    /// Return a pair for the same mechanism on a Poisson sample, for one record removed or added.
+    /// Return a pair for the same mechanism on a Poisson sample, if one record is removed or added.
     /// Return `None` if [`SampledPair`](super::SampledPair) is the best known pair.
     fn on_sample(&self, _rate: f64, _removed: bool) -> Option<std::sync::Arc<dyn DominatingPair>> {
         None

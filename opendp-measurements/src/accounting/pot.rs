@@ -24,9 +24,10 @@ pub(super) struct Pot {
     /// Whether the filter charges the epsilon of every release. If it does, it also charges the
     /// delta of each release with a `mu^2`.
     pub(super) simple: bool,
-    /// Whether the filter charges twice the `rho` of each loss, or the amount that `order`
-    /// describes. If it does, `squares_spent` is the sum of these amounts, and `squares` is the
-    /// limit for this sum. For Gaussian noise, `2 rho` is `mu^2`.
+    /// Whether this is a concentrated filter. Such a filter charges twice the `rho` of each loss,
+    /// or, if it has an order, the amount that `order` describes. Then `squares_spent` is the sum
+    /// of these charges, and `squares` is the limit for this sum. For Gaussian noise, `2 rho` is
+    /// `mu^2`.
     pub(super) concentrated: bool,
     /// The order `a` of a Renyi filter. The filter charges `2 / a` times the divergence of this
     /// order, instead of `2 rho`. For Gaussian noise, this charge is also `mu^2`. A concentrated
@@ -107,7 +108,7 @@ impl Pot {
     /// loss is charged as a `mu^2`, it uses up a share of the remaining room for Gaussian noise.
     /// The result is true if two conditions hold. First, the loss fits into the room for pure
     /// losses. Second, `epsilon` divided by this room is at most `square` divided by the room for
-    /// Gaussian noise. If the limits are planned, the loss only has to fit.
+    /// Gaussian noise. If the limits are planned, the first condition is enough.
     fn rather_pure(&self, epsilon: &Exact, square: &Exact) -> bool {
         let (pure, squares) = (self.pure_left(), self.square_left());
         epsilon <= &pure && (self.planned || epsilon.times(&squares) <= square.times(&pure))

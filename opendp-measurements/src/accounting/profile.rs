@@ -216,7 +216,7 @@ pub fn profile_of(pair: impl DominatingPair + 'static) -> PrivacyProfile {
 
 /// Return the pair of a profile, if the profile is for exactly one release and the pair of this
 /// release is its own reverse. Several releases with Gaussian noise count as one release (Dong,
-/// Roth, Su 2022, on their composition).
+/// Roth, Su 2022, on the composition of Gaussian noise).
 pub(super) fn symmetric(profile: &PrivacyProfile) -> Option<Arc<dyn DominatingPair>> {
     match account(profile)?.parts() {
         [] => None,
@@ -265,9 +265,9 @@ fn diluted(account: Account, profile: &PrivacyProfile, rate: f64) -> PrivacyProf
     account.profile().with_delta(delta).with_epsilon(epsilon)
 }
 
-/// Return the profile of a mechanism on a Poisson sample, for one record removed or added.
+/// Return the profile of a mechanism on a Poisson sample, if one record is removed or added.
 ///
-/// `profile` is the profile of the mechanism without sampling, also for one record removed or
+/// `profile` is the profile of the mechanism without sampling, also if one record is removed or
 /// added. `rate` is the probability `q` that a record is in the sample, above 0 and at most 1. Let
 /// `delta` be the curve of `profile`. One release on the sample has the curve
 /// `q delta(ln(1 + (e^epsilon - 1) / q))` (Balle, Barthe, Gaboardi 2018, Theorem 8). If the profile

@@ -9,7 +9,7 @@ use super::pair::{Buckets, DominatingPair, Grid};
 use super::profile::NEGLIGIBLE;
 use super::{CurvePair, renyi_delta, renyi_epsilon};
 
-/// A mechanism known only by bounds on the Renyi divergence of every order.
+/// A pair for a mechanism that is known only by bounds on its Renyi divergence of every order.
 ///
 /// The bounds of such mechanisms are added at each order (Mironov 2017, on composition). The sum of
 /// the bounds is converted to a profile. If an account has other pairs, this profile is composed

@@ -14,7 +14,7 @@ use super::pair::{Buckets, DominatingPair, Grid};
 
 mod noises;
 
-/// Noise on a sample of the records, for one replaced record.
+/// The pair for noise on a sample of the records, if one record is replaced.
 ///
 /// Noise is added to a value. Two distances bound how much one record can change this value. The
 /// distance `added` applies if the record joins the sample. The distance `replaced` applies if

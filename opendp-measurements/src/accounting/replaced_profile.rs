@@ -1,4 +1,4 @@
-//! The profile of a mechanism on a sample, for one replaced record.
+//! The profile of a mechanism on a sample, if one record is replaced.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{
     profile_of_mixture,
 };
 
-/// Return the profile of a mechanism on a Poisson sample, for one replaced record.
+/// Return the profile of a mechanism on a Poisson sample, if one record is replaced.
 ///
 /// `added` and `replaced` are profiles of the mechanism without sampling: for one added or removed
 /// record, and for one replaced record. `rate` is the probability that a record is in the sample,

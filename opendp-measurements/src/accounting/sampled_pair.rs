@@ -74,7 +74,7 @@ pub(super) fn ln_unmixed(loss: f64, rate: f64) -> f64 {
     }
 }
 
-/// A mechanism on a Poisson sample, for one record removed or added.
+/// The pair for a mechanism on a Poisson sample, if one record is removed or added.
 ///
 /// Let `(P, Q)` dominate the mechanism in both directions, and let each record be in the sample
 /// with probability `q`. Then `((1 - q) Q + q P, Q)` dominates the removal of a record. The pair
@@ -237,7 +237,8 @@ impl DominatingPair for SampledPair {
     }
 }
 
-/// A mechanism on a sample of fixed size, drawn without replacement, for one replaced record.
+/// The pair for a mechanism on a sample of fixed size, if one record is replaced. The sample is
+/// drawn without replacement.
 ///
 /// Let `(P, Q)` dominate the mechanism for one replaced record, and let a sample have the share `q`
 /// of the records. At `epsilon >= 0`, the profile of the mechanism on the sample is at most the

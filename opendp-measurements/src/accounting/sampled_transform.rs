@@ -199,8 +199,8 @@ impl TiltedSample {
             return None;
         }
         let Terms { terms, top, left_out } = law.terms(step)?;
-        // The terms are in descending order of their outputs. Before the sign is applied, their
-        // losses are also in descending order.
+        // The terms are in descending order of their outputs. The losses `ln w` of the terms are
+        // also in descending order. For an added record, the loss is `-ln w`.
         let mut rounding = 0.0;
         let (mut mean, mut square, mut blur) = (0.0, 0.0, 0.0);
         let mut atoms: Vec<Atom> = Vec::with_capacity(terms.len());

@@ -239,16 +239,17 @@ impl SharePair {
     /// rate `l q`, the mixture `l P + (1 - l) Q` replaces `P`. The divergence at an epsilon `x` is
     /// the largest `P(S) - e^x Q(S)` over all events `S`. This divergence is convex in the two
     /// distributions together. The divergence is least if the two distributions are equal. So if
-    /// the mixture with `Q` replaces `P`, the divergence does not increase. The same holds if `P`
-    /// and `Q` are exchanged. So this pair dominates the pair of a smaller rate, in both
-    /// directions. For a smaller shift, multiply an output by a number below 1 and add independent
-    /// noise, so that the variance is 1 again. This is post-processing of both distributions.
+    /// the mixture with `Q` replaces `P`, the divergence does not increase. The same argument
+    /// applies if `P` and `Q` are exchanged. So this pair dominates the pair of a smaller rate, in
+    /// both directions. For a smaller shift, multiply an output by a number below 1 and add
+    /// independent noise, so that the variance is 1 again. This is post-processing of both
+    /// distributions.
     ///
     /// *Choices.* Losses in an interval are also in every longer interval around it. So a choice of
     /// a smaller range is also a choice of each larger range. If a release has fewer choices than
-    /// the pair, add constants. A constant is a choice whose range is 0. The losses of an `e`-DP
-    /// release are from `-e` to `e`, so their range is `2 e`. [`BoundedRangePair`] dominates every
-    /// release of its range.
+    /// the pair, constants can be added to the release. A constant is a choice whose range is 0.
+    /// The losses of an `e`-DP release are from `-e` to `e`, so their range is `2 e`.
+    /// [`BoundedRangePair`] dominates every release of its range.
     pub fn dominates(&self, other: &SharePair) -> bool {
         if other.most() == 0.0 {
             return true;

@@ -30,7 +30,7 @@ use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
 /// product of the pairs of these shares dominates the rest. This product is the same for all
 /// answers. So the product of all pairs of `A` dominates the interaction (adaptive composition of
 /// dominating pairs: Zhu, Dong, Wang 2022, Theorem 10). If the choice of the first share is random,
-/// convexity gives the same claim. [`new`](SharedAccount::new) uses [`Account`] to compute the
+/// the claim follows from convexity. [`new`](SharedAccount::new) uses [`Account`] to compute the
 /// delta of this product for all shares, in both directions.
 ///
 /// There is a second bound. Suppose that every release of each share has a known `rho`. Then the
@@ -218,7 +218,7 @@ impl SharedAccount {
     /// valid bound.
     ///
     /// # Errors
-    /// The errors of the computation.
+    /// The errors of [`Account::epsilon`].
     pub fn spent(&self) -> Result<(Exact, Exact)> {
         self.loss_of(true, Account::epsilon_above)
     }
@@ -227,7 +227,7 @@ impl SharedAccount {
     /// epsilon of the budget minus the epsilon of the used shares.
     ///
     /// # Errors
-    /// The errors of the computation.
+    /// The errors of [`Account::epsilon`].
     pub fn left(&self) -> Result<(Exact, Exact)> {
         if !self.used.contains(&true) {
             return Ok((self.epsilon.clone(), self.delta.clone()));

@@ -342,7 +342,7 @@ fn profiles_compose_through_their_accounts() {
     assert_eq!(profile_of_laplace(1.0, 0.0).unwrap().delta(9.0).unwrap(), 1.0);
     assert!(profile_of_laplace(f64::NAN, 1.0).is_err());
     // The profile of discrete noise on integers differs from the profile of continuous noise. At
-    // epsilon 0.5, the delta of the discrete noise is larger.
+    // epsilon 0.5, the discrete noise has a larger delta than the continuous noise.
     let discrete = profile_of_discrete_laplace(1.0, 1.0).unwrap();
     assert!(discrete.delta(0.5).unwrap() > delta * 1.1);
     let large = profile_of_discrete_gaussian(1e6, 1e6).unwrap().delta(1.0).unwrap();

@@ -23,9 +23,9 @@ pub(super) struct Way {
     pub(super) spent: Exact,
     pub(super) pots: Vec<Pot>,
 }
-/// Delta is divided into 64 equal parts. Each of these five numbers says how many parts one use
-/// gets. The first number is for the deltas of releases. The other numbers are for filters, in this
-/// order: the Gaussian filter, each of the three mixed filters (with limits for pure losses and for
+/// Delta is divided into 64 equal parts. Each of these five numbers is a number of such parts. The
+/// first number is for the deltas of releases. The other numbers are for filters, in this order:
+/// the Gaussian filter, each of the three mixed filters (with limits for pure losses and for
 /// Gaussian noise), the simple filter (which adds up epsilons and deltas), and the Renyi filter.
 pub(super) type Parts = [u32; 5];
 pub(super) const GAUSSIAN_FIRST: Parts = [2, 56, 1, 3, 0];

@@ -26,8 +26,8 @@ pub trait AmplifiableMeasure: Measure {
     /// `Overflow` when the bound exceeds all floats.
     fn amplified(share: f64, loss: &Self::Distance) -> Result<Self::Distance>;
     /// For one removed or added record, return an upper bound on the loss between the two mixtures
-    /// of [`amplified`](AmplifiableMeasure::amplified). Then `B` or `C` equals `A`. The default is
-    /// [`amplified`](Self::amplified).
+    /// of [`amplified`](AmplifiableMeasure::amplified). For such a record, `B` or `C` equals `A`.
+    /// The default is [`amplified`](Self::amplified).
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
@@ -137,8 +137,9 @@ impl AmplifiableMeasure for SmoothedMaxDivergence {
         profile_of_replaced_sample(added, replaced, share)
     }
     /// Compare the two profiles at the epsilon at which `loss` has a delta of `TYPICAL`. If the
-    /// second profile is smaller there, return the profile whose delta at each epsilon is the
-    /// smaller delta of both. A composition then uses only the second profile.
+    /// second profile is smaller there, return a profile whose delta at each epsilon is the smaller
+    /// of the two deltas. A composition of this profile uses only the second profile. Otherwise
+    /// return `loss`.
     fn grouped(
         loss: PrivacyProfile,
         single: impl FnOnce() -> Result<PrivacyProfile>,

@@ -140,7 +140,7 @@ where
 /// rounded up. If `k` is at least 2, there is a second bound: the loss of a path of `k` steps, as
 /// in [`make_group_privacy`](crate::make_group_privacy). Each step has the amplified loss for a
 /// single replaced record. The map uses the second bound if it is smaller. A pair of an epsilon and
-/// a delta is smaller only if both numbers are.
+/// a delta counts as smaller only if neither of its two numbers is larger.
 ///
 /// # Proof
 /// Let `x`, `y` be populations that differ by `k` replaced records. Pair each record of `x` that is

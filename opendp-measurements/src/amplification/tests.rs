@@ -79,8 +79,8 @@ fn the_profile_of_a_sample_has_the_direction_of_a_removal() {
     // The control: a sampled addition has another profile.
     assert!(!near(with(pair(false))), "{twice:?}");
 }
-/// A path of single changes is a bound in every measure: `k` changed records cost at most `k` times
-/// the loss of one, if there is no delta.
+/// A path of single changes gives a bound in every measure. Without a delta, the loss of `k`
+/// changed records is at most `k` times the loss of one changed record.
 #[test]
 fn several_changed_records_cost_at_most_a_path_of_single_changes() {
     fn sampled<MO: AmplifiableMeasure>(
@@ -105,11 +105,11 @@ fn several_changed_records_cost_at_most_a_path_of_single_changes() {
         let curve = profile.map(&records).unwrap();
         let found = curve.epsilon(1e-9).unwrap();
         assert!(found <= epsilon * (1.0 + 1e-9), "{records}: {found} {epsilon}");
-        // A composition uses the path, too.
+        // A composition also uses the bound from the path.
         let twice = PrivacyProfile::compose(&[curve.clone(), curve]).unwrap();
         assert!(twice.epsilon(1e-9).unwrap() <= 2.001 * epsilon, "{records}");
     }
-    // With a rate near 1, the other bound is smaller, and is kept.
+    // At a rate near 1, the path gives the larger bound, and the smaller bound is used.
     let rows = VectorDomain::new(AtomDomain::<i32>::default());
     let space = Space::new(rows, SymmetricDistance).unwrap();
     let map = PrivacyMap::new(|d: &u32| profile_of_gaussian(f64::from(*d), 1.0));

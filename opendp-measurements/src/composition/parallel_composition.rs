@@ -127,7 +127,7 @@ pub use parts::Parts;
 ///     Parts::edges((1..10).map(|decade| 10 * decade).collect())?,
 ///     vec![noisy; 10],
 /// )?;
-/// assert_eq!(decades.map(&1)?, 1.0); // and not 10
+/// assert_eq!(decades.map(&1)?, 1.0); // the sum of the losses of all parts is 10
 /// assert_eq!(decades.map(&3)?, 3.0);
 /// assert_eq!(decades.invoke(&vec![31, 58])?.len(), 10);
 /// # Ok::<(), Error>(())

@@ -95,7 +95,7 @@ where
         let reason = format!("delta: expected a number from 0 to 1, found {}", shown(delta));
         return Err(Error::MakeMeasurement(reason));
     }
-    let delta = delta.abs(); // no negative zero
+    let delta = delta.abs(); // convert -0.0 to 0.0
     let inner = measurement.clone();
     let map = PrivacyMap::new(move |d_in: &MI::Distance| {
         Ok((MO::epsilon(&inner.map(d_in)?, delta)?, delta))

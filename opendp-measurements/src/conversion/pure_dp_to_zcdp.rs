@@ -43,7 +43,7 @@ use crate::accounting::concentrated_rho_of_pure;
 /// use opendp_measurements::{Scale, make_laplace, make_pureDP_to_zCDP};
 /// let space = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new())?;
 /// let noise = make_pureDP_to_zCDP(make_laplace(space, Scale::new(1.0)?, None)?)?;
-/// assert!(noise.map(&1)? < 0.4622); // 0.5 without the hyperbolic tangent
+/// assert!(noise.map(&1)? < 0.4622); // the bound `epsilon^2 / 2` is 0.5
 /// # Ok::<(), Error>(())
 /// ```
 #[allow(non_snake_case, reason = "documents use this name")]

@@ -1,4 +1,4 @@
-"""Warnings about budgets that give little or no protection. The command ``opendp`` warns, too."""
+"""Warnings about budgets that give little or no protection. The command ``opendp`` also warns."""
 
 from __future__ import annotations
 

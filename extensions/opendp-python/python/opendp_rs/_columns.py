@@ -1,4 +1,4 @@
-"""Columns of other libraries as arrays of numpy, without a copy where the layout allows this."""
+"""Convert columns of other libraries to arrays of numpy. Copy only if the layout requires it."""
 
 from __future__ import annotations
 

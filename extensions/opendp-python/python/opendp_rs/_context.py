@@ -54,9 +54,9 @@ class Context:
         """Open a context on a data set, with a unit of privacy and a budget.
 
         Without ``domain``, the Python type of the data gives the domain. So the context discloses
-        this type. A list discloses more: an empty list is an error, and a list whose first 1000
-        items have several types, such as numbers and ``None``, is also an error. So pass ``domain``
-        for lists of private rows.
+        this type. For a list, the context discloses more. An empty list is an error. A list whose
+        first 1000 items have several types, such as numbers and ``None``, is also an error. So pass
+        ``domain`` for lists of private rows.
 
         A sum is cut to the range of the type of its rows. If this type is wide, fewer sums are cut.
         So without ``domain``, queries read integers of up to 32 bits as ``i64``.

@@ -21,7 +21,7 @@ class OpenDPError(Exception):
         return self.kind
 
     def __reduce__(self) -> tuple[object, tuple[str, ...]]:
-        """Tell pickle how to make the error again, as in a pool of processes."""
+        """Tell pickle how to make the error again, for example in another process of a pool."""
         # If the class is a subclass that a user defined, make an error of this subclass again.
         if type(self) is not _CLASSES.get(self.kind, OpenDPError):
             return type(self), (self.message,)

@@ -254,7 +254,7 @@ def _check_measurement(name: str, value: Any) -> None:
 
 
 def _check_budget(name: str, given: dict[str, Any]) -> None:
-    """Refuse a budget that bounds nothing. The losses in it are read by `_plain`."""
+    """Refuse a budget that bounds nothing. `_plain` has converted its losses."""
     if name == "make_privacy_filter" and isinstance(given.get("odometer"), _native.Odometer):
         check_loss("d_out", given["odometer"].output_measure, given.get("d_out"))
     if name in ("make_adaptive_composition", "make_sequential_composition"):
@@ -366,7 +366,7 @@ def in_measurements(name: str) -> bool:
 
 
 def in_transformations(name: str) -> bool:
-    """Return whether a constructor is in ``dp.t``: transformations, and functions of outputs."""
+    """Return whether a constructor is in ``dp.t``: it makes a transformation or a function."""
     if KINDS[name] == "function":
         return _last(name).startswith("make_") and name not in COMBINATORS
     return KINDS[name] == "transformation" and name not in COMBINATORS

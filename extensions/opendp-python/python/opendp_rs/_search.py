@@ -108,7 +108,7 @@ def binary_search_param(
 
     It is an error if there are no neighbours at ``d_in``, if ``d_out`` is infinite, if the delta of
     ``d_out`` is at least 1, or if the check holds at every parameter. In these cases, the search
-    could find a scale without noise.
+    could find a scale of 0, which means no noise.
     """
     refused: list[OpenDPError] = []
     answers: set[bool] = set()

@@ -21,7 +21,7 @@ def _compose(space: Any, measure: Any, d_in: Any, d_mids: Sequence[Any]) -> Any:
 def account(
     space: Any, measure: Any, d_in: Any, loss: Any, splits: tuple[Any, Any, Any]
 ) -> tuple[Any, list[Any] | None]:
-    """Make the measurement that opens a context, and divide its budget.
+    """Make the measurement that opens a context, and divide the budget of the context.
 
     Return the measurement and the list of shares. If the budget is not divided, return None instead
     of the list.

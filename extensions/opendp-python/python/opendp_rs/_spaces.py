@@ -1,4 +1,4 @@
-"""Domains, metrics and measures from Python types, units of privacy and budgets."""
+"""Make domains, metrics and measures from Python types. Make units of privacy and budgets."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def domains_of_data(data: Any, metric: Any) -> tuple[Any, str, str]:
         advice = "pass one column or list of one type, or state `domain`, as in"
         example = "`domain=dp.vector_domain(dp.atom_domain(T=float))`"
         kind = type(data)
-        # A label of an index can also be an attribute of a column, so look at the class.
+        # A label of an index can also be an attribute of a column, so search only the class.
         known = [name for name in ("type", "dtype") if hasattr(kind, name)]
         cells = getattr(data, known[0]) if known else None
         if hasattr(kind, "columns"):
@@ -290,9 +290,9 @@ def loss_of(
 def plain_loss(name: str, loss: Any, depth: int = 0) -> Any:
     """Return a loss whose parts can be read several times: each iterable becomes a tuple.
 
-    The library reads a loss in the same way. So a check of the returned loss finds each number that
-    the library reads, also in an array, a deque or an iterator. ``depth`` is the number of iterables
-    around this part.
+    The library also reads iterables as tuples. So a check of the returned loss finds each number
+    that the library reads, also in an array, a deque or an iterator. ``depth`` is the number of
+    iterables around this part.
     """
     if isinstance(loss, (int, float, str, bytes)) or loss is None or depth > 64:
         return loss

@@ -20,7 +20,7 @@ class Study:
     """A budget and questions about a table, in one document.
 
     The document is a dictionary, a JSON text, or a ``pathlib.Path`` to a JSON file. Everything in
-    it is public, so take nothing in it from the data. The command ``opendp ask`` answers the same
+    it is public, so copy nothing from the data into it. The command ``opendp ask`` answers the same
     documents. The documentation of the crate ``opendp-study`` lists all fields.
 
     A study answers once, because its answers spend its budget. An error that may depend on the data
@@ -92,10 +92,10 @@ class Outcome:
     def __init__(self, document: dict[str, Any], text: str, notes: list[str]) -> None:
         self._document, self._text = document, text
         self.notes = notes
-        """Notes about the answers, such as about answers that depend on a stated number of rows."""
+        """Notes, for example about an answer that depends on a stated number of rows."""
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a dictionary for each released value, as for ``pandas.DataFrame(...)``.
+        """Return a list for ``pandas.DataFrame(...)``: a dictionary for each released value.
 
         The keys are ``question``, ``label``, ``value``, ``lower`` and ``upper``. If no interval is
         known, its ends are None.

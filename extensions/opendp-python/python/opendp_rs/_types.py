@@ -80,8 +80,8 @@ def is_changed(value: Any) -> bool:
 def set_default_int_type(T: Any) -> None:
     """Set the type that ``int`` stands for. Without this call it is ``"i32"``.
 
-    The type holds for ``int`` as a type argument, for whole numbers from which a type is inferred,
-    and for outputs that are counts.
+    The type applies to ``int`` as a type argument, to whole numbers from which a type is inferred,
+    and to outputs that are counts.
     """
     _set_default(int, T, ("u8 u16 u32 u64 usize i8 i16 i32 i64").split())
 

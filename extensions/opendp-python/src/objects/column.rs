@@ -1,4 +1,4 @@
-//! Columns of other libraries as arrays.
+//! Finds the arrays of columns that come from other libraries.
 
 use opendp_core::erased::AnyDomain;
 use pyo3::prelude::*;

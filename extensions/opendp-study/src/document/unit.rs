@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-/// One of the two units. The number is the largest number of rows that one person contributes.
+/// A unit of privacy, in one of two forms. The number is the largest number of rows that one person
+/// contributes.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "Json")]
 pub(crate) enum UnitFields {

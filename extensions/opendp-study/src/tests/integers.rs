@@ -103,7 +103,7 @@ fn edges_and_candidates_that_floats_cannot_compare_with_integers_are_refused() {
             assert!(error.contains("between -2^53 and 2^53"), "{question}: {error}");
         }
     }
-    // The controls: a smaller number, and a column of floats.
+    // The controls: a smaller number is accepted, and a column of floats accepts the same number.
     for question in questions(small) {
         ask("i64", question).unwrap();
     }

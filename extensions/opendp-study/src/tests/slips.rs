@@ -238,7 +238,7 @@ fn a_fact_about_a_column_that_no_statistic_can_use_is_refused() {
             assert!(error.contains(&format!("found {missing}")), "{error}");
         }
     }
-    // The bounds of a question are checked, too.
+    // The bounds of a question are also checked.
     for statistic in ["sum", "mean"] {
         let asked = json!({statistic: {"column": "x", "bounds": [18, 90]}});
         let error = slip(json!({"x": {"T": "i64", "missing": 0}}), asked);
@@ -335,7 +335,7 @@ fn a_budget_is_the_decimal_number_of_the_document() {
             let measurement = study.measurement(0.05).unwrap();
             let d_in = measurement.input().metric().decode(&json!(1)).unwrap();
             assert_eq!(measurement.exact_map(&d_in).unwrap(), std::slice::from_ref(&exact));
-            // The answers spend almost the whole budget, and not more.
+            // The answers spend almost the whole budget, but not more than the budget.
             let outcome = study.rehearse(0.05).unwrap();
             let spent = outcome.entries().iter().fold(Exact::ZERO, |sum, e| sum.plus(&e.loss[0]));
             assert!(spent <= exact && 0.999 * amount < spent.to_f64_down(), "{spent}");

@@ -112,7 +112,7 @@ fn releases_that_reveal_almost_surely_have_a_delta_of_one() {
     }
     let few = revealing(2).delta_above(10.0).unwrap();
     assert!((0.51..0.51 * 1.000_001).contains(&few), "{few}");
-    // The loss is the sum of both losses with a probability above 0.24.
+    // With a probability above 0.24, both releases have their largest loss, 1394.
     let sharp = Account::new().with(Arc::new(LaplacePair { epsilon: 1394.0 }), 2);
     let sharp = sharp.delta_above(2000.0).unwrap();
     assert!(0.24 < sharp, "{sharp}");

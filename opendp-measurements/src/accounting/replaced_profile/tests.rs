@@ -141,8 +141,8 @@ fn pairs_without_a_name_are_not_taken_for_one_pair() {
     let pair = |mu| profile_of(Unnamed(Arc::new(GaussianPair { mu })));
     let sampled = profile_of_replaced_sample(&pair(11.0), &pair(0.3), 0.5).unwrap();
     let both = SmoothedMaxDivergence.compose(&[sampled.clone(), sampled]).unwrap();
-    // The noise at the other records is at least 10.7 standard deviations away. So delta is a mean:
-    // no release is on the record, one release, or both releases.
+    // The noise at the other records is at least 10.7 standard deviations away. So delta is a mean
+    // over the number of releases with the record in their sample: 0, 1 or 2.
     let gaussian = |mu: f64| gaussian_delta(mu, 0.5).unwrap().lower;
     let exact = gaussian(0.3) / 2.0 + gaussian(0.3 * 2_f64.sqrt()) / 4.0;
     let found = both.delta(0.5).unwrap();

@@ -335,7 +335,7 @@ fn each_row_is_in_a_poisson_sample_as_often_as_the_rate_says_and_apart_from_othe
     // The control: at the rate 0.36, the expected frequency of a row is 17 standard deviations
     // larger than at the rate 0.3. So the observed frequency is not within eight standard
     // deviations of this larger value.
-    assert!(off(seen[0], 0.36) > 8.0, "a wrong rate is noticed");
+    assert!(off(seen[0], 0.36) > 8.0, "the check does not detect a wrong rate");
 }
 
 #[test]

@@ -256,7 +256,7 @@ fn siblings_are_sequential_where_nothing_better_is_proved() {
     let great_grandchild = step(&grandchild).unwrap();
     assert!(step(&great_grandchild).is_ok());
     refused(session.ask(&nest(measure, (2.0, 0.0), 1)));
-    assert!(step(&child).is_ok(), "a refusal begins nothing");
+    assert!(step(&child).is_ok(), "a refused question must not end the earlier conversation");
     let sibling = session.ask(&question).unwrap();
     for stale in [&child, &grandchild, &great_grandchild] {
         let error = step(stale).unwrap_err();

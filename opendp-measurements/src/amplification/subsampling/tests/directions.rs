@@ -39,7 +39,7 @@ fn a_transformation_can_exchange_the_direction_of_one_member() {
     let exact = either(&both(&empty, &full), &both(&full, &empty), epsilon);
     let bound = composed(vec![sampled.clone(), turned.clone()]);
     assert!(exact <= bound && bound < 3.0 * exact, "{exact} {bound}");
-    // The control: the loss of two members in the same direction is too small.
+    // The control: the loss of two members in one direction is too small as a bound.
     let same = composed(vec![sampled.clone(), sampled.clone()]);
     assert!(same < 0.8 * exact, "{same} {exact}");
     // The order of the members does not change the bound. The bound also holds after two exchanges.
@@ -81,7 +81,7 @@ fn approximate_profiles_bound_both_directions_too() {
     let loss = erased.map(&d_in).unwrap();
     let (profile, delta) = loss.downcast_ref::<(PrivacyProfile, f64)>().unwrap();
     assert!(exact <= profile.delta(epsilon).unwrap() + delta);
-    // The control: the loss of two members in the same direction is too small.
+    // The control: the loss of two members in one direction is too small as a bound.
     let same = make_composition(vec![approximate.clone(), approximate]).unwrap();
     assert!(same.map(&1).unwrap().0.delta(epsilon).unwrap() < 0.8 * exact);
 }

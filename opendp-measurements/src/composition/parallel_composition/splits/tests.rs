@@ -132,8 +132,8 @@ fn the_rate_of_an_interval_holds_at_its_lower_end() {
 }
 #[test]
 fn the_loss_of_a_rate_is_rounded_up() {
-    // Each of 1,000 changed rows is in another part, and the loss of each part is the float 0.1.
-    // This float is above a tenth, so the sum is above 100.
+    // The 1,000 changed rows are in 1,000 different parts, and the loss of each part is the float
+    // 0.1. This float is above a tenth, so the sum is above 100.
     let found = of_copies(1_000, 1_000, &|d| 0.1 * f64::from(d.min(1)));
     assert_eq!(found, 100_f64.next_up());
 }
