@@ -249,7 +249,7 @@ use opendp_core::{Result, Space, SymmetricDistance};
 
 use account::Account;
 use books::Books;
-pub use budget::{Accounted, Budget, Noisy, WithDelta, WithGaussian};
+pub use budget::{Accounted, Budget, Noisy, WithDelta, WithGaussian, WithLaplace};
 pub use groups::{AskedGroups, GroupAnswer, GroupRow, Groups, SolvedGroups};
 pub use opendp_report::visible;
 pub use plan::{Answers, Asked, Goal, Noised, Plan, Planned, Solved};

@@ -12,6 +12,10 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 /// the same type `Long`. If some values of a type have neither a word nor a double word, the type
 /// states `type Long = Self`. For such a value, `form` returns `Form::Long(self)`, and `from_form`
 /// returns the key that this form contains.
+#[diagnostic::on_unimplemented(
+    message = "a value of type `{Self}` cannot be a key, a category or a bin",
+    note = "use integers, texts or booleans; for floats, count the rows between edges, such as with `histogram_between`"
+)]
 pub trait Key: HashableAtom + Serialize + DeserializeOwned {
     /// The type of keys without a word and without a double word. This type is [`NoLongKey`] if
     /// each value has a word or a double word.

@@ -111,6 +111,15 @@ impl Accounted for Approximate<MaxDivergence> {
     }
 }
 
+/// A budget that can pay for Laplace noise.
+#[diagnostic::on_unimplemented(
+    message = "Laplace noise needs a budget with an epsilon",
+    note = "make it with `Budget::epsilon(1.0)` or `Budget::epsilon_delta(1.0, 1e-6)`; under a rho, use `.gaussian()`"
+)]
+pub trait WithLaplace: Accounted<Base = MaxDivergence> {}
+impl WithLaplace for MaxDivergence {}
+impl WithLaplace for Approximate<MaxDivergence> {}
+
 /// A budget that can pay for Gaussian noise.
 #[diagnostic::on_unimplemented(
     message = "Gaussian noise needs a budget with a rho, or with an epsilon and a delta",
@@ -134,7 +143,7 @@ impl WithGaussian for Approximate<MaxDivergence> {
     message = "counts by keys that are not public need a budget with a delta",
     note = "make it with `Budget::epsilon_delta(1.0, 1e-6)`, or list the keys: `.histogram(keys)`"
 )]
-pub trait WithDelta: Accounted<Base = MaxDivergence> {
+pub trait WithDelta: WithLaplace {
     /// Make the measurement that adds truncated Laplace noise to counts and hides keys whose noisy
     /// counts are below a threshold.
     ///

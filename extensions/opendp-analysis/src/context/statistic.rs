@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use opendp_core::{Carrier, MaxDivergence, Result};
+use opendp_core::{Carrier, Result};
 
 use super::draft::Draft;
 use super::question::Question;
-use super::{Accounted, Context, WithGaussian};
+use super::{Accounted, Context, WithGaussian, WithLaplace};
 
 /// A statistic that needs noise.
 pub struct Statistic<'c, MO: Accounted, TO: Carrier>(Draft<'c, MO, TO>);
@@ -68,7 +68,7 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     /// The errors of [`noise`](Statistic::noise).
     pub fn laplace(self) -> Result<Question<'c, MO, TO>>
     where
-        MO: Accounted<Base = MaxDivergence>,
+        MO: WithLaplace,
     {
         self.noise()
     }
