@@ -42,19 +42,17 @@ pub(crate) struct Claims {
 }
 /// The stated accuracy of the answers.
 #[derive(Clone)]
-struct Stated {
-    bounds: Accuracy,
-    /// Whether each bound is in the unit of scores, because the answers are choices.
-    in_scores: bool,
-    types: Types,
+enum Stated {
+    /// The accuracy of a release of the type with the name `type_name`. If the answers are choices,
+    /// each bound is in the unit of scores.
+    Own { bounds: Accuracy, in_scores: bool, type_name: fn() -> TypeName },
+    /// The members of a composition, in order.
+    OfMembers(Arc<[Member]>),
 }
-/// The types of the answers.
-#[derive(Clone)]
-enum Types {
-    /// The type of the release.
-    Own(fn() -> TypeName),
-    /// The types of the answers of all members of a composition.
-    OfMembers(Arc<dyn Fn() -> Vec<TypeName> + Send + Sync>),
+/// A member of a composition: its claims, and a function that names the type of its release.
+struct Member {
+    claims: Arc<Claims>,
+    type_name: fn() -> TypeName,
 }
 impl Claims {
     /// Make the claims of a measurement without a stated accuracy. See [`shared`] for the C ABI of
@@ -78,8 +76,32 @@ impl Claims {
         in_scores: bool,
         type_name: fn() -> TypeName,
     ) {
-        let stated = Stated { bounds, in_scores, types: Types::Own(type_name) };
+        let stated = Stated::Own { bounds, in_scores, type_name };
         Claims::set_accuracy(claims, Some(stated));
+    }
+    /// Return bounds on the errors of all answers. Each bound fails with probability at most
+    /// `alpha`.
+    fn bounds(&self, alpha: f64) -> Result<Vec<Option<f64>>> {
+        match &self.accuracy {
+            Some(Stated::Own { bounds, .. }) => bounds(alpha),
+            Some(Stated::OfMembers(members)) => {
+                let each = members.iter().map(|member| member.claims.bounds(alpha));
+                Ok(each.collect::<Result<Vec<_>>>()?.concat())
+            }
+            None => Ok(vec![None]),
+        }
+    }
+    /// Return the types of the answers. `own` names the type of the release.
+    fn answer_types(&self, own: fn() -> TypeName) -> Vec<TypeName> {
+        match &self.accuracy {
+            Some(Stated::Own { type_name, .. }) => vec![type_name()],
+            Some(Stated::OfMembers(members)) => {
+                let each =
+                    members.iter().map(|member| member.claims.answer_types(member.type_name));
+                each.flatten().collect()
+            }
+            None => vec![own()],
+        }
     }
     pub(crate) fn with_map(&self, map: UntypedMap) -> Arc<Self> {
         Claims::of(self.measure.clone(), map, self.accuracy.clone())
@@ -129,32 +151,24 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     #[must_use]
     pub fn with_accuracy_of<DJ: Domain, MJ: Metric, MK: Measure, TJ: Carrier>(
         mut self,
-        members: impl AsRef<[Measurement<DJ, MJ, MK, TJ>]> + Clone + Send + Sync + 'static,
+        members: impl AsRef<[Measurement<DJ, MJ, MK, TJ>]>,
     ) -> Self {
-        let of_types = members.clone();
-        let types = move || of_types.as_ref().iter().flat_map(Measurement::answer_types).collect();
-        let bounds = move |alpha| {
-            let each = members.as_ref().iter().map(|member| member.accuracy(alpha));
-            Ok(each.collect::<Result<Vec<_>>>()?.concat())
-        };
-        let types = Types::OfMembers(Arc::new(types));
-        let stated = Stated { bounds: Arc::new(bounds), in_scores: false, types };
-        Claims::set_accuracy(&mut self.claims, Some(stated));
+        let mut all = Vec::new();
+        for member in members.as_ref() {
+            all.push(Member { claims: member.claims.clone(), type_name: TJ::type_name });
+        }
+        Claims::set_accuracy(&mut self.claims, Some(Stated::OfMembers(all.into())));
         self
     }
     /// Return the types of the answers whose errors [`accuracy`](Measurement::accuracy) bounds. For
     /// a composition, return the types of the answers of all members.
     pub fn answer_types(&self) -> Vec<TypeName> {
-        match &self.claims.accuracy {
-            Some(Stated { types: Types::OfMembers(types), .. }) => types(),
-            Some(Stated { types: Types::Own(own), .. }) => vec![own()],
-            None => vec![TO::type_name()],
-        }
+        self.claims.answer_types(TO::type_name)
     }
     /// Return whether [`accuracy`](Measurement::accuracy) bounds differences between scores, and
     /// not errors of numbers.
     pub fn bounds_scores(&self) -> bool {
-        self.claims.accuracy.as_ref().is_some_and(|stated| stated.in_scores)
+        matches!(self.claims.accuracy, Some(Stated::Own { in_scores: true, .. }))
     }
     /// Return the input space.
     pub fn input(&self) -> &Space<DI, MI> {
@@ -246,10 +260,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
                 "alpha: expected a probability above 0 and at most 1, found {alpha:?}"
             )));
         }
-        match &self.claims.accuracy {
-            Some(stated) => (stated.bounds)(alpha),
-            None => Ok(vec![None]),
-        }
+        self.claims.bounds(alpha)
     }
     /// Keep the release, and state its loss in another measure. The caller is responsible for the
     /// new claim.
