@@ -225,7 +225,8 @@ impl Account {
             Account::Durable { .. } => Composition::Sum,
         }
     }
-    /// Return whether the account keeps releases, so that the same id gives the same release.
+    /// Return whether the account keeps releases. If it does, a repeated id returns the earlier
+    /// release.
     pub(crate) fn keeps_releases(&self) -> bool {
         matches!(self, Account::Durable { .. })
     }
@@ -251,7 +252,7 @@ impl Account {
     /// Charge the loss of a release, and return the release. In memory, the loss is charged before
     /// `compute` is called. If `compute` fails, the loss stays charged. With a ledger, the loss and
     /// the release are on the disk before this function returns. If `compute` fails, a ledger
-    /// charges nothing. With a ledger, the same id gives the same release.
+    /// charges nothing. With a ledger, a repeated id returns the earlier release.
     ///
     /// Call `check` before a new release is computed or charged. If `check` fails, nothing is
     /// charged. A release that is already in the ledger is returned without this check. Also return

@@ -65,8 +65,9 @@ pub(crate) fn run(plan: &Plan, engine: &DataFusion, seed: &str) -> Option<Result
     let run = Run { plan, engine, layout: &layout, groups: &groups, statement };
     match &plan.bounding {
         Bounding::Trusted { .. } => Some(run.all()),
-        // If ids are not integers, the statements in SQL compute hashes in place of the lots of the
-        // module `lots`. The module `direct` does not support such plans.
+        // The module `lots` computes pseudo-random integers from integer ids. If ids are not
+        // integers, the statements in SQL compute hashes instead. This module does not support such
+        // plans.
         Bounding::Enforced { id: (_, kind), .. } if *kind != Type::Integer => None,
         Bounding::Enforced { rows, groups, rows_per_group, .. } => {
             let limit = |limit: &Option<u64>| limit.unwrap_or(u64::MAX);

@@ -112,7 +112,7 @@ pub(crate) struct Joined {
     pub(crate) keeps_all: bool,
 }
 
-/// Rows of one private table.
+/// Rows of one private table. A plan has several branches if the query is a `UNION ALL`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Branch {
     pub(crate) table: String,

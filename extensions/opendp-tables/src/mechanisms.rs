@@ -26,7 +26,7 @@ pub(crate) use selection::Selection;
 /// All mechanisms of a query.
 #[derive(Clone, Debug)]
 pub(crate) struct Mechanisms {
-    /// The noise of each sum, or `None` for the sum that the selection releases.
+    /// The noise of each sum, or `None` for the sum that is released together with the keys.
     pub(crate) sums: Vec<Option<Noise>>,
     pub(crate) choices: Vec<Choice>,
     /// The release of keys that are not public.
@@ -177,23 +177,24 @@ pub(crate) fn fraction(alpha: f64) -> (u64, u64) {
 }
 /// Find the noise of a quantile of each group, and its loss.
 ///
-/// Let `f(c)` be the loss of one group if an individual has `c` rows in it. The range of the scores
-/// changes by at most `c r`, where `r` is the change for one row. So `f(c)` is `c r / scale` for an
+/// Let `g(c)` be the loss of one group if an individual has `c` rows in it. The range of the scores
+/// changes by at most `c r`, where `r` is the change for one row. So `g(c)` is `c r / scale` for an
 /// epsilon, and `(c r / scale)^2 / 8` for a rho. Both functions are convex. The groups have
 /// separate noise, so the losses of the groups add up. By [`Contribution::fullest`], their sum is
 /// largest if the individual fills as many groups as possible. The stability map of the scores and
 /// the privacy map of the noise compute each loss, and round it up.
 ///
 /// *Exchanges.* If the number of rows is public, each neighbour has at most `k` rows in addition to
-/// the common rows. Let `a` and `b` be the numbers of these rows in one group. Then `min(a, b)`
-/// rows of the group are replaced, and `|a - b|` rows are added or removed. Let the range of the
-/// scores change by at most `u` for an added or removed row, and by at most `u + v` for a replaced
-/// row. Here `v <= u`, because a replaced row is a removed row and an added row. So the range
-/// changes by at most `u |a - b| + (u + v) min(a, b) = max(a u + b v, a v + b u)`. This is the
-/// function `f` of the module `sensitivity`. It is convex and does not decrease, and so is its
-/// square. So the loss is largest if all `k` rows of each neighbour are in one group. If this is
-/// the same group for both neighbours, its range changes by at most `k (u + v)`. Otherwise, the
-/// ranges of two groups change by at most `k u` each.
+/// the common rows. For one group, let `a` be the number of these rows of the first neighbour, and
+/// `b` the number of these rows of the second neighbour. Then `min(a, b)` rows of the group are
+/// replaced, and `|a - b|` rows are added or removed. Let the range of the scores change by at most
+/// `u` for an added or removed row, and by at most `u + v` for a replaced row. Here `v <= u`,
+/// because a replaced row is a removed row and an added row. So the range changes by at most `u |a
+/// - b| + (u + v) min(a, b) = max(a u + b v, a v + b u)`. This is the function `f` of the module
+/// `sensitivity`. This function and its square are convex and do not decrease. So the loss is
+/// largest if all `k` rows of each neighbour are in one group. If this is the same group for both
+/// neighbours, its range changes by at most `k (u + v)`. Otherwise, the ranges of two groups change
+/// by at most `k u` each.
 fn choose(plan: &Plan, buckets: usize, alpha: (u64, u64), share: &Loss) -> Result<Choice> {
     let count = plan.buckets.get(buckets).map_or(0, |buckets| buckets.candidates.len());
     let count = i64::try_from(count).unwrap_or(i64::MAX);

@@ -1,4 +1,4 @@
-//! The engine of a session. The engine sends exact plans to a scheduler and fetches the results.
+//! The engine that a session uses to send exact plans to a scheduler and to fetch the results.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

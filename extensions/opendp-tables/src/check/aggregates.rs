@@ -1,4 +1,5 @@
-//! The aggregates of a query: sums of integers over a lattice, and choices among candidates.
+//! The aggregates of a query: sums of integers, and choices among candidates. A lattice contains
+//! the integer multiples of a step between two bounds. Values are rounded to its points.
 
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::AggregateFunction;
@@ -195,7 +196,7 @@ fn count(
     picked: &mut Picked<'_>,
     only: Option<usize>,
 ) -> Result<Output> {
-    #[expect(deprecated, reason = "plans that are not analyzed can contain it")]
+    #[expect(deprecated, reason = "plans that are not analyzed can contain `Wildcard`")]
     let every =
         matches!(arg, Expr::Literal(ScalarValue::Int64(Some(_)), _) | Expr::Wildcard { .. });
     let addend = if every { Addend::One } else { Addend::Known(picked.column(source.rows(arg)?)) };
@@ -221,7 +222,7 @@ fn distinct(
     }
     Err(refused(
         &what,
-        "values may be shared, and it is not known how much one individual can change the result",
+        "several individuals may have one value, and it is not known how much one individual can change the result",
         "count individuals by COUNT(DISTINCT id), with the id of the privacy unit",
     ))
 }
@@ -295,8 +296,8 @@ pub(super) fn bounds_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Option
     }
 }
 /// Remove the clamps from the expressions of the branches, because the lattice clamps to the same
-/// bounds. If the bounds are whole numbers, and all branches are integers without their conversions
-/// to floats, also remove these conversions.
+/// bounds. If the bounds are whole numbers, and each expression is an integer or a float that was
+/// converted from an integer, also remove these conversions.
 fn bare(rows: &[Row], bounds: [f64; 2]) -> Vec<Row> {
     let bared = |row: &Row, unconverted: bool| match row {
         Row::Clamp(inner, ..) => match inner.as_ref() {

@@ -40,7 +40,7 @@ impl<const N: usize> Part<N> {
         Part { chunks: vec![Vec::new(); SHARDS], next: vec![0; SHARDS], slabs, rows }
     }
     /// Divide the rows of a batch among the shards. For each shard, return the number of rows that
-    /// were added to the shard. Rows without a shard are left out.
+    /// were added to the shard. Rows whose shard is `None` are left out.
     pub(crate) fn divide(
         &mut self,
         shards: impl Iterator<Item = Option<usize>>,

@@ -1,5 +1,5 @@
-//! Memory for the rows of a pass. The memory consists of slabs, and each slab is divided into
-//! chunks. Each chunk belongs to one shard.
+//! Memory for the rows of one pass over the data. The memory consists of slabs, and each slab is
+//! divided into chunks. Each chunk belongs to one shard.
 //!
 //! A chunk is identified by the position of its first row. The system provides each page of new
 //! memory when the page is first used. Providing these pages takes most of the time that is needed

@@ -147,7 +147,7 @@ fn ids_that_are_text_are_limited_too() {
     assert_eq!(numbers(&answer.table), [[14.0, 7.0]]);
 }
 /// With these bounds, the lattice of the fractions has only integers. In a union with integers, the
-/// fractions are rounded as they are rounded alone.
+/// fractions are rounded in the same way as without the union.
 #[test]
 fn a_union_of_integers_and_fractions_is_the_sum_of_its_parts() {
     let unit = PrivacyUnit::rows(1);

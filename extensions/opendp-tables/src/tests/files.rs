@@ -337,7 +337,7 @@ fn the_error_for_a_pattern_without_files_says_why() {
         ("c/*.csv", "c` does not exist"),
         ("a/x*.csv", "no file matches its path"),
         ("b[1]/x*.csv", "no file matches its path"),
-        // The controls.
+        // The controls: patterns that match a file give no error.
         ("a/*.csv", ""),
         ("b[1]/p*.csv", ""),
     ] {

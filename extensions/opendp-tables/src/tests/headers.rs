@@ -149,8 +149,9 @@ fn a_file_of_a_folder_without_a_described_column_is_refused() {
         write(&format!("{place}/{part}b.parquet"), &age("Age"), true);
         let error = open(place).unwrap_err();
         assert!(error.contains("one of its files has no column `age`"), "{error}");
-        // Another order, and a column that the metadata do not describe, are no errors. In one file
-        // the columns can be null, and in the other file they cannot.
+        // A file may have its columns in another order, and may have a column that the metadata do
+        // not describe. The columns of one of the two files can be null, and the columns of the
+        // other file cannot.
         let other = [&["more", "age"], pid].concat();
         write(&format!("{place}/{part}b.parquet"), &other, true);
         let answer = ask(&open(place).unwrap(), "SELECT COUNT(age) FROM people");

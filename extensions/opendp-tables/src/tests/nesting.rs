@@ -111,7 +111,7 @@ fn short_lists_in_nested_projections_are_refused() {
         format!("SELECT SUM(clamp(a, 0, 9)) FROM ({from}) AS t WHERE a > 0 AND a < 100000")
     };
     assert!(asked(&session, &query(12, "(1, 2, 3)")).contains("nested too deeply"));
-    // The controls: a query with longer lists, whose operands an engine does not copy, and a query
+    // The controls: a query with longer lists, for which an engine copies no operands, and a query
     // with only two levels.
     assert_eq!(asked(&session, &query(4, "(1, 2, 3, 4, 5)")), "");
     assert_eq!(asked(&session, &query(2, "(1, 2, 3)")), "");

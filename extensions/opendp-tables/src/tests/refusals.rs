@@ -45,7 +45,8 @@ fn errors_about_types_name_the_column() {
     refused("SELECT AVG(\"employed\") FROM people", "the column `employed` of type boolean");
     let types = "check the types of the arguments";
     refused("SELECT AVG(age > 3) FROM people", types);
-    // The controls: a number that has the name of a text column, and another mistake.
+    // The controls: a query that gives a column of numbers the name `sex` is accepted. If this
+    // query also has an unknown column, the error is about the unknown column.
     let session = session(PrivacyUnit::rows(1));
     let renamed = "SELECT AVG(sex) FROM (SELECT age AS sex FROM people) AS p";
     assert!(session.query(renamed).is_ok());

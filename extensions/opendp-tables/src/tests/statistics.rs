@@ -170,7 +170,7 @@ const CONDITIONS_WITH_NULLS: [&str; 3] = [
     "CASE WHEN {} THEN 'yes' ELSE 'no' END = 'no'",
     "coalesce({}, TRUE)",
 ];
-/// Whole queries.
+/// Queries with other parts than a condition on one column, such as joins, unions and groups.
 const QUERIES: [&str; 12] = [
     "SELECT SUM(same_float), AVG(same_integer), COUNT(same_boolean), COUNT(same_text) FROM people",
     "SELECT same_boolean, COUNT(*), SUM(floats_float) FROM people GROUP BY same_boolean",
@@ -212,7 +212,7 @@ fn engines(folder: &std::path::Path, unit: &PrivacyUnit) -> (Session, Vec<(Strin
     let idle = Box::new(DataFusion::new().unwrap());
     (Session::with_engine(metadata, idle).unwrap(), engines)
 }
-/// Compare the exact results of all engines. Return the results without groups.
+/// Check that all engines give the same exact results. Return the sums of the first group.
 #[track_caller]
 fn same(session: &Session, engines: &[(String, DataFusion)], sql: &str) -> Vec<IBig> {
     let plan = session.checked(sql).unwrap_or_else(|error| panic!("{sql}: {error}")).plan;
@@ -358,6 +358,7 @@ fn one_more_row_does_not_change_other_rows_of_its_file() {
     assert_eq!(changes(|| with(&collect), file), [49, 31]);
     let prune = |options: &mut ConfigOptions| options.execution.parquet.pruning = true;
     assert_eq!(changes(|| with(&prune), file), [1, 31]);
-    // The planner of this context passes conditions to a table with its own options.
+    // The planner of this context passes conditions to the table `provider`, which reads its file
+    // with the default options.
     assert_eq!(changes(on_context, provider), [1, 31]);
 }
