@@ -164,8 +164,8 @@ impl Account {
             _ => Err(incomplete()),
         }
     }
-    /// Do the same as [`of_metadata`](Account::of_metadata). But if the ledger or the budget does
-    /// not exist, return an account that admits no release.
+    /// Open the account as [`of_metadata`](Account::of_metadata) does. But if the ledger or the
+    /// budget does not exist, return an account that admits no release.
     pub(crate) fn to_explain(metadata: &Metadata) -> Result<Self> {
         match Account::of_metadata(metadata) {
             Err(Error::NotFound(reason)) => {

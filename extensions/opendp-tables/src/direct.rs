@@ -167,8 +167,8 @@ struct Pass<'a, const N: usize> {
 }
 /// The state of a pass, which all threads share.
 struct Book {
-    /// The index of the first shard that this pass does not fill. The pass fills the shards before
-    /// it.
+    /// The index of the first shard that this pass does not fill. The pass fills the shards with
+    /// smaller indices.
     last: usize,
     /// The number of rows of each shard.
     rows: Vec<usize>,

@@ -139,8 +139,8 @@ pub(crate) fn add_selecting_sum(plan: &mut Plan) {
         plan.sums.push(deciding);
     }
 }
-/// Return the count that decides which keys are released. This count is a number of rows if the
-/// privacy unit is a number of rows. Otherwise, it is a number of ids.
+/// Return the count that decides which keys are released. If the privacy unit is a number of rows,
+/// the sum counts rows. Otherwise, it counts ids.
 fn deciding(plan: &Plan) -> Sum {
     let addend = match plan.bounding {
         Bounding::Enforced { .. } => Addend::Id,
@@ -190,11 +190,11 @@ pub(crate) fn fraction(alpha: f64) -> (u64, u64) {
 /// replaced, and `|a - b|` rows are added or removed. Let the range of the scores change by at most
 /// `u` for an added or removed row, and by at most `u + v` for a replaced row. Here `v <= u`,
 /// because a replaced row is a removed row and an added row. So the range changes by at most `u |a
-/// - b| + (u + v) min(a, b) = max(a u + b v, a v + b u)`. This is the function `f` of the module
-/// `sensitivity`. This function and its square are convex and do not decrease. So the loss is
-/// largest if all `k` rows of each neighbour are in one group. If this is the same group for both
-/// neighbours, its range changes by at most `k (u + v)`. Otherwise, the ranges of two groups change
-/// by at most `k u` each.
+/// - b| + (u + v) min(a, b) = max(a u + b v, a v + b u)`. Let `f(a, b)` be this maximum, as in the
+/// module `sensitivity`. The functions `f` and `f^2` are convex and do not decrease. So the loss is
+/// largest if all `k` rows of each neighbour are in one group. If both neighbours have these rows
+/// in one group, the range of this group changes by at most `k (u + v)`. Otherwise, the ranges of
+/// two groups change by at most `k u` each.
 fn choose(plan: &Plan, buckets: usize, alpha: (u64, u64), share: &Loss) -> Result<Choice> {
     let count = plan.buckets.get(buckets).map_or(0, |buckets| buckets.candidates.len());
     let count = i64::try_from(count).unwrap_or(i64::MAX);

@@ -212,9 +212,9 @@ impl<MO: Accounted> Account<MO> {
     pub(crate) fn may_reserve(&self) -> bool {
         matches!(self, Account::Tight(account) if !account.has_begun())
     }
-    /// For each filter of the account, return two values: the largest losses without a delta that
-    /// the filter admits within a share, and the delta for thresholds that the filter admits within
-    /// this share.
+    /// For each filter of the account, return two values for one share. The first value contains
+    /// the largest losses without a delta that the filter admits. The second value is the delta
+    /// that the filter admits for thresholds.
     pub(crate) fn endowments(&self, wanted: &Wanted) -> Result<Vec<(Endowment, Exact)>> {
         if let Account::Shares(account) = self {
             return Err(without_share(account));

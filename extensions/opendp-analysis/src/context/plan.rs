@@ -76,7 +76,7 @@ pub enum Goal {
 /// ([`SharedAccount`](opendp_measurements::accounting::SharedAccount)). The account composes these
 /// distributions. For plans with choices, this composition is tighter than the bounds of an
 /// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount), so these plans need less
-/// noise. Under the same conditions, Gaussian noise on integers is discrete, if discrete noise has
+/// noise. Under these four conditions, Gaussian noise on integers is discrete if discrete noise has
 /// smaller errors than continuous noise. Continuous noise is rounded, which adds 1/12 to the mean
 /// square error of each number.
 ///

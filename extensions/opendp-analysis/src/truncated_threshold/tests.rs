@@ -106,7 +106,7 @@ fn losses_at_the_ends() {
         assert_eq!(error.kind(), "MakeMeasurement");
         assert!(error.to_string().contains("threshold"), "{error}");
     }
-    assert!(made(9.0, 8.0).is_err(), "a threshold below the scale");
+    assert!(made(9.0, 8.0).is_err(), "a threshold below the scale must be refused");
     // A key with the count 0 is dropped. A key with the count -1000 never reaches the threshold.
     let counts = HashMap::from([(1, 0), (2, -1000), (3, 1000)]);
     assert_eq!(release.invoke(&counts).unwrap().into_keys().collect::<Vec<_>>(), [3]);

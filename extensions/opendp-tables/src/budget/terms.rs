@@ -48,9 +48,8 @@ pub(super) fn terms_of(tables: &BTreeMap<String, Table>) -> Result<Terms> {
 /// If a budget with these terms does not protect the individuals of all private tables, return the
 /// reason. Also return the reason if the metadata declare a table public that the terms list as
 /// private. Terms in the symmetric distance list no tables, so this function cannot notice such a
-/// table. Terms without a unit are accepted here, so that a session can return earlier releases.
-/// For the same reason, ids without a type are accepted. [`check_unit`] refuses new releases under
-/// such terms.
+/// table. Terms without a unit, and ids without a type, are accepted here, so that a session can
+/// return earlier releases. [`check_unit`] refuses new releases under these terms.
 fn unprotected(terms: &Terms, tables: &BTreeMap<String, Table>) -> Option<String> {
     if terms.size().is_some() || terms.digest().is_some() {
         return Some("it states a size or a digest".into());

@@ -15,13 +15,13 @@ use crate::Type;
 use crate::ir::{Addend, Bounding, Buckets, Lattice, Row, Sum};
 use crate::metadata::check_bounds;
 
-/// Each of these constants states a number `n` of bits: the magnitudes on a lattice are at most
-/// about `2^n` steps. For a sum, these are the magnitudes of the values. For a mean or a variance,
-/// these are the magnitudes of the differences from the middle of the bounds. `BITS` is for floats:
-/// with 2^40 steps, the rounding error of a value is far below any useful noise. But for a mean or
-/// a variance of floats far from 0, there are fewer steps: see [`Lattice::centred`] and
-/// `LEAST_STEPS`. `WHOLE_BITS` is for integers. `SQUARE_BITS` is for numbers that are squared: the
-/// squares of magnitudes up to 2^25 + 1 have at most 51 bits.
+/// Each of the three constants below states a number `n` of bits: the magnitudes on a lattice are
+/// at most about `2^n` steps. For a sum, these are the magnitudes of the values. For a mean or a
+/// variance, these are the magnitudes of the differences from the middle of the bounds. `BITS` is
+/// for floats: with 2^40 steps, the rounding error of a value is far below any useful noise. But
+/// for a mean or a variance of floats far from 0, there are fewer steps: see [`Lattice::centred`]
+/// and `LEAST_STEPS`. `WHOLE_BITS` is for integers. `SQUARE_BITS` is for numbers that are squared:
+/// the squares of magnitudes up to 2^25 + 1 have at most 51 bits.
 const BITS: i32 = 40;
 const WHOLE_BITS: i32 = 53;
 const SQUARE_BITS: i32 = 25;

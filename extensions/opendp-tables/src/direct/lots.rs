@@ -39,7 +39,7 @@ impl Lots {
     pub(crate) fn keys(&self) -> [i64; KEYS] {
         self.0
     }
-    /// Compute the part of the lots that is the same for all places of an id.
+    /// Compute the part of the lots of an id that does not depend on the places.
     pub(crate) fn of_id(&self, id: i64) -> u64 {
         let part = |part: i64, k: usize| (part % PRIME + PRIME + self.0[k]).cast_unsigned();
         let (low, high) = (part(id, 0), part(id / PRIME, 1));

@@ -90,9 +90,9 @@ fn zones(found: &DataType) -> Vec<(TimeUnit, &str)> {
     }
 }
 /// Write an expression for a column. The expression keeps each cell that has a text, and replaces
-/// each other cell by null. NaN has no text, because NaN is null. Without this replacement, the
-/// cast of a column to texts would fail if a single cell cannot be written as text, for example a
-/// date beyond the calendar.
+/// each other cell by null. NaN has no text, because NaN is null. Without this replacement, a
+/// single cell that cannot be written as text, such as a date beyond the calendar, would make the
+/// cast of the whole column fail.
 fn with_text(column: &str, found: &DataType) -> String {
     let values = value_type(found);
     let limits = numbers_with_text(values);

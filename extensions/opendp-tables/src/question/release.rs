@@ -133,7 +133,7 @@ impl Question<'_> {
         );
         Err(Error::argument("rows", reason).at(format!("table `{name}`")))
     }
-    /// Return an id that no other release has. A question without an id gets such an id, so a
+    /// Return an id that no other release has. A question without an id gets the returned id, so a
     /// repeated question without an id is a new release.
     fn usual_id(&self) -> Result<String> {
         Ok(format!("sql {:.16} {}", self.digest(), seed()?))

@@ -22,9 +22,9 @@ const SEED: &str = "0123456789abcdef";
 const NAN: f64 = f64::NAN;
 use Type::{Boolean, Float, Integer, Text};
 
-/// Make the columns of a group of rows. In many groups, all cells of a column that have an order
-/// are equal, so that the least and the largest cell of the statistics are equal. NaN and nulls
-/// have no order.
+/// Make the columns of a group of rows. Statistics leave out NaN and nulls. In many groups, all
+/// other cells of a column are equal. So the least and the largest cell in the statistics are
+/// equal.
 fn group(k: usize) -> Vec<(&'static str, ArrayRef)> {
     let floats = [
         [Some(5.0), Some(NAN), Some(5.0), Some(NAN)],
@@ -323,7 +323,7 @@ fn changes(
             cells[0].as_ref().unwrap().parse::<u64>().unwrap()
         };
         // The second statement reads the raw columns of the file, because queries on `people` do
-        // not use such casts.
+        // not cast numbers to booleans.
         [
             count("SELECT COUNT(*) FROM people WHERE NOT isnan(number)"),
             count(

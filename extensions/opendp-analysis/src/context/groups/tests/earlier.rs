@@ -1,4 +1,5 @@
-//! Earlier answers, which must be about the same groups of rows.
+//! Questions that use an earlier answer. This answer must be about the groups of rows of the
+//! question.
 
 use super::*;
 
