@@ -41,7 +41,7 @@ fn ten_even_shares_are_answered_and_an_eleventh_is_refused() {
         }
         let left = &context.report().left;
         assert!(left[0].to_f64_up() < 1e-14, "{epsilon}");
-        assert!(zeros(left) || epsilon != 1.0, "with an epsilon of 1, each scale is exactly a float, so nothing is left");
+        assert!(zeros(left) || epsilon != 1.0, "an epsilon of 1 is spent exactly");
         let refused = context.query().count().laplace().unwrap_err();
         assert_eq!(refused.kind(), "BudgetExceeded");
         assert!(refused.to_string().ends_with("nothing was run"), "{refused}");
@@ -159,7 +159,7 @@ fn what_a_query_does_not_use_falls_to_the_others() {
     let late = context.query().count().laplace().unwrap();
     question.release().unwrap();
     assert!(context.remaining().unwrap() < 1e-14);
-    assert_eq!(late.release().unwrap_err().kind(), "BudgetExceeded", "the budget was spent after this question was solved");
+    assert_eq!(late.release().unwrap_err().kind(), "BudgetExceeded", "nothing is left");
 }
 #[test]
 fn as_you_go_stops_where_the_budget_does() {

@@ -222,7 +222,7 @@ fn distinct(
     }
     Err(refused(
         &what,
-        "several individuals may have one value, and it is not known how much one individual can change the result",
+        "values may be shared, and it is not known how much one individual can change the result",
         "count individuals by COUNT(DISTINCT id), with the id of the privacy unit",
     ))
 }
