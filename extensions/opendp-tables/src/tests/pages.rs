@@ -104,7 +104,7 @@ fn quantiles_name_their_columns_and_their_unit() {
     assert_eq!((median.accuracy_in, text.matches(" ranks (95 %)").count()), ("ranks", 3));
     let answer = question.release().unwrap();
     let released = numbers(&answer.values)[0][2];
-    assert!((released - median.scale * median.step).abs() < 1e-9, "the answer states the scale that was explained");
+    assert!((released - median.scale * median.step).abs() < 1e-9, "the scales are equal");
     assert!(answer.to_html().contains(" ranks</td>"));
 }
 /// The ledger has a third of the budget as a fraction. People see it as a decimal number that is
