@@ -1,5 +1,5 @@
-//! Columns of an answer: values and intervals, computed only from noisy sums, noisy choices and
-//! public numbers.
+//! Compute the columns of an answer: values and intervals. Only noisy sums, noisy choices and
+//! public numbers are used.
 
 use opendp_core::{Error, Result};
 

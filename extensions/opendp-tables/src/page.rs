@@ -1,4 +1,4 @@
-//! Answers as pages.
+//! Write answers as HTML pages.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Float64Type};

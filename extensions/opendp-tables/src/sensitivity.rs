@@ -194,7 +194,7 @@ mod tests {
         };
         assert_eq!(squares(1 << 24, 1 << 24, 1 << 48), Ok(1 << 72));
         assert_eq!(squares(1_000_000, 10_000_000, 10_000_000_000_000), Ok(10_u128.pow(20)));
-        // Two full groups, and one group with the rest.
+        // Two groups have 10 rows each, and one group has the other 3 of the 23 rows.
         assert_eq!(squares(5, 10, 23), Ok(100 + 100 + 9));
         assert_eq!(squares(1, 10, 10), Ok(100));
         let largest = u64::MAX;

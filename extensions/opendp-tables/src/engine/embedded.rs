@@ -1,4 +1,4 @@
-//! DataFusion in this process.
+//! The engine that runs DataFusion in this process.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::RecvTimeoutError;

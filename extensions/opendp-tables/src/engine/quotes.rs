@@ -1,4 +1,4 @@
-//! The quotes of CSV files.
+//! Check the quotes of CSV files.
 //!
 //! If a quoted cell is not closed, it contains the following lines, so one record removes rows of
 //! other people. Usually this is no error for a reader of CSV: after a closing quote, the reader

@@ -1,4 +1,4 @@
-//! Expressions in SQL that read the columns of a source as their declared types.
+//! Write the SQL expressions that read the columns of a source as their declared types.
 
 use datafusion::arrow::array::timezone::Tz;
 use datafusion::arrow::compute::can_cast_types;

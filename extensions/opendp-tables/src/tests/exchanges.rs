@@ -1,5 +1,5 @@
-//! Tables with a public number of rows. Neighbours of such a table have the same number of rows.
-//! They differ by an exchange: other rows replace the rows of one individual.
+//! Test tables with a public number of rows. Neighbours of such a table have the same number of
+//! rows. They differ by an exchange: other rows replace the rows of one individual.
 
 use super::sensitivity::{Dice, Person, exact, exceeded, person, query, zone_table};
 use super::*;

@@ -1,4 +1,4 @@
-//! Queries whose plans would be large although their texts are short. Such a query is refused
+//! Test queries whose plans would be large although their texts are short. Such a query is refused
 //! before its plan is made.
 
 use super::*;

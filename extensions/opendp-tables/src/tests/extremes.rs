@@ -1,4 +1,5 @@
-//! Numbers at the ends of their types: the smallest integer of 64 bits, and sums beyond 64 bits.
+//! Test numbers at the ends of their types: the smallest integer of 64 bits, and sums beyond 64
+//! bits.
 
 use opendp_core::IBig;
 

@@ -1,5 +1,5 @@
-//! Files of tables. If a cell cannot be read as the type of its column, it is read as null, without
-//! an error.
+//! Test files of tables. If a cell cannot be read as the type of its column, it is read as null,
+//! without an error.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! The headers of CSV files. If a file cannot be opened, nothing is charged. So whether a file can
-//! be opened must depend only on its header.
+//! Test the headers of CSV files. If a file cannot be opened, nothing is charged. So whether a file
+//! can be opened must depend only on its header.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Paths of tables. An existing path is no pattern, even if its name contains `*`, `?` or `[`.
+//! Test paths of tables. An existing path is no pattern, even if its name contains `*`, `?` or `[`.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! Columns of dates, times and durations. A cell that cannot be written as text, such as a date
-//! beyond the calendar, is null in a text column.
+//! Test columns of dates, times and durations. A cell that cannot be written as text, such as a
+//! date beyond the calendar, is null in a text column.
 
 use datafusion::arrow::array::{Array, DictionaryArray, Int32Array, ListArray};
 use datafusion::arrow::buffer::OffsetBuffer;

@@ -1,4 +1,5 @@
-//! Answers about groups: labelled rows, computed from the releases.
+//! Answers to questions about groups. Each row of an answer has a label, and is computed from
+//! releases.
 
 use std::fmt;
 

@@ -87,9 +87,9 @@ impl Endowed {
         }
         self
     }
-    /// The plan tries several parts of delta for thresholds, from 15 sixteenths down to 1. Return a
-    /// copy of the plan's budget for each of these parts. A plan that must use the open filters
-    /// cannot choose the part, so return one copy.
+    /// The plan tries several parts of delta for thresholds, from 15 sixteenths down to 1
+    /// sixteenth. Return a copy of the plan's budget for each of these parts. A plan that must use
+    /// the open filters cannot choose the part, so return one copy.
     pub(super) fn divisions(&self) -> Vec<Endowed> {
         match &self.open {
             Some((_, delta, _)) if 0 < self.thresholds && !delta.is_zero() => {

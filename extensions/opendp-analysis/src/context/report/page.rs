@@ -1,4 +1,4 @@
-//! Reports as pages.
+//! Write reports as HTML pages.
 
 use opendp_core::arith::Exact;
 use opendp_report::{Account, Block, Page, Section, Spent, Table, number};

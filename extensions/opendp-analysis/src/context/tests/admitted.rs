@@ -1,4 +1,5 @@
-//! Questions whose cost fits their share, and whether the account then admits this cost.
+//! Test whether the account admits the cost of a question if this cost fits the share of the
+//! question.
 
 use super::*;
 

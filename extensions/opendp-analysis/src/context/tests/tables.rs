@@ -1,4 +1,4 @@
-//! Tables of several frames.
+//! Test tables that are made from several frames.
 
 use opendp_core::{Column, DataFrame};
 

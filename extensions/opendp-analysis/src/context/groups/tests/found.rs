@@ -1,4 +1,4 @@
-//! Keys that are found together with the statistics of their groups, in one plan.
+//! Test questions that find the keys of groups and ask for statistics of these groups, in one plan.
 
 use std::sync::Mutex;
 

@@ -1,4 +1,4 @@
-//! Questions that a plan refuses, and questions that fail after the charge.
+//! Test questions that a plan refuses, and questions that fail after the charge.
 
 use super::super::Late;
 use super::*;
