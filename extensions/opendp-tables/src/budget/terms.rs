@@ -17,7 +17,7 @@ use crate::metadata::Table;
 /// texts and other queries protect integers. Then the sum of all losses bounds neither the loss of
 /// a text nor the loss of an integer. One integer can be written as several texts. If the rows of
 /// one of these texts are added, the rows of the integer change. If the integer also has rows from
-/// other texts, this change is not the addition of one integer.
+/// other texts, the two tables are not neighbours for integer ids.
 fn individuals(table: &Table) -> Json {
     let unit = table.unit.clone().unwrap_or_default();
     match (unit.id, table.rows) {

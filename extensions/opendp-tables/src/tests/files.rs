@@ -362,7 +362,7 @@ fn the_error_for_a_file_names_the_path_and_the_required_ending() {
     std::fs::write(folder.path().join("people.csv"), "age,income,sex,employed\n").unwrap();
     let error = refused("people.csv", "parquet", folder.path());
     assert!(error.contains("state `format = \"csv\"`"), "{error}");
-    // The control: a file with the required ending.
+    // The control: a file with the required ending is opened.
     std::fs::write(folder.path().join("people.csv"), "age,income,sex,employed\n").unwrap();
     assert_eq!(refused("people.csv", "csv", folder.path()), "");
 }

@@ -112,7 +112,7 @@ fn a_budget_of_a_ledger_for_another_unit_is_refused() {
             "{error}"
         );
     }
-    // The control: terms that state the unit of the table.
+    // The control: a budget whose terms state the unit of the table is accepted.
     assert!(open(Terms::new().with_unit(unit("symmetric_distance", 1))).is_ok());
 }
 /// A session that was opened to explain questions never releases without a budget.

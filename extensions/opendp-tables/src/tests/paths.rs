@@ -105,7 +105,7 @@ fn a_pattern_that_also_matches_folders_is_an_error() {
                 assert!(error.contains(&format!("also read files of `{shown}`")), "{error}");
             }
         };
-        // The control of each case: a pattern that matches only the file.
+        // The control of each case: a pattern that matches only the file is read.
         let ending = format!("p*.{format}");
         write(&path(&format!("people/x.{format}")), 5);
         refused("p*", "people/");

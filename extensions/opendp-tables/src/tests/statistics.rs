@@ -343,7 +343,7 @@ fn one_more_row_does_not_change_other_rows_of_its_file() {
     assert_eq!(changes(plain, file), [1, 1]);
     assert_eq!(changes(plain, provider), [1, 1]);
     assert_eq!(changes(on_context, file), [1, 1]);
-    // The controls: settings that are left at the defaults of DataFusion.
+    // The controls: if some settings have the defaults of DataFusion, one row changes other rows.
     let with = |change: &dyn Fn(&mut ConfigOptions)| {
         let engine = on_context();
         change(engine.context().state_ref().write().config_mut().options_mut());
