@@ -129,7 +129,7 @@ pub(super) fn limits(plan: &Plan) -> String {
     let Contribution { rows, groups, per_group } = Contribution::of(plan);
     if let Bounding::Trusted { rows, exchanged: true } = plan.bounding {
         return format!(
-            "rows of an individual: at most {rows}, which other rows replace, because the number \
+            "rows of an individual: at most {rows}; other rows replace them, because the number \
              of rows is public"
         );
     }

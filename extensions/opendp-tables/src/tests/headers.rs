@@ -90,7 +90,7 @@ fn a_header_that_cannot_be_read_is_an_error_with_its_reason() {
         let cause = format!("its header has {marks} and no commas");
         assert!(error.contains("no column `age`") && error.contains(&cause), "{error}");
     }
-    assert!(!refused(b"secret;a,secret\n1,2\n").contains("semicolons"), "it has commas");
+    assert!(!refused(b"secret;a,secret\n1,2\n").contains("semicolons"), "the header has commas");
     assert!(refused(b"name\nsecret\n").contains("no column `age`"));
     assert!(refused(b"age,secret,secret\n1,2,3\n").contains("two columns of the same name"));
     assert!(refused(b"age,secret\xff\n1,2\n").contains("not UTF-8"));

@@ -14,7 +14,7 @@ fn a_page_has_charts_the_budget_and_the_plan() {
         "{html}"
     );
     // One group has no rows, so its mean has no bar.
-    assert_eq!(html.matches("<rect class=\"bar\" x=").count(), 5 + 1, "two charts and a budget");
+    assert_eq!(html.matches("<rect class=\"bar\" x=").count(), 5 + 1, "5 groups and a budget");
     assert!(html.contains("noise added; 95 % interval"));
     assert!(html.contains("GROUP BY k0") && html.contains("make_laplace"));
     let single = ask(&session, "SELECT COUNT(*) FROM people").to_html();
