@@ -249,10 +249,11 @@ impl Account {
             Account::Durable { ledger, found } => ledger.remaining(&found.name),
         }
     }
-    /// Charge the loss of a release, and return the release. In memory, the loss is charged before
-    /// `compute` is called. If `compute` fails, the loss stays charged. With a ledger, the loss and
-    /// the release are on the disk before this function returns. If `compute` fails, a ledger
-    /// charges nothing. With a ledger, a repeated id returns the earlier release.
+    /// Charge the loss of a release, and return the release. An account in memory charges the loss
+    /// before it calls `compute`. If `compute` fails, the loss stays charged. An account in a
+    /// ledger writes the loss and the release to the disk before this function returns. If
+    /// `compute` fails, nothing is charged. If the ledger already has a release with this id, that
+    /// release is returned.
     ///
     /// Call `check` before a new release is computed or charged. If `check` fails, nothing is
     /// charged. A release that is already in the ledger is returned without this check. Also return

@@ -165,7 +165,7 @@ struct Pass<'a, const N: usize> {
     /// one part from this list before it works on a batch, and then returns the part to the list.
     free: Mutex<Vec<Part<N>>>,
 }
-/// The state of a pass, which all threads share.
+/// The state of a pass. All threads share this state.
 struct Book {
     /// The index of the first shard that this pass does not fill. The pass fills the shards with
     /// smaller indices.

@@ -46,7 +46,7 @@ pub struct DataFusion {
     portable: bool,
     /// The approximate number of bytes that rows of individuals may take in one pass over the data.
     memory: usize,
-    /// The places of the tables of CSV files, by the names of the tables.
+    /// For each table of CSV files, the location of its files.
     pub(super) csv: Mutex<BTreeMap<String, ListingTableUrl>>,
 }
 /// The approximate number of bytes that the rows of individuals may take by default.

@@ -198,7 +198,7 @@ fn integer(column: &str, values: &DataType) -> String {
             whole(&format!("DECIMAL({precision}, {scale})"))
         }
         // A number beyond 64 bits is null. Without the CASE, the optimizer would remove the cast
-        // from a comparison, and compare the number before the cast.
+        // from a comparison, and the comparison would use the number before the cast.
         UInt64 | Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..) => {
             format!("CASE WHEN {cast} IS NOT NULL THEN {cast} END")
         }

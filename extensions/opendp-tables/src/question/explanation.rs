@@ -176,7 +176,7 @@ fn sum_name(question: &Question<'_>, sum: usize) -> String {
         found.join(", ")
     }
 }
-/// Return the names of the aggregates that a choice of candidates is for. These names contain the
+/// Return the names of the aggregates that use a choice of candidates. These names contain the
 /// names of the columns.
 fn choice_name(question: &Question<'_>, choice: &Choice) -> String {
     let names = question.names().unwrap_or_default();

@@ -39,10 +39,10 @@ impl Question<'_> {
     pub fn release(self) -> Result<Answer> {
         self.release_with(|_| ())
     }
-    /// Do the same as [`release`](Question::release), and call `warn` before the exact plan runs
-    /// and before anything is charged. `warn` gets the warnings about the loss. The list is empty
-    /// if the loss gives enough protection. If a ledger returns an earlier release, `warn` is not
-    /// called, because nothing is charged.
+    /// Release the question as [`release`](Question::release) does. Call `warn` before the exact
+    /// plan runs and before anything is charged. `warn` gets the warnings about the loss. The list
+    /// is empty if the loss gives enough protection. If a ledger returns an earlier release, `warn`
+    /// is not called, because nothing is charged.
     ///
     /// # Errors
     /// The errors of [`release`](Question::release).
