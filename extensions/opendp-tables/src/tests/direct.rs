@@ -129,8 +129,8 @@ fn the_seed_decides_which_rows_are_kept() {
     assert_eq!(run("1"), run("1"));
     assert_ne!(run("1"), run("2"));
 }
-/// If ids are text, the direct evaluation does not support the plan. So the engine runs the
-/// statements of the plan, in which the lots are hashes.
+/// If ids are text, the direct evaluation does not support the plan. So the engine runs the SQL
+/// statements of the plan. They choose rows by hashes.
 #[test]
 fn ids_that_are_text_are_limited_too() {
     let mut described = described(PrivacyUnit::id("town", 3).per_group(2, 2));

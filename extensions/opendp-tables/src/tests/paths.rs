@@ -155,8 +155,8 @@ fn a_url_of_a_file_is_checked_as_a_path_is() {
         let error = opened(&url(name), "csv", false).unwrap_err().to_string();
         assert!(error.contains(reason), "{name}: {error}");
     };
-    // A `*` in a URL is a wildcard, as in a path. A `?` begins a query. Without the error, the URL
-    // before the query would name the whole folder.
+    // A `*` in a URL is a wildcard, as in a path. A `?` begins the query of a URL. Without the
+    // error, the URL `a%201/?.csv` would name the whole folder.
     assert_eq!(counted(&url("a%201/p*.csv"), "csv"), [7.0; 2]);
     assert_eq!(counted(&url("a%201/p%3F.csv"), "csv"), [2.0; 2]);
     for name in ["a%201/?.csv", "a%201/p?.csv", "a%201/#x", "a%201/p1.csv?"] {

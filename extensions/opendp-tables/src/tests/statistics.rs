@@ -343,7 +343,8 @@ fn one_more_row_does_not_change_other_rows_of_its_file() {
     assert_eq!(changes(plain, file), [1, 1]);
     assert_eq!(changes(plain, provider), [1, 1]);
     assert_eq!(changes(on_context, file), [1, 1]);
-    // The controls: if some settings have the defaults of DataFusion, one row changes other rows.
+    // The controls: if some settings have the defaults of DataFusion, one row changes how other
+    // rows are read.
     let with = |change: &dyn Fn(&mut ConfigOptions)| {
         let engine = on_context();
         change(engine.context().state_ref().write().config_mut().options_mut());

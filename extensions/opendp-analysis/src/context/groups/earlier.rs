@@ -101,8 +101,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// # Errors
     /// `FailedCast` when the text of a key is not a list of values in JSON. `NotImplemented` when
     /// the answer does not state its noise. An answer to a question of [`find`](Groups::find)
-    /// causes none of these errors. `Argument` when the answer is not an answer to such a question,
-    /// when it is about other rows, or when the question lists keys itself.
+    /// causes neither of these two errors. `Argument` when the answer is not an answer to such a
+    /// question, when it is about other rows, or when the question lists keys itself.
     pub fn found(mut self, answer: &Answer<MO, HashMap<String, i64>>) -> Result<Self> {
         self.keys.check_open("found", self.rehearsed)?;
         let (keys, counts) = counts_of(answer)?;

@@ -146,8 +146,9 @@ impl Endowed {
         let mut found: Vec<Best> = Vec::new();
         for (value, part, mode, room, delta) in ways {
             let delta_of_each = self.of_each(&delta)?;
-            // If no question has a weight, the scales do not depend on the room. Then one way for
-            // each mode and each delta is enough.
+            // If no question has a weight, the scales do not depend on the room. Then all ways with
+            // the same mode and the same delta give the same scales, so keep only the first of
+            // them.
             let same = |other: &Best| {
                 !weighted && (other.mode, &other.delta_of_each) == (mode, &delta_of_each)
             };

@@ -179,8 +179,8 @@ fn third(x: f64) -> f64 {
     if !(0.0 < x && x.is_finite()) {
         return x;
     }
-    // The first value has about a third of the exponent of `x`. It differs from the root by less
-    // than a factor of 2.
+    // The exponent of the first value is about a third of the exponent of `x`. The first value
+    // differs from the cube root by less than a factor of 2.
     let mut root = f64::from_bits(x.to_bits() / 3 + (0x3ff << 52) / 3 * 2);
     for _ in 0..40 {
         let next = (2.0 * root + x / (root * root)) / 3.0;

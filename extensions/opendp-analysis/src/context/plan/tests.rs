@@ -298,7 +298,7 @@ fn a_plan_leaves_what_it_does_not_need_and_takes_the_share_of_its_questions() {
     for _ in 0..3 {
         plan.ask(count(&context), Goal::Weight(1.0)).unwrap();
     }
-    let Err(Error::BudgetExceeded(error)) = plan.solve() else { panic!("two shares are left") };
+    let Err(Error::BudgetExceeded(error)) = plan.solve() else { panic!("3 questions, 2 shares") };
     assert!(error.contains("more questions, 3, than queries are left, 2"), "{error}");
 }
 #[test]
