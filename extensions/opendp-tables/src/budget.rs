@@ -225,8 +225,8 @@ impl Account {
             Account::Durable { .. } => Composition::Sum,
         }
     }
-    /// Return whether the account keeps releases. If it does, a repeated id returns the earlier
-    /// release.
+    /// Return whether the account keeps releases. If `true`, a question with the id of an earlier
+    /// release returns this release.
     pub(crate) fn keeps_releases(&self) -> bool {
         matches!(self, Account::Durable { .. })
     }

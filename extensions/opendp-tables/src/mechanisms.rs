@@ -292,8 +292,8 @@ impl Choice {
     }
 }
 impl Noise {
-    /// Choose a candidate by noisy scores, and release its place in the list of candidates. A
-    /// candidate with a lower score is more likely.
+    /// Choose a candidate by noisy scores, and release its place in the list of candidates.
+    /// Candidates with lower scores are released with higher probabilities.
     pub(crate) fn choose(&self, scores: Vec<u64>) -> Result<usize> {
         self.measurement.invoke(&AnyValue::new(scores))?.downcast::<usize>()
     }

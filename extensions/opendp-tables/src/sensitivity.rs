@@ -210,8 +210,8 @@ mod tests {
         {
             let steps: Vec<(usize, i64)> =
                 (0..groups).flat_map(|group| (-ends.0..=ends.1).map(move |x| (group, x))).collect();
-            // Each element has the sums of two groups, over the rows that a neighbour can have in
-            // addition to the common rows.
+            // The own rows of a neighbour are the rows in addition to the common rows. List all
+            // sums that own rows can have. Each element has the sums of two groups.
             let mut own = vec![[0_i64; 2]];
             for _ in 0..rows {
                 let longer = |sums: &[i64; 2], (group, x): (usize, i64)| {

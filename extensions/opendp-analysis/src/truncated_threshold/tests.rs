@@ -80,8 +80,8 @@ fn the_samples_have_the_stated_law() {
         found.values().for_each(|noisy| seen[*noisy as usize] += 1.0);
         seen[expected.len() - 1] = f64::from(keys) - found.len() as f64;
         for (noisy, (seen, mass)) in seen.iter().zip(&expected).enumerate() {
-            // Each mean is 0 or above 100. So the test fails by chance with a probability below
-            // 1e-14.
+            // Each expected number of keys, `mean`, is 0 or above 100. So an assertion fails by
+            // chance with a probability below 1e-14.
             let mean = mass * f64::from(keys);
             assert!(
                 (seen - mean).abs() <= 9.0 * mean.sqrt() + 1e-9,

@@ -28,8 +28,8 @@ pub(crate) struct Groups {
     complete: bool,
     found: Mutex<Found>,
 }
-/// The groups that have a number. If all keys are public, these are all groups, and `numbers` is
-/// empty.
+/// The groups that have numbers so far. If all keys are public, all groups have numbers from the
+/// start, and `numbers` is empty.
 #[derive(Default)]
 struct Found {
     numbers: HashMap<Vec<u8>, u32>,

@@ -89,7 +89,7 @@ impl Endowed {
     }
     /// The plan tries several parts of delta for thresholds, from 15 sixteenths down to 1
     /// sixteenth. Return a copy of the plan's budget for each of these parts. A plan that must use
-    /// the open filters cannot choose the part, so return one copy.
+    /// the open filters of the account cannot choose this part, so return only one copy.
     pub(super) fn divisions(&self) -> Vec<Endowed> {
         match &self.open {
             Some((_, delta, _)) if 0 < self.thresholds && !delta.is_zero() => {
