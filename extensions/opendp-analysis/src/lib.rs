@@ -36,7 +36,7 @@
         clippy::unwrap_used,
         clippy::panic,
         clippy::disallowed_methods,
-        reason = "a test that cannot go on says so"
+        reason = "tests stop by panicking"
     )
 )]
 

@@ -1,4 +1,4 @@
-//! A quantile, chosen from a list of candidates.
+//! A measurement that chooses a quantile from a list of candidates.
 
 use opendp_core::arith::{Directed, InfCast, Number};
 use opendp_core::{

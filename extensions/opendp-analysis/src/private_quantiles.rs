@@ -1,4 +1,4 @@
-//! Several quantiles, chosen from a list of candidates.
+//! A measurement that chooses several quantiles from a list of candidates.
 
 use std::cmp::Ordering;
 

@@ -315,7 +315,8 @@ fn categories<T: Key + opendp::traits::Hashable>(
     Ok(())
 }
 
-/// Compare the times to build a tree of counts over leaves and make the counts consistent.
+/// Build a tree of counts over leaves, and make the counts consistent. Compare the times for this
+/// work.
 fn trees(table: &mut Table) -> Result<()> {
     const LEAVES: usize = 1_000_000;
     let work = format!("consistent b-ary tree, {LEAVES} leaves");

@@ -37,7 +37,7 @@ macro_rules! noise {
                 ours(theirs::make_gaussian(input.0, input.1, scale, None))?;
             Ok(move |data: &Vec<$t>| made.invoke(data).expect("a release"))
         }
-        /// Add Laplace noise to a number. A second closure evaluates the map.
+        /// Add Laplace noise to a number. Also return a closure that evaluates the map.
         pub fn $laplace(scale: f64) -> Result<(impl FnMut(&$t) -> $t, impl FnMut(&$t) -> f64)> {
             let input = ($atoms, AbsoluteDistance::<$t>::default());
             let made: Measurement<_, _, MaxDivergence, _> =

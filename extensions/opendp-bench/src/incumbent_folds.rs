@@ -1,4 +1,4 @@
-//! Folds with the crate `opendp`.
+//! Run folds with the crate `opendp`.
 
 use opendp::core::Function;
 use opendp::domains::{AtomDomain, VectorDomain};

@@ -1,4 +1,4 @@
-//! Conversions and interactive mechanisms with the crate `opendp`.
+//! Run conversions and interactive mechanisms with the crate `opendp`.
 
 use opendp::combinators as theirs;
 use opendp::core::{Function, Measurement, PrivacyMap};
@@ -69,7 +69,7 @@ pub fn adaptive(loss: f64, questions: usize) -> Result<impl FnMut() -> i32> {
         (0..questions).map(|_| talk.eval(&question).expect("an answer")).sum()
     })
 }
-/// Compose measurements, without releases.
+/// Compose measurements, and release nothing.
 pub fn composition(scale: f64, parts: usize) -> Result<impl FnMut() -> usize> {
     let parts = vec![laplace(scale)?; parts];
     Ok(move || {

@@ -1,4 +1,4 @@
-//! Conversions between measures, and many questions about one data set.
+//! Benchmarks of conversions between measures, and of many questions about one data set.
 
 use opendp_core::search::binary_search_param;
 use opendp_core::{

@@ -116,7 +116,7 @@ fn line(name: &'static str, draw: &mut dyn FnMut() -> Result<f64>) -> Result<Lin
     Ok(Line { name, correlation, medians: (half(false), half(true)) })
 }
 
-/// Rank numbers. Equal numbers get the mean of their ranks.
+/// Return the rank of each number. Equal numbers get the mean of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));

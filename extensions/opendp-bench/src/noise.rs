@@ -1,4 +1,4 @@
-//! Noise on every number of a vector.
+//! Benchmarks of noise on every number of a vector.
 
 use opendp_core::{AtomDomain, L1Distance, L2Distance, Result, Space, VectorDomain};
 use opendp_measurements::{Scale, make_gaussian, make_laplace};

@@ -1,4 +1,4 @@
-//! Randomized response.
+//! Benchmarks of randomized response.
 
 use opendp_core::{BitVector, BitVectorDomain, DiscreteDistance, Result, Space};
 use opendp_measurements::{make_randomized_response_bitvec, make_randomized_response_bool};

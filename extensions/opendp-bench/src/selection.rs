@@ -1,4 +1,4 @@
-//! Selection of good candidates.
+//! Benchmarks of choices among candidates by noisy scores.
 
 use opendp_analysis::make_private_quantile;
 use opendp_core::{

@@ -36,7 +36,8 @@ pub trait ArrowDomain: Domain {
 trait ArrowAtom: Atom {
     /// The Arrow type of a column that is read directly, without a conversion to text.
     const NATIVE: DataType;
-    /// Other Arrow types. Every value of these types converts to `NATIVE` exactly.
+    /// The Arrow types of columns that are widened to `NATIVE`. Every value of these types converts
+    /// to `NATIVE` exactly.
     const NARROWER: &'static [DataType] = &[];
     /// Read a column whose type is `NATIVE`. Return `None` for a column of another type.
     fn read(array: &ArrayRef) -> Option<Vec<Option<Self>>>;

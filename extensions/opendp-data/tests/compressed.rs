@@ -1,5 +1,5 @@
 //! Tests that a compressed table gives either all rows of the text, or an error.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests stop by panicking")]
 
 #[path = "support/compress.rs"]
 mod compress;

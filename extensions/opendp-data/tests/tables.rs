@@ -1,5 +1,5 @@
 //! Tests that a cell of a table affects only its own row, whatever its content.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+#![allow(clippy::unwrap_used, reason = "tests stop by panicking")]
 
 use std::fmt::Debug;
 use std::io::Cursor;

@@ -1,5 +1,5 @@
 //! Tests that a number without a fraction parses as an integer, in CSV tables and Arrow arrays.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+#![allow(clippy::unwrap_used, reason = "tests stop by panicking")]
 
 use opendp_core::{AtomDomain, ColumnDomain, DataFrameDomain, OptionDomain, Result, VectorDomain};
 use opendp_data::{CsvColumn, CsvFrame};

@@ -1,4 +1,4 @@
-//! Answers: released tables with intervals, losses and release documents.
+//! Answers. An answer has released tables, with intervals and losses, and a release document.
 
 use std::sync::Arc;
 

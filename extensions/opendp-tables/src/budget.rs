@@ -164,8 +164,8 @@ impl Account {
             _ => Err(incomplete()),
         }
     }
-    /// Do the same as [`of_metadata`](Account::of_metadata). But if the ledger or the budget does
-    /// not exist, return an account that admits no release.
+    /// Open the account as [`of_metadata`](Account::of_metadata) does. But if the ledger or the
+    /// budget does not exist, return an account that admits no release.
     pub(crate) fn to_explain(metadata: &Metadata) -> Result<Self> {
         match Account::of_metadata(metadata) {
             Err(Error::NotFound(reason)) => {
@@ -225,7 +225,8 @@ impl Account {
             Account::Durable { .. } => Composition::Sum,
         }
     }
-    /// Return whether the account keeps releases, so that the same id gives the same release.
+    /// Return whether the account keeps releases. If `true`, a question with the id of an earlier
+    /// release returns this release.
     pub(crate) fn keeps_releases(&self) -> bool {
         matches!(self, Account::Durable { .. })
     }
@@ -248,10 +249,11 @@ impl Account {
             Account::Durable { ledger, found } => ledger.remaining(&found.name),
         }
     }
-    /// Charge the loss of a release, and return the release. In memory, the loss is charged before
-    /// `compute` is called. If `compute` fails, the loss stays charged. With a ledger, the loss and
-    /// the release are on the disk before this function returns. If `compute` fails, a ledger
-    /// charges nothing. With a ledger, the same id gives the same release.
+    /// Charge the loss of a release, and return the release. An account in memory charges the loss
+    /// before it calls `compute`. If `compute` fails, the loss stays charged. An account in a
+    /// ledger writes the loss and the release to the disk before this function returns. If
+    /// `compute` fails, nothing is charged. If the ledger already has a release with this id, that
+    /// release is returned.
     ///
     /// Call `check` before a new release is computed or charged. If `check` fails, nothing is
     /// charged. A release that is already in the ledger is returned without this check. Also return

@@ -82,7 +82,7 @@ pub(crate) fn refused(what: &str, why: &str, instead: &str) -> Error {
     Error::NotImplemented(format!("`{what}` cannot be made private: {why}.\nInstead, {instead}."))
 }
 
-/// The exact plan while the checker builds it.
+/// The exact plan while the checker builds it. A branch of the plan is one part of a `UNION ALL`.
 pub(crate) struct Picked<'a> {
     tables: &'a Tables,
     branches: Vec<Branch>,

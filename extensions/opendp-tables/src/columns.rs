@@ -1,5 +1,5 @@
-//! Columns of an answer: values and intervals, computed only from noisy sums, noisy choices and
-//! public numbers.
+//! Compute the columns of an answer: values and intervals. Only noisy sums, noisy choices and
+//! public numbers are used.
 
 use opendp_core::{Error, Result};
 
@@ -208,8 +208,8 @@ fn bounds_of(lattice: &Lattice) -> (f64, f64) {
     (lattice.low as f64 * lattice.step(), lattice.high as f64 * lattice.step())
 }
 /// Bound the quotient of a number and a count. The number and the count are given as intervals. The
-/// bounds hold for all counts of at least 1 in the interval of the count. Return `None` if this
-/// interval has no such count.
+/// bounds hold for all counts of at least 1 in the interval of the count. Return `None` if all
+/// counts in this interval are below 1.
 fn quotient(sum: (f64, f64), count: (f64, f64)) -> Option<(f64, f64)> {
     if count.1 < 1.0 {
         return None;

@@ -1,4 +1,4 @@
-//! Parts of the commands `opendp-sql` and `opendp-cluster`: the arguments of a question, and
+//! Code that the commands `opendp-sql` and `opendp-cluster` share: the arguments of a question, and
 //! functions that print.
 
 use std::io::Write;

@@ -65,8 +65,9 @@ pub(crate) fn run(plan: &Plan, engine: &DataFusion, seed: &str) -> Option<Result
     let run = Run { plan, engine, layout: &layout, groups: &groups, statement };
     match &plan.bounding {
         Bounding::Trusted { .. } => Some(run.all()),
-        // If ids are not integers, the statements in SQL compute hashes in place of the lots of the
-        // module `lots`. The module `direct` does not support such plans.
+        // The module `lots` computes pseudo-random integers from integer ids. If ids are not
+        // integers, the statements in SQL compute hashes instead. This module does not support such
+        // plans.
         Bounding::Enforced { id: (_, kind), .. } if *kind != Type::Integer => None,
         Bounding::Enforced { rows, groups, rows_per_group, .. } => {
             let limit = |limit: &Option<u64>| limit.unwrap_or(u64::MAX);
@@ -164,10 +165,10 @@ struct Pass<'a, const N: usize> {
     /// one part from this list before it works on a batch, and then returns the part to the list.
     free: Mutex<Vec<Part<N>>>,
 }
-/// The state of a pass, which all threads share.
+/// The state of a pass. All threads share this state.
 struct Book {
-    /// The index of the first shard that this pass does not fill. The pass fills the shards before
-    /// it.
+    /// The index of the first shard that this pass does not fill. The pass fills the shards with
+    /// smaller indices.
     last: usize,
     /// The number of rows of each shard.
     rows: Vec<usize>,

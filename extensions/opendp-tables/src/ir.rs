@@ -15,7 +15,7 @@ pub(crate) enum Row {
     Column { source: usize, name: String, kind: Type },
     /// A public value.
     Literal(Value),
-    /// Arithmetic of floats.
+    /// An arithmetic operation on two floats.
     Arithmetic(Operator, Box<Row>, Box<Row>),
     /// The negative of a number.
     Negative(Box<Row>),
@@ -40,7 +40,7 @@ pub(crate) enum Row {
     Coalesce(Vec<Row>),
     /// Null if two values are equal, otherwise the first value.
     NullIf(Box<Row>, Box<Row>),
-    /// An integer as a float.
+    /// An integer that is converted to a float.
     Float(Box<Row>),
     /// A number moved into bounds.
     Clamp(Box<Row>, f64, f64),
@@ -112,13 +112,13 @@ pub(crate) struct Joined {
     pub(crate) keeps_all: bool,
 }
 
-/// Rows of one private table.
+/// Rows of one private table. A plan has several branches if the query is a `UNION ALL`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Branch {
     pub(crate) table: String,
     pub(crate) joins: Vec<Joined>,
     pub(crate) filters: Vec<Row>,
-    /// The columns of the result.
+    /// The columns that the branch returns.
     pub(crate) columns: Vec<Row>,
 }
 
@@ -146,12 +146,12 @@ pub(crate) enum Bounding {
 /// A key of groups.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Key {
-    /// The name in the answer.
+    /// The name of the key in the answer.
     pub(crate) name: String,
     pub(crate) kind: Type,
     /// The position of the key among the columns of each branch.
     pub(crate) column: usize,
-    /// All values, if they are public.
+    /// All values of the key, if they are public.
     pub(crate) public: Option<Vec<Value>>,
 }
 
@@ -170,16 +170,16 @@ pub(crate) struct Lattice {
 /// The number that each row adds to a sum of integers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Addend {
-    /// One.
+    /// The number 1.
     One,
-    /// One if the column is not null.
+    /// 1 if the column is not null, and otherwise 0.
     Known(usize),
     /// The value of the column, moved into bounds and rounded to the lattice, minus the centre. A
     /// null gives 0.
     Value(usize, Lattice),
     /// The square of the number that `Value` adds.
     Square(usize, Lattice),
-    /// One for each id in the group, even if the id has several rows.
+    /// 1 for each id in the group, even if the id has several rows.
     Id,
 }
 
@@ -266,7 +266,7 @@ pub(crate) struct Buckets {
     pub(crate) only: Option<usize>,
 }
 
-/// One exact relational plan.
+/// An exact relational plan.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Plan {
     pub(crate) branches: Vec<Branch>,

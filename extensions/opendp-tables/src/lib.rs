@@ -1,4 +1,5 @@
-//! Private queries on tables: SQL, one exact relational plan, and noise on its results.
+//! Private queries on tables. A query in SQL becomes one exact relational plan. Noise is added to
+//! the results of this plan.
 //!
 //! A [`Session`] has tables with public [`Metadata`], a [`Budget`] and an [`Engine`]. A question in
 //! SQL, or as a data frame, is checked before anything is read. [`Question::explain`] returns the

@@ -26,7 +26,7 @@ pub(crate) use selection::Selection;
 /// All mechanisms of a query.
 #[derive(Clone, Debug)]
 pub(crate) struct Mechanisms {
-    /// The noise of each sum, or `None` for the sum that the selection releases.
+    /// The noise of each sum, or `None` for the sum that is released together with the keys.
     pub(crate) sums: Vec<Option<Noise>>,
     pub(crate) choices: Vec<Choice>,
     /// The release of keys that are not public.
@@ -139,8 +139,8 @@ pub(crate) fn add_selecting_sum(plan: &mut Plan) {
         plan.sums.push(deciding);
     }
 }
-/// Return the count that decides which keys are released. This count is a number of rows if the
-/// privacy unit is a number of rows. Otherwise, it is a number of ids.
+/// Return the count that decides which keys are released. If the privacy unit is a number of rows,
+/// the sum counts rows. Otherwise, it counts ids.
 fn deciding(plan: &Plan) -> Sum {
     let addend = match plan.bounding {
         Bounding::Enforced { .. } => Addend::Id,
@@ -177,23 +177,24 @@ pub(crate) fn fraction(alpha: f64) -> (u64, u64) {
 }
 /// Find the noise of a quantile of each group, and its loss.
 ///
-/// Let `f(c)` be the loss of one group if an individual has `c` rows in it. The range of the scores
-/// changes by at most `c r`, where `r` is the change for one row. So `f(c)` is `c r / scale` for an
+/// Let `g(c)` be the loss of one group if an individual has `c` rows in it. The range of the scores
+/// changes by at most `c r`, where `r` is the change for one row. So `g(c)` is `c r / scale` for an
 /// epsilon, and `(c r / scale)^2 / 8` for a rho. Both functions are convex. The groups have
 /// separate noise, so the losses of the groups add up. By [`Contribution::fullest`], their sum is
 /// largest if the individual fills as many groups as possible. The stability map of the scores and
 /// the privacy map of the noise compute each loss, and round it up.
 ///
 /// *Exchanges.* If the number of rows is public, each neighbour has at most `k` rows in addition to
-/// the common rows. Let `a` and `b` be the numbers of these rows in one group. Then `min(a, b)`
-/// rows of the group are replaced, and `|a - b|` rows are added or removed. Let the range of the
-/// scores change by at most `u` for an added or removed row, and by at most `u + v` for a replaced
-/// row. Here `v <= u`, because a replaced row is a removed row and an added row. So the range
-/// changes by at most `u |a - b| + (u + v) min(a, b) = max(a u + b v, a v + b u)`. This is the
-/// function `f` of the module `sensitivity`. It is convex and does not decrease, and so is its
-/// square. So the loss is largest if all `k` rows of each neighbour are in one group. If this is
-/// the same group for both neighbours, its range changes by at most `k (u + v)`. Otherwise, the
-/// ranges of two groups change by at most `k u` each.
+/// the common rows. For one group, let `a` be the number of these rows of the first neighbour, and
+/// `b` the number of these rows of the second neighbour. Then `min(a, b)` rows of the group are
+/// replaced, and `|a - b|` rows are added or removed. Let the range of the scores change by at most
+/// `u` for an added or removed row, and by at most `u + v` for a replaced row. Here `v <= u`,
+/// because a replaced row is a removed row and an added row. So the range changes by at most `u |a
+/// - b| + (u + v) min(a, b) = max(a u + b v, a v + b u)`. Let `f(a, b)` be this maximum, as in the
+/// module `sensitivity`. The functions `f` and `f^2` are convex and do not decrease. So the loss is
+/// largest if all `k` rows of each neighbour are in one group. If both neighbours have these rows
+/// in one group, the range of this group changes by at most `k (u + v)`. Otherwise, the ranges of
+/// two groups change by at most `k u` each.
 fn choose(plan: &Plan, buckets: usize, alpha: (u64, u64), share: &Loss) -> Result<Choice> {
     let count = plan.buckets.get(buckets).map_or(0, |buckets| buckets.candidates.len());
     let count = i64::try_from(count).unwrap_or(i64::MAX);
@@ -255,9 +256,10 @@ fn changes_of_scores(
     let change = |(groups, rows): (u64, u64)| Ok((groups, range(count_of_rows(rows)?)?));
     changes.into_iter().filter(|(groups, rows)| 0 < *groups && 0 < *rows).map(change).collect()
 }
-/// Return the change of scores by an exchange with the largest loss: a number of groups, and the
-/// change of the range of the scores in each of them. See [`choose`]. `alone` bounds this change if
-/// rows are only added or only removed, and `both` bounds it if rows are replaced.
+/// Consider the exchange with the largest loss. Return the number of groups that it changes, and
+/// the change of the range of the scores in each of these groups. See [`choose`]. `alone` bounds
+/// this change if rows are only added or only removed, and `both` bounds this change if rows are
+/// replaced.
 fn largest_exchange(alone: u64, both: u64, grouped: bool, concentrated: bool) -> (u64, u64) {
     let square = |change: u64| u128::from(change) * u128::from(change);
     let separate = match concentrated {
@@ -290,8 +292,8 @@ impl Choice {
     }
 }
 impl Noise {
-    /// Choose a candidate by noisy scores, and release its place in the list of candidates. A
-    /// candidate with a lower score is more likely.
+    /// Choose a candidate by noisy scores, and release its place in the list of candidates.
+    /// Candidates with lower scores are released with higher probabilities.
     pub(crate) fn choose(&self, scores: Vec<u64>) -> Result<usize> {
         self.measurement.invoke(&AnyValue::new(scores))?.downcast::<usize>()
     }

@@ -1,4 +1,4 @@
-//! Answers as pages.
+//! Write answers as HTML pages.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Float64Type};
@@ -67,7 +67,7 @@ impl Answer {
     }
     /// Show the budget. If losses compose tightly, the remaining budget is the largest loss of one
     /// more question. Then the losses of all questions and the remaining budget do not add up to
-    /// the whole budget, so a table shows the numbers, and no bar.
+    /// the whole budget, so the page shows the numbers in a table and draws no bar.
     fn budget(&self) -> Section {
         let accounts = &self.shown.accounts;
         let section = Section::new("Budget");

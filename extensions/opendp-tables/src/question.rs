@@ -114,8 +114,8 @@ impl<'a> Question<'a> {
             Ok(places)
         }
     }
-    /// Give the release an id. If the session has a ledger, the same question with the same id
-    /// gives the same release again and costs nothing.
+    /// Give the release an id. If the session has a ledger, and the question is repeated with this
+    /// id, the answer is the first release, and nothing is charged.
     #[must_use]
     pub fn id(self, id: &str) -> Self {
         Question { id: Some(id.into()), ..self }

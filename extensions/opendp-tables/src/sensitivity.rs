@@ -51,19 +51,19 @@
 //! table of the rows that are not replaced, and let `r = m k`. After the joins and filters, each
 //! neighbour has at most `r` rows more than `t`. Let each row add an integer from `-v` to `u`, with
 //! `u, v >= 0`, and let `B = max(u, v)`. Let `a_g` be the number of rows that the first neighbour
-//! has in group `g` in addition to the rows of `t`, and let `b_g` be the same number for the second
-//! neighbour. Then the sum of group `g` changes by at most
-//! `f(a_g, b_g) = max(a_g u + b_g v, a_g v + b_g u)`. Here `sum a_g <= r` and `sum b_g <= r`. So at
-//! most `2 r` entries of the sums differ, and each entry differs by at most `f(r, r) = r (u + v)`.
-//! `f(a, b)` is at most `B (a + b)`, so the magnitudes of the differences add up to at most
-//! `2 r B`. The sum of the `f(a_g, b_g)^2` is a convex function of the `a_g` and the `b_g`, because
-//! `f` is convex and not negative. This sum does not decrease if an `a_g` or a `b_g` grows. So the
-//! sum is largest if one `a_g` is `r`, one `b_g` is `r`, and all other `a_g` and `b_g` are 0. If
-//! this `a_g` and this `b_g` belong to the same group, the sum is `f(r, r)^2 = (r (u + v))^2`.
-//! Otherwise the sum is `f(r, 0)^2 + f(0, r)^2 = 2 (r B)^2`. The squares of the differences add up
-//! to at most the larger of these two numbers. For the rows that quantiles count, the bounds above
-//! hold for `C = G = K = 2 r`, because at most `2 r` rows are added or removed. The losses of
-//! quantiles have smaller bounds, which are proved where the noise of a quantile is chosen.
+//! has in group `g` in addition to the rows of `t`, and let `b_g` be the number of these rows of
+//! the second neighbour. Then the sum of group `g` changes by at most `f(a_g, b_g) = max(a_g u +
+//! b_g v, a_g v + b_g u)`. Here `sum a_g <= r` and `sum b_g <= r`. So at most `2 r` entries of the
+//! sums differ, and each entry differs by at most `f(r, r) = r (u + v)`. `f(a, b)` is at most `B (a
+//! + b)`, so the magnitudes of the differences add up to at most `2 r B`. The sum of the `f(a_g,
+//! b_g)^2` is a convex function of the `a_g` and the `b_g`, because `f` is convex and not negative.
+//! This sum does not decrease if an `a_g` or a `b_g` grows. So the sum is largest if one `a_g` is
+//! `r`, one `b_g` is `r`, and all other `a_g` and `b_g` are 0. If this `a_g` and this `b_g` belong
+//! to the same group, the sum is `f(r, r)^2 = (r (u + v))^2`. Otherwise the sum is `f(r, 0)^2 +
+//! f(0, r)^2 = 2 (r B)^2`. The squares of the differences add up to at most the larger of these two
+//! numbers. For the rows that quantiles count, the bounds above hold for `C = G = K = 2 r`, because
+//! at most `2 r` rows are added or removed. The losses of quantiles have smaller bounds, which are
+//! proved where the noise of a quantile is chosen.
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast};
 use opendp_core::{Error, Result};
@@ -194,7 +194,7 @@ mod tests {
         };
         assert_eq!(squares(1 << 24, 1 << 24, 1 << 48), Ok(1 << 72));
         assert_eq!(squares(1_000_000, 10_000_000, 10_000_000_000_000), Ok(10_u128.pow(20)));
-        // Two full groups, and one group with the rest.
+        // Two groups have 10 rows each, and one group has the other 3 of the 23 rows.
         assert_eq!(squares(5, 10, 23), Ok(100 + 100 + 9));
         assert_eq!(squares(1, 10, 10), Ok(100));
         let largest = u64::MAX;
@@ -210,8 +210,8 @@ mod tests {
         {
             let steps: Vec<(usize, i64)> =
                 (0..groups).flat_map(|group| (-ends.0..=ends.1).map(move |x| (group, x))).collect();
-            // Each element has the sums of two groups, over the rows that a neighbour can have in
-            // addition to the common rows.
+            // The own rows of a neighbour are the rows in addition to the common rows. List all
+            // sums that own rows can have. Each element has the sums of two groups.
             let mut own = vec![[0_i64; 2]];
             for _ in 0..rows {
                 let longer = |sums: &[i64; 2], (group, x): (usize, i64)| {

@@ -71,7 +71,8 @@ impl Session {
         Session::on(metadata, sources, engine)
     }
     /// Open the tables of a metadata file only to explain questions. If the ledger or the budget
-    /// does not exist yet, the whole budget is shown as the rest, and each release is an error.
+    /// does not exist yet, the whole budget is shown as the remaining budget, and each release is
+    /// an error.
     ///
     /// # Errors
     /// The errors of [`open`](Session::open), except that a ledger or a budget can be missing.

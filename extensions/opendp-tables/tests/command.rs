@@ -44,7 +44,7 @@ fn explains_spends_once_and_refuses() {
     assert!(answer.status.success(), "{answer:?}");
     assert!(text(&answer).contains("| sex | n"), "{}", text(&answer));
     // The answer above comes from a call without a subcommand, and `query` is the default
-    // subcommand. The same id gives the same release.
+    // subcommand. A repeated id returns the first release.
     let again = ask(&["query"], &["--id", "first", "--html", "page.html"]);
     assert_eq!(text(&again), text(&answer));
     let note = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
@@ -246,7 +246,7 @@ fn an_answer_is_printed_although_a_file_cannot_be_written() {
     let error = String::from_utf8_lossy(&answer.stderr).into_owned();
     assert!(error.contains("release document") && error.contains("page"), "{error}");
     assert!(error.contains("the answer is printed"), "{error}");
-    // The control: the same answer with files that can be written.
+    // The control: the files can be written. The printed answer does not change.
     let written = ask(&["--document", "x.json", "--html", "x.html"]);
     assert!(written.status.success() && text(&written).contains("| n "), "{written:?}");
     assert_eq!(text(&written), text(&answer));

@@ -51,5 +51,5 @@ fn a_query_names_the_mechanism_of_a_third_party() {
     let unknown = ask().spending(Budget::epsilon(1.0).unwrap()).mechanism("acme::make_nothing");
     let error = unknown.release().unwrap_err();
     assert!(error.to_string().contains("acme::make_nothing"), "{error}");
-    assert_eq!(session.remaining().unwrap().show(false), "epsilon 3", "nothing was spent");
+    assert_eq!(session.remaining().unwrap().show(false), "epsilon 3", "errors cost nothing");
 }

@@ -212,9 +212,9 @@ impl<MO: Accounted> Account<MO> {
     pub(crate) fn may_reserve(&self) -> bool {
         matches!(self, Account::Tight(account) if !account.has_begun())
     }
-    /// For each filter of the account, return two values: the largest losses without a delta that
-    /// the filter admits within a share, and the delta for thresholds that the filter admits within
-    /// this share.
+    /// For each filter of the account, return two values for one share. The first value contains
+    /// the largest losses without a delta that the filter admits. The second value is the delta
+    /// that the filter admits for thresholds.
     pub(crate) fn endowments(&self, wanted: &Wanted) -> Result<Vec<(Endowment, Exact)>> {
         if let Account::Shares(account) = self {
             return Err(without_share(account));
@@ -266,9 +266,9 @@ impl<MO: Accounted> Account<MO> {
 }
 /// Return several ways to divide an amount of epsilon and delta between pure losses and Gaussian
 /// noise. Each way also has a delta for releases that hide keys below a threshold. Each way is for
-/// one filter of the account. The losses of a way do not exceed the largest losses that the filter
-/// of this way can still admit. The filters that the account keeps in use depend on the first
-/// release, so a plan tries every filter.
+/// one filter of the account, and its losses do not exceed the largest losses that this filter can
+/// still admit. The filters that the account keeps in use depend on the first release, so a plan
+/// tries every filter.
 fn amounts(
     account: &AdaptiveAccount,
     (epsilon, delta): (Exact, Exact),

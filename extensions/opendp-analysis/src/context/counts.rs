@@ -44,7 +44,8 @@ impl Counts {
     pub(super) fn new(total: TableTotal<Column<i64>, L1Distance<i64>>, sized: bool) -> Self {
         Counts { total, balanced: sized }
     }
-    /// Return the same counts, with the changes of all counts bounded in the norm `N`.
+    /// Return the transformation with a map that bounds the changes of all counts together in the
+    /// norm `N`.
     fn in_norm<N>(&self) -> Result<TableTotal<Column<i64>, N>>
     where
         N: Norm + MetricOn<Column<i64>>,

@@ -227,7 +227,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
             Keys::Product(_) => false,
         };
         if self.others && self.found.as_ref().is_some_and(|found| !counted(found)) {
-            let reason = "the rows of keys that were not found were not counted: list the keys";
+            let reason = "the counts leave out rows of keys that were not found: list the keys";
             return Err(Error::argument("others", reason));
         }
         Ok(())

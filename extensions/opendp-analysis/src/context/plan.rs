@@ -1,4 +1,4 @@
-//! Plans: several questions, and one search for their noise.
+//! Plans. A plan asks several questions, and one search finds their noise.
 
 mod answers;
 mod asking;
@@ -47,7 +47,7 @@ pub enum Goal {
     Within(f64),
 }
 
-/// Several questions. A plan finds the noise for all of them together.
+/// A list of questions. A plan finds the noise for all of them together.
 ///
 /// The plan finds scales for which the composed loss fits the budget. The plan divides the budget
 /// according to the goals of the questions, instead of evenly. A plan spends nothing until
@@ -76,7 +76,7 @@ pub enum Goal {
 /// ([`SharedAccount`](opendp_measurements::accounting::SharedAccount)). The account composes these
 /// distributions. For plans with choices, this composition is tighter than the bounds of an
 /// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount), so these plans need less
-/// noise. Under the same conditions, Gaussian noise on integers is discrete, if discrete noise has
+/// noise. Under these four conditions, Gaussian noise on integers is discrete if discrete noise has
 /// smaller errors than continuous noise. Continuous noise is rounded, which adds 1/12 to the mean
 /// square error of each number.
 ///

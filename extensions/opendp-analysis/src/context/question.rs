@@ -38,17 +38,17 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
     pub fn threshold(&self) -> Option<f64> {
         self.known.threshold
     }
-    /// Return the cost of the answer as the only release, rounded up. If the budget is an epsilon
-    /// and a delta, the composed cost of several answers can be less than the sum of their costs.
-    /// [`Context::remaining`] returns the budget that is left.
+    /// Return the cost that the answer has if it is the only release, rounded up. If the budget is
+    /// an epsilon and a delta, the composed cost of several answers can be less than the sum of
+    /// their costs. [`Context::remaining`] returns the budget that is left.
     ///
     /// # Errors
     /// The errors of the map.
     pub fn loss(&self) -> Result<MO::Distance> {
         self.measurement.map(&self.known.context.unit().distance())
     }
-    /// Return the exact cost of the answer as the only release: one number for each part of the
-    /// budget, such as epsilon and delta.
+    /// Return the exact cost that the answer has if it is the only release: one number for each
+    /// part of the budget, such as epsilon and delta.
     pub fn exact_loss(&self) -> &[Exact] {
         &self.known.cost.parts
     }

@@ -115,7 +115,7 @@ pub trait Journal: Send + Sync {
     }
 }
 
-/// The text in JSON that states when the total of all losses is a bound. Only reports about a
+/// The text in JSON that states when the total of all losses is a valid bound. Only reports about a
 /// budget of an epsilon and a delta have this text.
 const SPENT_HOLDS: &str =
     "if the releases were fixed in advance; otherwise only the whole budget is a bound";

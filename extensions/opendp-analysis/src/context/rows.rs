@@ -46,8 +46,9 @@ pub struct Rows<'c, MO: Accounted, T: Atom> {
 enum Origin {
     /// Nothing else is known.
     Private,
-    /// The table has a public number of rows, and each of its rows gives at most one row. So if `k`
-    /// rows of the table are replaced, at most `k` rows are removed and at most `k` are added.
+    /// The table has a public number of rows, and each row of the table gives at most one of these
+    /// rows. So if `k` rows of the table are replaced, at most `k` rows are removed and at most `k`
+    /// are added.
     OneForOne,
     /// `resize` was applied to rows that were as in `OneForOne`. The number of these rows was
     /// private.
@@ -292,11 +293,11 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// Adding rows never decreases the statistic, or adding rows never increases it.
     ///
     /// # Proof
-    /// Let `k` rows of the table be replaced. Let `c` be the rows of the statistic that do not
-    /// change. Each of the two lists of rows consists of `c` and at most `k` more rows. Suppose
-    /// that adding rows never decreases the statistic `f`, and let `m` be the value of its map at
-    /// `k`. Then both values of `f` are from `f(c)` to `f(c) + m`, so they differ by at most `m`.
-    /// If adding rows never increases `f`, both values are from `f(c) - m` to `f(c)`.
+    /// Let `k` rows of the table be replaced. Let `c` be the rows that do not change. Each of the
+    /// two lists of rows consists of `c` and at most `k` more rows. Suppose that adding rows never
+    /// decreases the statistic `f`, and let `m` be the value of its map at `k`. Then both values of
+    /// `f` are from `f(c)` to `f(c) + m`, so they differ by at most `m`. If adding rows never
+    /// increases `f`, both values are from `f(c) - m` to `f(c)`.
     fn replaced<DO: Domain, M: Metric>(&self, total: TableTotal<DO, M>) -> TableTotal<DO, M> {
         let fits = self.origin == Origin::OneForOne && !self.is_sized();
         if fits { halved(total) } else { total }

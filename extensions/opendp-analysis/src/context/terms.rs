@@ -240,8 +240,8 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
         }
     }
 }
-/// The longest step between two scales, in floats. All steps together then change the scale by a
-/// factor of about `1 + 1e-6`.
+/// The longest step between two scales: the largest number of floats from one scale to the next
+/// scale. All steps together then change the scale by a factor of about `1 + 1e-6`.
 const MOST_FLOATS: u64 = 1 << 31;
 /// Return whether each of the first `parts` parts of a loss is at most the same part of a share.
 fn fits(loss: &[Exact], share: &[Exact], parts: usize) -> bool {

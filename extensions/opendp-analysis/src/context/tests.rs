@@ -41,7 +41,7 @@ fn ten_even_shares_are_answered_and_an_eleventh_is_refused() {
         }
         let left = &context.report().left;
         assert!(left[0].to_f64_up() < 1e-14, "{epsilon}");
-        assert!(zeros(left) || epsilon != 1.0, "where scales are floats, nothing is left");
+        assert!(zeros(left) || epsilon != 1.0, "an epsilon of 1 is spent exactly");
         let refused = context.query().count().laplace().unwrap_err();
         assert_eq!(refused.kind(), "BudgetExceeded");
         assert!(refused.to_string().ends_with("nothing was run"), "{refused}");
@@ -94,7 +94,7 @@ fn the_noise_is_the_least_that_fits() {
         incomes(&concentrated).sum(),
         incomes(&concentrated).histogram_between(vec![0.0, 100.0])
     );
-    assert_eq!(pure.report().entries().len(), 0, "to solve is not to spend");
+    assert_eq!(pure.report().entries().len(), 0, "solving a question spends nothing");
 }
 #[test]
 fn the_threshold_is_the_least_that_fits() {
@@ -159,7 +159,7 @@ fn what_a_query_does_not_use_falls_to_the_others() {
     let late = context.query().count().laplace().unwrap();
     question.release().unwrap();
     assert!(context.remaining().unwrap() < 1e-14);
-    assert_eq!(late.release().unwrap_err().kind(), "BudgetExceeded", "it was solved in time");
+    assert_eq!(late.release().unwrap_err().kind(), "BudgetExceeded", "nothing is left");
 }
 #[test]
 fn as_you_go_stops_where_the_budget_does() {
@@ -248,7 +248,7 @@ fn answers_are_right_when_there_is_budget_enough() {
     let some = age().filter(|age| *age < 4).histogram_and_others(vec![1, 3, 7]).laplace().unwrap();
     assert_eq!(some.release().unwrap().value, [10, 10, 0, 20]);
     let only = age().histogram(vec![1, 3, 700]).laplace().unwrap().release().unwrap();
-    assert_eq!(only.value, [10, 10, 0], "no cell that was not asked for");
+    assert_eq!(only.value, [10, 10, 0], "the answer has only the stated categories");
     let cities = || context.query().column::<String>("city");
     let names = || ["Lille", "Paris", "Lyon"].map(str::to_owned).to_vec();
     assert_eq!(
@@ -328,7 +328,7 @@ fn nothing_is_released_that_was_not_written_down() {
     assert!(ask().is_err());
     assert_eq!(written.load(Ordering::SeqCst), 3);
     assert_eq!(ask().unwrap_err().kind(), "BudgetExceeded");
-    assert_eq!(written.load(Ordering::SeqCst), 3, "what is refused is not written down");
+    assert_eq!(written.load(Ordering::SeqCst), 3, "a refused release is not recorded");
     assert_eq!(context.report().entries()[0].query, "people");
 }
 #[test]

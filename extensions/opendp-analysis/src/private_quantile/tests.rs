@@ -61,7 +61,7 @@ fn releases_the_quantile_itself_without_noise_whatever_the_order_of_candidates()
     let none = quantile::<SymmetricDistance, _>((None, MaxDivergence), &GRID, (1, 2), 0.0);
     assert_eq!(none.invoke(&vec![]), Ok(100));
 }
-/// A candidate between two frequent values is not released instead of the median.
+/// Check that the median is released, and not a candidate between two frequent values.
 #[test]
 fn a_frequent_value_is_the_median_also_with_noise() {
     let data = [vec![20; 900], vec![32; 3500], vec![47; 4200], vec![65; 1400]].concat();
@@ -93,7 +93,7 @@ fn the_noise_is_in_units_of_rows() {
         assert!((worse(ZeroConcentratedDivergence, alpha, 4.0) - softmax).abs() < 0.02);
     }
     let wrong = worse(MaxDivergence, (1, 4), 1.0);
-    assert!((wrong - (-0.75_f64).exp() / 2.0).abs() > 0.02, "another scale goes unnoticed");
+    assert!((wrong - (-0.75_f64).exp() / 2.0).abs() > 0.02, "a wrong scale is not noticed");
 }
 #[test]
 fn folds_parts_and_streams() {
@@ -172,7 +172,7 @@ fn no_ratio_of_exact_probabilities_of_neighbours_exceeds_the_loss() {
             }
         }
         assert!(worst <= epsilon + 1e-9, "{worst} exceeds {epsilon}");
-        assert!(0.5 * epsilon < worst, "half of the loss must be refused: {worst} of {epsilon}");
+        assert!(0.5 * epsilon < worst, "half of the stated loss is enough: {worst} of {epsilon}");
     }
 }
 #[test]

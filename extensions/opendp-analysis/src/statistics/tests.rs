@@ -64,7 +64,7 @@ fn the_noise_is_that_of_the_loss_and_intervals_cover_the_truth() {
     // misses are nine standard deviations above 15. Intervals of half of the width would miss about
     // 67 times.
     assert!(missed.iter().all(|missed| *missed < 49), "{missed:?}");
-    assert!(0 < missed.iter().sum::<usize>(), "the control: intervals that are not too wide");
+    assert!(0 < missed.iter().sum::<usize>(), "the control: some intervals miss the true value");
     // At epsilon 0.5, a count has noise of scale 2. The magnitude of this noise is at least 2 with
     // probability 46 %. The probability would be 20 % for scale 1, and 68 % for scale 4. At 46 %,
     // about 275 of 600 magnitudes are expected to be at least 2. The ends of the accepted range are

@@ -80,8 +80,8 @@ fn the_samples_have_the_stated_law() {
         found.values().for_each(|noisy| seen[*noisy as usize] += 1.0);
         seen[expected.len() - 1] = f64::from(keys) - found.len() as f64;
         for (noisy, (seen, mass)) in seen.iter().zip(&expected).enumerate() {
-            // Each mean is 0 or above 100. So the test fails by chance with a probability below
-            // 1e-14.
+            // Each expected number of keys, `mean`, is 0 or above 100. So an assertion fails by
+            // chance with a probability below 1e-14.
             let mean = mass * f64::from(keys);
             assert!(
                 (seen - mean).abs() <= 9.0 * mean.sqrt() + 1e-9,
@@ -106,7 +106,7 @@ fn losses_at_the_ends() {
         assert_eq!(error.kind(), "MakeMeasurement");
         assert!(error.to_string().contains("threshold"), "{error}");
     }
-    assert!(made(9.0, 8.0).is_err(), "a threshold below the scale");
+    assert!(made(9.0, 8.0).is_err(), "a threshold below the scale must be refused");
     // A key with the count 0 is dropped. A key with the count -1000 never reaches the threshold.
     let counts = HashMap::from([(1, 0), (2, -1000), (3, 1000)]);
     assert_eq!(release.invoke(&counts).unwrap().into_keys().collect::<Vec<_>>(), [3]);

@@ -28,7 +28,8 @@ fn a_value_of_a_dictionary_without_a_text_affects_only_its_own_cells() {
     let day = || Some("1970-01-01".to_owned());
     let bad = dates(vec![0, i32::MAX], vec![Some(0), Some(1), None, Some(0)]);
     assert_eq!(texts.read_array(&bad).unwrap(), [day(), None, None, day()]);
-    // The controls: a dictionary whose only value has a text, and a dictionary without values.
+    // The controls: a dictionary whose only value has a text is read, and so is a dictionary
+    // without values.
     let good = dates(vec![0], vec![Some(0), Some(0)]);
     assert_eq!(texts.read_array(&good).unwrap(), [day(), day()]);
     assert_eq!(texts.read_array(&dates(vec![], vec![None])).unwrap(), [None]);

@@ -1,4 +1,4 @@
-//! The engine of a session. The engine sends exact plans to a scheduler and fetches the results.
+//! The engine that a session uses to send exact plans to a scheduler and to fetch the results.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -53,9 +53,9 @@ impl Cluster {
         ready(scheduler, Duration::ZERO)?;
         // The client polls the state of its job. So the client notices when the scheduler is lost.
         // The cache of file statistics is off, because the scheduler could have outdated
-        // statistics. If a plan limits the rows of each id, it sorts these rows and then numbers
-        // them. The adaptive planner of Ballista 55.0 loses the order of the rows. With this
-        // planner, such a plan would fail.
+        // statistics. The adaptive planner of Ballista 55.0 is off, because it loses the order of
+        // the rows. A plan that limits the rows of each id sorts these rows and then numbers them,
+        // so it would fail.
         let config = SessionConfig::new_with_ballista()
             .set_bool("ballista.scheduler.share_file_statistics_cache", false)
             .set_bool("ballista.client.pull", true)

@@ -64,7 +64,7 @@ pub(crate) fn appeared(scheduler: &Address, patience: Duration) -> Result<()> {
         State::Ready | State::Waiting => Ok(()),
     }
 }
-#[allow(clippy::disallowed_methods, reason = "it only ends a wait")]
+#[allow(clippy::disallowed_methods, reason = "the clock only ends a wait")]
 fn waited(scheduler: &Address, patience: Duration, enough: impl Fn(State) -> bool) -> State {
     let began = Instant::now();
     loop {

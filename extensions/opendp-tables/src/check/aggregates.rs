@@ -1,4 +1,5 @@
-//! The aggregates of a query: sums of integers over a lattice, and choices among candidates.
+//! The aggregates of a query: sums of integers, and choices among candidates. A lattice contains
+//! the integer multiples of a step between two bounds. Values are rounded to its points.
 
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::AggregateFunction;
@@ -14,13 +15,13 @@ use crate::Type;
 use crate::ir::{Addend, Bounding, Buckets, Lattice, Row, Sum};
 use crate::metadata::check_bounds;
 
-/// Each of these constants states a number `n` of bits: the magnitudes on a lattice are at most
-/// about `2^n` steps. For a sum, these are the magnitudes of the values. For a mean or a variance,
-/// these are the magnitudes of the differences from the middle of the bounds. `BITS` is for floats:
-/// with 2^40 steps, the rounding error of a value is far below any useful noise. But for a mean or
-/// a variance of floats far from 0, there are fewer steps: see [`Lattice::centred`] and
-/// `LEAST_STEPS`. `WHOLE_BITS` is for integers. `SQUARE_BITS` is for numbers that are squared: the
-/// squares of magnitudes up to 2^25 + 1 have at most 51 bits.
+/// Each of the three constants below states a number `n` of bits: the magnitudes on a lattice are
+/// at most about `2^n` steps. For a sum, these are the magnitudes of the values. For a mean or a
+/// variance, these are the magnitudes of the differences from the middle of the bounds. `BITS` is
+/// for floats: with 2^40 steps, the rounding error of a value is far below any useful noise. But
+/// for a mean or a variance of floats far from 0, there are fewer steps: see [`Lattice::centred`]
+/// and `LEAST_STEPS`. `WHOLE_BITS` is for integers. `SQUARE_BITS` is for numbers that are squared:
+/// the squares of magnitudes up to 2^25 + 1 have at most 51 bits.
 const BITS: i32 = 40;
 const WHOLE_BITS: i32 = 53;
 const SQUARE_BITS: i32 = 25;
@@ -195,7 +196,7 @@ fn count(
     picked: &mut Picked<'_>,
     only: Option<usize>,
 ) -> Result<Output> {
-    #[expect(deprecated, reason = "plans that are not analyzed can contain it")]
+    #[expect(deprecated, reason = "plans that are not analyzed can contain `Wildcard`")]
     let every =
         matches!(arg, Expr::Literal(ScalarValue::Int64(Some(_)), _) | Expr::Wildcard { .. });
     let addend = if every { Addend::One } else { Addend::Known(picked.column(source.rows(arg)?)) };
@@ -295,8 +296,8 @@ pub(super) fn bounds_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Option
     }
 }
 /// Remove the clamps from the expressions of the branches, because the lattice clamps to the same
-/// bounds. If the bounds are whole numbers, and all branches are integers without their conversions
-/// to floats, also remove these conversions.
+/// bounds. If the bounds are whole numbers, and each expression is an integer or a float that was
+/// converted from an integer, also remove these conversions.
 fn bare(rows: &[Row], bounds: [f64; 2]) -> Vec<Row> {
     let bared = |row: &Row, unconverted: bool| match row {
         Row::Clamp(inner, ..) => match inner.as_ref() {

@@ -1,4 +1,4 @@
-//! The candidates of quantiles.
+//! Find the candidates of quantiles.
 
 use opendp_core::Result;
 use opendp_core::arith::Exact;

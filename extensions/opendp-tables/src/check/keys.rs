@@ -1,4 +1,4 @@
-//! The keys of groups.
+//! Read the keys of groups.
 
 use datafusion::logical_expr::{Aggregate, Expr};
 use opendp_core::{Error, Result};

@@ -1,4 +1,4 @@
-//! Row-wise expressions.
+//! Read row-wise expressions. The value of such an expression depends on one row only.
 
 use std::cell::Cell;
 

@@ -28,8 +28,8 @@ pub(crate) struct Groups {
     complete: bool,
     found: Mutex<Found>,
 }
-/// The groups that have a number. If all keys are public, these are all groups, and `numbers` is
-/// empty.
+/// The groups that have numbers so far. If all keys are public, all groups have numbers from the
+/// start, and `numbers` is empty.
 #[derive(Default)]
 struct Found {
     numbers: HashMap<Vec<u8>, u32>,
@@ -151,7 +151,8 @@ impl Groups {
         found.numbers.insert(name.to_vec(), number);
         Ok(number)
     }
-    /// Return the place of each group in the order of the keys. SQL uses the same order.
+    /// Return the place of each group in the order of the keys. The SQL statements also sort groups
+    /// in this order.
     pub(crate) fn ranks(&self) -> Vec<u32> {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sorted: Vec<(&Vec<Value>, usize)> = found.names.iter().zip(0..).collect();

@@ -3,10 +3,11 @@
 //! A lot is a pseudo-random integer below the prime `2^31 - 1`. Each row and each group of an id
 //! has a place: its number in the order of the rows or groups of this id. The lot is computed from
 //! the id, the place, and keys that are derived from the seed of the query. The computation
-//! alternates two steps: it adds a secret key, and it takes the fifth power. The fifth power
-//! permutes the integers below the prime, because 5 does not divide `2^31 - 2`. Albrecht, Grassi,
-//! Rechberger, Roy and Tiessen 2016 (MiMC) study such permutations. All steps are additions,
-//! products and remainders of integers below `2^63`, so SQL computes the same lots on every engine.
+//! alternates two steps: it adds a secret key, and it raises the sum to the fifth power. The fifth
+//! power permutes the integers below the prime, because 5 does not divide `2^31 - 2`. Albrecht,
+//! Grassi, Rechberger, Roy and Tiessen 2016 (MiMC) study such permutations. All steps are
+//! additions, products and remainders of integers below `2^63`, so SQL computes the same lots on
+//! every engine.
 //!
 //! Privacy does not depend on the values of the lots. The bound of the module `sensitivity` holds
 //! for all values. The lots have one purpose: they make the choice of rows fair.
@@ -39,7 +40,7 @@ impl Lots {
     pub(crate) fn keys(&self) -> [i64; KEYS] {
         self.0
     }
-    /// Compute the part of the lots that is the same for all places of an id.
+    /// Compute the part of the lots of an id that does not depend on the places.
     pub(crate) fn of_id(&self, id: i64) -> u64 {
         let part = |part: i64, k: usize| (part % PRIME + PRIME + self.0[k]).cast_unsigned();
         let (low, high) = (part(id, 0), part(id / PRIME, 1));
@@ -140,8 +141,8 @@ mod tests {
             assert_eq!(root, x);
         }
     }
-    /// The bounds in the comment of `near_power` hold. A computation with plain remainders gives
-    /// the same lots.
+    /// Check that the bounds in the comment of `near_power` hold, and that a computation with plain
+    /// remainders gives the same lots.
     #[test]
     fn lots_are_those_of_plain_remainders() {
         let whole = |x: u64| u128::from(x) % u128::from(PRIME.cast_unsigned());
@@ -168,8 +169,8 @@ mod tests {
             }
         }
     }
-    /// Two of five rows are chosen, for many ids. Each of the ten pairs is chosen about equally
-    /// often.
+    /// Choose two of five rows, for many ids. Check that each of the ten pairs is chosen about
+    /// equally often.
     #[test]
     fn every_choice_of_rows_is_as_likely() {
         for seed in ["0123456789abcdef", "x", ""] {

@@ -51,7 +51,7 @@ impl Field {
 #[derive(Clone, Debug)]
 pub(crate) struct Packing {
     group: Field,
-    /// The stored values, in their order.
+    /// For each stored value, the bits that contain it.
     pub(crate) values: Vec<Field>,
     /// The number of words of a row, including the word of the id.
     pub(crate) words: usize,

@@ -136,7 +136,7 @@ fn smallest<const N: usize>(
 pub(crate) struct Choice<T> {
     limits: Limits,
     lots: Lots,
-    /// The rows of the individual, in order.
+    /// The rows of the individual, in ascending order.
     sorted: Vec<T>,
     /// The places of the rows that are kept, counted from 1.
     places: Vec<u32>,

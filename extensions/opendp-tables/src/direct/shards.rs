@@ -22,10 +22,12 @@ fn bucket_of(id: u64, bits: u32) -> usize {
     (hash >> 32 >> (32 - bits)) as usize
 }
 
-/// The rows of some batches, divided into shards. Only one thread at a time adds rows to a part.
+/// A part: the rows of some batches, divided into shards. Only one thread at a time adds rows to a
+/// part.
 #[derive(Debug)]
 pub(crate) struct Part<const N: usize> {
-    /// The chunks of each shard. All chunks of a shard except the last one are full.
+    /// The chunks of each shard. A chunk is memory for [`CHUNK`] rows. All chunks of a shard except
+    /// the last one are full.
     chunks: Vec<Vec<usize>>,
     /// The position in `slabs` of the next row of each shard. If this position is the start of a
     /// chunk, the shard needs a new chunk first.
@@ -40,7 +42,7 @@ impl<const N: usize> Part<N> {
         Part { chunks: vec![Vec::new(); SHARDS], next: vec![0; SHARDS], slabs, rows }
     }
     /// Divide the rows of a batch among the shards. For each shard, return the number of rows that
-    /// were added to the shard. Rows without a shard are left out.
+    /// were added to the shard. Rows whose shard is `None` are left out.
     pub(crate) fn divide(
         &mut self,
         shards: impl Iterator<Item = Option<usize>>,
@@ -186,9 +188,9 @@ mod tests {
         found.sort();
         found
     }
-    /// `individual` is called once for each individual, with all its rows. The total number of rows
-    /// of all individuals varies from 0 to 40,000. In some cases, many individuals share one
-    /// bucket.
+    /// Check that `individual` is called once for each individual, with all its rows. The total
+    /// number of rows of all individuals varies from 0 to 40,000. In some cases, many individuals
+    /// share one bucket.
     #[test]
     fn individuals_come_whole() {
         // If the hashes of ids are close to each other, the ids are in one bucket. The inverse of
@@ -236,7 +238,8 @@ mod tests {
             }
         }
     }
-    /// The memory of forgotten shards is used again, and other shards keep their rows.
+    /// Check that the memory of forgotten shards is used again, and that other shards keep their
+    /// rows.
     #[test]
     fn forgotten_shards_are_empty_and_others_stay() {
         let mut part = Part::<2>::new();

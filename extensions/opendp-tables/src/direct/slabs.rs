@@ -1,5 +1,5 @@
-//! Memory for the rows of a pass. The memory consists of slabs, and each slab is divided into
-//! chunks. Each chunk belongs to one shard.
+//! Memory for the rows of one pass over the data. The memory consists of slabs, and each slab is
+//! divided into chunks. Each chunk belongs to one shard.
 //!
 //! A chunk is identified by the position of its first row. The system provides each page of new
 //! memory when the page is first used. Providing these pages takes most of the time that is needed
@@ -41,7 +41,7 @@ impl Idle {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// Return an idle slab, or a new slab if no slab is idle. An idle slab contains rows of an
-    /// earlier pass. These rows have no meaning for the caller.
+    /// earlier pass. The caller must not use these rows.
     fn take(&self) -> Result<MmapMut, NoMemory> {
         if let Some(slab) = self.slabs().pop() {
             return Ok(slab);
@@ -121,8 +121,8 @@ impl<const N: usize> Drop for Slabs<N> {
 mod tests {
     use super::*;
 
-    /// Each row is at its position, also at the end of the first slab and at the start of the
-    /// second slab.
+    /// Check that each row is at its position, also at the end of the first slab and at the start
+    /// of the second slab.
     #[test]
     fn rows_are_where_they_were_written() {
         let mut slabs = Slabs::<65>::default();
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(idle.take().unwrap().as_ptr(), memory);
         assert!(idle.slabs().is_empty());
     }
-    /// The rows of an earlier pass have no effect, even if these rows had another width.
+    /// Check that the rows of an earlier pass have no effect, even if these rows had another width.
     #[test]
     fn slabs_of_another_width_are_used_again() {
         let mut first = Slabs::<2>::default();

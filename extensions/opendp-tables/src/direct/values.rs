@@ -295,7 +295,7 @@ fn floats(
         each(column, null, convert)
     }
 }
-/// Move a float to a moderate magnitude, as `unchecked_moderate` does.
+/// Limit the magnitude of a float to `1e100`, and round tiny floats, as `unchecked_moderate` does.
 fn moderate(x: f64) -> f64 {
     // Adding and then subtracting 1e-100 changes only tiny values.
     (x.clamp(-1e100, 1e100) + 1e-100) - 1e-100

@@ -1,4 +1,4 @@
-//! DataFusion in this process.
+//! The engine that runs DataFusion in this process.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::RecvTimeoutError;
@@ -44,9 +44,9 @@ pub struct DataFusion {
     running: Mutex<Option<Arc<dyn ExecutionPlan>>>,
     /// Whether plans run as portable statements.
     portable: bool,
-    /// The approximate number of bytes that the rows of individuals may take in one pass.
+    /// The approximate number of bytes that rows of individuals may take in one pass over the data.
     memory: usize,
-    /// The places of the tables of CSV files, by the names of the tables.
+    /// For each table of CSV files, the location of its files.
     pub(super) csv: Mutex<BTreeMap<String, ListingTableUrl>>,
 }
 /// The approximate number of bytes that the rows of individuals may take by default.
@@ -357,8 +357,8 @@ impl Engine for DataFusion {
         cells(&batches.map_err(failure)?)
     }
 }
-/// Make a schema whose columns can all be null. A column without nulls would be a claim about the
-/// rows of all files or batches.
+/// Make a schema whose columns can all be null. If a schema declares a column without nulls, it
+/// makes a claim about the rows of all files or batches.
 fn nullable(fields: &Fields) -> Arc<Schema> {
     let nullable = fields.iter().map(|field| field.as_ref().clone().with_nullable(true));
     Arc::new(Schema::new(nullable.collect::<Vec<_>>()))

@@ -144,7 +144,7 @@ fn folder_shown(name: &str) -> String {
         None => format!("{name}/"),
     }
 }
-/// Return the reason why a source cannot be opened, for a source without a matching file.
+/// Return the reason for a source that cannot be opened because no file matches.
 pub(super) fn no_file(ending: &str) -> String {
     format!(
         "no file matches its path. Only files whose names end in `{ending}` are read.\n\

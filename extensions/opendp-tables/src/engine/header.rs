@@ -79,8 +79,8 @@ pub(super) async fn header(
 /// Check the names of the columns of the Parquet files at a place. If there are no files, if a file
 /// lacks one of the columns `described`, or if two columns of a file have the same name, return the
 /// reason for an error. Without this check, the engine would read a missing column as nulls, and
-/// only one of two columns of the same name. Files with different types for a column are also
-/// refused, if the engine cannot read them as one type.
+/// only one of two columns of the same name. Also return a reason if files have different types for
+/// a column, and the engine cannot read these types as one type.
 ///
 /// # Errors
 /// The errors of the object store, and an error when a file is not Parquet.

@@ -1,5 +1,5 @@
-//! Read statements. For expressions, the time grows only in proportion to the length. Tables in
-//! several levels of parentheses are read several times, but the number of steps is limited.
+//! Read statements. The time to read an expression grows only in proportion to its length. Tables
+//! in several levels of parentheses are read several times, but the number of steps is limited.
 
 use std::any::TypeId;
 use std::cell::Cell;
@@ -102,7 +102,7 @@ impl Dialect for Postgres {
     /// Count a step, and return an error if no step is left. The parser calls this function at the
     /// start of each expression.
     fn parse_prefix(&self, _: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
-        // The parser tries no other way to read a part after this error.
+        // After this error, the parser does not try another way to read the expression.
         (!self.step()).then_some(Err(ParserError::RecursionLimitExceeded))
     }
     /// Count a step. The parser calls this function for each SELECT. If no step is left, the parser

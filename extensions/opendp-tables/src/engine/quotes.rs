@@ -1,4 +1,4 @@
-//! The quotes of CSV files.
+//! Check the quotes of CSV files.
 //!
 //! If a quoted cell is not closed, it contains the following lines, so one record removes rows of
 //! other people. Usually this is no error for a reader of CSV: after a closing quote, the reader
@@ -31,9 +31,9 @@ impl DataFusion {
     /// An engine that runs its statements elsewhere calls this function for each statement.
     ///
     /// # Errors
-    /// The error for records that cannot be decoded when a file breaks these rules. This error
-    /// depends on the data, so a question with this error is charged. `FailedFunction` when a file
-    /// or the statement cannot be read.
+    /// If a file breaks these rules, the error states that the records cannot be decoded. This
+    /// error depends on the data, so a question with this error is charged. `FailedFunction` when a
+    /// file or the statement cannot be read.
     pub fn check_quotes(&self, statement: &str) -> Result<()> {
         let tables = self.csv.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if tables.is_empty() {

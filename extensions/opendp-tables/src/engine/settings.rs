@@ -23,17 +23,16 @@ const LEFT_OUT: [&str; 4] =
 /// Make a context whose planner passes no conditions to the sources of rows. So a source cannot
 /// compare a condition with its statistics, whatever the options of the source are.
 ///
-/// The context does not remember the files of a folder. So the files that are checked when a
-/// question is asked are the files that its plan reads, also if files were added after the table
-/// was opened.
+/// The context does not remember the files of a folder. So a question checks exactly the files that
+/// its plan reads, even if files were added after the table was opened.
 pub(super) fn context() -> SessionContext {
     let mut rules = PhysicalOptimizer::new().rules;
     rules.retain(|rule| !LEFT_OUT.contains(&rule.name()));
     let caches = CacheManagerConfig::default()
         .with_list_files_cache_limit(0)
         .with_file_statistics_cache_limit(0);
-    // The default runtime has the same parts, except for the limits of these caches. If it cannot
-    // be built, the default runtime cannot be built, either.
+    // The default runtime has the same parts, except for the limits of these caches. If this
+    // runtime cannot be built, the default runtime cannot be built, either.
     let runtime = RuntimeEnvBuilder::new().with_cache_manager(caches).build_arc();
     let state = SessionStateBuilder::new().with_default_features();
     let state = match runtime {

@@ -1,4 +1,4 @@
-//! The cells of results as text.
+//! Write the cells of results as text.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::compute::cast;

@@ -1,4 +1,4 @@
-//! Expressions in SQL that read the columns of a source as their declared types.
+//! Write the SQL expressions that read the columns of a source as their declared types.
 
 use datafusion::arrow::array::timezone::Tz;
 use datafusion::arrow::compute::can_cast_types;
@@ -90,9 +90,9 @@ fn zones(found: &DataType) -> Vec<(TimeUnit, &str)> {
     }
 }
 /// Write an expression for a column. The expression keeps each cell that has a text, and replaces
-/// each other cell by null. NaN has no text, because NaN is null. Without this replacement, the
-/// cast of a column to texts would fail if a single cell cannot be written as text, for example a
-/// date beyond the calendar.
+/// each other cell by null. NaN has no text, because NaN is null. Without this replacement, a
+/// single cell that cannot be written as text, such as a date beyond the calendar, would make the
+/// cast of the whole column fail.
 fn with_text(column: &str, found: &DataType) -> String {
     let values = value_type(found);
     let limits = numbers_with_text(values);
@@ -198,7 +198,7 @@ fn integer(column: &str, values: &DataType) -> String {
             whole(&format!("DECIMAL({precision}, {scale})"))
         }
         // A number beyond 64 bits is null. Without the CASE, the optimizer would remove the cast
-        // from a comparison, and compare the number before the cast.
+        // from a comparison, and the comparison would use the number before the cast.
         UInt64 | Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..) => {
             format!("CASE WHEN {cast} IS NOT NULL THEN {cast} END")
         }

@@ -93,10 +93,10 @@ pub(crate) fn mechanisms(
 ///
 /// If keys are not public, the mechanism that releases keys has the loss `rho_s` except on events
 /// of probability `delta_s`. Let `rho` be the sum of the losses of all mechanisms, including
-/// `rho_s`. All mechanisms together have the loss `rho` except on these events (the same article,
-/// Section 8). If the events do not occur, the same functions give an epsilon and a `delta_n` for
-/// this `rho`. So the loss of all mechanisms together is this epsilon and `delta_n + delta_s`. The
-/// part `delta_n` is half of the delta of the budget, rounded down.
+/// `rho_s`. All mechanisms together have the loss `rho` except on these events (Bun, Steinke 2016,
+/// Section 8). If the events do not occur, `concentrated_epsilon` and `concentrated_delta` give an
+/// epsilon and a `delta_n` for this `rho`. So the loss of all mechanisms together is this epsilon
+/// and `delta_n + delta_s`. The part `delta_n` is half of the delta of the budget, rounded down.
 fn joint(checked: &Checked, mechanism: Option<&str>, budget: &Loss) -> Result<Mechanisms> {
     let [epsilon, delta] = budget.parts() else {
         return Err(Error::argument("budget", "expected an epsilon and a delta"));
@@ -158,8 +158,7 @@ fn ratio(some: &Mechanisms, others: &Mechanisms) -> Option<f64> {
     let mean = logs.iter().sum::<f64>() / logs.len() as f64;
     mean.inf_exp().ok().filter(|ratio| ratio.is_finite())
 }
-/// Return all noise of a query. For Laplace and Gaussian noise of the same query, the order is the
-/// same.
+/// Return all noise of a query. The order does not depend on the kind of noise.
 fn noises(all: &Mechanisms) -> impl Iterator<Item = &Noise> {
     let selection = all.selection.iter().map(|selection| &selection.noise);
     let choices = all.choices.iter().map(|choice| &choice.noise);

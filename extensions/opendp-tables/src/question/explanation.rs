@@ -129,7 +129,7 @@ pub(super) fn limits(plan: &Plan) -> String {
     let Contribution { rows, groups, per_group } = Contribution::of(plan);
     if let Bounding::Trusted { rows, exchanged: true } = plan.bounding {
         return format!(
-            "rows of an individual: at most {rows}, which other rows replace, because the number \
+            "rows of an individual: at most {rows}; other rows replace them, because the number \
              of rows is public"
         );
     }
@@ -176,7 +176,7 @@ fn sum_name(question: &Question<'_>, sum: usize) -> String {
         found.join(", ")
     }
 }
-/// Return the names of the aggregates that a choice of candidates is for. These names contain the
+/// Return the names of the aggregates that use a choice of candidates. These names contain the
 /// names of the columns.
 fn choice_name(question: &Question<'_>, choice: &Choice) -> String {
     let names = question.names().unwrap_or_default();

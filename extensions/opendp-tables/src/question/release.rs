@@ -39,10 +39,10 @@ impl Question<'_> {
     pub fn release(self) -> Result<Answer> {
         self.release_with(|_| ())
     }
-    /// Do the same as [`release`](Question::release), and call `warn` before the exact plan runs
-    /// and before anything is charged. `warn` gets the warnings about the loss. The list is empty
-    /// if the loss gives enough protection. If a ledger returns an earlier release, `warn` is not
-    /// called, because nothing is charged.
+    /// Release the question as [`release`](Question::release) does. Call `warn` before the exact
+    /// plan runs and before anything is charged. `warn` gets the warnings about the loss. The list
+    /// is empty if the loss gives enough protection. If a ledger returns an earlier release, `warn`
+    /// is not called, because nothing is charged.
     ///
     /// # Errors
     /// The errors of [`release`](Question::release).
@@ -133,7 +133,7 @@ impl Question<'_> {
         );
         Err(Error::argument("rows", reason).at(format!("table `{name}`")))
     }
-    /// Return an id that no other release has. A question without an id gets such an id, so a
+    /// Return an id that no other release has. A question without an id gets the returned id, so a
     /// repeated question without an id is a new release.
     fn usual_id(&self) -> Result<String> {
         Ok(format!("sql {:.16} {}", self.digest(), seed()?))

@@ -122,7 +122,8 @@ impl Limits {
         };
         format!(",\n__placed AS (SELECT {}, {rows} AS place{groups} FROM __rated)", self.columns)
     }
-    /// Append the stages that compute the lots for integer ids. [`Lots`] computes the same lots.
+    /// Append the stages that compute the lots for integer ids. These lots equal the lots that
+    /// [`Lots`] computes.
     fn whole_lots(&self, text: &mut String) {
         let prime = integer(PRIME);
         let power = |x: &str| {

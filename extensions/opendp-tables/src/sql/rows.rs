@@ -87,9 +87,9 @@ fn clamped(value: &str, low: f64, high: f64) -> String {
 /// Print an operation on floats so that it cannot fail. If an operation overflows or underflows,
 /// some servers raise an error, and other servers return infinity or zero. So the printed operation
 /// must not overflow or underflow. If the operation could overflow or underflow, its operands are
-/// moved to moderate magnitudes first. A product or a quotient can be negative zero. Here and in
-/// [`column`], negative zero becomes zero. A sum or a difference is never negative zero, because
-/// its operands are not negative zero.
+/// first rounded to moderate magnitudes: 0, or from about 1e-116 to 1e100. A product or a quotient
+/// can be negative zero. Here and in [`column`], negative zero becomes zero. A sum or a difference
+/// is never negative zero, because its operands are not negative zero.
 fn arithmetic(operator: Operator, x: &Row, y: &Row, dialect: Dialect) -> String {
     let safe = is_safe(operator, x, y);
     let operand =
@@ -113,8 +113,8 @@ fn moderate(value: &str) -> String {
     let moved = unchecked_moderate(value);
     format!("(CASE WHEN {value} IS NULL THEN NULL ELSE {moved} END)")
 }
-/// Print an expression that moves a float to a moderate magnitude. The float must not be null,
-/// because `greatest` and `least` ignore nulls.
+/// Print an expression that moves a float to a moderate magnitude: 0, or from about 1e-116 to
+/// 1e100. The float must not be null, because `greatest` and `least` ignore nulls.
 fn unchecked_moderate(value: &str) -> String {
     // Adding and then subtracting 1e-100 changes only tiny values.
     let (tiny, largest, least) = (float(1e-100), float(1e100), float(-1e100));

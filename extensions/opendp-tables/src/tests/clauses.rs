@@ -73,7 +73,7 @@ fn a_part_of_a_call_that_would_be_left_out_is_refused() {
         format!("SELECT sex, {call} OVER (ORDER BY sex) FROM people GROUP BY sex ORDER BY sex")
     };
     refused(&window("1 + lag(DISTINCT COUNT(*))"), "`DISTINCT` in `lag(...)`");
-    // The control: the same window without `DISTINCT`.
+    // The control: without `DISTINCT`, the window is allowed.
     assert_eq!(error(&window("1 + lag(COUNT(*))")), "");
 }
 #[test]
@@ -97,7 +97,7 @@ fn a_window_that_would_be_left_out_is_refused() {
     let order = format!("{window} ORDER BY COUNT(*) OVER w");
     refused(&query("w", &order), "`OVER w` outside of the list after `SELECT`");
     refused(&query("w", &format!("HAVING COUNT(*) OVER w > 1 {window}")), "`OVER w` outside");
-    // The controls: windows that the planner reads.
+    // The controls: windows that the planner reads are allowed.
     assert_eq!(error(&query("w", window)), "");
     assert_eq!(error(&query("(PARTITION BY sex ORDER BY sex)", "")), "");
     assert_eq!(error(&query("w", &format!("{window} ORDER BY COUNT(*)"))), "");

@@ -42,7 +42,7 @@ fn the_losses_of_a_query_are_charged_together_or_not_at_all() {
     let part = |epsilon: &str| Loss::epsilon_delta(epsilon, "0").unwrap();
     let both = Loss::together(vec![part("0.4"), part("0.7")]).unwrap();
     assert_eq!(admitted(&account, &both), 0);
-    assert_eq!(admitted(&account, &part("1")), 1, "nothing was charged before");
+    assert_eq!(admitted(&account, &part("1")), 1, "the refused losses were not charged");
 }
 #[test]
 fn a_query_of_many_gets_a_larger_share() {
@@ -97,10 +97,10 @@ fn a_ledger_keeps_how_a_budget_composes() {
     };
     let session = opened("tight").unwrap();
     let first = ask(&session, "1");
-    assert_eq!(ask(&session, "1"), first, "the same id is the same release");
+    assert_eq!(ask(&session, "1"), first, "a repeated id gives the first release");
     drop(session);
     let session = opened("tight").unwrap();
-    assert_eq!(ask(&session, "1"), first, "also in a later session");
+    assert_eq!(ask(&session, "1"), first, "a later session gives the first release, too");
     let error = opened("sum").unwrap_err();
     assert!(error.to_string().contains("composition"), "{error}");
 }

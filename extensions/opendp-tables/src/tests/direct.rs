@@ -129,8 +129,8 @@ fn the_seed_decides_which_rows_are_kept() {
     assert_eq!(run("1"), run("1"));
     assert_ne!(run("1"), run("2"));
 }
-/// If ids are text, the direct evaluation does not support the plan. So the engine runs the
-/// statements of the plan, in which the lots are hashes.
+/// If ids are text, the direct evaluation does not support the plan. So the engine runs the SQL
+/// statements of the plan. They choose rows by hashes.
 #[test]
 fn ids_that_are_text_are_limited_too() {
     let mut described = described(PrivacyUnit::id("town", 3).per_group(2, 2));
@@ -147,7 +147,7 @@ fn ids_that_are_text_are_limited_too() {
     assert_eq!(numbers(&answer.table), [[14.0, 7.0]]);
 }
 /// With these bounds, the lattice of the fractions has only integers. In a union with integers, the
-/// fractions are rounded as they are rounded alone.
+/// fractions are rounded in the same way as without the union.
 #[test]
 fn a_union_of_integers_and_fractions_is_the_sum_of_its_parts() {
     let unit = PrivacyUnit::rows(1);

@@ -1,5 +1,5 @@
-//! Tables with a public number of rows. Neighbours of such a table have the same number of rows.
-//! They differ by an exchange: other rows replace the rows of one individual.
+//! Test tables with a public number of rows. Neighbours of such a table have the same number of
+//! rows. They differ by an exchange: other rows replace the rows of one individual.
 
 use super::sensitivity::{Dice, Person, exact, exceeded, person, query, zone_table};
 use super::*;
@@ -183,7 +183,8 @@ fn a_row_that_is_read_twice_is_exchanged_twice() {
         assert!(scale(1, "people", keys) < scale(2, "people", keys));
     }
 }
-/// Return all lists of at most `rows` pairs of a group and a bucket, as counts.
+/// Return all ways to put at most `rows` rows into groups and buckets. Each way is a number of rows
+/// for each group and bucket.
 fn own_rows(rows: usize, groups: usize, buckets: usize) -> Vec<Vec<Vec<u64>>> {
     let mut all = vec![vec![vec![0; buckets]; groups]];
     for _ in 0..rows {
@@ -202,7 +203,8 @@ fn own_rows(rows: usize, groups: usize, buckets: usize) -> Vec<Vec<Vec<u64>>> {
     all
 }
 /// Try all exchanges of one or two rows in one or two groups, with several common rows. Compute the
-/// loss from the changes of the scores. The claimed loss is the largest loss.
+/// loss of each exchange from the changes of the scores. The claimed loss is the largest of these
+/// losses.
 #[test]
 fn the_loss_of_a_quantile_is_the_largest_loss_of_an_exchange() {
     let age = Column::new(Type::Integer).bounds(0.0, 100.0).candidates(vec![10.0, 90.0]);

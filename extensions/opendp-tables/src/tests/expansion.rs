@@ -1,4 +1,4 @@
-//! Queries whose plans would be large although their texts are short. Such a query is refused
+//! Test queries whose plans would be large although their texts are short. Such a query is refused
 //! before its plan is made.
 
 use super::*;
@@ -42,8 +42,8 @@ fn queries_that_read_each_other_twice_are_refused_before_the_plan_is_made() {
     // A query of WITH that is not used is planned too.
     let unused = doubled(30, first, &union, "SELECT COUNT(*) FROM people");
     assert!(error(&unused).contains("more than 200"));
-    // The controls: four levels, and many levels in which each query reads the query before it only
-    // once.
+    // The controls: four levels are allowed. If each query reads the query before it only once,
+    // many levels are allowed.
     assert_eq!(error(&doubled(4, first, &union, last)), "");
     assert_eq!(error(&doubled(60, first, &|a| format!("SELECT age FROM {a}"), last)), "");
     let names: Vec<String> = (0..60).map(|k| format!("a{k} AS ({first})")).collect();
@@ -54,7 +54,7 @@ fn a_query_with_many_tables_is_refused() {
     let union = |parts: usize| vec!["SELECT age FROM people"; parts].join(" UNION ALL ");
     let query = |parts: usize| format!("SELECT COUNT(*) FROM ({}) AS p", union(parts));
     assert!(error(&query(100)).contains("more than 200"));
-    // The control: 64 parts, the largest number that a UNION ALL can have.
+    // The control: 64 parts are allowed. This is the largest number of parts of a UNION ALL.
     assert_eq!(error(&query(64)), "");
 }
 /// The planner reads the arguments of `map` twice at each level.
@@ -78,7 +78,7 @@ fn nested_joins_in_parentheses_are_refused_at_once() {
         let error = error(&format!("SELECT COUNT(*) FROM {nested}"));
         assert!(error.contains("nested too deeply"), "{error}");
     }
-    // The control: four levels are read.
+    // The control: four levels are read, so the error is about the join.
     let nested = (0..4).fold("people".to_owned(), |inner, _| {
         format!("((SELECT 1 FROM {inner}) AS l CROSS JOIN people)")
     });

@@ -1,4 +1,5 @@
-//! Numbers at the ends of their types: the smallest integer of 64 bits, and sums beyond 64 bits.
+//! Test numbers at the ends of their types: the smallest integer of 64 bits, and sums beyond 64
+//! bits.
 
 use opendp_core::IBig;
 
@@ -92,7 +93,7 @@ fn steps_after_the_release_do_not_wrap_around() {
             let warning = answer.document["warning"].as_str().unwrap_or_default();
             assert!(warning.contains("is out of range Int64"), "{step}: {warning}");
         }
-        // The control: a result that fits.
+        // The control: a result that fits is correct.
         let near = ask(&session, "SELECT -(SUM(age) / 2) AS s FROM people");
         assert_eq!(whole(&near), -(value / 2));
     }

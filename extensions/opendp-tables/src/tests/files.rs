@@ -1,5 +1,5 @@
-//! Files of tables. If a cell cannot be read as the type of its column, it is read as null, without
-//! an error.
+//! Test files of tables. If a cell cannot be read as the type of its column, it is read as null,
+//! without an error.
 
 use super::*;
 
@@ -337,7 +337,7 @@ fn the_error_for_a_pattern_without_files_says_why() {
         ("c/*.csv", "c` does not exist"),
         ("a/x*.csv", "no file matches its path"),
         ("b[1]/x*.csv", "no file matches its path"),
-        // The controls.
+        // The controls: patterns that match a file give no error.
         ("a/*.csv", ""),
         ("b[1]/p*.csv", ""),
     ] {
@@ -362,7 +362,7 @@ fn the_error_for_a_file_names_the_path_and_the_required_ending() {
     std::fs::write(folder.path().join("people.csv"), "age,income,sex,employed\n").unwrap();
     let error = refused("people.csv", "parquet", folder.path());
     assert!(error.contains("state `format = \"csv\"`"), "{error}");
-    // The control: a file with the required ending.
+    // The control: a file with the required ending is opened.
     std::fs::write(folder.path().join("people.csv"), "age,income,sex,employed\n").unwrap();
     assert_eq!(refused("people.csv", "csv", folder.path()), "");
 }

@@ -1,4 +1,4 @@
-//! Gaussian noise, mostly for budgets of an epsilon and a delta.
+//! Test Gaussian noise, mostly for budgets of an epsilon and a delta.
 
 use opendp_core::IBig;
 use opendp_measurements::accounting::gaussian_delta;

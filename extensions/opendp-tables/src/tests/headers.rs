@@ -1,5 +1,5 @@
-//! The headers of CSV files. If a file cannot be opened, nothing is charged. So whether a file can
-//! be opened must depend only on its header.
+//! Test the headers of CSV files. If a file cannot be opened, nothing is charged. So whether a file
+//! can be opened must depend only on its header.
 
 use super::*;
 
@@ -90,7 +90,7 @@ fn a_header_that_cannot_be_read_is_an_error_with_its_reason() {
         let cause = format!("its header has {marks} and no commas");
         assert!(error.contains("no column `age`") && error.contains(&cause), "{error}");
     }
-    assert!(!refused(b"secret;a,secret\n1,2\n").contains("semicolons"), "it has commas");
+    assert!(!refused(b"secret;a,secret\n1,2\n").contains("semicolons"), "the header has commas");
     assert!(refused(b"name\nsecret\n").contains("no column `age`"));
     assert!(refused(b"age,secret,secret\n1,2,3\n").contains("two columns of the same name"));
     assert!(refused(b"age,secret\xff\n1,2\n").contains("not UTF-8"));
@@ -149,8 +149,9 @@ fn a_file_of_a_folder_without_a_described_column_is_refused() {
         write(&format!("{place}/{part}b.parquet"), &age("Age"), true);
         let error = open(place).unwrap_err();
         assert!(error.contains("one of its files has no column `age`"), "{error}");
-        // Another order, and a column that the metadata do not describe, are no errors. In one file
-        // the columns can be null, and in the other file they cannot.
+        // A file may have its columns in another order, and may have a column that the metadata do
+        // not describe. The columns of one of the two files can be null, and the columns of the
+        // other file cannot.
         let other = [&["more", "age"], pid].concat();
         write(&format!("{place}/{part}b.parquet"), &other, true);
         let answer = ask(&open(place).unwrap(), "SELECT COUNT(age) FROM people");

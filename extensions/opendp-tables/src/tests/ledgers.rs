@@ -65,7 +65,7 @@ fn a_table_that_the_budget_protects_does_not_become_public() {
     assert_eq!(open(private, "private"), Ok(()));
     let error = open(zone_table(), "private").unwrap_err();
     assert!(error.contains("the metadata declare it public"), "{error}");
-    // The control: a table that was public when the budget was created stays public.
+    // The control: the table may be public if it was public when the budget was created.
     with(zone_table(), "public").create_budget().unwrap();
     assert_eq!(open(zone_table(), "public"), Ok(()));
 }
@@ -112,7 +112,7 @@ fn a_budget_of_a_ledger_for_another_unit_is_refused() {
             "{error}"
         );
     }
-    // The control: terms that state the unit of the table.
+    // The control: a budget whose terms state the unit of the table is accepted.
     assert!(open(Terms::new().with_unit(unit("symmetric_distance", 1))).is_ok());
 }
 /// A session that was opened to explain questions never releases without a budget.
@@ -181,7 +181,8 @@ fn a_budget_without_a_unit_admits_no_new_release() {
     assert!(error.to_string().contains("states no unit"), "{error}");
     assert_eq!(session.remaining().unwrap().show(false), "epsilon 1");
 }
-/// The texts `1` and `01` are two individuals, but the integer 1 is one individual.
+/// As texts, the ids `1` and `01` are two individuals. As integers, they are one individual. So the
+/// type of the ids is a part of the unit of a budget.
 #[test]
 fn a_budget_states_the_type_of_its_ids() {
     use opendp_ledger::{Ledger, Loss, Terms, Unit};

@@ -91,7 +91,8 @@ fn conditions_above_nested_projections_are_refused_before_the_charge() {
         assert!(error.contains("nested too deeply"), "{error}");
     }
     assert_eq!(session.remaining().unwrap(), before);
-    // The controls: few levels with a condition, and many levels without one.
+    // The controls: a few levels with a condition, and many levels without a condition, are
+    // answered.
     for (levels, key, condition) in
         [(5, "", "WHERE a > 0"), (5, "town, ", "WHERE a > 0"), (30, "", ""), (30, "town, ", "")]
     {
@@ -111,8 +112,8 @@ fn short_lists_in_nested_projections_are_refused() {
         format!("SELECT SUM(clamp(a, 0, 9)) FROM ({from}) AS t WHERE a > 0 AND a < 100000")
     };
     assert!(asked(&session, &query(12, "(1, 2, 3)")).contains("nested too deeply"));
-    // The controls: a query with longer lists, whose operands an engine does not copy, and a query
-    // with only two levels.
+    // The controls: a query with longer lists, for which an engine copies no operands, is answered.
+    // A query with only two levels is answered, too.
     assert_eq!(asked(&session, &query(4, "(1, 2, 3, 4, 5)")), "");
     assert_eq!(asked(&session, &query(2, "(1, 2, 3)")), "");
 }
@@ -184,7 +185,7 @@ fn levels_add_up_over_projections() {
     };
     let error = asked(&session, &text(90));
     assert!(error.contains("nested too deeply"), "{error}");
-    // The control: fewer projections.
+    // The control: with fewer projections, the query is answered.
     assert_eq!(asked(&session, &text(50)), "");
 }
 /// A cell with an unknown time zone cannot be printed.
@@ -204,7 +205,7 @@ fn a_table_that_cannot_be_printed_is_refused_before_the_charge() {
             assert!(error.contains("nothing was charged"), "{error}");
         }
         assert_eq!(session.remaining().unwrap(), before);
-        // The control: a zone that exists.
+        // The control: a query with a zone that exists is explained.
         let question = session.query(&sql("+02:00")).unwrap();
         let budget = Budget::epsilon_delta(1e6, 1e-9).unwrap();
         assert!(question.spending(budget).explain().is_ok());

@@ -14,7 +14,7 @@ fn a_page_has_charts_the_budget_and_the_plan() {
         "{html}"
     );
     // One group has no rows, so its mean has no bar.
-    assert_eq!(html.matches("<rect class=\"bar\" x=").count(), 5 + 1, "two charts and a budget");
+    assert_eq!(html.matches("<rect class=\"bar\" x=").count(), 5 + 1, "5 groups and a budget");
     assert!(html.contains("noise added; 95 % interval"));
     assert!(html.contains("GROUP BY k0") && html.contains("make_laplace"));
     let single = ask(&session, "SELECT COUNT(*) FROM people").to_html();
@@ -104,7 +104,7 @@ fn quantiles_name_their_columns_and_their_unit() {
     assert_eq!((median.accuracy_in, text.matches(" ranks (95 %)").count()), ("ranks", 3));
     let answer = question.release().unwrap();
     let released = numbers(&answer.values)[0][2];
-    assert!((released - median.scale * median.step).abs() < 1e-9, "the same scale in the answer");
+    assert!((released - median.scale * median.step).abs() < 1e-9, "the scales are equal");
     assert!(answer.to_html().contains(" ranks</td>"));
 }
 /// The ledger has a third of the budget as a fraction. People see it as a decimal number that is

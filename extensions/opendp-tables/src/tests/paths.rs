@@ -1,4 +1,4 @@
-//! Paths of tables. An existing path is no pattern, even if its name contains `*`, `?` or `[`.
+//! Test paths of tables. An existing path is no pattern, even if its name contains `*`, `?` or `[`.
 
 use std::path::{Path, PathBuf};
 
@@ -105,7 +105,7 @@ fn a_pattern_that_also_matches_folders_is_an_error() {
                 assert!(error.contains(&format!("also read files of `{shown}`")), "{error}");
             }
         };
-        // The control of each case: a pattern that matches only the file.
+        // The control of each case: a pattern that matches only the file is read.
         let ending = format!("p*.{format}");
         write(&path(&format!("people/x.{format}")), 5);
         refused("p*", "people/");
@@ -155,8 +155,8 @@ fn a_url_of_a_file_is_checked_as_a_path_is() {
         let error = opened(&url(name), "csv", false).unwrap_err().to_string();
         assert!(error.contains(reason), "{name}: {error}");
     };
-    // A `*` in a URL is a wildcard, as in a path. A `?` begins a query. Without the error, the URL
-    // before the query would name the whole folder.
+    // A `*` in a URL is a wildcard, as in a path. A `?` begins the query of a URL. Without the
+    // error, the URL `a%201/?.csv` would name the whole folder.
     assert_eq!(counted(&url("a%201/p*.csv"), "csv"), [7.0; 2]);
     assert_eq!(counted(&url("a%201/p%3F.csv"), "csv"), [2.0; 2]);
     for name in ["a%201/?.csv", "a%201/p?.csv", "a%201/#x", "a%201/p1.csv?"] {
@@ -183,7 +183,7 @@ fn a_path_through_a_link_reads_the_folder_behind_the_link() {
     std::fs::create_dir(path("far/near")).unwrap();
     std::os::unix::fs::symlink(path("far/near"), path("link")).unwrap();
     assert_eq!(counted(&path("link/../people.csv"), "csv"), [2.0; 2]);
-    assert_eq!(counted(&path("people.csv"), "csv"), [5.0; 2], "the control");
+    assert_eq!(counted(&path("people.csv"), "csv"), [5.0; 2], "the control: no link");
     // A link can have another ending than its file.
     std::fs::write(path("rows.txt"), "age\n1\n").unwrap();
     std::os::unix::fs::symlink(path("rows.txt"), path("rows.csv")).unwrap();

@@ -53,7 +53,7 @@ fn a_release_is_not_lost_when_its_steps_fail() {
     assert_eq!(numbers(&answer.values)[0][1], 8.0);
     assert!(answer.to_string().starts_with("warning: "), "{answer}");
     assert!(answer.to_html().contains("Divide by zero"));
-    // The control: another divisor.
+    // The control: with another divisor, the answer has no warning.
     let answer = ask(&session, "SELECT 100 / (COUNT(*) - 7) FROM people");
     assert!(answer.document["warning"].is_null());
     assert_eq!(numbers(&answer.table), [[100.0]]);

@@ -1,4 +1,5 @@
-//! Quotes of CSV files. A quoted cell that is not closed would contain the rows of other people.
+//! Test quotes of CSV files. A quoted cell that is not closed would contain the rows of other
+//! people.
 
 use super::*;
 use crate::DataFusion;

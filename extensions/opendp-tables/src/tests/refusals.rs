@@ -45,7 +45,8 @@ fn errors_about_types_name_the_column() {
     refused("SELECT AVG(\"employed\") FROM people", "the column `employed` of type boolean");
     let types = "check the types of the arguments";
     refused("SELECT AVG(age > 3) FROM people", types);
-    // The controls: a number that has the name of a text column, and another mistake.
+    // The controls: a query that gives a column of numbers the name `sex` is accepted. If this
+    // query also has an unknown column, the error is about the unknown column.
     let session = session(PrivacyUnit::rows(1));
     let renamed = "SELECT AVG(sex) FROM (SELECT age AS sex FROM people) AS p";
     assert!(session.query(renamed).is_ok());
@@ -119,7 +120,8 @@ fn bounds_that_are_too_close_for_their_magnitude_are_refused() {
     let close = "clamp(income, 1e16, 1.0000000000000004e16)";
     refused(&format!("SELECT AVG({close}) FROM people"), "too close together");
     refused(&format!("SELECT VAR({close}) FROM people"), "too close together");
-    // The controls: bounds with a larger distance, and values from which a constant is subtracted.
+    // The controls: bounds with a larger distance are accepted. If a constant is subtracted from
+    // the values, bounds with this distance are accepted, too.
     let session = session(PrivacyUnit::rows(1));
     for wide in ["clamp(income, 1e16, 1.0000000000004e16)", "clamp(income - 1e16, 0, 4)"] {
         assert!(session.query(&format!("SELECT AVG({wide}), VAR({wide}) FROM people")).is_ok());

@@ -190,7 +190,7 @@ pub(crate) fn exact(plan: &Plan, described: &Table, people: &[Person], double: b
     engine.register("zones", &zone_table(), Source::Batches(vec![zones(double)])).unwrap();
     let seed = "0123456789abcdef";
     let exact = Exact::run(plan, &engine, seed).unwrap();
-    // The portable statements, which all engines can run, give the same results.
+    // The portable statements, which all engines can run, must give these results, too.
     let portable = Exact::run(plan, &engine.portable(), seed).unwrap();
     assert_eq!((&exact.sums, &exact.buckets), (&portable.sums, &portable.buckets), "{people:?}");
     exact

@@ -22,9 +22,9 @@ const SEED: &str = "0123456789abcdef";
 const NAN: f64 = f64::NAN;
 use Type::{Boolean, Float, Integer, Text};
 
-/// Make the columns of a group of rows. In many groups, all cells of a column that have an order
-/// are equal, so that the least and the largest cell of the statistics are equal. NaN and nulls
-/// have no order.
+/// Make the columns of a group of rows. Statistics leave out NaN and nulls. In many groups, all
+/// other cells of a column are equal. So the least and the largest cell in the statistics are
+/// equal.
 fn group(k: usize) -> Vec<(&'static str, ArrayRef)> {
     let floats = [
         [Some(5.0), Some(NAN), Some(5.0), Some(NAN)],
@@ -170,7 +170,7 @@ const CONDITIONS_WITH_NULLS: [&str; 3] = [
     "CASE WHEN {} THEN 'yes' ELSE 'no' END = 'no'",
     "coalesce({}, TRUE)",
 ];
-/// Whole queries.
+/// Queries with other parts than a condition on one column, such as joins, unions and groups.
 const QUERIES: [&str; 12] = [
     "SELECT SUM(same_float), AVG(same_integer), COUNT(same_boolean), COUNT(same_text) FROM people",
     "SELECT same_boolean, COUNT(*), SUM(floats_float) FROM people GROUP BY same_boolean",
@@ -212,7 +212,7 @@ fn engines(folder: &std::path::Path, unit: &PrivacyUnit) -> (Session, Vec<(Strin
     let idle = Box::new(DataFusion::new().unwrap());
     (Session::with_engine(metadata, idle).unwrap(), engines)
 }
-/// Compare the exact results of all engines. Return the results without groups.
+/// Check that all engines give the same exact results. Return the sums of the first group.
 #[track_caller]
 fn same(session: &Session, engines: &[(String, DataFusion)], sql: &str) -> Vec<IBig> {
     let plan = session.checked(sql).unwrap_or_else(|error| panic!("{sql}: {error}")).plan;
@@ -323,7 +323,7 @@ fn changes(
             cells[0].as_ref().unwrap().parse::<u64>().unwrap()
         };
         // The second statement reads the raw columns of the file, because queries on `people` do
-        // not use such casts.
+        // not cast numbers to booleans.
         [
             count("SELECT COUNT(*) FROM people WHERE NOT isnan(number)"),
             count(
@@ -343,7 +343,8 @@ fn one_more_row_does_not_change_other_rows_of_its_file() {
     assert_eq!(changes(plain, file), [1, 1]);
     assert_eq!(changes(plain, provider), [1, 1]);
     assert_eq!(changes(on_context, file), [1, 1]);
-    // The controls: settings that are left at the defaults of DataFusion.
+    // The controls: if some settings have the defaults of DataFusion, one row changes how other
+    // rows are read.
     let with = |change: &dyn Fn(&mut ConfigOptions)| {
         let engine = on_context();
         change(engine.context().state_ref().write().config_mut().options_mut());
@@ -358,6 +359,7 @@ fn one_more_row_does_not_change_other_rows_of_its_file() {
     assert_eq!(changes(|| with(&collect), file), [49, 31]);
     let prune = |options: &mut ConfigOptions| options.execution.parquet.pruning = true;
     assert_eq!(changes(|| with(&prune), file), [1, 31]);
-    // The planner of this context passes conditions to a table with its own options.
+    // The planner of this context passes conditions to the table `provider`, which reads its file
+    // with the default options.
     assert_eq!(changes(on_context, provider), [1, 31]);
 }

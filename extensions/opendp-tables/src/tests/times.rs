@@ -1,5 +1,5 @@
-//! Columns of dates, times and durations. A cell that cannot be written as text, such as a date
-//! beyond the calendar, is null in a text column.
+//! Test columns of dates, times and durations. A cell that cannot be written as text, such as a
+//! date beyond the calendar, is null in a text column.
 
 use datafusion::arrow::array::{Array, DictionaryArray, Int32Array, ListArray};
 use datafusion::arrow::buffer::OffsetBuffer;
@@ -55,8 +55,8 @@ fn kinds() -> Vec<DataType> {
     }
     kinds
 }
-/// Write each cell separately as a text. A time in a zone on the first or the last day of the
-/// calendar gets no text, because its local time can be beyond the calendar.
+/// Write each cell separately as a text. On the first and the last day of the calendar, a time in a
+/// time zone gets no text, because its local time can be beyond the calendar.
 fn texts(column: &ArrayRef) -> Vec<Option<String>> {
     let format = FormatOptions::new().with_duration_format(DurationFormat::Pretty);
     let options = CastOptions { safe: true, format_options: format };

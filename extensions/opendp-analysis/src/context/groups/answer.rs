@@ -1,4 +1,5 @@
-//! Answers about groups: labelled rows, computed from the releases.
+//! Answers to questions about groups. Each row of an answer has a label, and is computed from
+//! releases.
 
 use std::fmt;
 
@@ -84,7 +85,8 @@ impl Moments {
     /// Find a goal for the noise of the sums, after the counts of the groups were released. With
     /// this goal, the error of the mean of each group with rows is at most `error`, except with
     /// probability `alpha` for each group. If the keys were found in the data, `alpha` bounds the
-    /// probability that the key of the group is found and that the error of its mean is larger.
+    /// probability that the key of the group is found and that the error of its mean is larger than
+    /// `error`.
     ///
     /// Let a group have `n >= 1` rows, and let `N >= 1` be its released count. Let `s` be the sum
     /// of the distances of the group's values from the centre. The magnitude of each distance is at

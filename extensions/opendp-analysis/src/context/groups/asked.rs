@@ -1,4 +1,4 @@
-//! Questions about groups in plans: their releases, and their answers.
+//! How a plan asks a question about groups: the releases that the question needs, and its answer.
 
 use std::collections::HashMap;
 use std::fmt;

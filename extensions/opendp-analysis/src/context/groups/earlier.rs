@@ -20,8 +20,8 @@ pub(crate) struct Subject {
     context: u64,
     /// The columns that define the groups.
     pub(super) names: Vec<String>,
-    /// The columns of the filters, in alphabetical order. Each filter has one element. Two
-    /// functions cannot be compared, so this list does not state which rows a filter keeps.
+    /// The columns of the filters, in alphabetical order. The list has one element for each filter.
+    /// Two functions cannot be compared, so this list does not state which rows a filter keeps.
     filters: Vec<Arc<str>>,
 }
 impl Subject {
@@ -89,11 +89,11 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         self
     }
     /// Use the groups that [`find`](Groups::find) found. The answer also has noisy counts of these
-    /// groups. Counts, means and variances are computed from these noisy counts. Take an interval
-    /// for the group of one key. The probability that the key is found and that the interval misses
-    /// the true number is at most the argument `alpha` of [`rows`](GroupAnswer::rows). Among the
-    /// found keys alone, intervals can miss more often, because a key is found more often if the
-    /// noise on its count is large.
+    /// groups. Counts, means and variances are computed from these noisy counts. Consider the
+    /// interval of a statistic for one key. The probability that the key is found and that the
+    /// interval misses the true number is at most the argument `alpha` of
+    /// [`rows`](GroupAnswer::rows). Among the found keys alone, intervals can miss more often,
+    /// because a key is found more often if the noise on its count is large.
     ///
     /// The answer must be about the rows of this question. [`counted`](Groups::counted) states what
     /// is checked.
@@ -101,8 +101,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// # Errors
     /// `FailedCast` when the text of a key is not a list of values in JSON. `NotImplemented` when
     /// the answer does not state its noise. An answer to a question of [`find`](Groups::find)
-    /// causes none of these errors. `Argument` when the answer is not an answer to such a question,
-    /// when it is about other rows, or when the question lists keys itself.
+    /// causes neither of these two errors. `Argument` when the answer is not an answer to such a
+    /// question, when it is about other rows, or when the question lists keys itself.
     pub fn found(mut self, answer: &Answer<MO, HashMap<String, i64>>) -> Result<Self> {
         self.keys.check_open("found", self.rehearsed)?;
         let (keys, counts) = counts_of(answer)?;
@@ -113,9 +113,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         self.rehearsed = false;
         Ok(self)
     }
-    /// Use the groups and the counts of an earlier answer about the same rows. Then counts, means
-    /// and variances need no other release of counts, and a mean can have a wanted accuracy in a
-    /// [`Plan`](super::super::Plan).
+    /// Use the groups and the counts of an earlier answer about the rows of this question. Then
+    /// counts, means and variances need no other release of counts, and a mean can have a wanted
+    /// accuracy in a [`Plan`](super::super::Plan).
     ///
     /// Both questions must have the same context, the same columns of the groups, and the same
     /// columns of all [filters](super::super::Query::filter). The functions of the filters are not

@@ -175,8 +175,8 @@ impl Keys {
     pub(super) fn is_open(&self) -> bool {
         matches!(self, Keys::Product(columns) if columns.iter().all(Option::is_none))
     }
-    /// Check that keys can come from an answer: the question does not list keys itself, or they are
-    /// to be found later (`later`). `name` is the method that takes the keys of the answer.
+    /// Check that keys can come from an answer: the question does not list keys itself, or its keys
+    /// are to be found later (`later`). `name` is the method that takes the keys of the answer.
     pub(super) fn check_open(&self, name: &str, later: bool) -> Result<()> {
         if later || self.is_open() {
             return Ok(());

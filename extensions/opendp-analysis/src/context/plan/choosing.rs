@@ -1,4 +1,4 @@
-//! The best division of the budget of a plan.
+//! Find the best division of the budget of a plan.
 
 use opendp_core::{Error, Result};
 use opendp_measurements::Scale;

@@ -87,9 +87,9 @@ impl Endowed {
         }
         self
     }
-    /// The plan tries several parts of delta for thresholds, from 15 sixteenths down to 1. Return a
-    /// copy of the plan's budget for each of these parts. A plan that must use the open filters
-    /// cannot choose the part, so return one copy.
+    /// The plan tries several parts of delta for thresholds, from 15 sixteenths down to 1
+    /// sixteenth. Return a copy of the plan's budget for each of these parts. A plan that must use
+    /// the open filters of the account cannot choose this part, so return only one copy.
     pub(super) fn divisions(&self) -> Vec<Endowed> {
         match &self.open {
             Some((_, delta, _)) if 0 < self.thresholds && !delta.is_zero() => {
@@ -146,8 +146,9 @@ impl Endowed {
         let mut found: Vec<Best> = Vec::new();
         for (value, part, mode, room, delta) in ways {
             let delta_of_each = self.of_each(&delta)?;
-            // If no question has a weight, the scales do not depend on the room. Then one way for
-            // each mode and each delta is enough.
+            // If no question has a weight, the scales do not depend on the room. Then all ways with
+            // the same mode and the same delta give the same scales, so keep only the first of
+            // them.
             let same = |other: &Best| {
                 !weighted && (other.mode, &other.delta_of_each) == (mode, &delta_of_each)
             };

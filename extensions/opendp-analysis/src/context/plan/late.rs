@@ -27,8 +27,8 @@ pub(crate) type OfKeys<'c, MO, TO> =
 /// groups (see the proof of `Grouping::of_nothing`). The releases of a plan compose adaptively, so
 /// this question may depend on the keys that were released before.
 pub(crate) struct Late<'c, MO: Accounted, TO: Carrier> {
-    /// The same question about groups without rows. This draft determines the noise and the cost of
-    /// the question.
+    /// A draft of the question for groups without rows. It determines the noise and the cost of the
+    /// question.
     pub(crate) rehearsed: Draft<'c, MO, TO>,
     /// The place in the plan of the question that finds the keys.
     pub(crate) finds: usize,

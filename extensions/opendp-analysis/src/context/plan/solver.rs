@@ -65,7 +65,7 @@ pub(super) struct Mode {
 }
 /// The sums from which the noise is computed. Each question adds to exactly one of these sums. For
 /// questions with wanted accuracies, `pure` is the sum of the pure losses, and `square` is the sum
-/// of the `mu^2`. For questions with weights, `pure_weight` is the sum of the third roots of `c`,
+/// of the `mu^2`. For questions with weights, `pure_weight` is the sum of the cube roots of `c`,
 /// and `square_weight` is the sum of the square roots of `c`. The number `c` of a question is
 /// `weight * (error * size)^2`, where `weight` is a field of its [`Item`], and `error` and `size`
 /// are fields of its [`Way`]. [`value`](Demand::value) explains these sums.
@@ -143,9 +143,9 @@ impl Demand {
     ///
     /// For each question, let `c` be its weight times `(error * size)^2`, where `error` and `size`
     /// are fields of its [`Way`]. By Lagrange multipliers, for a given sum of the epsilons, the sum
-    /// of `c / epsilon^2` is least if the epsilon of each question is proportional to the third
-    /// root of its `c`. In the same way, for a given sum of the `mu^2`, the sum of `c / mu^2` is
-    /// least if the `mu^2` of each question is proportional to the square root of its `c`.
+    /// of `c / epsilon^2` is least if the epsilon of each question is proportional to the cube root
+    /// of its `c`. In the same way, for a given sum of the `mu^2`, the sum of `c / mu^2` is least
+    /// if the `mu^2` of each question is proportional to the square root of its `c`.
     pub(super) fn value(&self, room: Endowment) -> Option<(f64, f64)> {
         let part = |taken: f64, weight: f64, room: f64, power: i32| {
             if taken == 0.0 && weight == 0.0 {
@@ -174,12 +174,13 @@ impl Demand {
 fn square_of(way: Way) -> f64 {
     (way.error * way.size).powi(2)
 }
-/// Compute the third root by Newton's method.
+/// Compute the cube root by Newton's method.
 fn third(x: f64) -> f64 {
     if !(0.0 < x && x.is_finite()) {
         return x;
     }
-    // A third of the exponent of `x` gives a first value within a factor of 2 of the root.
+    // The exponent of the first value is about a third of the exponent of `x`. The first value
+    // differs from the cube root by less than a factor of 2.
     let mut root = f64::from_bits(x.to_bits() / 3 + (0x3ff << 52) / 3 * 2);
     for _ in 0..40 {
         let next = (2.0 * root + x / (root * root)) / 3.0;

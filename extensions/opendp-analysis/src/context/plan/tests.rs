@@ -217,7 +217,7 @@ fn wanted_accuracies_are_reached_by_the_budget_that_they_need_and_not_by_less() 
         let needs = plan.needs().unwrap();
         let solved = plan.solve();
         assert_eq!(solved.is_ok(), fits, "{solved:?}");
-        assert!(context.report().entries().is_empty(), "to solve is not to spend");
+        assert!(context.report().entries().is_empty(), "solving a plan spends nothing");
         let Ok(solved) = solved else {
             let text = solved.unwrap_err().to_string();
             assert!(text.contains("together they cost") && text.contains(".stretch()"), "{text}");
@@ -230,7 +230,7 @@ fn wanted_accuracies_are_reached_by_the_budget_that_they_need_and_not_by_less() 
         }
         let mut answers = solved.release().unwrap();
         assert_eq!(answers.take(asked).unwrap().value.len(), 2);
-        assert!(answers.take(asked).is_err(), "it was taken");
+        assert!(answers.take(asked).is_err(), "the answer was taken before");
         answers.take(mean).unwrap();
         answers.take(median).unwrap();
         Some(needs)
@@ -298,7 +298,7 @@ fn a_plan_leaves_what_it_does_not_need_and_takes_the_share_of_its_questions() {
     for _ in 0..3 {
         plan.ask(count(&context), Goal::Weight(1.0)).unwrap();
     }
-    let Err(Error::BudgetExceeded(error)) = plan.solve() else { panic!("two shares are left") };
+    let Err(Error::BudgetExceeded(error)) = plan.solve() else { panic!("3 questions, 2 shares") };
     assert!(error.contains("more questions, 3, than queries are left, 2"), "{error}");
 }
 #[test]

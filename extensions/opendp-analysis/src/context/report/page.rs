@@ -1,4 +1,4 @@
-//! Reports as pages.
+//! Write reports as HTML pages.
 
 use opendp_core::arith::Exact;
 use opendp_report::{Account, Block, Page, Section, Spent, Table, number};
@@ -53,7 +53,8 @@ impl<MO: Accounted> Report<MO> {
         self.accounts().into_iter().map(Block::Budget).collect()
     }
     /// Return the spent and the remaining amount of each part of the budget. The result is right
-    /// only if losses do not compose tightly, so that each part of them adds up.
+    /// only if losses do not compose tightly. Then the epsilons of all losses add up, and so do the
+    /// numbers of each other part.
     fn accounts(&self) -> Vec<Account> {
         let part = |(place, part): (usize, &&str)| {
             let part_of =
@@ -71,7 +72,7 @@ impl<MO: Accounted> Report<MO> {
     }
     /// Return a table of the budget, the total of all losses and the remaining budget. Use this
     /// table if losses compose tightly. The remaining budget is then the largest loss of one more
-    /// release. So the total and the remaining budget are not two parts of the budget.
+    /// release. So the total and the remaining budget need not add up to the budget.
     fn totals(&self) -> Table {
         let table = Table::new().texts("part").numbers("budget").numbers("all releases together");
         let mut table = table.numbers("left for one more release");

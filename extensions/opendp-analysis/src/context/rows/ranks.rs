@@ -1,4 +1,4 @@
-//! Quantiles of the rows of a column, chosen among candidates.
+//! Quantiles of the rows of a column. Each quantile is chosen among candidates.
 
 use std::sync::Arc;
 

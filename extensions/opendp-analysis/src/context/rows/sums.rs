@@ -1,4 +1,4 @@
-//! The types of sums, means and variances.
+//! The types of rows whose sums, means and variances a context releases.
 
 use opendp_core::arith::{Float, Number};
 use opendp_core::{

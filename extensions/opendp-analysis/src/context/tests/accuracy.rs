@@ -53,12 +53,12 @@ fn chosen_categories_are_as_good_as_promised() {
     let epsilon = 10.0 * seen_at(10.0).0 / 9.99;
     let (bound, missed) = seen_at(epsilon);
     assert!(9.9 < bound && bound < 10.0 && missed < 296, "{bound} {missed}");
-    assert!(296 < seen_at(epsilon / 4.0).1, "the control: four times the noise");
+    assert!(296 < seen_at(epsilon / 4.0).1, "the control: four times the noise exceeds the bound");
     let seen_at = |amount| look(Budget::rho(amount).unwrap(), categories());
     let rho = 10.0 * (seen_at(10.0).0 / 9.99).powi(2);
     let (bound, missed) = seen_at(rho);
     assert!(9.9 < bound && bound < 10.0 && missed < 296, "{bound} {missed}");
-    assert!(296 < seen_at(rho / 16.0).1, "the control: four times the noise");
+    assert!(296 < seen_at(rho / 16.0).1, "the control: four times the noise exceeds the bound");
     let context = pure(1.0, 1);
     let chosen = context.query().column::<i64>("age").top_k(2, vec![1, 2, 3]).choose().unwrap();
     chosen.release().unwrap();

@@ -1,4 +1,5 @@
-//! Questions whose cost fits their share, and whether the account then admits this cost.
+//! Test whether the account admits the cost of a question if this cost fits the share of the
+//! question.
 
 use super::*;
 
@@ -43,7 +44,7 @@ fn the_last_question_of_an_even_split_is_released_after_questions_of_all_kinds()
 fn a_question_that_the_account_refuses_is_an_error_before_the_release() {
     let share = |epsilon, delta| Budget::epsilon_delta(epsilon, delta).unwrap();
     // After Gaussian noise, the stated remaining budget is the rest of a filter for Gaussian noise.
-    // No filter admits a pure loss of this whole epsilon.
+    // No filter admits a pure loss as large as the stated epsilon.
     let noisy = open(1.0, 1e-6, Split::as_you_go());
     ask(noisy.query().spending(share(0.01, 1e-8)), "Gaussian").unwrap();
     let (epsilon, delta) = noisy.remaining().unwrap();

@@ -1,4 +1,4 @@
-//! Shares of a budget that are fixed in advance, each for a kind of noise.
+//! Test shares of a budget that are fixed in advance. Each share is for one kind of noise.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Sums of integers whose type has few bits or no negative numbers, and means of `f32` numbers.
+//! Test sums of integers whose type has few bits or no negative numbers, and means of `f32`
+//! numbers.
 
 use opendp_core::Atom;
 

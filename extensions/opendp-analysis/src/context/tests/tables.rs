@@ -1,4 +1,4 @@
-//! Tables of several frames.
+//! Test tables that are made from several frames.
 
 use opendp_core::{Column, DataFrame};
 
@@ -28,7 +28,7 @@ fn frames_of_a_table_have_columns_of_the_same_names_and_types() {
         assert!(error.to_string().contains("the columns of the first frame"), "{error}");
         assert!(Table::from_frames([Ok(other), first]).is_err());
     }
-    // The control: all frames have the same columns, and some frames have no rows.
+    // The control: frames with the same columns make a table, even if some frames have no rows.
     let frames = [vec![], vec![31, 58], vec![], vec![44]].map(|rows| frame(vec![ages(rows)]));
     let table = Table::from_frames(frames).unwrap();
     assert_eq!(table.rows::<i64>("age").unwrap(), &[31, 58, 44]);

@@ -281,7 +281,8 @@ fn the_page_shows_the_total_of_all_releases_and_what_is_left_for_one_more() {
             assert!(html.contains(&row), "{row}");
         }
         assert!(html.contains(json["spent_holds"].as_str().unwrap()));
-        // A bar would show the total and the remaining budget as two parts of the budget.
+        // The page has no bar, because the total and the remaining budget need not add up to the
+        // budget.
         assert!(!html.contains(" spent, "));
     }
 }

@@ -1,4 +1,4 @@
-//! Errors for wrong arguments, missing schedulers, and tables that executors cannot read.
+//! Test the errors for wrong arguments, missing schedulers, and tables that executors cannot read.
 
 use std::process::{Command, Output};
 use std::time::Duration;

@@ -47,7 +47,7 @@ impl Data {
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
-    /// Write the same rows as three files of Parquet in a folder.
+    /// Write the rows of `people.csv` also as three Parquet files in a folder.
     fn write_parquet(&self) {
         let config = self.config("parts", "people.csv", "{ rows = 1 }", "");
         let metadata = Metadata::parse(&std::fs::read_to_string(config).unwrap()).unwrap();

@@ -77,7 +77,8 @@ fn a_killed_executor_changes_no_result_and_the_budget_is_spent_once() {
             assert!(left(&config).starts_with(ALL), "{}", left(&config));
         }
     }
-    // Ask again in one process, with the same id. The release is the same, and it is charged once.
+    // Ask again in one process, with the same id. Both sessions return one release, which is
+    // charged once.
     let alone = Session::open(&config).unwrap();
     assert_eq!(ask(&alone, "first").unwrap().table, expected.table);
     assert_eq!(ask(&alone, "first").unwrap().table, expected.table);

@@ -1,4 +1,4 @@
-//! Clusters on loopback: a scheduler and two executors, each in its own process.
+//! Test clusters on loopback: a scheduler and two executors, each in its own process.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests stop by panicking")]
 
 mod commands;

@@ -1,4 +1,4 @@
-//! Nodes as child processes. The child processes always end with the test.
+//! Nodes that run as child processes. When a test ends, its child processes end too.
 
 use std::io::{BufRead, BufReader};
 use std::num::NonZeroUsize;
@@ -12,7 +12,7 @@ use opendp_tables::Session;
 
 /// The longest time for a statement. This time is long, because a lost node can delay the result.
 const LIMIT: Duration = Duration::from_secs(100);
-/// Only one cluster runs at a time, because the machine can be small.
+/// Only one cluster runs at a time, so that the tests also work on a small machine.
 static ONE: Mutex<()> = Mutex::new(());
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)

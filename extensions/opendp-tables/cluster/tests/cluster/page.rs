@@ -26,7 +26,7 @@ fn the_commands_of_the_page_run_as_they_stand() {
 
     let folder = tempfile::tempdir().unwrap();
     let path = format!("{}:{}", commands.display(), std::env::var("PATH").unwrap());
-    // The nodes always end with the shell.
+    // The trap ends the nodes when the shell ends.
     let script =
         format!("set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n{script}");
     let output = Command::new("timeout")

@@ -136,8 +136,8 @@ fn plans_that_nest_deeply_are_computed_too() {
         assert!(ours.iter().any(|rows| !rows.is_empty()), "{levels}");
     }
 }
-/// Half of the cells of `number` are NaN, and half of the flags are not 0. With the statistics of
-/// the file, no cell of `number` would be NaN, and no flag would be true.
+/// Half of the cells of `number` are NaN, and half of the flags are not 0. An engine that used the
+/// statistics of the file would find no NaN in `number`, and no true flag.
 #[test]
 fn the_statistics_of_files_have_no_effect_on_a_cluster() {
     let (nodes, folder) = (Nodes::start(), tempfile::tempdir().unwrap());

@@ -1,4 +1,5 @@
-//! Earlier answers, which must be about the same groups of rows.
+//! Questions that use an earlier answer. This answer must be about the groups of rows of the
+//! question.
 
 use super::*;
 
@@ -37,7 +38,8 @@ fn counts_of_other_rows_are_refused() {
         let error = groups.counted(answer).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     }
-    // The controls. The filters of `kept_educ` are new functions on the same columns.
+    // The controls: an answer about the rows of the question is accepted. The filters of
+    // `kept_educ` are new functions on the same columns.
     let truth = |keep: bool| mean(&ages(|educ, sex| educ == 0 && (sex || !keep)));
     for (groups, answer, truth) in [(educ(), &all, truth(false)), (kept_educ(), &kept, truth(true))]
     {
@@ -66,7 +68,8 @@ fn keys_that_were_found_among_other_rows_are_refused() {
         let error = educ().found(answer).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     }
-    // The control. In a plan, the answer states its rows, too.
+    // The control: an answer about the rows of the question is accepted. An answer from a plan
+    // states its rows, too.
     let mut plan = context.plan().spending(Budget::epsilon_delta(100.0, 1e-8).unwrap());
     let asked = plan.ask(educ().find(), Goal::Weight(1.0)).unwrap();
     let planned = plan.solve().unwrap().release().unwrap().take(asked).unwrap();
@@ -90,7 +93,8 @@ fn a_search_for_keys_refuses_keys_other_groups_and_earlier_errors() {
         let error = groups.find().laplace().map(|_| ()).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     }
-    // The controls: the keys are found now, although a rehearsal left them open.
+    // The controls: a search for keys is accepted, with and without a call of `to_be_found` before
+    // it.
     educ().find().laplace().unwrap();
     educ().to_be_found().find().laplace().unwrap();
 }

@@ -1,4 +1,4 @@
-//! Keys that are found together with the statistics of their groups, in one plan.
+//! Test questions that find the keys of groups and ask for statistics of these groups, in one plan.
 
 use std::sync::Mutex;
 
@@ -53,7 +53,7 @@ fn the_keys_and_the_statistics_divide_the_budget_and_are_charged_before_any_answ
     struct Calls(Arc<Mutex<Vec<Vec<Entry>>>>);
     impl Journal for Calls {
         fn record(&self, _: &Entry) -> opendp_core::Result<()> {
-            Err(Error::FailedFunction("a release alone".into()))
+            Err(Error::FailedFunction("expected the releases of a plan, found one release".into()))
         }
         fn record_plan(&self, entries: &[Entry]) -> opendp_core::Result<()> {
             self.0.lock().unwrap().push(entries.to_vec());

@@ -1,4 +1,4 @@
-//! Means with a wanted accuracy, after a release of the counts.
+//! Test means with a wanted accuracy. The counts of the groups were released before.
 
 use opendp_measurements::Scale;
 use opendp_measurements::accuracy::Noise;

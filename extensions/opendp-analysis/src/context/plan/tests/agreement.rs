@@ -89,8 +89,8 @@ fn a_plan_of_one_question_of_a_split_is_released_if_it_was_solved() {
 }
 #[test]
 fn a_plan_of_an_amount_is_nearly_as_good_as_its_questions_alone() {
-    // The control: the noise of a plan of one question is at most 1 % larger than the noise of the
-    // question without a plan.
+    // The noise of a plan of one question is at most 1 % larger than the noise of this question
+    // without a plan.
     let context = tight();
     let amount = || Budget::epsilon_delta(0.5, 5e-7).unwrap();
     let mut plan = context.plan().spending(amount());

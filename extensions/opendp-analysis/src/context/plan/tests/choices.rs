@@ -1,4 +1,4 @@
-//! Choices among candidates in a plan.
+//! Test choices among candidates in a plan.
 
 use opendp_measurements::accounting::{
     Account as Reference, GaussianPair, PrivatePair, concentrated_rho, gaussian_mu,

@@ -1,4 +1,4 @@
-//! Integers with discrete Gaussian noise in a plan that takes the whole budget.
+//! Test plans that take the whole budget and add discrete Gaussian noise to integers.
 
 use opendp_measurements::accounting::{
     Account as Reference, DiscreteGaussianPair, SharePair, gaussian_mu,

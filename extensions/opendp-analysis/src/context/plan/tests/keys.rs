@@ -1,4 +1,4 @@
-//! Plans with keys that are found.
+//! Test plans with a question that finds keys.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Questions that a plan refuses, and questions that fail after the charge.
+//! Test questions that a plan refuses, and questions that fail after the charge.
 
 use super::super::Late;
 use super::*;
@@ -55,7 +55,7 @@ fn a_query_of_a_plan_states_no_amount_of_its_own() {
     assert!(error.to_string().contains("`.spending(..)` of the plan"), "{error}");
     let groups = || query().group_by(["city"]).keys("city", ["Lyon"]).count();
     assert_eq!(plan.ask_groups(groups(), GOAL).unwrap_err().kind(), "Argument");
-    // The control: a question that is asked alone has its own plan, and states the amount.
+    // The control: if the question is asked alone, it has its own plan, and may state an amount.
     groups().release().unwrap();
     assert!(context.report().exact_total()[0].to_f64_up() < 0.5);
 }
