@@ -5,7 +5,7 @@ use std::any::{Any, TypeId};
 use std::{fmt, marker::PhantomData, sync::Arc, sync::LazyLock};
 
 use crate::arith::{Exact, InfCast, Number};
-use crate::erased::{AnyDistance, AnyMeasure, AnyMetric};
+use crate::erased::{AnyDistance, AnyMeasure, AnyMetric, shared};
 use crate::{Distance, Measure, Metric, Result};
 
 /// A function of a distance. Operations on these functions are compiled once for each pair of
@@ -272,7 +272,7 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
         self,
         exact: impl Fn(&MI::Distance) -> Result<Vec<Exact>> + Send + Sync + 'static,
     ) -> Self {
-        with_exact::<MI::Distance, MO::Distance>(self.untyped, Arc::new(exact)).privacy()
+        with_exact::<MI::Distance, MO::Distance>(self.untyped, shared(exact)).privacy()
     }
     /// Erase the types of the distance and of the loss.
     pub fn erase(&self) -> PrivacyMap<AnyMetric, AnyMeasure> {

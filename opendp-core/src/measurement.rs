@@ -61,6 +61,10 @@ impl Claims {
     extern "C" fn new<MO: Measure>(measure: MO, map: UntypedMap) -> Arc<Self> {
         Claims::of(AnyMeasure::new(measure), map, None)
     }
+    #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+    extern "C" fn with_loss<MO: Measure>(&self, measure: MO, map: UntypedMap) -> Arc<Self> {
+        Claims::of(AnyMeasure::new(measure), map, self.accuracy.clone())
+    }
     fn of(measure: AnyMeasure, map: UntypedMap, accuracy: Option<Stated>) -> Arc<Self> {
         Arc::new(Claims { measure, map, accuracy })
     }
@@ -271,9 +275,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         measure: MX,
         map: PrivacyMap<MI, MX>,
     ) -> Measurement<DI, MI, MX, TO> {
-        let accuracy = self.claims.accuracy.clone();
-        let measure = AnyMeasure::new(measure);
-        let claims = Claims::of(measure, map.untyped, accuracy);
+        let claims = self.claims.with_loss(measure, map.untyped);
         let (input, function) = (self.input.clone(), self.function.clone());
         Measurement { input, function, claims, types: PhantomData }
     }

@@ -23,20 +23,24 @@ impl<S> Lock<S> {
     }
     /// Lock the state, and call `run` with the state.
     pub(crate) fn with<R>(&self, run: impl FnOnce(&mut S) -> Result<R>) -> Result<R> {
-        let here = thread::current().id();
-        // A thread changes `holder` only while it holds the lock of `state`, and stores only its
-        // own id or `None`. So other threads cannot change whether `holder` is equal to the id of
-        // this thread.
-        if *self.holder.lock().map_err(poisoned)? == Some(here) {
-            return Err(Error::FailedFunction(
-                "a queryable answers one query at a time; a query must not ask its own queryable"
-                    .into(),
-            ));
-        }
+        let here = other_than(&self.holder)?;
         let mut state = self.state.lock().map_err(poisoned)?;
         let _named = Named::new(&self.holder, here)?;
         run(&mut state)
     }
+}
+/// Return the id of this thread. Return an error if this thread is the holder of the lock.
+fn other_than(holder: &Mutex<Option<thread::ThreadId>>) -> Result<thread::ThreadId> {
+    let here = thread::current().id();
+    // A thread changes `holder` only while it holds the lock of `state`, and stores only its own id
+    // or `None`. So other threads cannot change whether `holder` is equal to the id of this thread.
+    if *holder.lock().map_err(poisoned)? == Some(here) {
+        return Err(Error::FailedFunction(
+            "a queryable answers one query at a time; a query must not ask its own queryable"
+                .into(),
+        ));
+    }
+    Ok(here)
 }
 
 thread_local! {
