@@ -9,7 +9,7 @@
 /// of this type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Migration {
-    /// The package of the constructor. Each package numbers its own versions.
+    /// The package of the constructor. Every package has version numbers of its own.
     pub package: &'static str,
     /// The name under which the constructor is listed.
     pub constructor: &'static str,
@@ -83,7 +83,7 @@ impl Migration {
 ///
 /// The number after `in` is the first version in which documents use the new form of the
 /// constructor. For the constructors of this workspace, a document states its version in the field
-/// `version`. Each other package numbers its own versions. A document states these versions in the
+/// `version`. Every other package has version numbers of its own. A document states them in the
 /// field `packages`.
 #[macro_export]
 macro_rules! migrate {

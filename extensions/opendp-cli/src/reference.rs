@@ -153,7 +153,9 @@ fn arguments(described: &Json) -> Vec<String> {
         };
         let meaning = plain(text(argument, "meaning")).replace('|', "\\|");
         let meaning = match (meaning.as_str(), text(argument, "name")) {
-            ("", "input") => "the space that it starts from; a chain fills it in".to_owned(),
+            ("", "input") => "the input space of the constructor; in a chain, this space is the \
+                              output space of the previous step"
+                .to_owned(),
             _ => meaning,
         };
         format!("| `{}` | {default} | {meaning} |", text(argument, "name"))

@@ -20,8 +20,8 @@ use super::turn::Turn;
 /// turn.
 ///
 /// Before each question, bind the conversation to the turns of its handle. Clones of a handle share
-/// their turns. A handle that is made on another thread than the run of the turn does not get the
-/// turn.
+/// their turns. If a turn runs on one thread, a handle that is made on another thread during this
+/// run does not get the turn.
 ///
 /// ```
 /// # use opendp_core::{Codec, Handle, Queryable, Turns};

@@ -9,12 +9,13 @@ use super::transform::{Listed, Tilted, Wave};
 /// Let `u` be the unit roundoff, and `t` the tilt. Let `c` be a bound on the relative error of the
 /// masses, and `b` a bound on the error of the losses. Take an atom with the loss `x` and the mass
 /// `m`. The tilted mass `m e^(t x)` has a relative error of at most `c + 1.01 t b`. The rounding of
-/// the exponential and of its argument adds a relative error of at most `(24 + 4 t |x|) u`. Let `e`
-/// be the largest total relative error of a tilted mass, plus the relative rounding error of the
-/// sum of these masses. All masses are positive, so the relative error of their sum is at most `e`.
-/// Each normalised mass is a tilted mass divided by this sum. So the errors of all normalised
-/// masses add up to at most `2.02 e`. A wave (the transform at a frequency `s`) errs by at most the
-/// sum of the errors of all normalised masses, plus `s b`.
+/// the exponential and of its argument adds a relative error of at most `(24 + 4 t |x|) u`. For
+/// each tilted mass, add up these relative errors. Let `e` be the largest of these sums, plus the
+/// relative rounding error of the sum of all tilted masses. All masses are positive, so the
+/// relative error of their sum is at most `e`. Each normalised mass is a tilted mass divided by
+/// this sum. So the errors of all normalised masses add up to at most `2.02 e`. A wave (the
+/// transform at a frequency `s`) errs by at most the sum of the errors of all normalised masses,
+/// plus `s b`.
 #[derive(Clone, Debug)]
 pub(super) struct TiltedList {
     log: f64,

@@ -1,4 +1,4 @@
-"""Combinators: one function for each registered constructor.
+"""Combinators: the functions ``make_*`` and ``then_*`` of each registered combinator.
 
 A combinator takes transformations, measurements or an odometer, and makes another such object from
 them.

@@ -1,4 +1,4 @@
-"""Measurements: one function for each registered constructor.
+"""Measurements: the functions ``make_*`` and ``then_*`` of each registered measurement.
 
 The first arguments of ``make_*`` are the domain and the metric of the input. ``then_*`` takes the
 domain and the metric from its left operand: ``space >> then_*()``.

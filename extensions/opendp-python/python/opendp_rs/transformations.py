@@ -1,4 +1,6 @@
-"""Transformations, and functions of their outputs: one function for each registered constructor.
+"""Transformations: the functions ``make_*`` and ``then_*`` of each registered transformation.
+
+The module also contains functions of the outputs of transformations.
 
 The first arguments of ``make_*`` are the domain and the metric of the input. ``then_*`` takes the
 domain and the metric from its left operand: ``space >> then_*()``.
