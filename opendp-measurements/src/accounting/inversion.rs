@@ -3,15 +3,14 @@
 
 use std::sync::Arc;
 
-use opendp_core::with_threads;
 use opendp_fourier::Complex;
-use rayon::prelude::*;
 
 use super::GaussianPair;
 use super::elementary::{CIS_ERROR, CIS_LIMIT, U, cis, exp, exp_m1, ln};
 use super::pair::DominatingPair;
 use super::plan::PairCount;
 use super::product::{Factor, Product};
+use super::threads::each;
 use super::transform::Tilted;
 
 mod wave_plan;
@@ -99,9 +98,6 @@ pub(super) const SKETCHED: usize = 64;
 /// outside of all groups.
 const GROUPS: (usize, usize) = (12, 3);
 
-/// If there are at least this many parts, several threads compute the losses of parts.
-pub(super) const PARALLEL: usize = 8;
-
 /// Sort parts by the width of the interval of their losses. The widest interval comes first. In
 /// this order, a product of waves becomes negligible after fewer factors than in other orders.
 fn by_width(parts: &[PairCount]) -> Vec<PairCount> {
@@ -136,15 +132,11 @@ struct Tilt(Vec<(Box<dyn Tilted>, u64)>);
 
 impl Tilt {
     fn new(parts: &[PairCount], tilt: f64, highest: f64) -> Option<Tilt> {
-        let tilted_part = |(pair, count): &PairCount| Some((pair.tilted(tilt, highest)?, *count));
-        let tilted = match parts.len() {
-            0..PARALLEL => parts.iter().map(tilted_part).collect::<Option<_>>(),
-            _ => with_threads(|divided| match divided {
-                true => parts.par_iter().map(tilted_part).collect(),
-                false => parts.iter().map(tilted_part).collect(),
-            }),
+        let tilted_part = |place: usize| {
+            let (pair, count) = &parts[place];
+            Some((pair.tilted(tilt, highest)?, *count))
         };
-        tilted.map(Tilt)
+        each(parts.len(), tilted_part).into_iter().collect::<Option<_>>().map(Tilt)
     }
     fn total(&self, value: impl Fn(&dyn Tilted) -> f64) -> f64 {
         self.0.iter().map(|(part, count)| *count as f64 * value(&**part)).sum()

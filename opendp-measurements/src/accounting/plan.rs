@@ -4,15 +4,15 @@
 
 use std::sync::Arc;
 
-use opendp_core::{Result, with_threads};
-use rayon::prelude::*;
+use opendp_core::Result;
 
 use super::account::Side;
 use super::convolution::Convolution;
 use super::discrete_loss::DiscreteLoss;
 use super::elementary::{exp, ln};
-use super::inversion::{PARALLEL, Target};
+use super::inversion::Target;
 use super::pair::{DominatingPair, Grid};
+use super::threads::each;
 
 mod coarse;
 
@@ -127,20 +127,6 @@ fn reach((low, high): (f64, f64)) -> f64 {
 /// these losses. This mass is far below delta.
 fn tail(delta: f64, count: f64) -> f64 {
     (delta * 1e-7).max(1e-280) / count
-}
-/// Apply a function to each part. Use several threads for many parts.
-pub(super) fn each<T: Send, R: Send>(
-    parts: impl Iterator<Item = T>,
-    work: impl Fn(T) -> R + Send + Sync,
-) -> Vec<R> {
-    let parts: Vec<T> = parts.collect();
-    match parts.len() {
-        0..PARALLEL => parts.into_iter().map(work).collect(),
-        _ => with_threads(|divided| match divided {
-            true => parts.into_par_iter().map(work).collect(),
-            false => parts.into_iter().map(work).collect(),
-        }),
-    }
 }
 fn releases(parts: &[PairCount]) -> f64 {
     parts.iter().map(|(_, count)| *count as f64).sum()
@@ -269,7 +255,8 @@ impl Plan {
         }
     }
     fn discretise(&self, parts: &[PairCount], side: Side) -> Vec<(DiscreteLoss, u64)> {
-        let discretised = |((pair, count), (low, high)): (&PairCount, &(f64, f64))| {
+        let discretised = |place: usize| {
+            let ((pair, count), (low, high)) = (&parts[place], &self.ranges[place]);
             // Extend the grid by one step. So rounding cannot move the largest loss above the grid.
             let grid = Grid::covering(self.step, *low, high + self.step);
             let buckets = pair.buckets(&grid);
@@ -279,7 +266,7 @@ impl Plan {
             };
             (loss, *count)
         };
-        each(parts.iter().zip(&self.ranges), discretised)
+        each(parts.len().min(self.ranges.len()), discretised)
     }
 }
 

@@ -38,14 +38,15 @@ pub(super) struct Estimate {
 impl Coarse {
     fn new(parts: &[PairCount], ranges: Vec<(f64, f64)>) -> Coarse {
         let buckets = (BUCKETS.1 / parts.len() as f64).clamp(256.0, BUCKETS.0);
-        let coarsened = |((pair, count), (low, high)): (&PairCount, &(f64, f64))| {
+        let coarsened = |place: usize| {
+            let ((pair, count), (low, high)) = (&parts[place], &ranges[place]);
             let finest = (reach((*low, *high)) / FINEST).max(1e-12);
             let step = ((high - low) / buckets).max(finest);
             let grid = Grid::covering(step, *low, high + step);
             let buckets = pair.buckets(&grid);
             ((DiscreteLoss::above(&buckets, &grid), *count), buckets.below)
         };
-        let (losses, below) = each(parts.iter().zip(&ranges), coarsened).into_iter().unzip();
+        let (losses, below) = each(parts.len().min(ranges.len()), coarsened).into_iter().unzip();
         Coarse { losses, below, ranges }
     }
     /// Put the losses on grids, and estimate the result. The ranges of the grids are narrowed until
