@@ -65,14 +65,25 @@ pub(super) fn race<N: Noise, T: Score, S: RandomSource>(
     if k == 0 || scores.len() < 2 {
         return Ok((0..k).collect());
     }
-    let Some(mut blocks) = Blocks::new(scores, optimize) else { return Ok(Vec::new()) };
+    match Blocks::new(scores, optimize) {
+        Some(mut blocks) => best_of::<N, S>(&mut blocks, k, scale, source),
+        None => Ok(Vec::new()),
+    }
+}
+/// Choose the `k` best candidates of a field. This function is compiled once for each noise.
+fn best_of<N: Noise, S: RandomSource>(
+    field: &mut dyn Field,
+    k: usize,
+    scale: f64,
+    source: &mut S,
+) -> Result<Vec<usize>, NoEntropy> {
     let scale = match scale.abs() {
         t if t < 5e-324 => 5e-324,
         t if t <= f64::MAX => t,
         _ => f64::MAX,
     };
-    let candidates = Heats::new(&mut blocks, k, scale).run::<N, S>(source)?;
-    finish::<N, S>(&blocks, candidates, k, scale, source)
+    let candidates = Heats::new(field, k, scale).run::<N, S>(source)?;
+    finish::<N, S>(field, candidates, k, scale, source)
 }
 
 /// Order the few candidates that remain after the first draws, for scores of any type.
