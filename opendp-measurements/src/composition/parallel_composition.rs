@@ -5,6 +5,7 @@ mod members;
 mod parts;
 mod splits;
 
+use std::mem::take;
 use std::sync::Arc;
 
 use opendp_core::arith::Exact;
@@ -204,16 +205,40 @@ where
     TO: Carrier,
 {
     let sized = input.metric().sized() || input.domain().size().is_some();
-    let measure = fitting(&input.erase(), sized, part.count(), (&members, alike))?;
+    match claims::<M, MO>(&input.erase(), sized, part.count(), (members, alike)) {
+        Ok(Claims { members, measure, map }) => {
+            let function = releasing::<E, TO>(part, members.clone(), measure.interaction());
+            Ok(Measurement::new(input, measure, function, map).with_accuracy_of(members))
+        }
+        Err(error) => Err(error),
+    }
+}
+/// The parts of the measurement that do not depend on the type of the rows.
+struct Claims<M: Metric, MO: Measure> {
+    members: Arc<[AnyMeasurement]>,
+    measure: MO,
+    map: PrivacyMap<M, MO>,
+}
+/// Check the members, and build the privacy map. The arguments are those of [`fitting`].
+fn claims<M, MO>(
+    input: &Space<AnyDomain, AnyMetric>,
+    sized: bool,
+    parts: Option<usize>,
+    (members, alike): (Vec<AnyMeasurement>, bool),
+) -> Result<Claims<M, MO>>
+where
+    M: Metric<Distance = u32>,
+    MO: Measure<Distance = f64>,
+{
+    let measure = fitting(input, sized, parts, (&members, alike))?;
     let measure = measure.downcast_ref::<MO>()?.clone();
     let members: Arc<[AnyMeasurement]> = members.into();
     let losses = Losses { members: members.clone(), alike, measure: Arc::new(measure.clone()) };
     let mut map = PrivacyMap::new(losses.clone().worst());
     if measure.parts() == Ok(1) {
-        map = map.with_exact(losses.clone().worst_exact());
+        map = map.with_exact(losses.worst_exact());
     }
-    let function = releasing::<E, TO>(part, members.clone(), measure.interaction());
-    Ok(Measurement::new(input, measure, function, map).with_accuracy_of(members))
+    Ok(Claims { members, measure, map })
 }
 fn releasing<E, TO>(
     part: Parts<E::Carrier>,
@@ -226,20 +251,17 @@ where
     TO: Carrier,
 {
     Function::map(move |data: &Vec<E::Carrier>| {
-        let parts = split::<E>(&part, members.len(), data);
-        typed(release(&members, &parts, interaction)?)
+        release(&members, &split::<E>(&part, members.len(), data), interaction)
     })
 }
 /// Run each member on the rows of its part.
-fn release(
+fn release<TO: Carrier>(
     members: &[AnyMeasurement],
     parts: &[AnyValue],
     interaction: Interaction,
-) -> Result<Vec<AnyValue>> {
+) -> Result<Vec<TO>> {
     let each = members.iter().zip(parts);
-    in_turn(interaction, each.map(|(member, rows)| || member.invoke(rows)))
-}
-fn typed<TO: Carrier>(answers: Vec<AnyValue>) -> Result<Vec<TO>> {
+    let answers = in_turn(interaction, each.map(|(member, rows)| || member.invoke(rows)))?;
     answers.into_iter().map(AnyValue::downcast).collect()
 }
 
@@ -248,7 +270,8 @@ where
     E: Domain,
     VectorDomain<E>: Domain<Carrier = Vec<E::Carrier>>,
 {
-    let mut parts = vec![Vec::new(); count];
+    let mut parts = Vec::with_capacity(count);
+    parts.resize_with(count, Vec::new);
     for row in data {
         if let Some(place) = part.of(row)
             && let Some(rows) = parts.get_mut(place)
@@ -257,8 +280,8 @@ where
         }
     }
     let mut erased = Vec::with_capacity(count);
-    for rows in parts {
-        erased.push(AnyValue::new::<Vec<E::Carrier>>(rows));
+    for rows in &mut parts {
+        erased.push(AnyValue::new::<Vec<E::Carrier>>(take(rows)));
     }
     erased
 }
