@@ -4,6 +4,7 @@ mod growth;
 mod path;
 mod profile;
 
+use crate::collected::Collected;
 use opendp_core::arith::Exact;
 use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
 use opendp_core::{
@@ -148,7 +149,7 @@ where
             };
             let (again, joined) = (exact.clone(), measure.clone());
             PrivacyMap::new(move |d_in: &MI::Distance| {
-                joined.join(&exact(d_in)?.iter().map(Exact::to_f64_up).collect::<Vec<_>>())
+                joined.join(&exact(d_in)?.iter().map(Exact::to_f64_up).collected())
             })
             .with_exact(again)
         }

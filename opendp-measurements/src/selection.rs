@@ -21,6 +21,7 @@ use opendp_core::{
 };
 
 use crate::Scale;
+use crate::collected::Collected;
 use crate::noise::noising::drawn;
 use crate::noise::numbers::all_finite;
 use crate::samplers::{Optimize, Score, exponential_top_k, gumbel_top_k};
@@ -271,7 +272,7 @@ fn best<T: Score>(scores: &[T], k: usize, optimize: Optimize) -> Vec<usize> {
 /// Sort the indices from 0 to `count - 1` by the order `before`, and return the first `k` of them.
 fn first(count: usize, k: usize, before: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let before = |i: &usize, j: &usize| before(*i, *j);
-    let mut indices: Vec<usize> = (0..count).collect();
+    let mut indices: Vec<usize> = (0..count).collected();
     if k < indices.len() {
         indices.select_nth_unstable_by(k, before);
         indices.truncate(k);

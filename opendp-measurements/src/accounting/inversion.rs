@@ -12,6 +12,7 @@ use super::plan::PairCount;
 use super::product::{Factor, Product};
 use super::threads::each;
 use super::transform::Tilted;
+use crate::collected::Collected;
 
 mod wave_plan;
 
@@ -105,9 +106,9 @@ fn by_width(parts: &[PairCount]) -> Vec<PairCount> {
         let (low, high) = pair.range(1e-6);
         high - low
     };
-    let mut sorted: Vec<_> = parts.iter().map(|part| (width(&part.0), part)).collect();
+    let mut sorted: Vec<_> = parts.iter().map(|part| (width(&part.0), part)).collected();
     sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
-    sorted.into_iter().map(|(_, part)| part.clone()).collect()
+    sorted.into_iter().map(|(_, part)| part.clone()).collected()
 }
 /// Return a few parts that represent all parts. If there are fewer than [`SKETCHED`] parts, return
 /// all parts. The parts must be sorted by width. The widest parts stay in the result. The other
@@ -124,7 +125,7 @@ fn sketch(sorted: &[PairCount]) -> Vec<PairCount> {
         group.get(group.len() / 2).map(|(pair, _)| (pair.clone(), count))
     };
     let groups = rest.chunks(rest.len().div_ceil(GROUPS.0)).filter_map(group);
-    alone.iter().cloned().chain(groups).collect()
+    alone.iter().cloned().chain(groups).collected()
 }
 
 /// Tilted losses, each with its number of releases.
@@ -136,7 +137,7 @@ impl Tilt {
             let (pair, count) = &parts[place];
             Some((pair.tilted(tilt, highest)?, *count))
         };
-        each(parts.len(), tilted_part).into_iter().collect::<Option<_>>().map(Tilt)
+        each(parts.len(), tilted_part).into_iter().known_collected().map(Tilt)
     }
     fn total(&self, value: impl Fn(&dyn Tilted) -> f64) -> f64 {
         self.0.iter().map(|(part, count)| *count as f64 * value(&**part)).sum()
@@ -224,7 +225,7 @@ impl Inversion {
         }
         let smoothing: (Arc<dyn DominatingPair>, u64) = (Arc::new(GaussianPair { mu }), 1);
         let with = |parts: &[PairCount]| -> Vec<PairCount> {
-            std::iter::once(&smoothing).chain(parts).cloned().collect()
+            std::iter::once(&smoothing).chain(parts).cloned().collected()
         };
         Inversion::within(&with(&parts), &with(&sketch), target, tolerance, MOST_SMOOTHED)
     }

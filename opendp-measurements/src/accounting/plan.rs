@@ -13,6 +13,7 @@ use super::elementary::{exp, ln};
 use super::inversion::Target;
 use super::pair::{DominatingPair, Grid};
 use super::threads::each;
+use crate::collected::Collected;
 
 mod coarse;
 
@@ -197,7 +198,7 @@ impl Plan {
         let mut step = (width / length as f64).max(fine / 64.0).max(least);
         // The mass of an atom at an edge of the grid stays at this edge. So if the losses of all
         // atoms are multiples of one unit, choose a grid whose edges contain these losses.
-        let units: Vec<f64> = parts.iter().filter_map(|(pair, _)| pair.unit()).collect();
+        let units: Vec<f64> = parts.iter().filter_map(|(pair, _)| pair.unit()).collected();
         let unit = units.iter().copied().fold(f64::INFINITY, f64::min);
         let multiple = |other: &f64| (other / unit - (other / unit).round()).abs() < 1e-12;
         if 0.0 < unit && step < unit && unit.is_finite() && units.iter().all(multiple) {

@@ -1,5 +1,6 @@
 //! Work that is divided among threads. The code that uses the threads is compiled once.
 
+use crate::collected::Collected;
 use opendp_core::with_threads;
 use rayon::prelude::*;
 
@@ -11,7 +12,7 @@ type Task<'a> = Box<dyn FnOnce() + Send + 'a>;
 /// Compute a result for each number below `count`. Use several threads for many numbers.
 pub(super) fn each<R: Send>(count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
     match count {
-        0..PARALLEL => (0..count).map(work).collect(),
+        0..PARALLEL => (0..count).map(work).collected(),
         _ => divided(count, &work),
     }
 }
@@ -24,7 +25,7 @@ pub(super) fn divided<R: Send>(count: usize, work: &(dyn Fn(usize) -> R + Sync))
         tasks.push(Box::new(move || *result = Some(work(place))));
     }
     run(tasks);
-    results.into_iter().flatten().collect()
+    results.into_iter().flatten().collected()
 }
 fn run(tasks: Vec<Task<'_>>) {
     with_threads(|divided| match divided {

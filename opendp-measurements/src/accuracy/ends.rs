@@ -1,5 +1,6 @@
 //! Released integers near the ends of their types.
 
+use crate::collected::Collected;
 use opendp_core::{Carrier, Domain, Measure, Measurement, Metric, TypeName};
 use serde_json::Value as Json;
 
@@ -48,7 +49,7 @@ where
 /// of `errors`.
 fn near(release: &Json, errors: &[Option<f64>], types: &[TypeName]) -> bool {
     let largest = errors.iter().flatten().fold(0.0_f64, |largest, error| largest.max(*error));
-    let ends: Vec<Signed> = types.iter().flat_map(ends).collect();
+    let ends: Vec<Signed> = types.iter().flat_map(ends).collected();
     any_near(release, &ends, largest)
 }
 fn any_near(release: &Json, ends: &[Signed], error: f64) -> bool {
@@ -91,9 +92,9 @@ fn ends(kind: &TypeName) -> Vec<Signed> {
     if name.contains("Any") {
         let all =
             [8, 16, 32, 64, 128].iter().flat_map(|bits| [format!("i{bits}"), format!("u{bits}")]);
-        return all.flat_map(|name| ends_of(&name)).collect();
+        return all.flat_map(|name| ends_of(&name)).collected();
     }
-    name.split(|c: char| !c.is_alphanumeric()).flat_map(ends_of).collect()
+    name.split(|c: char| !c.is_alphanumeric()).flat_map(ends_of).collected()
 }
 fn ends_of(name: &str) -> Vec<Signed> {
     let (signed, bits) = match name {

@@ -1,5 +1,6 @@
 //! The hash functions of a table.
 
+use crate::collected::Collected;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use opendp_core::Result;
@@ -22,7 +23,7 @@ impl Hashes {
     ) -> Result<Self, NoEntropy> {
         let seed = source.word()?;
         let functions = (0..count).map(|_| Ok((source.word()? | 1, source.word()?)));
-        Ok(Hashes { seed, functions: functions.collect::<Result<_, NoEntropy>>()?, bits })
+        Ok(Hashes { seed, functions: functions.try_collected()?, bits })
     }
     pub(super) fn of<K: Hash>(&self, key: &K) -> u64 {
         let mut hasher = DefaultHasher::new();

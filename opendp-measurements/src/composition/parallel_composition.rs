@@ -18,6 +18,7 @@ use opendp_core::{
     ZeroConcentratedDivergence, in_turn,
 };
 
+use crate::collected::Collected;
 use crate::composition::same;
 use members::Members;
 use splits::{Composing, Splits};
@@ -146,7 +147,7 @@ where
     TO: Carrier,
 {
     let alike = alike(&measurements);
-    let members = measurements.iter().map(Measurement::erase).collect();
+    let members = measurements.iter().map(Measurement::erase).collected();
     parallel(input, part, (members, alike))
 }
 /// Return whether all measurements share one map. Copies of one measurement share one map.
@@ -262,7 +263,7 @@ fn release<TO: Carrier>(
 ) -> Result<Vec<TO>> {
     let each = members.iter().zip(parts);
     let answers = in_turn(interaction, each.map(|(member, rows)| || member.invoke(rows)))?;
-    answers.into_iter().map(AnyValue::downcast).collect()
+    answers.into_iter().map(AnyValue::downcast).try_collected()
 }
 
 fn split<E>(part: &Parts<E::Carrier>, count: usize, data: &[E::Carrier]) -> Vec<AnyValue>
@@ -366,7 +367,7 @@ impl Losses {
         let (members, measure, worst) = (self.members.clone(), self.measure.clone(), self.worst());
         move |d_in| match d_in {
             1 => Ok(vec![worst_of(&members)?]),
-            _ => measure.part(worst(d_in)?)?.into_iter().map(Exact::from_f64).collect(),
+            _ => measure.part(worst(d_in)?)?.into_iter().map(Exact::from_f64).try_collected(),
         }
     }
 }

@@ -5,6 +5,7 @@ mod heats;
 mod hits;
 
 use super::{Optimize, dyadic::Dyadic, exponential::LazyExponential, score::Score};
+use crate::collected::Collected;
 use blocks::{Blocks, Field};
 use dashu_int::{IBig, UBig};
 use heats::{Candidate, Heats};
@@ -63,7 +64,7 @@ pub(super) fn race<N: Noise, T: Score, S: RandomSource>(
 ) -> Result<Vec<usize>, NoEntropy> {
     let k = k.min(scores.len());
     if k == 0 || scores.len() < 2 {
-        return Ok((0..k).collect());
+        return Ok((0..k).collected());
     }
     match Blocks::new(scores, optimize) {
         Some(mut blocks) => best_of::<N, S>(&mut blocks, k, scale, source),
@@ -109,7 +110,7 @@ fn finish<N: Noise, S: RandomSource>(
             distance: field.exact_distance(*index),
             e: LazyExponential::from_first(*digit, S::BITS),
         });
-        order_group::<N, S>(group.collect(), k, scale, source, &mut chosen)?;
+        order_group::<N, S>(group.collected(), k, scale, source, &mut chosen)?;
     }
     Ok(chosen)
 }
@@ -176,7 +177,7 @@ fn order_group<N: Noise, S: RandomSource>(
             let (lower, upper) = survivor.bounds::<N>(scale);
             Enclosed { item: Some(survivor), lower, upper }
         };
-        let mut list: Vec<_> = group.into_iter().map(enclose).collect();
+        let mut list: Vec<_> = group.into_iter().map(enclose).collected();
         rank(&mut list);
         let first = groups.len();
         let mut apart = true;

@@ -6,6 +6,7 @@ use super::super::elementary::{exp, ln};
 use super::super::inversion::Target;
 use super::super::pair::Grid;
 use super::{PairCount, each, reach, saddle_point};
+use crate::collected::Collected;
 
 /// Two numbers of buckets. The second number is divided evenly among all dominating pairs. But each
 /// dominating pair gets at most the first number of buckets, and at least 256 buckets.
@@ -57,7 +58,7 @@ impl Coarse {
         tail: f64,
         tolerance: f64,
     ) -> (Coarse, Estimate) {
-        let ranges = parts.iter().map(|(pair, _)| pair.range(tail)).collect();
+        let ranges = parts.iter().map(|(pair, _)| pair.range(tail)).collected();
         let mut coarse = Coarse::new(parts, ranges);
         let mut found = coarse.estimate(target);
         for _ in 0..ROUNDS {
@@ -92,7 +93,7 @@ impl Coarse {
             much |= high - cut < 0.5 * (high - low);
             (cut, *high)
         };
-        let ranges = self.losses.iter().zip(&self.ranges).map(narrow).collect();
+        let ranges = self.losses.iter().zip(&self.ranges).map(narrow).collected();
         much.then_some(ranges)
     }
     /// Return the logarithm of `b M(t)` for a tilt `t`. The number `b` and the function `M` are
