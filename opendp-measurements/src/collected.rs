@@ -1,4 +1,8 @@
-//! Vectors of the items of an iterator.
+//! Vectors that are filled and sorted by code that is compiled to few instructions.
+
+use std::cmp::Ordering;
+
+use opendp_core::order;
 
 /// Fills a vector with a plain loop. Without optimisation, `collect` compiles to several times as
 /// much code for each type of iterators.
@@ -38,3 +42,15 @@ pub(crate) trait Collected: Iterator + Sized {
     }
 }
 impl<I: Iterator> Collected for I {}
+
+/// Sort a vector. Equal items keep their order. Unlike the sort of the standard library, the sort
+/// is not compiled again for each comparison.
+pub(crate) fn sort_by<T>(list: &mut Vec<T>, compare: &dyn Fn(&T, &T) -> Ordering) {
+    let places = order::places(list.len(), &|i, j| compare(&list[i], &list[j]));
+    let mut items = std::mem::take(list).into_iter().map(Some).collected();
+    for place in places {
+        if let Some(item) = items[place].take() {
+            list.push(item);
+        }
+    }
+}

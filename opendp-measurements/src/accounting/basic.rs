@@ -12,7 +12,7 @@ use opendp_core::{PrivacyProfile, Result};
 
 use super::elementary::{exp, ln};
 use super::memo::Memo;
-use crate::collected::Collected;
+use crate::collected::{Collected, sort_by};
 
 /// The largest number of profiles (members) for which the code searches for a good split of
 /// epsilon. If there are more members, each member gets the same epsilon.
@@ -183,7 +183,7 @@ fn total(shares: &[EpsilonDelta]) -> Result<EpsilonDelta> {
 impl CurvePoints {
     fn of(member: &PrivacyProfile) -> CurvePoints {
         let mut points = points(member);
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        sort_by(&mut points, &|a, b| a.0.total_cmp(&b.0));
         let mut guesses = points.clone();
         for pair in points.windows(2) {
             if let [low, high] = pair {
@@ -219,14 +219,14 @@ fn points(member: &PrivacyProfile) -> Vec<EpsilonDelta> {
         && largest.is_finite()
     {
         list.push((largest, 0.0));
-        list.sort_by(|a, b| a.0.total_cmp(&b.0));
+        sort_by(&mut list, &|a, b| a.0.total_cmp(&b.0));
     }
     let height = |left: EpsilonDelta, right: EpsilonDelta| {
         ln(left.1.max(NOTHING)) - ln(right.1.max(NOTHING))
     };
     let mut steps: Vec<(EpsilonDelta, EpsilonDelta)> =
         list.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?))).collected();
-    steps.sort_by(|a, b| height(b.0, b.1).total_cmp(&height(a.0, a.1)));
+    sort_by(&mut steps, &|a, b| height(b.0, b.1).total_cmp(&height(a.0, a.1)));
     for (mut low, mut high) in steps.into_iter().take(4) {
         while 0.5 < height(low, high) {
             let whole = height(low, high);

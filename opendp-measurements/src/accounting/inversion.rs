@@ -12,7 +12,7 @@ use super::plan::PairCount;
 use super::product::{Factor, Product};
 use super::threads::each;
 use super::transform::Tilted;
-use crate::collected::Collected;
+use crate::collected::{Collected, sort_by};
 
 mod wave_plan;
 
@@ -107,7 +107,7 @@ fn by_width(parts: &[PairCount]) -> Vec<PairCount> {
         high - low
     };
     let mut sorted: Vec<_> = parts.iter().map(|part| (width(&part.0), part)).collected();
-    sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
+    sort_by(&mut sorted, &|a, b| b.0.total_cmp(&a.0));
     sorted.into_iter().map(|(_, part)| part.clone()).collected()
 }
 /// Return a few parts that represent all parts. If there are fewer than [`SKETCHED`] parts, return

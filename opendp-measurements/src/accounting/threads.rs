@@ -19,7 +19,9 @@ pub(super) fn each<R: Send>(count: usize, work: impl Fn(usize) -> R + Sync) -> V
 /// Compute a result for each number below `count`. Use several threads if possible.
 pub(super) fn divided<R: Send>(count: usize, work: &(dyn Fn(usize) -> R + Sync)) -> Vec<R> {
     let mut results = Vec::with_capacity(count);
-    results.resize_with(count, || None);
+    for _ in 0..count {
+        results.push(None);
+    }
     let mut tasks = Vec::<Task<'_>>::with_capacity(count);
     for (place, result) in results.iter_mut().enumerate() {
         tasks.push(Box::new(move || *result = Some(work(place))));

@@ -9,7 +9,7 @@ use opendp_core::arith::{Directed, DirectedFloat, InfCast};
 use opendp_core::{Error, Result};
 
 use crate::Scale;
-use crate::collected::Collected;
+use crate::collected::{Collected, sort_by};
 
 use super::check;
 use super::noise::{Kind, Noise};
@@ -99,7 +99,7 @@ pub fn sum_of(terms: &[Term], alpha: f64) -> Result<f64> {
     }
     // Sort the terms. The sum of floats depends on their order, and the iteration order of a map is
     // not fixed.
-    noises.sort_by(|a, b| {
+    sort_by(&mut noises, &|a, b| {
         let key = |term: &Term| {
             let noise = term.noise;
             (noise.kind as u8, noise.cut, noise.scale.to_bits(), term.weight.parts())

@@ -272,7 +272,9 @@ where
     VectorDomain<E>: Domain<Carrier = Vec<E::Carrier>>,
 {
     let mut parts = Vec::with_capacity(count);
-    parts.resize_with(count, Vec::new);
+    for _ in 0..count {
+        parts.push(Vec::new());
+    }
     for row in data {
         if let Some(place) = part.of(row)
             && let Some(rows) = parts.get_mut(place)

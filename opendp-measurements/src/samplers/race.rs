@@ -5,7 +5,7 @@ mod heats;
 mod hits;
 
 use super::{Optimize, dyadic::Dyadic, exponential::LazyExponential, score::Score};
-use crate::collected::Collected;
+use crate::collected::{Collected, sort_by};
 use blocks::{Blocks, Field};
 use dashu_int::{IBig, UBig};
 use heats::{Candidate, Heats};
@@ -135,8 +135,8 @@ impl<I, B: PartialOrd> Enclosed<I, B> {
 ///
 /// Suppose that an item does not overlap the next item. Then this item and all earlier items are
 /// above all later items.
-fn rank<I, B: PartialOrd + Clone>(list: &mut [Enclosed<I, B>]) {
-    list.sort_by(|a, b| b.upper.partial_cmp(&a.upper).unwrap_or(Ordering::Equal));
+fn rank<I, B: PartialOrd + Clone>(list: &mut Vec<Enclosed<I, B>>) {
+    sort_by(list, &|a, b| b.upper.partial_cmp(&a.upper).unwrap_or(Ordering::Equal));
     for i in 1..list.len() {
         if list[i - 1].lower < list[i].lower {
             list[i].lower = list[i - 1].lower.clone();

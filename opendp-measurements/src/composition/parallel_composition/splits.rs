@@ -5,7 +5,7 @@
 //! worst split is the split with the largest composition. The proofs are in the documentation of
 //! [`make_parallel_composition`](super::make_parallel_composition).
 
-use crate::collected::Collected;
+use crate::collected::{Collected, sort_by};
 use opendp_core::arith::Directed;
 use opendp_core::{Error, Measure, Result};
 
@@ -142,10 +142,9 @@ impl Splits<'_> {
         if self.alike {
             return self.measure.compose(&vec![self.loss_at(0, d_in)?; count]);
         }
-        let losses: Result<Vec<f64>> =
-            (0..self.parts).map(|place| self.loss_at(place, d_in)).try_collected();
-        let mut losses = losses?;
-        losses.sort_by(|left, right| right.total_cmp(left));
+        let losses = (0..self.parts).map(|place| self.loss_at(place, d_in));
+        let mut losses = losses.try_collected()?;
+        sort_by(&mut losses, &|left, right| right.total_cmp(left));
         losses.truncate(count);
         self.measure.compose(&losses)
     }
