@@ -4,13 +4,14 @@ mod growth;
 mod path;
 mod profile;
 
-use crate::collected::Collected;
 use opendp_core::arith::Exact;
 use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
 use opendp_core::{
     Approximate, Carrier, Domain, Error, MaxDivergence, Measurement, PrivacyMap, RenyiDivergence,
     Result, Sampled, SmoothedMaxDivergence, ZeroConcentratedDivergence,
 };
+
+use crate::collected::Collected;
 
 pub(crate) use growth::grown;
 pub use growth::{GroupMeasure, Growth};

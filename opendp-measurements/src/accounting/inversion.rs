@@ -139,20 +139,20 @@ impl Tilt {
         };
         each(parts.len(), tilted_part).into_iter().known_collected().map(Tilt)
     }
-    fn total(&self, value: impl Fn(&dyn Tilted) -> f64) -> f64 {
+    fn total(&self, value: &dyn Fn(&dyn Tilted) -> f64) -> f64 {
         self.0.iter().map(|(part, count)| *count as f64 * value(&**part)).sum()
     }
     /// Return `ln M(t)` at the tilt `t`, and a bound on the error of this logarithm. The proof at
     /// [`Inversion`] defines `M`.
     fn log(&self) -> (f64, f64) {
         let parts = self.0.len() as f64;
-        let rounding = self.total(|part| part.log().0.abs()) * U * (parts + 2.0);
-        (self.total(|part| part.log().0), self.total(|part| part.log().1) * 1.001 + rounding)
+        let rounding = self.total(&|part| part.log().0.abs()) * U * (parts + 2.0);
+        (self.total(&|part| part.log().0), self.total(&|part| part.log().1) * 1.001 + rounding)
     }
     fn centre(&self) -> (f64, f64) {
         let parts = self.0.len() as f64;
-        let rounding = self.total(|part| part.centre().abs()) * U * (parts + 2.0);
-        (self.total(|part| part.centre()), rounding)
+        let rounding = self.total(&|part| part.centre().abs()) * U * (parts + 2.0);
+        (self.total(&|part| part.centre()), rounding)
     }
     /// Bound the modulus of the product of the waves at this frequency and at all larger
     /// frequencies. The modulus of each factor is at most 1, so the product of some factors is a
@@ -171,8 +171,8 @@ impl Tilt {
     /// loss, and `T` the whole mass. The bound is the sum of all `i`, times the product of all
     /// `max(1, T)`.
     fn infinite(&self) -> f64 {
-        let infinite = self.total(|part| part.infinite().0);
-        let whole = self.total(|part| ln(part.infinite().1.max(1.0)));
+        let infinite = self.total(&|part| part.infinite().0);
+        let whole = self.total(&|part| ln(part.infinite().1.max(1.0)));
         if infinite == 0.0 { 0.0 } else { infinite * exp(whole.min(700.0)) * (1.0 + 1e-9) }
     }
 }

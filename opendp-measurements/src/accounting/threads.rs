@@ -1,8 +1,9 @@
 //! Work that is divided among threads. The code that uses the threads is compiled once.
 
-use crate::collected::Collected;
 use opendp_core::with_threads;
 use rayon::prelude::*;
+
+use crate::collected::Collected;
 
 /// If there are at least this many parts, [`each`] uses several threads.
 const PARALLEL: usize = 8;
@@ -27,7 +28,8 @@ pub(super) fn divided<R: Send>(count: usize, work: &(dyn Fn(usize) -> R + Sync))
         tasks.push(Box::new(move || *result = Some(work(place))));
     }
     run(tasks);
-    results.into_iter().flatten().collected()
+    // Each task has stored its result.
+    results.into_iter().known_collected().unwrap_or_default()
 }
 fn run(tasks: Vec<Task<'_>>) {
     with_threads(|divided| match divided {

@@ -1,8 +1,9 @@
 //! Released integers near the ends of their types.
 
-use crate::collected::Collected;
 use opendp_core::{Carrier, Domain, Measure, Measurement, Metric, TypeName};
 use serde_json::Value as Json;
+
+use crate::collected::Collected;
 
 /// A release is near an end if a bound on the noise is at least the distance from the release to
 /// the end. The noise exceeds this bound with a probability of at most this constant. So if the

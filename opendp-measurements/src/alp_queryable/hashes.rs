@@ -1,10 +1,11 @@
 //! The hash functions of a table.
 
-use crate::collected::Collected;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use opendp_core::Result;
 use opendp_core::random::{NoEntropy, RandomSource};
+
+use crate::collected::Collected;
 
 /// Hash functions from keys to positions in a table.
 #[derive(Clone, Debug)]

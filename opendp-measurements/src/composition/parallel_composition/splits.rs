@@ -5,9 +5,10 @@
 //! worst split is the split with the largest composition. The proofs are in the documentation of
 //! [`make_parallel_composition`](super::make_parallel_composition).
 
-use crate::collected::{Collected, sort_by};
 use opendp_core::arith::Directed;
 use opendp_core::{Error, Measure, Result};
+
+use crate::collected::{Collected, sort_by};
 
 /// The composition of losses in a measure whose losses are numbers.
 pub(super) trait Composing: Send + Sync {
