@@ -187,13 +187,7 @@ where
     M: MetricOn<D> + NoiseLoss<N, MO>,
     MO: Measure + Default,
 {
-    match lattice(<D::Number>::LATTICES, scale, k) {
-        Ok(lattice) => {
-            let map = map_of::<N, _, _>(scale, lattice.is_none());
-            Ok(add_noise_of::<N, _, _, _>(input, scale, lattice, map))
-        }
-        Err(error) => Err(error),
-    }
+    noisy(input, Noise::of::<N>(), scale, k, map_of::<N, M, MO>)
 }
 /// Build the privacy map. The map is the same for all integer types, and the same for all float
 /// types.
@@ -209,41 +203,45 @@ where
     })
     .with_exact(move |d_in| M::exact_loss(d_in, scale, integers))
 }
-/// Build a measurement that adds independent noise to each number. The caller must prove that the
-/// given privacy map is valid for this noise.
-pub(crate) fn add_noise_of<N, D, M, MO>(
-    input: Space<D, M>,
-    scale: Scale,
-    lattice: Option<i32>,
-    map: PrivacyMap<M, MO>,
-) -> Measurement<D, M, MO, D::Carrier>
-where
-    N: NoiseDistribution,
-    D: Numbers,
-    D::Number: NoiseNumber<N>,
-    M: MetricOn<D>,
-    MO: Measure + Default,
-{
-    let noise = noising::<N, D::Number>;
-    noisy(input, noise, (scale, lattice), N::accuracy, map)
-}
-/// Build a measurement that adds noise to each number. This function does not depend on the
-/// distribution of the noise.
-fn noisy<D, M, MO>(
-    input: Space<D, M>,
-    noising: fn(f64, i32) -> Noising<D::Number>,
-    (scale, lattice): (Scale, Option<i32>),
+/// Noise for numbers of the type `V`.
+pub(crate) struct Noise<V> {
+    lattices: Option<(i32, i32)>,
+    noising: fn(f64, i32) -> Noising<V>,
     accuracy: fn(Scale, Option<i32>, f64) -> Result<f64>,
-    map: PrivacyMap<M, MO>,
-) -> Measurement<D, M, MO, D::Carrier>
+}
+impl<V> Noise<V> {
+    pub(crate) fn of<N: NoiseDistribution>() -> Self
+    where
+        V: NoiseNumber<N>,
+    {
+        Noise { lattices: V::LATTICES, noising: noising::<N, V>, accuracy: N::accuracy }
+    }
+}
+/// Build a measurement that adds independent noise to each number. `map` builds the privacy map.
+/// Its second argument states whether the numbers are integers. The caller must prove that the map
+/// is valid for this noise.
+pub(crate) fn noisy<D, M, MO>(
+    input: Space<D, M>,
+    noise: Noise<D::Number>,
+    scale: Scale,
+    k: Option<i32>,
+    map: fn(Scale, bool) -> PrivacyMap<M, MO>,
+) -> Result<Measurement<D, M, MO, D::Carrier>>
 where
     D: Numbers,
     M: MetricOn<D>,
     MO: Measure + Default,
 {
-    let bound = accuracy_of(accuracy, scale, lattice, input.domain().count());
-    let function = adding::<D>(noising(scale.value(), lattice.unwrap_or(0)));
-    Measurement::new(input, MO::default(), function, map).with_accuracy(bound)
+    match lattice(noise.lattices, scale, k) {
+        Ok(lattice) => {
+            let measure = MO::default();
+            let bound = accuracy_of(noise.accuracy, scale, lattice, input.domain().count());
+            let function = adding::<D>((noise.noising)(scale.value(), lattice.unwrap_or(0)));
+            let map = map(scale, lattice.is_none());
+            Ok(Measurement::new(input, measure, function, map).with_accuracy(bound))
+        }
+        Err(error) => Err(error),
+    }
 }
 /// Return the function that computes the accuracy for a release of `count` numbers with noise. This
 /// function is compiled once.
