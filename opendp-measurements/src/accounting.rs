@@ -145,6 +145,7 @@ mod sampled_transform;
 mod share_pair;
 mod shared;
 mod simplified;
+mod threads;
 mod transform;
 mod way;
 

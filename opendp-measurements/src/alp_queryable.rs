@@ -1,7 +1,9 @@
 //! A noisy map that answers questions about any key.
 
+mod hashes;
+
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::Hash;
 
 use dashu_int::{IBig, UBig, ops::DivRem};
 
@@ -15,6 +17,7 @@ use opendp_core::{
 use crate::noise::quotient::finite_distance;
 use crate::samplers::{BernoulliLanes, Dyadic, big_uniform_below};
 use crate::sparse_vector::rounded;
+use hashes::Hashes;
 
 /// Make a measurement that releases a noisy map. The released map answers questions about any key.
 ///
@@ -124,20 +127,11 @@ where
     V: Atom + Integer + Distance,
     f64: InfCast<V>,
 {
-    let bound = || input.domain().value().bounds().map(|bounds| bounds.upper());
-    let value_limit = value_limit.or_else(bound).map(V::to_ibig);
-    let plan = Plan::of(scale, alpha, size_factor, total_limit.to_ibig(), value_limit)?;
-    let function = Function::map(move |data: &HashMap<K, V>| {
-        let table = Table::draw(&plan, |hashes| {
-            let mut values = Vec::with_capacity(data.len());
-            for (key, value) in data {
-                values.push((hashes.of(key), magnitude(value.to_ibig())));
-            }
-            values
-        })?;
-        Ok(asked(table))
-    });
-    Ok(Measurement::new(input, MaxDivergence, function, losing(scale)))
+    let limits = (total_limit, value_limit);
+    match Plan::for_values(input.domain().value(), scale, alpha, size_factor, limits) {
+        Ok(plan) => Ok(Measurement::new(input, MaxDivergence, answering(plan), losing(scale))),
+        Err(error) => Err(error),
+    }
 }
 register! {
     "alp_queryable.rs": make_alp_queryable
@@ -163,6 +157,27 @@ where
 {
     let l1 = f64::inf_cast(finite_distance(l1)?)?;
     Ok(Exact::from_f64(l1)?.times(&Exact::from_f64(scale)?))
+}
+/// Build the function that draws a table of the values and returns a queryable.
+fn answering<K, V>(plan: Plan) -> Function<HashMap<K, V>, Queryable<K, f64>>
+where
+    K: HashableAtom,
+    V: Atom + Integer,
+{
+    Function::map(move |data: &HashMap<K, V>| {
+        match Table::draw(&plan, &|hashes| hashed(data, hashes)) {
+            Ok(table) => Ok(asked(table)),
+            Err(error) => Err(error),
+        }
+    })
+}
+/// Return the hash of each key, with the value of the key.
+fn hashed<K: Hash, V: Integer>(data: &HashMap<K, V>, hashes: &Hashes) -> Vec<(u64, UBig)> {
+    let mut values = Vec::with_capacity(data.len());
+    for (key, value) in data {
+        values.push((hashes.of(key), magnitude(value.to_ibig())));
+    }
+    values
 }
 /// Replace a negative number by 0.
 fn magnitude(value: IBig) -> UBig {
@@ -195,6 +210,19 @@ struct Plan {
     unit: f64,
 }
 impl Plan {
+    /// Make a plan for values in a domain. Without a limit on each value, use the upper bound of
+    /// the domain.
+    fn for_values<V: Atom + Integer>(
+        domain: &AtomDomain<V>,
+        scale: f64,
+        alpha: u32,
+        size_factor: u32,
+        (total_limit, value_limit): (V, Option<V>),
+    ) -> Result<Self> {
+        let bound = || domain.bounds().map(|bounds| bounds.upper());
+        let value_limit = value_limit.or_else(bound).map(V::to_ibig);
+        Plan::of(scale, alpha, size_factor, total_limit.to_ibig(), value_limit)
+    }
     /// Check the arguments, and choose the size of the table and the number of hash functions.
     fn of(
         scale: f64,
@@ -311,7 +339,7 @@ struct Table {
 impl Table {
     /// Draw hash functions. Then draw a table for the values of the keys. Each key is given by its
     /// hash.
-    fn draw(plan: &Plan, values: impl FnOnce(&Hashes) -> Vec<(u64, UBig)>) -> Result<Self> {
+    fn draw(plan: &Plan, values: &dyn Fn(&Hashes) -> Vec<(u64, UBig)>) -> Result<Self> {
         let hashes = plan.hashes()?;
         let values = values(&hashes);
         Table::of(plan, hashes, values)
@@ -332,36 +360,6 @@ impl Table {
     }
 }
 
-/// Hash functions from keys to positions in a table.
-#[derive(Clone, Debug)]
-struct Hashes {
-    seed: u64,
-    /// Two numbers for each hash function: the factor and the added number of multiply-shift
-    /// hashing (Dietzfelbinger and others 1997).
-    functions: Vec<(u64, u64)>,
-    bits: u32,
-}
-impl Hashes {
-    fn draw<S: RandomSource>(count: usize, bits: u32, source: &mut S) -> Result<Self, NoEntropy> {
-        let seed = source.word()?;
-        let functions = (0..count).map(|_| Ok((source.word()? | 1, source.word()?)));
-        Ok(Hashes { seed, functions: functions.collect::<Result<_, NoEntropy>>()?, bits })
-    }
-    fn of<K: Hash>(&self, key: &K) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        hasher.write_u64(self.seed);
-        key.hash(&mut hasher);
-        hasher.finish()
-    }
-    /// Return the positions of a key in the table. The key is given by its hash.
-    fn positions(&self, hash: u64) -> impl Iterator<Item = usize> + '_ {
-        let drop = u64::BITS - self.bits;
-        self.functions.iter().map(move |(factor, term)| {
-            let product = factor.wrapping_mul(hash).wrapping_add(*term);
-            product.checked_shr(drop).unwrap_or(0) as usize
-        })
-    }
-}
 fn is_set(table: &[u64], place: usize) -> bool {
     table[place / 64] >> (place % 64) & 1 == 1
 }

@@ -11,6 +11,8 @@ use opendp_core::{
     Result, Sampled, SmoothedMaxDivergence, ZeroConcentratedDivergence,
 };
 
+use crate::collected::Collected;
+
 pub(crate) use growth::grown;
 pub use growth::{GroupMeasure, Growth};
 pub use path::PathMetric;
@@ -148,7 +150,7 @@ where
             };
             let (again, joined) = (exact.clone(), measure.clone());
             PrivacyMap::new(move |d_in: &MI::Distance| {
-                joined.join(&exact(d_in)?.iter().map(Exact::to_f64_up).collect::<Vec<_>>())
+                joined.join(&exact(d_in)?.iter().map(Exact::to_f64_up).collected())
             })
             .with_exact(again)
         }

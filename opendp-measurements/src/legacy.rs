@@ -13,8 +13,8 @@ use opendp_core::{
 };
 
 use crate::samplers::{Optimize, Score};
-use crate::selection::check_best;
 use crate::selection::gumbel_max::ScoreMetric;
+use crate::selection::{AnyScoreMetric, check_best};
 use crate::{Scale, make_noisy_max};
 
 /// Make a measurement that chooses the index of a good score, as [`make_noisy_max`] does.
@@ -70,7 +70,7 @@ macro_rules! register_at {
         register! {
             "legacy.rs":
                 make_report_noisy_max_gumbel(input, scale, optimize = "max")
-                for T in [$t], M in [LInfDistance<$t>, RangeDistance<$t>];
+                for T in [$t], M in [LInfDistance<$t>, RangeDistance<$t>] as AnyScoreMetric<true>;
         }
     )+};
 }

@@ -97,11 +97,13 @@ pub mod accuracy;
 mod alp_queryable;
 mod amplification;
 mod chain;
+mod collected;
 mod composition;
 mod conversion;
 mod custom;
 mod group_privacy;
 mod legacy;
+
 mod noise;
 #[cfg(test)]
 mod privacy_test;

@@ -22,21 +22,20 @@ mod laplace;
 // Modules that several mechanisms share: distributions, losses, argument types and arithmetic.
 pub(crate) mod distribution;
 mod loss;
+pub(crate) mod noising;
 pub(crate) mod numbers;
 pub(crate) mod quotient;
 mod scale;
 
-use std::sync::OnceLock;
-
-use opendp_core::random::{Failing, with_secure};
 use opendp_core::{
-    AbsoluteDistance, AtomDomain, Error, Function, L1Distance, L2Distance, MaxDivergence, Measure,
+    AbsoluteDistance, AtomDomain, Error, L1Distance, L2Distance, MaxDivergence, Measure,
     Measurement, MetricOn, OfAnyNumber, PrivacyMap, Result, Space, TheMeasure, VectorDomain,
     ZeroConcentratedDivergence,
 };
 
 use crate::accuracy;
 use crate::samplers::Dyadic;
+use noising::{Noising, adding, noising};
 
 pub use canonical_noise::make_canonical_noise;
 pub use continuous_gaussian::make_continuous_gaussian;
@@ -188,9 +187,7 @@ where
     M: MetricOn<D> + NoiseLoss<N, MO>,
     MO: Measure + Default,
 {
-    let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
-    let map = map_of::<N, _, _>(scale, lattice.is_none());
-    Ok(add_noise_of::<N, _, _, _>(input, scale, lattice, map))
+    noisy(input, Noise::of::<N>(), scale, k, map_of::<N, M, MO>)
 }
 /// Build the privacy map. All integer types have one map, and all float types have another map.
 pub(crate) fn map_of<N, M, MO>(scale: Scale, integers: bool) -> PrivacyMap<M, MO>
@@ -205,75 +202,57 @@ where
     })
     .with_exact(move |d_in| M::exact_loss(d_in, scale, integers))
 }
-/// Build a measurement that adds independent noise to each number. The caller must prove that the
-/// given privacy map is valid for this noise.
-pub(crate) fn add_noise_of<N, D, M, MO>(
+/// Noise for numbers of the type `V`.
+pub(crate) struct Noise<V> {
+    lattices: Option<(i32, i32)>,
+    noising: fn(f64, i32) -> Noising<V>,
+    accuracy: fn(Scale, Option<i32>, f64) -> Result<f64>,
+}
+impl<V> Noise<V> {
+    pub(crate) fn of<N: NoiseDistribution>() -> Self
+    where
+        V: NoiseNumber<N>,
+    {
+        Noise { lattices: V::LATTICES, noising: noising::<N, V>, accuracy: N::accuracy }
+    }
+}
+/// Build a measurement that adds independent noise to each number. `map` builds the privacy map.
+/// Its second argument states whether the numbers are integers. The caller must prove that the map
+/// is valid for this noise.
+pub(crate) fn noisy<D, M, MO>(
     input: Space<D, M>,
+    noise: Noise<D::Number>,
     scale: Scale,
-    lattice: Option<i32>,
-    map: PrivacyMap<M, MO>,
-) -> Measurement<D, M, MO, D::Carrier>
+    k: Option<i32>,
+    map: fn(Scale, bool) -> PrivacyMap<M, MO>,
+) -> Result<Measurement<D, M, MO, D::Carrier>>
 where
-    N: NoiseDistribution,
     D: Numbers,
-    D::Number: NoiseNumber<N>,
     M: MetricOn<D>,
     MO: Measure + Default,
 {
-    let count = input.domain().count();
-    let function = adding::<N, D>(scale.value(), lattice.unwrap_or(0));
-    let bound = accuracy_of::<N>(scale, lattice, count);
-    Measurement::new(input, MO::default(), function, map).with_accuracy(bound)
+    match lattice(noise.lattices, scale, k) {
+        Ok(lattice) => {
+            let measure = MO::default();
+            let bound = accuracy_of(noise.accuracy, scale, lattice, input.domain().count());
+            let function = adding::<D>((noise.noising)(scale.value(), lattice.unwrap_or(0)));
+            let map = map(scale, lattice.is_none());
+            Ok(Measurement::new(input, measure, function, map).with_accuracy(bound))
+        }
+        Err(error) => Err(error),
+    }
 }
 /// Return the function that computes the accuracy for a release of `count` numbers with noise. This
-/// function is compiled once for each distribution.
-pub(crate) fn accuracy_of<N: NoiseDistribution>(
+/// function is compiled once.
+pub(crate) fn accuracy_of(
+    accuracy: fn(Scale, Option<i32>, f64) -> Result<f64>,
     scale: Scale,
     lattice: Option<i32>,
     count: Option<usize>,
 ) -> impl Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync + 'static {
     move |alpha| {
         accuracy::check(alpha)?;
-        Ok(accuracy::each(N::accuracy(scale, lattice, alpha)?, count))
-    }
-}
-/// Build the function that adds the noise. This function does not depend on the distance type or on
-/// the measure.
-fn adding<N, D>(scale: f64, k: i32) -> Function<D::Carrier, D::Carrier>
-where
-    N: NoiseDistribution,
-    D: Numbers,
-    D::Number: NoiseNumber<N>,
-{
-    let prepared = Prepared::new(scale, k, <D::Number as NoiseNumber<N>>::prepare);
-    Function::map(move |data: &D::Carrier| {
-        let noise = prepared.noise();
-        let released = if scale == 0.0 {
-            // At scale 0 nothing is drawn, so this source of random words is empty.
-            D::try_map(data, |x| x.add_noise(noise, &mut Failing::default()))
-        } else {
-            with_secure(|source| D::try_map(data, |x| x.add_noise(noise, source)))
-        };
-        Ok(released?)
-    })
-}
-/// The noise of a mechanism. For integers, the noise contains an
-/// [`IntegerTable`](crate::samplers::IntegerTable), if there is a table for the scale. The first
-/// release prepares the noise before the first draw. So even the first release draws from the
-/// table. The time of nearly all draws from a table does not depend on the drawn number. A program
-/// that only evaluates maps does not spend time on the preparation of a table.
-pub(crate) struct Prepared<Noise> {
-    scale: f64,
-    k: i32,
-    prepare: fn(f64, i32) -> Noise,
-    noise: OnceLock<Noise>,
-}
-impl<Noise> Prepared<Noise> {
-    pub(crate) fn new(scale: f64, k: i32, prepare: fn(f64, i32) -> Noise) -> Self {
-        Prepared { scale, k, prepare, noise: OnceLock::new() }
-    }
-    pub(crate) fn noise(&self) -> &Noise {
-        self.noise.get_or_init(|| (self.prepare)(self.scale, self.k))
+        Ok(accuracy::each(accuracy(scale, lattice, alpha)?, count))
     }
 }
 /// Choose the exponent of the lattice of float releases. For integers, return `None`.

@@ -8,21 +8,25 @@ mod noisy_top_k;
 mod select_private_candidate;
 
 // Modules of argument types.
+mod any_score_metric;
 mod temperature;
 
 use std::cmp::Ordering;
 
 use opendp_core::arith::{Directed, Exact, InfCast, Number};
-use opendp_core::random::{NoEntropy, RandomSource, SecureSource, with_secure};
+use opendp_core::random::{NoEntropy, RandomSource, SecureSource};
 use opendp_core::{
     Atom, Error, Function, MaxDivergence, Measure, PrivacyMap, Result, Space,
     ZeroConcentratedDivergence,
 };
 
 use crate::Scale;
+use crate::collected::Collected;
+use crate::noise::noising::drawn;
 use crate::noise::numbers::all_finite;
 use crate::samplers::{Optimize, Score, exponential_top_k, gumbel_top_k};
 
+pub(crate) use any_score_metric::AnyScoreMetric;
 pub use gumbel_max::{ScoreMetric, make_gumbel_max};
 pub use noisy_max::make_noisy_max;
 pub use noisy_top_k::make_noisy_top_k;
@@ -218,7 +222,7 @@ pub(crate) fn choosing_one<MO: SelectionMeasure, T: Atom + Number + Score>(
 ) -> Function<Vec<T>, usize> {
     choosing_one_by(scale, optimize, MO::choose)
 }
-fn choosing_one_by<T: Atom + Number + Score>(
+pub(crate) fn choosing_one_by<T: Atom + Number + Score>(
     scale: Scale,
     optimize: Optimize,
     choose: Choose<T>,
@@ -241,11 +245,17 @@ fn choose_some<T: Number + Score>(
     choose: Choose<T>,
 ) -> Result<Vec<usize>> {
     let scores = all_finite(scores);
-    match scale.value() {
+    let scale = scale.value();
+    if scale == 0.0 {
         // At scale 0, nothing is drawn.
-        0.0 => Ok(best(&scores, k, optimize)),
-        scale => Ok(with_secure(|source| choose(&scores, k, scale, optimize, source))?),
+        return Ok(best(&scores, k, optimize));
     }
+    let mut chosen = Vec::new();
+    drawn(&mut |source| {
+        chosen = choose(&scores, k, scale, optimize, source)?;
+        Ok(())
+    })?;
+    Ok(chosen)
 }
 
 /// Find the indices of the `k` best scores, with the best first. Among equal scores, the largest
@@ -262,7 +272,7 @@ fn best<T: Score>(scores: &[T], k: usize, optimize: Optimize) -> Vec<usize> {
 /// Sort the indices from 0 to `count - 1` by the order `before`, and return the first `k` of them.
 fn first(count: usize, k: usize, before: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let before = |i: &usize, j: &usize| before(*i, *j);
-    let mut indices: Vec<usize> = (0..count).collect();
+    let mut indices: Vec<usize> = (0..count).collected();
     if k < indices.len() {
         indices.select_nth_unstable_by(k, before);
         indices.truncate(k);

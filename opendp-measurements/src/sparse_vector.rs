@@ -2,6 +2,8 @@
 
 mod above_threshold;
 
+use std::fmt::Display;
+
 use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast, Number, shown};
 use opendp_core::erased::{AnyDomain, AnyMetric};
 use opendp_core::random::with_secure;
@@ -12,6 +14,7 @@ use opendp_core::{
 
 use crate::Scale;
 use crate::composition::privacy_filter::within;
+use crate::noise::noising::drawn;
 use crate::noise::numbers::finite;
 use crate::noise::quotient::exact_quotient;
 use crate::samplers::{NoisyThreshold, Score};
@@ -156,42 +159,75 @@ where
     Q: Distance + Number,
     f64: InfCast<Q>,
 {
+    let d_in = distance_of(&input, d_in)?;
+    check_sensitivity(sensitivity)?;
+    let threshold = Threshold::new(threshold, limit, scales)?;
+    let map = promised(d_in.clone(), threshold.cost().promise(sensitivity, monotonic)?)?;
+    let function = answering(input.clone(), d_in, sensitivity, threshold);
+    Ok(Measurement::new(input, MaxDivergence, function, map))
+}
+/// Decode and check the distance between data sets.
+fn distance_of<DI: Domain, MI: Metric>(
+    input: &Space<DI, MI>,
+    d_in: MI::Distance,
+) -> Result<MI::Distance> {
     let located = |error: Error| error.at("argument `d_in`");
     let d_in = input.metric().read_distance(d_in).map_err(located)?;
     d_in.check().map_err(located)?;
     input.check_neighbours(&d_in)?;
-    sensitivity.check().map_err(|error| error.at("argument `sensitivity`"))?;
-    let threshold = Threshold::new(threshold, limit, scales)?;
-    let loss = threshold.cost().loss(sensitivity, monotonic);
-    let loss = loss.map_err(|error| error.at("argument `sensitivity`"))?;
-    let promise = rounded(&loss)?;
-
-    let (space, bound) = (input.clone(), d_in.clone());
-    let function = Function::map(move |data: &DI::Carrier| {
+    Ok(d_in)
+}
+fn check_sensitivity<Q: Distance>(sensitivity: Q) -> Result<()> {
+    sensitivity.check().map_err(of_sensitivity)
+}
+#[cold]
+fn of_sensitivity(error: Error) -> Error {
+    error.at("argument `sensitivity`")
+}
+/// Build the privacy map, which has one value for all distances up to `d_in`.
+fn promised<MI: Metric>(d_in: MI::Distance, loss: Exact) -> Result<PrivacyMap<MI, MaxDivergence>> {
+    let (limit, promise) = (d_in.clone(), rounded(&loss)?);
+    let map = PrivacyMap::new(move |d: &MI::Distance| within(d, &limit).map(|()| promise));
+    Ok(map.with_exact(move |d| within(d, &d_in).map(|()| vec![loss.clone()])))
+}
+/// Build the function that returns a queryable.
+fn answering<DI, MI, T, Q>(
+    space: Space<DI, MI>,
+    bound: MI::Distance,
+    sensitivity: Q,
+    threshold: Threshold<T>,
+) -> Function<DI::Carrier, Queryable<Query<DI, MI, T, Q>, bool>>
+where
+    DI: Domain,
+    MI: Metric,
+    T: Atom + Number + Score,
+    Q: Distance + Number,
+{
+    Function::map(move |data: &DI::Carrier| {
         let (space, bound, data) = (space.clone(), bound.clone(), data.clone());
         let answers = threshold.answers()?;
         Ok(Queryable::new(answers, move |answers: &mut Answers<T>, query: &Query<DI, MI, T, Q>| {
             query.input().follows(&space)?;
             let change = query.map(&bound)?;
             if !change.at_most(&sensitivity)? {
-                return Err(Error::BudgetExceeded(format!(
-                    "expected a query of sensitivity at most {}, found {}",
-                    shown(sensitivity),
-                    shown(change)
-                )));
+                return Err(too_sensitive(&shown(sensitivity), &shown(change)));
             }
             if answers.left == 0 {
-                return Err(Error::BudgetExceeded(format!(
-                    "no answer above the threshold is left: the limit is {limit}"
-                )));
+                return Err(none_left(threshold.limit));
             }
             answers.next(query.invoke(&data)?)
         }))
-    });
-    let limit = d_in.clone();
-    let map = PrivacyMap::new(move |d: &MI::Distance| within(d, &limit).map(|()| promise))
-        .with_exact(move |d| within(d, &d_in).map(|()| vec![loss.clone()]));
-    Ok(Measurement::new(input, MaxDivergence, function, map))
+    })
+}
+#[cold]
+fn too_sensitive(sensitivity: &dyn Display, change: &dyn Display) -> Error {
+    Error::BudgetExceeded(format!(
+        "expected a query of sensitivity at most {sensitivity}, found {change}"
+    ))
+}
+#[cold]
+fn none_left(limit: u32) -> Error {
+    Error::BudgetExceeded(format!("no answer above the threshold is left: the limit is {limit}"))
 }
 
 macro_rules! register_sparse_vector {
@@ -300,6 +336,13 @@ impl Cost {
         let query = exact_quotient(sensitivity, self.scales.1.value())?;
         total(&threshold, &query, self.limit, monotonic)
     }
+    /// Compute the loss for the argument `sensitivity`.
+    fn promise<Q: Number>(&self, sensitivity: Q, monotonic: bool) -> Result<Exact>
+    where
+        f64: InfCast<Q>,
+    {
+        self.loss(sensitivity, monotonic).map_err(of_sensitivity)
+    }
 }
 /// Compute the loss of all answers from the loss of the noisy threshold and the loss of one noisy
 /// query.
@@ -330,8 +373,11 @@ impl<T: Number + Score> Answers<T> {
     /// Add noise to a number, and return whether the sum is at least the noisy threshold. The
     /// caller checks that `left` is not 0.
     pub(crate) fn next(&mut self, number: T) -> Result<bool> {
-        let (threshold, scale) = (&mut self.threshold, self.scale);
-        let above = with_secure(|source| threshold.is_reached(finite(number), scale, source))?;
+        let (threshold, scale, mut above) = (&mut self.threshold, self.scale, false);
+        drawn(&mut |source| {
+            above = threshold.is_reached(finite(number), scale, source)?;
+            Ok(())
+        })?;
         self.left -= u32::from(above);
         Ok(above)
     }

@@ -6,19 +6,20 @@ mod noise_threshold;
 mod threshold_number;
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::hash::{BuildHasher, Hash, RandomState};
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Number, shown};
 use opendp_core::erased::AnyDistance;
-use opendp_core::random::{Failing, NoEntropy, with_secure};
 use opendp_core::{
     AbsoluteDistance, AnyNumber, AtomDomain, Distance, Error, Function, HashableAtom,
     L0PInfDistance, MapDomain, Measure, Measurement, Metric, NumberMetric, OfAnyNumber, PrivacyMap,
     Result, Space,
 };
 
+use crate::noise::noising::{Noising, noising};
 use crate::noise::quotient::finite_distance;
-use crate::noise::{Prepared, accuracy_of, lattice};
+use crate::noise::{accuracy_of, lattice};
 use crate::{NoiseDistribution, NoiseNumber, Scale};
 
 pub use gaussian_threshold::make_gaussian_threshold;
@@ -59,7 +60,8 @@ where
         threshold: V,
         lattice: Option<i32>,
     ) -> Result<(f64, f64)> {
-        loss::<P, N, V, Q>(*d_in, scale, threshold, lattice)
+        let gap = |change| V::gap(threshold, change, lattice);
+        loss::<P, N, Q>(*d_in, scale, Threshold::of::<N, V>(&shown(threshold), &gap))
     }
 }
 impl<const P: usize> ThresholdMetric<P> for AnyMapMetric<P>
@@ -75,12 +77,19 @@ where
         let [parts, norm, change] = d_in.three_numbers()?;
         let AnyNumber::Integer(parts) = parts else { return Err(no_count()) };
         let parts = u32::try_from(parts).map_err(|_| no_count())?;
+        let shown = shown(threshold);
         match (norm, change) {
             (AnyNumber::Integer(norm), AnyNumber::Integer(change)) => {
-                loss::<P, N, V, i128>((parts, norm, change), scale, threshold, lattice)
+                let gap = |change| V::gap(threshold, change, lattice);
+                loss::<P, N, i128>(
+                    (parts, norm, change),
+                    scale,
+                    Threshold::of::<N, V>(&shown, &gap),
+                )
             }
             (AnyNumber::Float(norm), AnyNumber::Float(change)) => {
-                loss::<P, N, V, f64>((parts, norm, change), scale, threshold, lattice)
+                let gap = |change| V::gap(threshold, change, lattice);
+                loss::<P, N, f64>((parts, norm, change), scale, Threshold::of::<N, V>(&shown, &gap))
             }
             _ => Err(no_count()),
         }
@@ -131,10 +140,11 @@ where
 {
     match lattice_of::<N, V>(scale, threshold, k) {
         Ok(lattice) => {
-            let function = keeping::<N, K, V>(scale.value(), threshold, lattice.unwrap_or(0));
+            let measure = N::Measure::default();
+            let function = keeping::<N, K, V>(scale, threshold, lattice);
             let map = losing::<P, N, V, M>(scale, threshold, lattice);
-            let bound = accuracy_of::<N>(scale, lattice, None);
-            Ok(Measurement::new(input, N::Measure::default(), function, map).with_accuracy(bound))
+            let bound = accuracy_of(N::accuracy, scale, lattice, None);
+            Ok(Measurement::new(input, measure, function, map).with_accuracy(bound))
         }
         Err(error) => Err(error),
     }
@@ -147,54 +157,6 @@ where
 {
     threshold.check_threshold()?;
     lattice(<V as NoiseNumber<N>>::LATTICES, scale, k)
-}
-
-/// Build the function that releases a map. This function does not depend on the distance type.
-fn keeping<N, K, V>(scale: f64, threshold: V, k: i32) -> Function<HashMap<K, V>, HashMap<K, V>>
-where
-    N: NoiseDistribution,
-    K: HashableAtom,
-    V: ThresholdNumber + NoiseNumber<N>,
-{
-    kept_of(threshold, noising::<N, V>(scale, k))
-}
-/// A function that adds noise to each number of a slice. The type of the function does not depend
-/// on the type of the keys.
-type Noising<V> = Box<dyn Fn(&mut [V]) -> Result<(), NoEntropy> + Send + Sync>;
-
-fn noising<N, V>(scale: f64, k: i32) -> Noising<V>
-where
-    N: NoiseDistribution,
-    V: ThresholdNumber + NoiseNumber<N>,
-{
-    let prepared = Prepared::new(scale, k, <V as NoiseNumber<N>>::prepare);
-    Box::new(move |numbers| {
-        let noise = prepared.noise();
-        if scale == 0.0 {
-            // At scale 0 nothing is drawn, so a source that returns no random words is enough.
-            return each(numbers, |x| {
-                NoiseNumber::<N>::add_noise(x, noise, &mut Failing::default())
-            });
-        }
-        with_secure(|source| each(numbers, |x| NoiseNumber::<N>::add_noise(x, noise, source)))
-    })
-}
-fn each<V: Copy>(
-    numbers: &mut [V],
-    mut add: impl FnMut(V) -> Result<V, NoEntropy>,
-) -> Result<(), NoEntropy> {
-    for number in numbers {
-        *number = add(*number)?;
-    }
-    Ok(())
-}
-/// Build the function that releases a map, from a function that adds noise.
-fn kept_of<K, V>(threshold: V, noising: Noising<V>) -> Function<HashMap<K, V>, HashMap<K, V>>
-where
-    K: HashableAtom,
-    V: ThresholdNumber,
-{
-    Function::map(move |data: &HashMap<K, V>| Ok(reaching(data, threshold, &*noising)?))
 }
 /// Build the privacy map, which is the same for all types of keys.
 fn losing<const P: usize, N, V, M>(
@@ -210,6 +172,28 @@ where
     PrivacyMap::new(move |d_in: &M::Distance| M::loss::<N, V>(d_in, scale, threshold, lattice))
 }
 
+/// Build the function that releases a map. This function does not depend on the distance type.
+fn keeping<N, K, V>(
+    scale: Scale,
+    threshold: V,
+    lattice: Option<i32>,
+) -> Function<HashMap<K, V>, HashMap<K, V>>
+where
+    N: NoiseDistribution,
+    K: HashableAtom,
+    V: ThresholdNumber + NoiseNumber<N>,
+{
+    kept_of(threshold, noising::<N, V>(scale.value(), lattice.unwrap_or(0)))
+}
+/// Build the function that releases a map, from a function that adds noise.
+fn kept_of<K, V>(threshold: V, noising: Noising<V>) -> Function<HashMap<K, V>, HashMap<K, V>>
+where
+    K: HashableAtom,
+    V: ThresholdNumber,
+{
+    Function::map(move |data: &HashMap<K, V>| reaching(data, threshold, &*noising))
+}
+
 /// Add noise to each nonzero number, and keep the numbers that reach the threshold. The layout of
 /// the new map depends only on the released keys.
 ///
@@ -219,41 +203,51 @@ where
 fn reaching<K, V>(
     data: &HashMap<K, V>,
     threshold: V,
-    noising: &dyn Fn(&mut [V]) -> Result<(), NoEntropy>,
-) -> Result<HashMap<K, V>, NoEntropy>
+    noising: &dyn Fn(&mut [V]) -> Result<()>,
+) -> Result<HashMap<K, V>>
 where
     K: HashableAtom,
     V: ThresholdNumber,
 {
-    let mut entries = Vec::with_capacity(data.len());
+    let mut keys = Vec::with_capacity(data.len());
     let mut numbers = Vec::with_capacity(data.len());
     for (key, number) in data {
         // The metric treats a key with the number 0 as an absent key, so such a key is dropped.
         if *number != V::zero() {
-            entries.push(key);
+            keys.push(key);
             numbers.push(*number);
         }
     }
-    noising(&mut numbers)?;
-    let mut released = HashMap::new();
-    let places = sorted(&entries, reached(&numbers, threshold), released.hasher());
-    released.reserve(places.len());
-    for (_, place) in places {
-        released.insert(entries[place].clone(), numbers[place]);
+    let hasher = RandomState::new();
+    match reached(&mut numbers, threshold, noising) {
+        Ok(places) => {
+            let places = sorted(&keys, places, &hasher);
+            let mut released = HashMap::with_hasher(hasher);
+            released.reserve(places.len());
+            for (_, place) in places {
+                released.insert(keys[place].clone(), numbers[place]);
+            }
+            Ok(released)
+        }
+        Err(error) => Err(error),
     }
-    Ok(released)
 }
-/// Return the indices of the numbers that reach the threshold. Each index is paired with a 0, which
-/// `sorted` later replaces by the hash of the key. This function is compiled for each type of
-/// numbers.
-fn reached<V: ThresholdNumber>(numbers: &[V], threshold: V) -> Vec<(u64, usize)> {
+/// Add noise to the numbers, and return the indices of the numbers that reach the threshold. Each
+/// index is paired with a 0, which `sorted` later replaces by the hash of the key. This function is
+/// compiled for each type of numbers.
+fn reached<V: ThresholdNumber>(
+    numbers: &mut [V],
+    threshold: V,
+    noising: &dyn Fn(&mut [V]) -> Result<()>,
+) -> Result<Vec<(u64, usize)>> {
+    noising(numbers)?;
     let mut places = Vec::new();
     for (place, number) in numbers.iter().enumerate() {
         if number.reaches(threshold) {
             places.push((0, place));
         }
     }
-    places
+    Ok(places)
 }
 /// Sort indices by the hashes of the keys at these indices. This function is compiled for each type
 /// of keys.
@@ -273,23 +267,36 @@ fn sort(places: &mut [(u64, usize)]) {
     places.sort_unstable();
 }
 
+/// A threshold without its type.
+struct Threshold<'a, Q> {
+    shown: &'a dyn Display,
+    /// Whether the numbers are integers.
+    integers: bool,
+    /// The bound on the noise of [`ThresholdNumber::gap`].
+    gap: &'a dyn Fn(Q) -> Result<Option<f64>>,
+}
+impl<'a, Q> Threshold<'a, Q> {
+    fn of<N: NoiseDistribution, V: NoiseNumber<N>>(
+        shown: &'a dyn Display,
+        gap: &'a dyn Fn(Q) -> Result<Option<f64>>,
+    ) -> Self {
+        Threshold { shown, integers: V::LATTICES.is_none(), gap }
+    }
+}
 /// Compute the loss that the privacy map returns. See the proof of `make_laplace_threshold`.
-fn loss<const P: usize, N, V, Q>(
+fn loss<const P: usize, N, Q>(
     (parts, norm, change): (u32, Q, Q),
     scale: Scale,
-    threshold: V,
-    lattice: Option<i32>,
+    Threshold { shown: threshold, integers, gap }: Threshold<'_, Q>,
 ) -> Result<(f64, f64)>
 where
     N: ThresholdNoise<P>,
-    V: ThresholdNumber + NoiseNumber<N>,
     Q: Number + InfCast<u32>,
     f64: InfCast<Q>,
     i128: InfCast<Q>,
 {
     // If the numbers are integers, each change is an integer, and so is the sum of the changes. But
     // the Euclidean length of the changes is not always an integer.
-    let integers = <V as NoiseNumber<N>>::LATTICES.is_none();
     let unchanged = parts == 0 || norm == Q::zero() || change == Q::zero();
     let whole = |d| if integers { floor(d) } else { d };
     let norm = if P == 1 { whole(norm) } else { norm };
@@ -306,12 +313,11 @@ where
         return Ok((0.0, 0.0));
     }
     let loss = N::loss(parts, norm, change, scale)?;
-    let Some(gap) = V::gap(threshold, change, lattice)? else {
+    let Some(gap) = gap(change)? else {
         return Err(Error::FailedMap(format!(
             "threshold: expected a magnitude of at least {}, the largest change of a number, \
-             found {}",
-            shown(change),
-            shown(threshold)
+             found {threshold}",
+            shown(change)
         )));
     };
     Ok((loss, any_of(parts, N::tail(scale, gap, integers)?)?))

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use opendp_core::arith::{Directed, InfCast, shown};
-use opendp_core::{Error, Result, with_threads};
+use opendp_core::{Error, Result};
 
 use super::integer_game::IntegerGame;
 use super::integer_sum::delta_of_sum;
@@ -12,6 +12,7 @@ use super::inversion::Target;
 use super::pair::{DominatingPair, LogConcaveNoise};
 use super::plan::{PairCount, on_grid};
 use super::simplified::{Simplified, reveals};
+use super::threads::divided;
 use super::{ConcentratedPair, concentrated_delta, concentrated_epsilon};
 
 mod rho;
@@ -179,7 +180,7 @@ impl Account {
             // bound can be much smaller than the sum.
             return Ok(known.map_or(sum, |known| known.min(sum)));
         }
-        let delta = self.worst(|parts| self.delta_of(parts, epsilon, Side::Above))?;
+        let delta = self.worst(&|parts| self.delta_of(parts, epsilon, Side::Above))?;
         let delta = known.map_or(delta, |known| known.min(delta));
         let delta = sum.map_or(delta, |sum| sum.min(delta));
         Ok(self.game(delta).map_or(delta, |game| game.delta(epsilon).min(delta)))
@@ -189,7 +190,7 @@ impl Account {
     /// # Errors
     /// The errors of [`delta`](Account::delta).
     pub fn delta_below(&self, epsilon: f64) -> Result<f64> {
-        self.worst(|parts| self.delta_of(parts, epsilon, Side::Below))
+        self.worst(&|parts| self.delta_of(parts, epsilon, Side::Below))
     }
     /// Enclose the smallest epsilon at which delta is at most the given delta.
     ///
@@ -213,7 +214,7 @@ impl Account {
             return concentrated_epsilon(rho, delta);
         }
         let known = self.rho().and_then(|rho| concentrated_epsilon(rho, delta).ok());
-        let epsilon = self.worst(|parts| self.epsilon_of(parts, delta, Side::Above))?.min(largest);
+        let epsilon = self.worst(&|parts| self.epsilon_of(parts, delta, Side::Above))?.min(largest);
         let epsilon = known.map_or(epsilon, |known| known.min(epsilon));
         Ok(self.game(delta).map_or(epsilon, |game| game.epsilon(delta).min(epsilon)))
     }
@@ -252,28 +253,31 @@ impl Account {
     /// # Errors
     /// The errors of [`epsilon`](Account::epsilon).
     pub fn epsilon_below(&self, delta: f64) -> Result<f64> {
-        self.worst(|parts| self.epsilon_of(parts, delta, Side::Below))
+        self.worst(&|parts| self.epsilon_of(parts, delta, Side::Below))
     }
 
     /// Compute a value for the pairs, and a value for the reversed pairs. Return the larger value.
     /// If all pairs are symmetric, the two values are equal, and only one value is computed.
-    fn worst(&self, value: impl Fn(&[PairCount]) -> Result<f64> + Sync) -> Result<f64> {
+    fn worst(&self, value: &(dyn Fn(&[PairCount]) -> Result<f64> + Sync)) -> Result<f64> {
         if self.parts.iter().any(|(_, count)| *count > 1 << 31) {
             return Err(Error::FailedMap("expected at most 2^31 releases of one kind".into()));
         }
-        let reversed: Vec<_> = self.parts.iter().map(|(pair, _)| pair.reverse()).collect();
-        if reversed.iter().all(Option::is_none) {
+        let (mut backward, mut symmetric) = (Vec::with_capacity(self.parts.len()), true);
+        for (pair, count) in &self.parts {
+            let reversed = pair.reverse();
+            symmetric &= reversed.is_none();
+            backward.push((reversed.unwrap_or_else(|| pair.clone()), *count));
+        }
+        if symmetric {
             return value(&self.parts);
         }
-        let reverse = |((pair, count), reversed): (&PairCount, Option<_>)| {
-            (reversed.unwrap_or_else(|| pair.clone()), *count)
-        };
-        let backward: Vec<PairCount> = self.parts.iter().zip(reversed).map(reverse).collect();
-        let (forward, backward) = with_threads(|divided| match divided {
-            true => rayon::join(|| value(&self.parts), || value(&backward)),
-            false => (value(&self.parts), value(&backward)),
-        });
-        Ok(forward?.max(backward?))
+        let sides = [&self.parts, &backward];
+        // The maximum of NaN and a number is the number.
+        let mut worst = f64::NAN;
+        for value in divided(2, &|side| value(sides[side])) {
+            worst = worst.max(value?);
+        }
+        Ok(worst)
     }
 
     fn delta_of(&self, parts: &[PairCount], epsilon: f64, side: Side) -> Result<f64> {

@@ -3,8 +3,7 @@
 
 mod document;
 
-use opendp_core::arith::Exact;
-use opendp_core::{Error, Result};
+use opendp_core::{Error, Result, arith::Exact};
 
 use super::joined::{joined_mu, mu_of_pure};
 use super::pot::Pot;
@@ -12,6 +11,7 @@ use super::way::{
     GAUSSIAN_FIRST, ONLY_GAUSSIAN, ONLY_OTHERS, ONLY_RENYI, OTHERS_FIRST, RENYI_FIRST, Way, square,
     twice_rho,
 };
+use crate::collected::Collected;
 
 /// The loss of a release, in the form that an [`AdaptiveAccount`] charges.
 #[derive(Clone, Debug, PartialEq)]
@@ -222,7 +222,7 @@ impl AdaptiveAccount {
         };
         let account = AdaptiveAccount { only, ..AdaptiveAccount::of(epsilon, delta)? };
         let ways = parts.iter().map(|parts| Way::new(epsilon, delta, parts));
-        AdaptiveAccount { ways: ways.collect::<Result<_>>()?, ..account }.readable()
+        AdaptiveAccount { ways: ways.try_collected()?, ..account }.readable()
     }
     fn of(epsilon: &Exact, delta: &Exact) -> Result<Self> {
         if !epsilon.is_finite() || 1.0 <= delta.to_f64_up() {
@@ -306,7 +306,7 @@ impl AdaptiveAccount {
             mu_squared: pot.square_left(),
             rho: Exact::ZERO,
         };
-        ways.map(room).collect()
+        ways.map(room).collected()
     }
     /// Return whether a release was charged, or the account was opened by
     /// [`reserving`](AdaptiveAccount::reserving).

@@ -12,6 +12,7 @@ use opendp_core::{PrivacyProfile, Result};
 
 use super::elementary::{exp, ln};
 use super::memo::Memo;
+use crate::collected::{Collected, sort_by};
 
 /// The largest number of profiles (members) for which the code searches for a good split of
 /// epsilon. If there are more members, each member gets the same epsilon.
@@ -67,7 +68,7 @@ impl Basic {
             let more = epsilon.neg_inf_sub(total.0)?.neg_inf_div(self.count())?;
             let moved =
                 |share: &EpsilonDelta| share.0.neg_inf_add(more).unwrap_or(share.0).max(share.0);
-            let places: Vec<f64> = shares.iter().map(moved).collect();
+            let places: Vec<f64> = shares.iter().map(moved).collected();
             if inf_sum(&places)? <= epsilon {
                 let deltas = self.deltas(|i| places.get(i).copied().unwrap_or(0.0));
                 best = best.min(inf_sum(&deltas)?);
@@ -106,7 +107,7 @@ impl Basic {
     /// delta of this member is 1.
     fn deltas(&self, epsilon: impl Fn(usize) -> f64) -> Vec<f64> {
         let members = self.members.iter().enumerate();
-        members.map(|(i, member)| delta_at(member, epsilon(i))).collect()
+        members.map(|(i, member)| delta_at(member, epsilon(i))).collected()
     }
     /// Choose one point of the curve of each member. Return the sums of the epsilons and of the
     /// deltas of these points, and also the points. The points follow from a price. The price is a
@@ -123,8 +124,8 @@ impl Basic {
         if self.members.len() > MOST {
             return Ok(None);
         }
-        let all = self.known.get(|| self.members.iter().map(CurvePoints::of).collect());
-        let all: Vec<&Vec<EpsilonDelta>> = all.iter().map(points_of).collect();
+        let all = self.known.get(|| self.members.iter().map(CurvePoints::of).collected());
+        let all: Vec<&Vec<EpsilonDelta>> = all.iter().map(points_of).collected();
         let (mut low, mut high, mut found) = (-40.0f64, 700.0f64, None);
         for _ in 0..50 {
             let price = low + (high - low) / 2.0;
@@ -133,7 +134,7 @@ impl Basic {
             let best = |list: &&Vec<EpsilonDelta>| {
                 list.iter().copied().min_by(|a, b| cost(a).total_cmp(&cost(b)))
             };
-            let shares: Vec<EpsilonDelta> = all.iter().filter_map(best).collect();
+            let shares: Vec<EpsilonDelta> = all.iter().filter_map(best).collected();
             let total = total(&shares)?;
             let fit = fits(total);
             if fit {
@@ -182,7 +183,7 @@ fn total(shares: &[EpsilonDelta]) -> Result<EpsilonDelta> {
 impl CurvePoints {
     fn of(member: &PrivacyProfile) -> CurvePoints {
         let mut points = points(member);
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        sort_by(&mut points, &|a, b| a.0.total_cmp(&b.0));
         let mut guesses = points.clone();
         for pair in points.windows(2) {
             if let [low, high] = pair {
@@ -218,14 +219,14 @@ fn points(member: &PrivacyProfile) -> Vec<EpsilonDelta> {
         && largest.is_finite()
     {
         list.push((largest, 0.0));
-        list.sort_by(|a, b| a.0.total_cmp(&b.0));
+        sort_by(&mut list, &|a, b| a.0.total_cmp(&b.0));
     }
     let height = |left: EpsilonDelta, right: EpsilonDelta| {
         ln(left.1.max(NOTHING)) - ln(right.1.max(NOTHING))
     };
     let mut steps: Vec<(EpsilonDelta, EpsilonDelta)> =
-        list.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?))).collect();
-    steps.sort_by(|a, b| height(b.0, b.1).total_cmp(&height(a.0, a.1)));
+        list.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?))).collected();
+    sort_by(&mut steps, &|a, b| height(b.0, b.1).total_cmp(&height(a.0, a.1)));
     for (mut low, mut high) in steps.into_iter().take(4) {
         while 0.5 < height(low, high) {
             let whole = height(low, high);

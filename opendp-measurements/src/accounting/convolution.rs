@@ -12,7 +12,7 @@ use opendp_fourier::{Complex, Failed, Transform};
 
 use super::discrete_loss::DiscreteLoss;
 use super::elementary::{U, exp, exp_m1, ln, ln_1p, sum};
-use super::plan::each;
+use super::threads::each;
 
 /// The tilted convolution of powers of measures on one grid (the multiples of a step). The result
 /// covers an interval of losses, which is called the window.
@@ -185,7 +185,7 @@ impl Convolution {
         let mut spectra = Spectra::new(n);
         let (mut scale, mut scale_error, mut shift) = (0.0, 0.0, 0.0);
         let (mut lost, mut total_log) = (0.0, 0.0);
-        let tilted = each(parts.iter(), |(part, _)| TiltedMasses::new(part, tilt));
+        let tilted = each(parts.len(), |place| TiltedMasses::new(&parts[place].0, tilt));
         for ((part, count), tilted) in parts.iter().zip(tilted) {
             let power = *count as f64;
             spectra.multiply(part.first, &tilted, *count)?;

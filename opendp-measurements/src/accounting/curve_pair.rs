@@ -8,6 +8,7 @@ use super::listed_transform::{Atoms, TiltedList};
 use super::memo::Memo;
 use super::pair::{Buckets, DominatingPair, Grid};
 use super::transform::Tilted;
+use crate::collected::Collected;
 
 /// A pair for a mechanism that is known only by its privacy profile.
 ///
@@ -73,7 +74,7 @@ impl Hull {
     fn of(reach: f64, curve: &dyn Fn(f64) -> f64) -> Hull {
         let place = |i: u32| reach * (f64::from(i) / f64::from(PLACES));
         let deltas: Vec<(f64, f64)> =
-            (0..=PLACES).map(|i| (place(i), curve(place(i)).clamp(0.0, 1.0))).collect();
+            (0..=PLACES).map(|i| (place(i), curve(place(i)).clamp(0.0, 1.0))).collected();
         // Each point consists of an epsilon `x`, the ratio `e^x`, and the value of the profile at
         // `x`. The first epsilon is minus infinity.
         let mut points = vec![(f64::NEG_INFINITY, 0.0, 1.0)];
@@ -143,7 +144,7 @@ impl DominatingPair for CurvePair {
     }
     fn tilted(&self, tilt: f64, _: f64) -> Option<Box<dyn Tilted>> {
         let hull = self.hull();
-        let atoms: Vec<(f64, f64)> = hull.atoms.iter().map(|(loss, p, _)| (*loss, *p)).collect();
+        let atoms: Vec<(f64, f64)> = hull.atoms.iter().map(|(loss, p, _)| (*loss, *p)).collected();
         let finite: f64 = atoms.iter().map(|(_, mass)| mass).sum();
         let all = (finite + hull.infinite) * (1.0 + 1e-12);
         let list = Atoms { atoms, relative: 64.0 * U, blur: 0.0 };

@@ -8,6 +8,7 @@ use opendp_fourier::{Complex, Transform};
 use super::convolution::transform_error;
 use super::elementary::U;
 use super::transform::Listed;
+use crate::collected::Collected;
 
 /// The waves (values of the Fourier transform of a loss) at the multiples of a spacing. One
 /// discrete Fourier transform computes all waves.
@@ -100,7 +101,7 @@ impl Gather {
             places: vec![0.0; length],
             spectrum: transform.spectrum(),
             transform,
-            errors: (0..=length / FINE).map(error).collect(),
+            errors: (0..=length / FINE).map(error).collected(),
         }
     }
     /// Return the number of frequencies of the plan.

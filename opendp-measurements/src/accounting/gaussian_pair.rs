@@ -10,6 +10,7 @@ use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
 use super::sampled_pair::{FixedSizePair, ln_unmixed, mixed};
 use super::sampled_transform::TiltedSample;
 use super::transform::{Tilted, TiltedGaussian};
+use crate::collected::Collected;
 
 /// The pair of `N(mu, 1)` and `N(0, 1)`: noise of standard deviation `sensitivity / mu`.
 ///
@@ -78,10 +79,10 @@ impl DominatingPair for GaussianPair {
         let (mu, mean) = (self.mu, self.mu / 2.0);
         let limit = LIMIT + mean;
         let edge = |i: usize| (grid.edge(i) / mu).max(-limit).min(limit);
-        let edges: Vec<f64> = (0..=grid.count).map(edge).collect();
+        let edges: Vec<f64> = (0..=grid.count).map(edge).collected();
         let masses = |mean: f64| {
             let pairs = edges.windows(2);
-            pairs.map(|pair| mass((pair[0] + pair[1]) / 2.0 - mean, pair[1] - pair[0])).collect()
+            pairs.map(|pair| mass((pair[0] + pair[1]) / 2.0 - mean, pair[1] - pair[0])).collected()
         };
         let (low, high) = (edge(0) - mean, edge(grid.count) - mean);
         let furthest = low.abs().max(high.abs()).min(LIMIT) + mu;
@@ -164,7 +165,7 @@ impl DominatingPair for SampledGaussianPair {
             false => self.output(-grid.edge(grid.count - i)),
         };
         let limit = LIMIT + mu;
-        let edges: Vec<f64> = (0..=grid.count).map(|i| edge(i).clamp(-LIMIT, limit)).collect();
+        let edges: Vec<f64> = (0..=grid.count).map(|i| edge(i).clamp(-LIMIT, limit)).collected();
         let mut p = Vec::with_capacity(grid.count);
         let mut q = Vec::with_capacity(grid.count);
         for pair in edges.windows(2) {

@@ -4,6 +4,7 @@
 use super::elementary::{U, exp, exp_m1, ln_1p, sum};
 use super::enclosed_pair::roughness;
 use super::gaussian_pair::deviations;
+use crate::collected::Collected;
 
 /// An upper bound on the delta of `count` releases of vectors of integers. The bound is listed at
 /// all total losses in an interval, which is called the window. The noise is discrete Gaussian of
@@ -96,17 +97,17 @@ impl IntegerGame {
         }
         let steps = (1..=square.isqrt()).filter(|g| square.is_multiple_of(g * g));
         let laws: Vec<Law> =
-            steps.map(|g| Law::new(g as usize, deviation, reach as usize)).collect();
+            steps.map(|g| Law::new(g as usize, deviation, reach as usize)).collected();
         let start = below as i64;
         let first =
             |i: i64| if 0 < i { -exp_m1(-(i as f64) / noise) * (1.0 + 64.0 * U) } else { 0.0 };
-        let mut values: Vec<f64> = (-start..=above as i64).map(first).collect();
+        let mut values: Vec<f64> = (-start..=above as i64).map(first).collected();
         for _ in 0..count {
             values = next(&values, &laws);
         }
         // This factor is an upper bound on (1 - f)^-m, where f is `excess` and m is `count`.
         let factor = exp(-times * ln_1p(-excess)) * (1.0 + 1e-9);
-        let deltas = values.iter().map(|value| (value * factor).min(1.0)).collect();
+        let deltas = values.iter().map(|value| (value * factor).min(1.0)).collected();
         let (step, middle) = (1.0 / noise, times * distance / (2.0 * noise));
         Some(IntegerGame { step, middle, deltas, last: start })
     }
@@ -181,13 +182,13 @@ impl Law {
             let place = (k * step) as f64 / scale;
             exp(-place * place / 2.0)
         };
-        let listed: Vec<f64> = (0..=reach / step).map(weight).collect();
+        let listed: Vec<f64> = (0..=reach / step).map(weight).collected();
         // The weights after the index `all` are below e^-690, and fall faster than geometrically.
         let all = (38.0 * scale / step as f64).ceil() as usize;
-        let rest: Vec<f64> = (listed.len()..=all.max(listed.len())).map(weight).collect();
+        let rest: Vec<f64> = (listed.len()..=all.max(listed.len())).map(weight).collected();
         let total = 2.0 * (sum(&listed) + sum(&rest)) - 1.0;
         let beyond = (2.0 * sum(&rest) / total) * (1.0 + 1e-9) + 1e-290;
-        Law { step, masses: listed.iter().map(|weight| weight / total).collect(), beyond }
+        Law { step, masses: listed.iter().map(|weight| weight / total).collected(), beyond }
     }
     /// Return an upper bound on the mean of `values[place + u]`, where `u` has this law.
     fn mean(&self, values: &[f64], place: usize) -> f64 {
@@ -213,7 +214,7 @@ fn next(values: &[f64], laws: &[Law]) -> Vec<f64> {
     // of its terms.
     let more = 1.0 + U * (8192.0 + 4.0 * terms as f64);
     let best = |place| laws.iter().map(|law| law.mean(values, place)).fold(0.0, f64::max);
-    (0..values.len()).map(|place| (best(place) * more).min(1.0)).collect()
+    (0..values.len()).map(|place| (best(place) * more).min(1.0)).collected()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::elementary::{U, exp, exp_m1, sum};
 use super::enclosed_pair::{Between, EnclosedPair, LEAST_SCALE, continuous, roughness, smoothing};
 use super::outputs::Outputs;
 use super::pair::{Buckets, DominatingPair, Grid};
+use crate::collected::Collected;
 
 /// A pair that bounds the loss of a vector of integers with discrete Gaussian noise of scale `s`,
 /// for all shifts (differences between neighbours). The bound holds except for an event of small
@@ -122,7 +123,7 @@ impl IntegerVectorPair {
             return Ok(None);
         }
         let divides = |step: &u64| square.is_multiple_of(step * step);
-        let steps: Vec<u64> = (1..=square.isqrt()).filter(divides).collect();
+        let steps: Vec<u64> = (1..=square.isqrt()).filter(divides).collected();
         if Self::MOST_LOSSES < 75.0 * scale * (square as f64).sqrt() * steps.len() as f64 {
             return Ok(None);
         }
@@ -152,31 +153,31 @@ impl IntegerVectorPair {
     fn masses(&self, step: u64) -> Vec<(f64, f64)> {
         let (last, variance, step) = (self.last(), self.variance(), step as i64);
         let weight = |u: i64| exp(-((u as f64) * (u as f64) / variance) / 2.0);
-        let weights: Vec<f64> = (-last..=last).filter(|u| u % step == 0).map(weight).collect();
+        let weights: Vec<f64> = (-last..=last).filter(|u| u % step == 0).map(weight).collected();
         let total = sum(&weights);
         let shift = self.square as i64;
         let mass = |u: i64| match u % step {
             0 => (weight(u) / total, weight(u + shift) / total),
             _ => (0.0, 0.0),
         };
-        (-last..=last).map(mass).collect()
+        (-last..=last).map(mass).collected()
     }
     fn compute(&self) -> Computed {
         let last = self.last();
-        let losses: Vec<f64> = (-last..=last).map(|u| self.loss(u)).collect();
+        let losses: Vec<f64> = (-last..=last).map(|u| self.loss(u)).collected();
         // Exponents of up to 700 in magnitude have a relative error of 4 u, where u is the unit
         // roundoff. A sum of `n` terms has a relative error of at most `n u`.
         let relative = U * (8192.0 + 16.0 * losses.len() as f64);
         if let [step] = self.steps[..] {
             let masses = losses.iter().zip(self.masses(step));
-            let list = masses.map(|(loss, (p, q))| (*loss, p, q)).collect();
+            let list = masses.map(|(loss, (p, q))| (*loss, p, q)).collected();
             // The listed masses add up to 1, so no mass of `P` is omitted.
             return Computed { list, relative, missing: 0.0 };
         }
         let lattice = Lattice::new(&losses, self.scale);
         let mut largest = Profile { delta: vec![0.0; losses.len()], rest: vec![0.0; losses.len()] };
         for step in &self.steps {
-            let masses: Vec<f64> = self.masses(*step).into_iter().map(|(_, q)| q).collect();
+            let masses: Vec<f64> = self.masses(*step).into_iter().map(|(_, q)| q).collected();
             largest.raise(&lattice.profile(&masses));
         }
         let masses = lattice.masses(&largest);
@@ -185,8 +186,8 @@ impl IntegerVectorPair {
             .zip(&lattice.ratios)
             .zip(&masses)
             .map(|((loss, ratio), q)| (*loss, q * ratio, *q))
-            .collect();
-        let p: Vec<f64> = list.iter().map(|(_, p, _)| *p).collect();
+            .collected();
+        let p: Vec<f64> = list.iter().map(|(_, p, _)| *p).collected();
         let missing = (1.0 - sum(&p) * (1.0 - relative)).max(0.0);
         Computed { list, relative, missing }
     }
@@ -217,7 +218,7 @@ struct Profile {
 impl Lattice {
     fn new(losses: &[f64], scale: f64) -> Lattice {
         Lattice {
-            ratios: losses.iter().map(|loss| exp(*loss)).collect(),
+            ratios: losses.iter().map(|loss| exp(*loss)).collected(),
             growth: exp_m1(1.0 / (scale * scale)),
             middle: losses.partition_point(|loss| *loss < 0.0),
         }
@@ -238,14 +239,14 @@ impl Lattice {
                 above += mass;
                 delta
             })
-            .collect();
+            .collected();
         deltas.reverse();
         let rests = points.map(|(ratio, mass)| {
             rest += ratio * self.growth / (1.0 + self.growth) * below;
             below += mass;
             rest
         });
-        Profile { rest: rests.collect(), delta: deltas }
+        Profile { rest: rests.collected(), delta: deltas }
     }
     /// Return masses of `Q` at the points. The profile of these masses is the given profile, or a
     /// slightly larger profile.
@@ -268,12 +269,12 @@ impl Lattice {
             Ordering::Equal => 1.0 - below(i) - above(i),
             Ordering::Greater => above(i - 1) - above(i),
         };
-        let masses: Vec<f64> = (0..self.ratios.len()).map(|i| mass(i).max(0.0)).collect();
+        let masses: Vec<f64> = (0..self.ratios.len()).map(|i| mass(i).max(0.0)).collected();
         // Rounding can lower some values of the profile. So all masses are enlarged by one factor.
         let found = self.profile(&masses).delta;
         let pairs = profile.delta.iter().zip(&found).filter(|(wanted, _)| 1e-290 < **wanted);
         let more = pairs.map(|(wanted, found)| wanted / found).fold(1.0, f64::max);
-        masses.into_iter().map(|mass| mass * more).collect()
+        masses.into_iter().map(|mass| mass * more).collected()
     }
 }
 

@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use opendp_core::with_threads;
 use opendp_fourier::Complex;
-use rayon::prelude::*;
 
 use super::GaussianPair;
 use super::elementary::{CIS_ERROR, CIS_LIMIT, U, cis, exp, exp_m1, ln};
 use super::pair::DominatingPair;
 use super::plan::PairCount;
 use super::product::{Factor, Product};
+use super::threads::each;
 use super::transform::Tilted;
+use crate::collected::{Collected, sort_by};
 
 mod wave_plan;
 
@@ -99,9 +99,6 @@ pub(super) const SKETCHED: usize = 64;
 /// outside of all groups.
 const GROUPS: (usize, usize) = (12, 3);
 
-/// If there are at least this many parts, several threads compute the losses of parts.
-pub(super) const PARALLEL: usize = 8;
-
 /// Sort parts by the width of the interval of their losses. The widest interval comes first. In
 /// this order, a product of waves becomes negligible after fewer factors than in other orders.
 fn by_width(parts: &[PairCount]) -> Vec<PairCount> {
@@ -109,9 +106,9 @@ fn by_width(parts: &[PairCount]) -> Vec<PairCount> {
         let (low, high) = pair.range(1e-6);
         high - low
     };
-    let mut sorted: Vec<_> = parts.iter().map(|part| (width(&part.0), part)).collect();
-    sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
-    sorted.into_iter().map(|(_, part)| part.clone()).collect()
+    let mut sorted: Vec<_> = parts.iter().map(|part| (width(&part.0), part)).collected();
+    sort_by(&mut sorted, &|a, b| b.0.total_cmp(&a.0));
+    sorted.into_iter().map(|(_, part)| part.clone()).collected()
 }
 /// Return a few parts that represent all parts. If there are fewer than [`SKETCHED`] parts, return
 /// all parts. The parts must be sorted by width. The widest parts stay in the result. The other
@@ -128,7 +125,7 @@ fn sketch(sorted: &[PairCount]) -> Vec<PairCount> {
         group.get(group.len() / 2).map(|(pair, _)| (pair.clone(), count))
     };
     let groups = rest.chunks(rest.len().div_ceil(GROUPS.0)).filter_map(group);
-    alone.iter().cloned().chain(groups).collect()
+    alone.iter().cloned().chain(groups).collected()
 }
 
 /// Tilted losses, each with its number of releases.
@@ -136,30 +133,26 @@ struct Tilt(Vec<(Box<dyn Tilted>, u64)>);
 
 impl Tilt {
     fn new(parts: &[PairCount], tilt: f64, highest: f64) -> Option<Tilt> {
-        let tilted_part = |(pair, count): &PairCount| Some((pair.tilted(tilt, highest)?, *count));
-        let tilted = match parts.len() {
-            0..PARALLEL => parts.iter().map(tilted_part).collect::<Option<_>>(),
-            _ => with_threads(|divided| match divided {
-                true => parts.par_iter().map(tilted_part).collect(),
-                false => parts.iter().map(tilted_part).collect(),
-            }),
+        let tilted_part = |place: usize| {
+            let (pair, count) = &parts[place];
+            Some((pair.tilted(tilt, highest)?, *count))
         };
-        tilted.map(Tilt)
+        each(parts.len(), tilted_part).into_iter().known_collected().map(Tilt)
     }
-    fn total(&self, value: impl Fn(&dyn Tilted) -> f64) -> f64 {
+    fn total(&self, value: &dyn Fn(&dyn Tilted) -> f64) -> f64 {
         self.0.iter().map(|(part, count)| *count as f64 * value(&**part)).sum()
     }
     /// Return `ln M(t)` at the tilt `t`, and a bound on the error of this logarithm. The proof at
     /// [`Inversion`] defines `M`.
     fn log(&self) -> (f64, f64) {
         let parts = self.0.len() as f64;
-        let rounding = self.total(|part| part.log().0.abs()) * U * (parts + 2.0);
-        (self.total(|part| part.log().0), self.total(|part| part.log().1) * 1.001 + rounding)
+        let rounding = self.total(&|part| part.log().0.abs()) * U * (parts + 2.0);
+        (self.total(&|part| part.log().0), self.total(&|part| part.log().1) * 1.001 + rounding)
     }
     fn centre(&self) -> (f64, f64) {
         let parts = self.0.len() as f64;
-        let rounding = self.total(|part| part.centre().abs()) * U * (parts + 2.0);
-        (self.total(|part| part.centre()), rounding)
+        let rounding = self.total(&|part| part.centre().abs()) * U * (parts + 2.0);
+        (self.total(&|part| part.centre()), rounding)
     }
     /// Bound the modulus of the product of the waves at this frequency and at all larger
     /// frequencies. The modulus of each factor is at most 1, so the product of some factors is a
@@ -178,8 +171,8 @@ impl Tilt {
     /// loss, and `T` the whole mass. The bound is the sum of all `i`, times the product of all
     /// `max(1, T)`.
     fn infinite(&self) -> f64 {
-        let infinite = self.total(|part| part.infinite().0);
-        let whole = self.total(|part| ln(part.infinite().1.max(1.0)));
+        let infinite = self.total(&|part| part.infinite().0);
+        let whole = self.total(&|part| ln(part.infinite().1.max(1.0)));
         if infinite == 0.0 { 0.0 } else { infinite * exp(whole.min(700.0)) * (1.0 + 1e-9) }
     }
 }
@@ -232,7 +225,7 @@ impl Inversion {
         }
         let smoothing: (Arc<dyn DominatingPair>, u64) = (Arc::new(GaussianPair { mu }), 1);
         let with = |parts: &[PairCount]| -> Vec<PairCount> {
-            std::iter::once(&smoothing).chain(parts).cloned().collect()
+            std::iter::once(&smoothing).chain(parts).cloned().collected()
         };
         Inversion::within(&with(&parts), &with(&sketch), target, tolerance, MOST_SMOOTHED)
     }

@@ -9,6 +9,7 @@ use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
 use super::quadrature::{NODE_ERROR, Rule, SIZES, rule};
 use super::sampled_pair::{FixedSizePair, ln_unmixed, mixed};
 use super::transform::{Tilted, TiltedEnds};
+use crate::collected::Collected;
 
 /// A bound on the relative error of the masses in this file.
 pub(super) const ERROR: f64 = 256.0 * U;
@@ -186,7 +187,7 @@ impl SampledLaplacePair {
         };
         let relative = 1.01 * rule.error + U * (128.0 + 64.0 * end);
         let blur = end * NODE_ERROR + U * (72.0 * end + 8.0);
-        Atoms { atoms: atoms.map(atom_of).collect(), relative, blur }
+        Atoms { atoms: atoms.map(atom_of).collected(), relative, blur }
     }
     /// Return pairs of numbers `(c, l)` such that each `c - n l` is an upper bound on the logarithm
     /// of the error of a rule with `n` nodes. The bounds are for the transform at a tilt, and for

@@ -2,6 +2,7 @@
 
 use super::elementary::{CIS_ERROR, CIS_LIMIT, U, cis, exp, ln, sum};
 use super::transform::{Listed, Tilted, Wave};
+use crate::collected::Collected;
 
 /// A tilted loss whose atoms are listed.
 ///
@@ -51,7 +52,7 @@ impl TiltedList {
         for (loss, mass) in &mut atoms {
             *mass *= exp(tilt * *loss - top);
         }
-        let masses: Vec<f64> = atoms.iter().map(|(_, mass)| *mass).collect();
+        let masses: Vec<f64> = atoms.iter().map(|(_, mass)| *mass).collected();
         let total = sum(&masses);
         let mean = atoms.iter().map(|(loss, mass)| loss * mass).sum::<f64>() / total;
         let mut variance = 0.0;

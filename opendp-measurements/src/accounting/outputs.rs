@@ -3,6 +3,7 @@
 
 use super::account::Certified;
 use super::elementary::{U, exp_m1};
+use crate::collected::Collected;
 
 /// The outputs of a pair. Each output has a loss, and a probability under `P` and under `Q`.
 ///
@@ -44,7 +45,7 @@ impl Outputs {
         shift: f64,
         above: f64,
     ) -> Option<Self> {
-        let list: Vec<_> = outputs.filter(|(_, p, _)| 0.0 < *p).take(Self::MOST + 1).collect();
+        let list: Vec<_> = outputs.filter(|(_, p, _)| 0.0 < *p).take(Self::MOST + 1).collected();
         let few = list.len() <= Self::MOST;
         few.then_some(Outputs { list, relative, shift, above })
     }

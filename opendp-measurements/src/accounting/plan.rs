@@ -4,15 +4,16 @@
 
 use std::sync::Arc;
 
-use opendp_core::{Result, with_threads};
-use rayon::prelude::*;
+use opendp_core::Result;
 
 use super::account::Side;
 use super::convolution::Convolution;
 use super::discrete_loss::DiscreteLoss;
 use super::elementary::{exp, ln};
-use super::inversion::{PARALLEL, Target};
+use super::inversion::Target;
 use super::pair::{DominatingPair, Grid};
+use super::threads::each;
+use crate::collected::Collected;
 
 mod coarse;
 
@@ -128,20 +129,6 @@ fn reach((low, high): (f64, f64)) -> f64 {
 fn tail(delta: f64, count: f64) -> f64 {
     (delta * 1e-7).max(1e-280) / count
 }
-/// Apply a function to each part. Use several threads for many parts.
-pub(super) fn each<T: Send, R: Send>(
-    parts: impl Iterator<Item = T>,
-    work: impl Fn(T) -> R + Send + Sync,
-) -> Vec<R> {
-    let parts: Vec<T> = parts.collect();
-    match parts.len() {
-        0..PARALLEL => parts.into_iter().map(work).collect(),
-        _ => with_threads(|divided| match divided {
-            true => parts.into_par_iter().map(work).collect(),
-            false => parts.into_iter().map(work).collect(),
-        }),
-    }
-}
 fn releases(parts: &[PairCount]) -> f64 {
     parts.iter().map(|(_, count)| *count as f64).sum()
 }
@@ -211,7 +198,7 @@ impl Plan {
         let mut step = (width / length as f64).max(fine / 64.0).max(least);
         // The mass of an atom at an edge of the grid stays at this edge. So if the losses of all
         // atoms are multiples of one unit, choose a grid whose edges contain these losses.
-        let units: Vec<f64> = parts.iter().filter_map(|(pair, _)| pair.unit()).collect();
+        let units: Vec<f64> = parts.iter().filter_map(|(pair, _)| pair.unit()).collected();
         let unit = units.iter().copied().fold(f64::INFINITY, f64::min);
         let multiple = |other: &f64| (other / unit - (other / unit).round()).abs() < 1e-12;
         if 0.0 < unit && step < unit && unit.is_finite() && units.iter().all(multiple) {
@@ -269,7 +256,8 @@ impl Plan {
         }
     }
     fn discretise(&self, parts: &[PairCount], side: Side) -> Vec<(DiscreteLoss, u64)> {
-        let discretised = |((pair, count), (low, high)): (&PairCount, &(f64, f64))| {
+        let discretised = |place: usize| {
+            let ((pair, count), (low, high)) = (&parts[place], &self.ranges[place]);
             // Extend the grid by one step. So rounding cannot move the largest loss above the grid.
             let grid = Grid::covering(self.step, *low, high + self.step);
             let buckets = pair.buckets(&grid);
@@ -279,7 +267,7 @@ impl Plan {
             };
             (loss, *count)
         };
-        each(parts.iter().zip(&self.ranges), discretised)
+        each(parts.len().min(self.ranges.len()), discretised)
     }
 }
 

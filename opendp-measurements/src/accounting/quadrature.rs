@@ -4,6 +4,7 @@ use std::f64::consts::PI;
 use std::sync::OnceLock;
 
 use super::elementary::{CIS_ERROR, U, cis, ln};
+use crate::collected::Collected;
 
 /// Fejér's first rule on the interval from -1 to 1. The `n` nodes are `cos((k + 1/2) pi / n)`, for
 /// `k` from 0 to `n - 1`.
@@ -58,7 +59,7 @@ impl Rule {
             least = f64::min(least, weight);
             (cis(angle).0, weight)
         });
-        let nodes: Vec<(f64, f64)> = nodes.collect();
+        let nodes: Vec<(f64, f64)> = nodes.collected();
         let off = 4.0 * CIS_ERROR + U * (16.0 * PI * (2.0 + ln(size)) + size);
         Rule { nodes, error: NODE_ERROR + 2.0 * off / (size * least) }
     }

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use super::elementary::{CIS_ERROR, CIS_LIMIT, U, cis, exp, exp_m1, ln, sum};
 use super::sampled_pair::{mixed, mixed_of};
 use super::transform::{Listed, Tilted, Wave};
+use crate::collected::Collected;
 
 /// A tilted loss for Gaussian noise on a Poisson sample.
 ///
@@ -217,7 +218,7 @@ impl TiltedSample {
             blur += mass * term.blur;
             atoms.push(Atom { loss: sign * term.loss, mass, share: term.share });
         }
-        let masses: Vec<f64> = atoms.iter().map(|atom| atom.mass).collect();
+        let masses: Vec<f64> = atoms.iter().map(|atom| atom.mass).collected();
         let total = sum(&masses);
         let mean = mean / total;
         let centre = sign * mean;
@@ -335,7 +336,8 @@ impl Tilted for TiltedSample {
         Wave { re, im, error: 2.0 * (self.error + sum + CIS_ERROR) + 1.01 * turned }
     }
     fn listed(&self) -> Option<Listed> {
-        let atoms: Vec<(f64, f64)> = self.atoms.iter().map(|atom| (atom.loss, atom.mass)).collect();
+        let atoms: Vec<(f64, f64)> =
+            self.atoms.iter().map(|atom| (atom.loss, atom.mass)).collected();
         Some(Listed {
             atoms,
             error: 2.0 * self.error + 64.0 * U,

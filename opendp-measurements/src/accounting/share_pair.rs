@@ -13,6 +13,7 @@ use super::{
     PrivatePair, SampledGaussianPair, concentrated_rho_of_pure, mu_of_pure,
     profile_of_discrete_gaussian_vector,
 };
+use crate::collected::Collected;
 
 /// The pair of discrete Laplace noise lists its outputs one by one. So an account uses this pair
 /// only up to this sensitivity. For a larger sensitivity, the account uses the pair of pure
@@ -342,7 +343,7 @@ impl SharePair {
         let (name, numbers) =
             json.as_object().and_then(|map| map.iter().next()).ok_or_else(wrong)?;
         let numbers = numbers.as_array().ok_or_else(wrong)?.iter().map(Json::as_f64);
-        let numbers = numbers.collect::<Option<Vec<_>>>().ok_or_else(wrong)?;
+        let numbers = numbers.known_collected().ok_or_else(wrong)?;
         let pair = match (name.as_str(), numbers.as_slice()) {
             ("private", &[epsilon, delta]) => SharePair::Private { epsilon, delta },
             ("laplace", &[epsilon]) => SharePair::Laplace { epsilon },

@@ -5,6 +5,7 @@ use opendp_core::{Error, Result};
 use serde_json::{Value as Json, json};
 
 use super::{Account, SharePair, concentrated_delta, concentrated_epsilon};
+use crate::collected::Collected;
 
 /// An account with a budget of an epsilon and a delta. The budget is divided into shares before the
 /// first release. Each share has a dominating pair.
@@ -113,7 +114,7 @@ impl SharedAccount {
             let reason = "expected a finite epsilon and a delta below 1";
             return Err(Error::InvalidDistance(reason.into()));
         }
-        let shares = shares.iter().map(|pair| pair.checked()).collect::<Result<Vec<_>>>()?;
+        let shares = shares.iter().map(|pair| pair.checked()).try_collected()?;
         let (epsilon, delta) = (epsilon.clone(), delta.clone());
         let account = SharedAccount { used: vec![false; shares.len()], epsilon, delta, shares };
         if account.fits(&account.shares)? {
@@ -130,7 +131,7 @@ impl SharedAccount {
     /// The errors of [`new`](SharedAccount::new).
     pub fn fitting(epsilon: &Exact, delta: &Exact, shares: &[SharePair]) -> Result<Self> {
         let factor = SharedAccount::factor(epsilon, delta, shares)?;
-        let shares: Vec<_> = shares.iter().map(|pair| pair.times(factor)).collect();
+        let shares: Vec<_> = shares.iter().map(|pair| pair.times(factor)).collected();
         SharedAccount::new(epsilon, delta, &shares)
     }
     /// Find a factor by which the losses of all shares can be [multiplied](SharePair::times), so
@@ -144,7 +145,7 @@ impl SharedAccount {
         let empty = SharedAccount::new(epsilon, delta, &[])?;
         let fits = |factor: f64| {
             let all = shares.iter().map(|pair| pair.times(factor).checked());
-            all.collect::<Result<Vec<_>>>().map_or(Ok(false), |all| empty.fits(&all))
+            all.try_collected().map_or(Ok(false), |all| empty.fits(&all))
         };
         // If the shares were already planned for this budget, the result is usually near 1. So the
         // search starts near 1. The composition can be slow at a factor that is far from the
@@ -266,7 +267,7 @@ impl SharedAccount {
         json!({
             "epsilon": self.epsilon.to_string(),
             "delta": self.delta.to_string(),
-            "shares": self.shares.iter().map(SharePair::to_json).collect::<Vec<_>>(),
+            "shares": self.shares.iter().map(SharePair::to_json).collected(),
             "used": self.used,
         })
     }
@@ -285,8 +286,7 @@ impl SharedAccount {
             text.and_then(|text| text.parse::<Exact>().ok()).ok_or_else(|| wrong(name))
         };
         let list = |name: &str| json.get(name).and_then(Json::as_array).ok_or_else(|| wrong(name));
-        let shares =
-            list("shares")?.iter().map(SharePair::from_json).collect::<Result<Vec<_>>>()?;
+        let shares = list("shares")?.iter().map(SharePair::from_json).try_collected()?;
         let used: Option<Vec<bool>> = list("used")?.iter().map(Json::as_bool).collect();
         let used = used.filter(|used| used.len() == shares.len()).ok_or_else(|| wrong("used"))?;
         let account = SharedAccount::new(&exact("epsilon")?, &exact("delta")?, &shares)?;
@@ -300,7 +300,7 @@ fn total_rho<'p>(mut shares: impl Iterator<Item = &'p SharePair>) -> Option<f64>
 fn composed<'p>(shares: impl Iterator<Item = &'p SharePair>) -> Account {
     // If several equal pairs follow one another in the list, they are added in one call. It would
     // be slow to add many pairs one by one.
-    let shares: Vec<&SharePair> = shares.collect();
+    let shares: Vec<&SharePair> = shares.collected();
     shares.chunk_by(|a, b| a == b).fold(Account::new(), |account, equal| match equal {
         [share, ..] => share.add_to(account, equal.len() as u64),
         [] => account,

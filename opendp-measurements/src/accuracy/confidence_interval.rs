@@ -5,6 +5,7 @@ use opendp_core::arith::{Directed, Float, InfCast};
 use opendp_core::{Carrier, Domain, Error, Measure, Measurement, Metric, Result};
 
 use crate::accuracy;
+use crate::collected::Collected;
 
 /// A released number (with noise), or several released numbers.
 ///
@@ -146,7 +147,7 @@ macro_rules! released {
                 check_bounds(bounds, self.len())?;
                 let bound = |place| bounds.get(place).or(bounds.first()).copied().flatten();
                 let numbers = self.iter().copied().enumerate();
-                numbers.map(|(place, $number)| around($ends, bound(place))).collect()
+                numbers.map(|(place, $number)| around($ends, bound(place))).try_collected()
             }
         }
     )*};

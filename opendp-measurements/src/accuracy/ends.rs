@@ -4,6 +4,8 @@
 use opendp_core::{Carrier, Domain, Measure, Measurement, Metric, TypeName};
 use serde_json::Value as Json;
 
+use crate::collected::Collected;
+
 /// A release is near an end if a bound on the noise is at least the distance from the release to
 /// the end. The noise exceeds this bound with a probability of at most this constant. So if the
 /// true sum is beyond an end, almost no release is far from this end.
@@ -49,7 +51,7 @@ where
 /// of `errors`.
 fn near(release: &Json, errors: &[Option<f64>], types: &[TypeName]) -> bool {
     let largest = errors.iter().flatten().fold(0.0_f64, |largest, error| largest.max(*error));
-    let ends: Vec<Signed> = types.iter().flat_map(ends).collect();
+    let ends: Vec<Signed> = types.iter().flat_map(ends).collected();
     any_near(release, &ends, largest)
 }
 fn any_near(release: &Json, ends: &[Signed], error: f64) -> bool {
@@ -92,9 +94,9 @@ fn ends(kind: &TypeName) -> Vec<Signed> {
     if name.contains("Any") {
         let all =
             [8, 16, 32, 64, 128].iter().flat_map(|bits| [format!("i{bits}"), format!("u{bits}")]);
-        return all.flat_map(|name| ends_of(&name)).collect();
+        return all.flat_map(|name| ends_of(&name)).collected();
     }
-    name.split(|c: char| !c.is_alphanumeric()).flat_map(ends_of).collect()
+    name.split(|c: char| !c.is_alphanumeric()).flat_map(ends_of).collected()
 }
 fn ends_of(name: &str) -> Vec<Signed> {
     let (signed, bits) = match name {

@@ -9,6 +9,7 @@ use super::check;
 use super::noise::Noise;
 use super::sum::{Term, sum_of};
 use super::weight::Weight;
+use crate::collected::Collected;
 
 /// A number that is released, or computed from released numbers, together with the noises in this
 /// number.
@@ -90,7 +91,7 @@ impl Estimate {
         let noises = self.noises.iter().filter(|_| !weight.is_zero());
         let noises = noises.map(|(name, own, noise)| Ok((*name, own.times(weight)?, *noise)));
         let rounding = self.rounding.inf_mul(weight.magnitude_up()?)?.inf_add(error)?;
-        Ok(Estimate { value, noises: noises.collect::<Result<_>>()?, rounding })
+        Ok(Estimate { value, noises: noises.try_collected::<_, Error>()?, rounding })
     }
     /// Add up any number of estimates.
     ///
@@ -107,7 +108,7 @@ impl Estimate {
     pub fn accuracy(&self, alpha: f64) -> Result<f64> {
         let terms =
             self.noises.iter().map(|(_, weight, noise)| Term::new(*noise).weighted(*weight));
-        sum_of(&terms.collect::<Vec<_>>(), alpha)?.inf_add(self.rounding)
+        sum_of(&terms.collected(), alpha)?.inf_add(self.rounding)
     }
     /// Find an interval that contains the true number except with probability `alpha`. In this
     /// claim, only the noise is random, and the true number is fixed.
@@ -186,7 +187,7 @@ pub fn simultaneous(estimates: &[&Estimate], alpha: f64) -> Result<Vec<(f64, f64
             estimates.len()
         )));
     }
-    estimates.iter().map(|estimate| estimate.interval(share)).collect()
+    estimates.iter().map(|estimate| estimate.interval(share)).try_collected()
 }
 
 #[cfg(test)]

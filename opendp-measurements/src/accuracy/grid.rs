@@ -3,6 +3,7 @@
 use crate::accounting::discrete_loss::DiscreteLoss;
 use crate::accounting::elementary::{exp, exp_m1, sum};
 use crate::accounting::normal_mass::{mass, tail};
+use crate::collected::Collected;
 
 use super::noise::Kind;
 
@@ -124,10 +125,10 @@ impl Placed {
                 };
                 value * WIDEN
             })
-            .collect();
+            .collected();
         let end = (count as f64 + begin) * ratio;
         let beyond = if laplace { exp(-end) / 2.0 } else { tail(end) } * WIDEN + LOST;
-        let mut masses: Vec<f64> = half.iter().rev().copied().collect();
+        let mut masses: Vec<f64> = half.iter().rev().copied().collected();
         masses[0] += beyond;
         // Let `m >= 0`. If numbers are rounded up, the mass between `m` and `m + 1` is moved to
         // `m + 1`. The mass between `-m - 1` and `-m` is then moved to `-m`.
@@ -146,7 +147,7 @@ impl Placed {
         let (weights, beyond): (Vec<f64>, f64) = if self.kind.is_laplace() {
             let ratio = ratio.min(1e6);
             let top = -exp_m1(-ratio) / (1.0 + exp(-ratio));
-            let weights = (0..=last).map(|k| top * exp(-(k as f64) * ratio)).collect();
+            let weights = (0..=last).map(|k| top * exp(-(k as f64) * ratio)).collected();
             (weights, exp(-((last + 1) as f64) * ratio) / (1.0 + exp(-ratio)))
         } else {
             // A mass is a weight divided by the sum of all weights. The computed sum omits some
@@ -154,11 +155,11 @@ impl Placed {
             // holds.
             let ratio = ratio.min(1e3);
             let weight = |k: i64| exp(-(k as f64 * ratio) * (k as f64 * ratio) / 2.0);
-            let weights: Vec<f64> = (0..=last).map(weight).collect();
+            let weights: Vec<f64> = (0..=last).map(weight).collected();
             let total = weights[0] + 2.0 * sum(&weights[1..]);
             // The noise `Z` is beyond the grid if `Z` is at least `m = last + 1`. Use
             // `P[Z >= m] <= P[scale N >= m - 1]` for a standard normal `N`.
-            (weights.iter().map(|w| w / total).collect(), tail(last as f64 * ratio))
+            (weights.iter().map(|w| w / total).collected(), tail(last as f64 * ratio))
         };
         let place = |k: i64| -> i64 {
             let x = k as f64 * (self.weight / step);

@@ -5,6 +5,7 @@ use opendp_core::Result;
 use opendp_core::arith::{Directed, InfCast};
 
 use crate::accounting::elementary::ln;
+use crate::collected::Collected;
 
 use super::grid::{Placed, Rounding};
 use super::sum::Term;
@@ -40,7 +41,7 @@ impl OnGrid {
             let (numerator, own) = term.weight.parts();
             numerator.checked_abs()?.checked_mul(denominator / own)
         });
-        let Some(numerators) = numerators.collect::<Option<Vec<i128>>>() else { return Ok(None) };
+        let Some(numerators) = numerators.known_collected() else { return Ok(None) };
         let common = numerators.iter().fold(0, |common, number| divisor(common, *number));
         let place = |(term, numerator): (&Term, &i128)| {
             let weight = numerator / common;
@@ -48,7 +49,7 @@ impl OnGrid {
             let placed = Placed { kind, scale, cut: term.noise.cut, weight: weight as f64 };
             (weight < 1 << 40 && !placed.is_bounded_by_reals()).then_some((placed, term.count))
         };
-        let placed = noises.iter().zip(&numerators).map(place).collect::<Option<Vec<_>>>();
+        let placed = noises.iter().zip(&numerators).map(place).known_collected();
         let unit = f64::inf_cast(common)?.inf_div(f64::neg_inf_cast(denominator)?)?;
         Ok(placed.map(|placed| OnGrid { placed, unit, exact: true }))
     }
@@ -124,7 +125,7 @@ impl OnGrid {
             .placed
             .iter()
             .map(|(placed, count)| (placed, placed.scale * placed.weight, *count as f64))
-            .collect();
+            .collected();
         let limit = scales.iter().filter(|(placed, ..)| placed.kind.is_laplace());
         let limit = limit.fold(0.0, |largest: f64, (_, scale, _)| largest.max(*scale));
         let deviation: f64 = scales

@@ -9,6 +9,7 @@ use opendp_core::arith::{Directed, DirectedFloat, InfCast};
 use opendp_core::{Error, Result};
 
 use crate::Scale;
+use crate::collected::{Collected, sort_by};
 
 use super::check;
 use super::noise::{Kind, Noise};
@@ -92,13 +93,13 @@ pub fn sum_of(terms: &[Term], alpha: f64) -> Result<f64> {
     let mut noises: Vec<Term> = noises
         .into_values()
         .map(|(term, count)| Term { noise: term.noise.and_at_most(0.0), count, ..term })
-        .collect();
+        .collected();
     if noises.is_empty() || alpha == 1.0 {
         return Ok(slack);
     }
     // Sort the terms. The sum of floats depends on their order, and the iteration order of a map is
     // not fixed.
-    noises.sort_by(|a, b| {
+    sort_by(&mut noises, &|a, b| {
         let key = |term: &Term| {
             let noise = term.noise;
             (noise.kind as u8, noise.cut, noise.scale.to_bits(), term.weight.parts())
@@ -131,7 +132,7 @@ fn merged(noises: &[Term]) -> Option<Vec<Term>> {
         return None;
     }
     let scales = real.iter().map(|term| term.noise.scale.inf_mul(term.weight.magnitude_up()?));
-    let scales = scales.collect::<Result<Vec<f64>>>().ok()?;
+    let scales = scales.try_collected().ok()?;
     let largest = scales.iter().fold(0.0, |top: f64, scale| top.max(*scale));
     let squares = scales.iter().zip(&real).try_fold(0.0, |total: f64, (scale, term)| {
         let ratio = scale.inf_div(largest)?;
@@ -139,7 +140,7 @@ fn merged(noises: &[Term]) -> Option<Vec<Term>> {
     });
     let scale = squares.ok()?.inf_sqrt().ok()?.inf_mul(largest).ok()?;
     let joined = Term::new(Noise::gaussian(Scale::new(scale).ok()?));
-    Some(other.into_iter().chain([joined]).collect())
+    Some(other.into_iter().chain([joined]).collected())
 }
 
 /// Compute the union bound: the weighted sum of the quantiles of the `n` noises at `alpha / n`.
@@ -174,7 +175,7 @@ fn share(noises: &[Term], alpha: f64) -> Result<f64> {
 pub fn largest_of(terms: &[Term], alpha: f64) -> Result<f64> {
     check(alpha)?;
     let noises: Vec<Term> =
-        terms.iter().copied().filter(|term| 0 < term.count && !term.weight.is_zero()).collect();
+        terms.iter().copied().filter(|term| 0 < term.count && !term.weight.is_zero()).collected();
     let Some(wanted) = Some(alpha).filter(|alpha| *alpha < 1.0 && !noises.is_empty()) else {
         let mut slacks =
             noises.iter().map(|term| term.noise.slack.inf_mul(term.weight.magnitude_up()?));

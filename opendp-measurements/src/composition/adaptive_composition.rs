@@ -9,6 +9,7 @@ use opendp_core::{
     PrivacyMapRef, Result, Session, Space, TheMeasure,
 };
 
+use crate::collected::Collected;
 use crate::composition::interactive::register_interactive;
 use crate::composition::privacy_filter::{of_session, within};
 
@@ -110,7 +111,7 @@ where
     d_in.check().map_err(located)?;
     input.check_neighbours(&d_in)?;
     let d_mids: Vec<MO::Distance> =
-        d_mids.into_iter().map(|d_mid| comparable(&measure, d_mid)).collect::<Result<_>>()?;
+        d_mids.into_iter().map(|d_mid| comparable(&measure, d_mid)).try_collected()?;
     let d_out = measure.compose(&d_mids).map_err(|error| match error {
         Error::NotImplemented(why) => Error::MakeMeasurement(format!("output_measure: {why}")),
         other => other,
@@ -169,7 +170,7 @@ impl<MI: Metric, MO: Measure> Plan<MI, MO> {
         Ok(ledger)
     }
     fn exact(&self, loss: &MO::Distance) -> Result<Vec<Exact>> {
-        self.measure.split(loss)?.into_iter().map(Exact::from_f64).collect()
+        self.measure.split(loss)?.into_iter().map(Exact::from_f64).try_collected()
     }
     /// Return whether the loss of a question is at most `d_mid`.
     fn allows(&self, loss: &MO::Distance, d_mid: &MO::Distance) -> Result<bool> {
@@ -232,7 +233,7 @@ impl<MI: Metric, MO: Measure> Allowance<MI, MO> for Slots<MI, MO> {
     }
     fn left(&self) -> Result<MO::Distance> {
         let left = self.plan.sum(&self.plan.d_mids[self.asked()..])?;
-        let down: Vec<f64> = left.exact_total().iter().map(Exact::to_f64_down).collect();
+        let down: Vec<f64> = left.exact_total().iter().map(Exact::to_f64_down).collected();
         self.plan.measure.join(&down)
     }
 }

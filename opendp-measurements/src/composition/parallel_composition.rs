@@ -5,6 +5,7 @@ mod members;
 mod parts;
 mod splits;
 
+use std::mem::take;
 use std::sync::Arc;
 
 use opendp_core::arith::Exact;
@@ -17,6 +18,7 @@ use opendp_core::{
     ZeroConcentratedDivergence, in_turn,
 };
 
+use crate::collected::Collected;
 use crate::composition::same;
 use members::Members;
 use splits::{Composing, Splits};
@@ -145,7 +147,7 @@ where
     TO: Carrier,
 {
     let alike = alike(&measurements);
-    let members = measurements.iter().map(Measurement::erase).collect();
+    let members = measurements.iter().map(Measurement::erase).collected();
     parallel(input, part, (members, alike))
 }
 /// Return whether all measurements share one map. Copies of one measurement share one map.
@@ -204,16 +206,40 @@ where
     TO: Carrier,
 {
     let sized = input.metric().sized() || input.domain().size().is_some();
-    let measure = fitting(&input.erase(), sized, part.count(), (&members, alike))?;
+    match claims::<M, MO>(&input.erase(), sized, part.count(), (members, alike)) {
+        Ok(Claims { members, measure, map }) => {
+            let function = releasing::<E, TO>(part, members.clone(), measure.interaction());
+            Ok(Measurement::new(input, measure, function, map).with_accuracy_of(members))
+        }
+        Err(error) => Err(error),
+    }
+}
+/// The parts of the measurement that do not depend on the type of the rows.
+struct Claims<M: Metric, MO: Measure> {
+    members: Arc<[AnyMeasurement]>,
+    measure: MO,
+    map: PrivacyMap<M, MO>,
+}
+/// Check the members, and build the privacy map. The arguments are those of [`fitting`].
+fn claims<M, MO>(
+    input: &Space<AnyDomain, AnyMetric>,
+    sized: bool,
+    parts: Option<usize>,
+    (members, alike): (Vec<AnyMeasurement>, bool),
+) -> Result<Claims<M, MO>>
+where
+    M: Metric<Distance = u32>,
+    MO: Measure<Distance = f64>,
+{
+    let measure = fitting(input, sized, parts, (&members, alike))?;
     let measure = measure.downcast_ref::<MO>()?.clone();
     let members: Arc<[AnyMeasurement]> = members.into();
     let losses = Losses { members: members.clone(), alike, measure: Arc::new(measure.clone()) };
     let mut map = PrivacyMap::new(losses.clone().worst());
     if measure.parts() == Ok(1) {
-        map = map.with_exact(losses.clone().worst_exact());
+        map = map.with_exact(losses.worst_exact());
     }
-    let function = releasing::<E, TO>(part, members.clone(), measure.interaction());
-    Ok(Measurement::new(input, measure, function, map).with_accuracy_of(members))
+    Ok(Claims { members, measure, map })
 }
 fn releasing<E, TO>(
     part: Parts<E::Carrier>,
@@ -226,21 +252,18 @@ where
     TO: Carrier,
 {
     Function::map(move |data: &Vec<E::Carrier>| {
-        let parts = split::<E>(&part, members.len(), data);
-        typed(release(&members, &parts, interaction)?)
+        release(&members, &split::<E>(&part, members.len(), data), interaction)
     })
 }
 /// Run each member on the rows of its part.
-fn release(
+fn release<TO: Carrier>(
     members: &[AnyMeasurement],
     parts: &[AnyValue],
     interaction: Interaction,
-) -> Result<Vec<AnyValue>> {
+) -> Result<Vec<TO>> {
     let each = members.iter().zip(parts);
-    in_turn(interaction, each.map(|(member, rows)| || member.invoke(rows)))
-}
-fn typed<TO: Carrier>(answers: Vec<AnyValue>) -> Result<Vec<TO>> {
-    answers.into_iter().map(AnyValue::downcast).collect()
+    let answers = in_turn(interaction, each.map(|(member, rows)| || member.invoke(rows)))?;
+    answers.into_iter().map(AnyValue::downcast).try_collected()
 }
 
 fn split<E>(part: &Parts<E::Carrier>, count: usize, data: &[E::Carrier]) -> Vec<AnyValue>
@@ -248,7 +271,10 @@ where
     E: Domain,
     VectorDomain<E>: Domain<Carrier = Vec<E::Carrier>>,
 {
-    let mut parts = vec![Vec::new(); count];
+    let mut parts = Vec::with_capacity(count);
+    for _ in 0..count {
+        parts.push(Vec::new());
+    }
     for row in data {
         if let Some(place) = part.of(row)
             && let Some(rows) = parts.get_mut(place)
@@ -257,8 +283,8 @@ where
         }
     }
     let mut erased = Vec::with_capacity(count);
-    for rows in parts {
-        erased.push(AnyValue::new::<Vec<E::Carrier>>(rows));
+    for rows in &mut parts {
+        erased.push(AnyValue::new::<Vec<E::Carrier>>(take(rows)));
     }
     erased
 }
@@ -343,7 +369,7 @@ impl Losses {
         let (members, measure, worst) = (self.members.clone(), self.measure.clone(), self.worst());
         move |d_in| match d_in {
             1 => Ok(vec![worst_of(&members)?]),
-            _ => measure.part(worst(d_in)?)?.into_iter().map(Exact::from_f64).collect(),
+            _ => measure.part(worst(d_in)?)?.into_iter().map(Exact::from_f64).try_collected(),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! User-defined privacy profiles.
 
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use opendp_core::arith::shown;
@@ -55,7 +54,7 @@ const WOBBLE: f64 = 1e-9;
 pub fn new_privacy_profile(
     curve: impl Fn(f64) -> Result<f64> + Send + Sync + 'static,
 ) -> Result<PrivacyProfile> {
-    let seen = Mutex::new(BTreeMap::new());
+    let seen = Mutex::new(Vec::new());
     Ok(PrivacyProfile::new(move |epsilon| {
         let delta = curve(epsilon)?;
         if !(0.0..=1.0).contains(&delta) {
@@ -74,14 +73,18 @@ pub fn new_privacy_profile(
 }
 
 /// Compare a point of a curve with the nearest stored points on both sides. Store the point if
-/// fewer than `MOST_POINTS` points are stored. The keys of `seen` are the bits of the epsilons. For
-/// floats that are not negative, the order of the bits is the order of the floats.
-fn compare(seen: &mut BTreeMap<u64, f64>, epsilon: f64, delta: f64) -> Result<()> {
+/// fewer than `MOST_POINTS` points are stored. Each point in `seen` begins with the bits of its
+/// epsilon, and the points are in the order of these bits. For floats that are not negative, the
+/// order of the bits is the order of the floats.
+fn compare(seen: &mut Vec<(u64, f64)>, epsilon: f64, delta: f64) -> Result<()> {
     let key = epsilon.abs().to_bits();
     let rises = |low: (f64, f64), high: (f64, f64)| low.1 * (1.0 + WOBBLE) < high.1;
-    let found = |(bits, delta): (&u64, &f64)| (f64::from_bits(*bits), *delta);
-    let (before, after) =
-        (seen.range(..=key).next_back().map(found), seen.range(key..).next().map(found));
+    let found = |(bits, delta): &(u64, f64)| (f64::from_bits(*bits), *delta);
+    let place = seen.partition_point(|(bits, _)| *bits < key);
+    let after = seen.get(place);
+    let same = after.filter(|(bits, _)| *bits == key);
+    let before = same.or_else(|| seen.get(place.checked_sub(1)?)).map(found);
+    let (after, known) = (after.map(found), same.is_some());
     let point = (epsilon, delta);
     let pairs = [before.map(|low| (low, point)), after.map(|high| (point, high))];
     if let Some((low, high)) = pairs.into_iter().flatten().find(|(low, high)| rises(*low, *high)) {
@@ -95,7 +98,10 @@ fn compare(seen: &mut BTreeMap<u64, f64>, epsilon: f64, delta: f64) -> Result<()
         )));
     }
     if seen.len() < MOST_POINTS {
-        seen.insert(key, delta);
+        match known {
+            true => seen[place].1 = delta,
+            false => seen.insert(place, (key, delta)),
+        }
     }
     Ok(())
 }

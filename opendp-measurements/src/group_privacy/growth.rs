@@ -8,6 +8,7 @@ use opendp_core::{
 };
 
 use super::profile::grouped;
+use crate::collected::Collected;
 
 /// A function that takes the loss of a single step, and computes a bound on the loss of a path of
 /// such steps. The second argument of the function is the number of steps, which is at least 1.
@@ -83,8 +84,8 @@ pub(crate) fn grown<M: GroupMeasure + Default>(
     match M::growth() {
         Growth::Parts(grown) => {
             let parts = M::default().split(loss)?.into_iter().map(Exact::from_f64);
-            let parts = grown(parts.collect::<Result<_>>()?, steps);
-            M::default().join(&parts.iter().map(Exact::to_f64_up).collect::<Vec<_>>())
+            let parts = grown(parts.try_collected()?, steps);
+            M::default().join(&parts.iter().map(Exact::to_f64_up).collected())
         }
         Growth::Whole(grown) => grown(loss, steps),
     }
@@ -94,7 +95,7 @@ fn count(steps: u32) -> Exact {
     Exact::from_f64(f64::from(steps)).unwrap_or(Exact::INFINITY)
 }
 fn all_times(parts: Vec<Exact>, factor: &Exact) -> Vec<Exact> {
-    parts.into_iter().map(|part| part.times(factor)).collect()
+    parts.into_iter().map(|part| part.times(factor)).collected()
 }
 /// Compute `delta (1 + e^epsilon + ... + e^((steps - 1) epsilon))`, rounded up, and at most 1. With
 /// `k = steps`, the sum in parentheses equals `(e^(k epsilon) - 1) / (e^epsilon - 1)`. The sum

@@ -11,6 +11,7 @@ use super::growth::grown_delta;
 use crate::accounting::elementary::exp;
 use crate::accounting::memo::Memo;
 use crate::accounting::{CurvePair, profile_of};
+use crate::collected::Collected;
 
 /// The number of points with an epsilon above 0 in a table. The table has the same number of points
 /// with an epsilon below 0. This number and the largest epsilon of a table are powers of two. So
@@ -116,11 +117,11 @@ impl Table {
                 let ratio = epsilon.inf_exp().unwrap_or(f64::INFINITY);
                 Point { epsilon, ratio, delta: delta_at(epsilon) }
             })
-            .collect();
+            .collected();
         let fall = |(first, second): (&Point, &Point)| {
             (first.delta - second.delta) / (second.ratio - first.ratio)
         };
-        let falls = points.iter().zip(points.iter().skip(1)).map(fall).collect();
+        let falls = points.iter().zip(points.iter().skip(1)).map(fall).collected();
         Table { end, points, falls }
     }
     /// Go backward through the steps. Begin with the probability of an event after the last step.

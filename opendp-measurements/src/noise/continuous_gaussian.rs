@@ -4,7 +4,7 @@
 use opendp_core::{Measurement, MetricOn, Result, Space, ZeroConcentratedDivergence};
 
 use crate::noise::distribution::ContinuousGaussian;
-use crate::noise::{Numbers, add_noise_of, lattice, map_of};
+use crate::noise::{Noise, Numbers, map_of, noisy};
 use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 
 /// Make a measurement that adds normal (continuous Gaussian) noise to each number and rounds the
@@ -84,11 +84,10 @@ where
     D::Number: NoiseNumber<ContinuousGaussian>,
     M: MetricOn<D> + NoiseLoss<Gaussian, ZeroConcentratedDivergence>,
 {
-    let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
     // Integers also get continuous noise, so the argument `false` selects the map of floats for all
     // number types.
-    let map = map_of::<Gaussian, _, _>(scale, false);
-    Ok(add_noise_of::<ContinuousGaussian, _, _, _>(input, scale, lattice, map))
+    let map = |scale, _| map_of::<Gaussian, _, _>(scale, false);
+    noisy(input, Noise::of::<ContinuousGaussian>(), scale, k, map)
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@
 use std::hint::black_box;
 
 use opendp_core::arith::Number;
-use opendp_core::random::{NoEntropy, with_secure};
 use opendp_core::{
-    AbsoluteDistance, AtomDomain, Bounds, Function, L1Distance, MaxDivergence, Measurement,
-    MetricOn, OfAnyNumber, Result, Space, VectorDomain,
+    AbsoluteDistance, AtomDomain, Bounds, L1Distance, MaxDivergence, Measurement, MetricOn,
+    OfAnyNumber, Result, Space, VectorDomain,
 };
 
+use crate::noise::noising::{Noising, adding, drawn, each};
 use crate::noise::{Numbers, map_of};
 use crate::samplers::CensoredLaplace;
 use crate::{Laplace, NoiseLoss, NoiseNumber, Scale, make_laplace};
@@ -105,32 +105,20 @@ where
 {
     let Some(bounds) = bounds else { return make_laplace(input, scale, None) };
     let noise = CensoredLaplace::new(scale.value(), bounds.upper().above(bounds.lower()));
-    let function = adding::<D>(noise, bounds);
+    let function = adding::<D>(noising(noise, bounds));
     let map = map_of::<Laplace, _, _>(scale, true);
     Ok(Measurement::new(input, MaxDivergence, function, map))
 }
 
-/// Build the function that adds the noise. This function does not depend on the distance type.
-fn adding<D>(
-    noise: Option<CensoredLaplace>,
-    bounds: Bounds<D::Number>,
-) -> Function<D::Carrier, D::Carrier>
-where
-    D: Numbers,
-    D::Number: GeometricNumber,
-{
+/// Return the function that adds the noise.
+fn noising<V: GeometricNumber>(noise: Option<CensoredLaplace>, bounds: Bounds<V>) -> Noising<V> {
     let lower = bounds.lower();
-    Function::map(move |data: &D::Carrier| {
-        let released = match &noise {
-            Some(noise) => with_secure(|source| {
-                D::try_map(data, |x| {
-                    Ok(D::Number::up_from(lower, noise.add(x.above(lower), source)?))
-                })
-            }),
-            // At scale 0 or for an interval of width 0, nothing is drawn.
-            None => D::try_map(data, |x| Ok::<_, NoEntropy>(bounds.clamp(x))),
-        };
-        Ok(released?)
+    Box::new(move |numbers| match &noise {
+        Some(noise) => drawn(&mut |source| {
+            each(numbers, |x| Ok(V::up_from(lower, noise.add(x.above(lower), source)?)))
+        }),
+        // At scale 0 or for an interval of width 0, nothing is drawn.
+        None => each(numbers, |x| Ok(bounds.clamp(x))),
     })
 }
 /// Call `make_geometric`. The function `geometric_at` also has the type argument `MO`, so that a

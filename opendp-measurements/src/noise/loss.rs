@@ -12,6 +12,7 @@ use crate::accounting::{
     profile_of_discrete_gaussian, profile_of_discrete_gaussian_vector, profile_of_discrete_laplace,
     profile_of_gaussian, profile_of_laplace,
 };
+use crate::collected::Collected;
 use crate::noise::quotient::{
     exact_half_square_quotient, exact_quotient, half_square_quotient, quotient,
 };
@@ -48,7 +49,7 @@ pub trait NoiseLoss<N: NoiseDistribution, MO: Measure>: Metric {
             true => Self::loss_of_integers(d_in, scale)?,
         };
         let parts = MO::default().split(&loss)?;
-        parts.into_iter().map(Exact::from_f64).collect()
+        parts.into_iter().map(Exact::from_f64).try_collected()
     }
     /// Return an upper bound on the loss of discrete noise on integers. The default implementation
     /// returns [`loss`](Self::loss).

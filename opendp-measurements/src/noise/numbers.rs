@@ -1,6 +1,7 @@
 //! Domains whose members contain one number or several numbers.
 
 use std::borrow::Cow;
+use std::slice;
 
 use opendp_core::arith::Number;
 use opendp_core::{Atom, AtomDomain, Domain, VectorDomain};
@@ -21,6 +22,23 @@ pub trait Numbers: Domain {
         data: &Self::Carrier,
         replace: impl FnMut(Self::Number) -> Result<Self::Number, E>,
     ) -> Result<Self::Carrier, E>;
+    /// Copy a member, and let `replace` replace all numbers of the copy at once.
+    ///
+    /// # Errors
+    /// The errors of `replace`.
+    fn try_replace<E>(
+        data: &Self::Carrier,
+        replace: &dyn Fn(&mut [Self::Number]) -> Result<(), E>,
+    ) -> Result<Self::Carrier, E> {
+        let mut numbers = Vec::new();
+        let copy = Self::try_map(data, |x| {
+            numbers.push(x.clone());
+            Ok(x)
+        })?;
+        replace(&mut numbers)?;
+        let mut numbers = numbers.into_iter();
+        Self::try_map(&copy, |x| Ok(numbers.next().unwrap_or(x)))
+    }
 }
 impl<T: Atom> Numbers for AtomDomain<T> {
     type Number = T;
@@ -29,6 +47,10 @@ impl<T: Atom> Numbers for AtomDomain<T> {
     }
     fn try_map<E>(data: &T, mut replace: impl FnMut(T) -> Result<T, E>) -> Result<T, E> {
         replace(data.clone())
+    }
+    fn try_replace<E>(data: &T, replace: &dyn Fn(&mut [T]) -> Result<(), E>) -> Result<T, E> {
+        let mut copy = data.clone();
+        replace(slice::from_mut(&mut copy)).map(|()| copy)
     }
 }
 impl<T: Atom> Numbers for VectorDomain<AtomDomain<T>> {
@@ -42,6 +64,13 @@ impl<T: Atom> Numbers for VectorDomain<AtomDomain<T>> {
             replaced.push(replace(number.clone())?);
         }
         Ok(replaced)
+    }
+    fn try_replace<E>(
+        data: &Vec<T>,
+        replace: &dyn Fn(&mut [T]) -> Result<(), E>,
+    ) -> Result<Vec<T>, E> {
+        let mut copy = data.clone();
+        replace(&mut copy).map(|()| copy)
     }
 }
 
@@ -67,13 +96,20 @@ pub(crate) fn all_finite<T: Number>(numbers: &[T]) -> Cow<'_, [T]> {
     // Each block of numbers is compared without an early exit, so that the processor can compare
     // several numbers at once. For NaN, both comparisons are false. So a NaN counts as not finite,
     // and `finite` replaces the NaN.
-    let within = |number: &T| (T::FINITE_MIN <= *number) & (*number <= T::FINITE_MAX);
-    let all_within = |block: &[T]| block.iter().fold(true, |all, number| all & within(number));
-    if numbers.chunks(512).all(all_within) {
-        Cow::Borrowed(numbers)
-    } else {
-        Cow::Owned(numbers.iter().copied().map(finite).collect())
+    for block in numbers.chunks(512) {
+        let mut within = true;
+        for number in block {
+            within &= (T::FINITE_MIN <= *number) & (*number <= T::FINITE_MAX);
+        }
+        if !within {
+            let mut replaced = numbers.to_vec();
+            for number in &mut replaced {
+                *number = finite(*number);
+            }
+            return Cow::Owned(replaced);
+        }
     }
+    Cow::Borrowed(numbers)
 }
 
 #[cfg(test)]

@@ -75,7 +75,9 @@ where
     Q: Number,
     f64: InfCast<Q>,
 {
-    let d_in = f64::inf_cast(finite_distance(d_in)?)?;
+    exact_float_quotient(f64::inf_cast(finite_distance(d_in)?)?, divisor)
+}
+fn exact_float_quotient(d_in: f64, divisor: f64) -> Result<Exact> {
     Ok(Exact::from_f64(d_in)?.over(&Exact::from_f64(divisor)?))
 }
 

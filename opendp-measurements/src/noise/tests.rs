@@ -2,7 +2,7 @@
 
 use num_traits::AsPrimitive;
 use opendp_core::arith::Number;
-use opendp_core::random::{NoEntropy, RandomSource, Seeded};
+use opendp_core::random::{Failing, NoEntropy, RandomSource, Seeded};
 use opendp_core::{Atom, Distance, IBig, Metric};
 
 use super::*;

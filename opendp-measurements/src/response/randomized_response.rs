@@ -143,28 +143,41 @@ pub fn make_randomized_response<T: HashableAtom + Named + Codec>(
         )));
     }
     let constant = loss(prob, count)?;
-    let indices: HashMap<T, u64> = categories.iter().cloned().zip(0..).collect();
+    let mut indices = HashMap::with_capacity(categories.len());
+    for (category, index) in categories.iter().zip(0..) {
+        indices.insert(category.clone(), index);
+    }
     if indices.len() < categories.len() {
-        return Err(Error::MakeMeasurement(
-            "categories: expected distinct values, found the same value twice".into(),
-        ));
+        return Err(twice());
     }
     let function = Function::map(move |truth: &T| {
-        let truth = indices.get(truth).copied();
-        let told = with_secure(|source| tell(truth, count, prob, source))?;
-        let category = usize::try_from(told).ok().and_then(|told| categories.get(told));
+        let told = told(indices.get(truth).copied(), count, prob)?;
         // The index is below the number of categories, so the category exists.
-        category.cloned().ok_or_else(|| {
-            Error::FailedFunction("the sampler gave an index that no category has".into())
-        })
+        match categories.get(told) {
+            Some(category) => Ok(category.clone()),
+            None => Err(no_category()),
+        }
     });
     response(function, constant)
+}
+#[cold]
+fn twice() -> Error {
+    let reason = "categories: expected distinct values, found the same value twice";
+    Error::MakeMeasurement(reason.into())
+}
+#[cold]
+fn no_category() -> Error {
+    Error::FailedFunction("the sampler gave an index that no category has".into())
 }
 register! {
     "randomized_response.rs": make_randomized_response(categories, prob)
         for T in [bool, i32, i64, u32, u64, usize, String];
 }
 
+fn told(truth: Option<u64>, count: u64, prob: f64) -> Result<usize> {
+    let told = with_secure(|source| tell(truth, count, prob, source))?;
+    Ok(usize::try_from(told).unwrap_or(usize::MAX))
+}
 /// Choose the index of the released category. There are `count` categories. `truth` is `None` if
 /// the data is not a category.
 fn tell<S: RandomSource>(
@@ -183,10 +196,12 @@ fn tell<S: RandomSource>(
 
 fn response<T: HashableAtom>(function: Function<T, T>, exact: Exact) -> Result<Response<T>> {
     let input = Space::new(AtomDomain::default(), DiscreteDistance)?;
+    Ok(Measurement::new(input, MaxDivergence, function, map_of(exact)))
+}
+fn map_of(exact: Exact) -> PrivacyMap<DiscreteDistance, MaxDivergence> {
     let constant = exact.to_f64_up();
-    let map = PrivacyMap::new(move |d_in: &u32| Ok(if *d_in == 0 { 0.0 } else { constant }))
-        .with_exact(move |d_in| Ok(vec![if *d_in == 0 { Exact::ZERO } else { exact.clone() }]));
-    Ok(Measurement::new(input, MaxDivergence, function, map))
+    PrivacyMap::new(move |d_in: &u32| Ok(if *d_in == 0 { 0.0 } else { constant }))
+        .with_exact(move |d_in| Ok(vec![if *d_in == 0 { Exact::ZERO } else { exact.clone() }]))
 }
 
 /// Return a fraction that is an upper bound on `|ln(p (k - 1) / (1 - p))|`. `k` is the number of

@@ -7,6 +7,7 @@ use opendp_core::{
     PrivacyMap, Result, Space,
 };
 
+use crate::collected::Collected;
 use crate::samplers::BernoulliLanes;
 
 type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, BitVector>;
@@ -196,7 +197,7 @@ pub fn debias_randomized_response_bitvec(answers: &[BitVector], f: f64) -> Resul
         }
     }
     let expected = answers.len() as f64 * (f / 2.0);
-    Ok(counts.into_iter().map(|count| (count as f64 - expected) / (1.0 - f)).collect())
+    Ok(counts.into_iter().map(|count| (count as f64 - expected) / (1.0 - f)).collected())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod heats;
 mod hits;
 
 use super::{Optimize, dyadic::Dyadic, exponential::LazyExponential, score::Score};
+use crate::collected::{Collected, sort_by};
 use blocks::{Blocks, Field};
 use dashu_int::{IBig, UBig};
 use heats::{Candidate, Heats};
@@ -63,16 +64,27 @@ pub(super) fn race<N: Noise, T: Score, S: RandomSource>(
 ) -> Result<Vec<usize>, NoEntropy> {
     let k = k.min(scores.len());
     if k == 0 || scores.len() < 2 {
-        return Ok((0..k).collect());
+        return Ok((0..k).collected());
     }
-    let Some(mut blocks) = Blocks::new(scores, optimize) else { return Ok(Vec::new()) };
+    match Blocks::new(scores, optimize) {
+        Some(mut blocks) => best_of::<N, S>(&mut blocks, k, scale, source),
+        None => Ok(Vec::new()),
+    }
+}
+/// Choose the `k` best candidates of a field. This function is compiled once for each noise.
+fn best_of<N: Noise, S: RandomSource>(
+    field: &mut dyn Field,
+    k: usize,
+    scale: f64,
+    source: &mut S,
+) -> Result<Vec<usize>, NoEntropy> {
     let scale = match scale.abs() {
         t if t < 5e-324 => 5e-324,
         t if t <= f64::MAX => t,
         _ => f64::MAX,
     };
-    let candidates = Heats::new(&mut blocks, k, scale).run::<N, S>(source)?;
-    finish::<N, S>(&blocks, candidates, k, scale, source)
+    let candidates = Heats::new(field, k, scale).run::<N, S>(source)?;
+    finish::<N, S>(field, candidates, k, scale, source)
 }
 
 /// Order the few candidates that remain after the first draws, for scores of any type.
@@ -98,7 +110,7 @@ fn finish<N: Noise, S: RandomSource>(
             distance: field.exact_distance(*index),
             e: LazyExponential::from_first(*digit, S::BITS),
         });
-        order_group::<N, S>(group.collect(), k, scale, source, &mut chosen)?;
+        order_group::<N, S>(group.collected(), k, scale, source, &mut chosen)?;
     }
     Ok(chosen)
 }
@@ -123,8 +135,8 @@ impl<I, B: PartialOrd> Enclosed<I, B> {
 ///
 /// Suppose that an item does not overlap the next item. Then this item and all earlier items are
 /// above all later items.
-fn rank<I, B: PartialOrd + Clone>(list: &mut [Enclosed<I, B>]) {
-    list.sort_by(|a, b| b.upper.partial_cmp(&a.upper).unwrap_or(Ordering::Equal));
+fn rank<I, B: PartialOrd + Clone>(list: &mut Vec<Enclosed<I, B>>) {
+    sort_by(list, &|a, b| b.upper.partial_cmp(&a.upper).unwrap_or(Ordering::Equal));
     for i in 1..list.len() {
         if list[i - 1].lower < list[i].lower {
             list[i].lower = list[i - 1].lower.clone();
@@ -165,7 +177,7 @@ fn order_group<N: Noise, S: RandomSource>(
             let (lower, upper) = survivor.bounds::<N>(scale);
             Enclosed { item: Some(survivor), lower, upper }
         };
-        let mut list: Vec<_> = group.into_iter().map(enclose).collect();
+        let mut list: Vec<_> = group.into_iter().map(enclose).collected();
         rank(&mut list);
         let first = groups.len();
         let mut apart = true;

@@ -5,6 +5,7 @@ use super::{
     logarithm::{ln, neg_ln},
     uniform::LazyUniform,
 };
+use crate::collected::Collected;
 use dashu_int::{IBig, UBig};
 use opendp_core::arith::fixed;
 use opendp_core::random::{NoEntropy, RandomSource};
@@ -103,7 +104,7 @@ impl Strips {
     fn new(shape: Shape, reach: usize) -> Self {
         let density = |m| short_density(shape, m);
         let mut highest: Vec<u128> =
-            (0..TAIL).map(|j| density(j.saturating_sub(reach)).1).collect();
+            (0..TAIL).map(|j| density(j.saturating_sub(reach)).1).collected();
         // If the tail is drawn, its first strip is drawn with probability 1/2. This strip is 32
         // times as wide as a strip outside of the tail. So the weight of the tail has the
         // factor 64.
@@ -113,7 +114,7 @@ impl Strips {
         // uses the smaller limit 2^32 - 512.
         let room = (1_u128 << 32) - 512;
         let unit = highest.iter().sum::<u128>().div_ceil(room).next_multiple_of(1 << 14);
-        let mut weights: Vec<u64> = highest.iter().map(|f| f.div_ceil(unit) as u64).collect();
+        let mut weights: Vec<u64> = highest.iter().map(|f| f.div_ceil(unit) as u64).collected();
         // The first strip gets the remaining weight, so that the sum of the weights is 2^32.
         weights[0] += (1 << 32) - weights.iter().sum::<u64>();
         let mut entries = [Entry::default(); 256];

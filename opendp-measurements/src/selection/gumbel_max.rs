@@ -4,16 +4,14 @@ use serde_json::Value as Json;
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast, Number};
 use opendp_core::codec::unexpected;
-use opendp_core::random::with_secure;
 use opendp_core::{
-    Atom, AtomDomain, Codec, Distance, Error, Function, LInfDistance, MaxDivergence, Measurement,
-    Metric, MetricOn, PrivacyMap, RangeDistance, Result, Space, VectorDomain, named,
+    Atom, AtomDomain, Codec, Distance, Error, LInfDistance, MaxDivergence, Measurement, Metric,
+    MetricOn, PrivacyMap, RangeDistance, Result, Space, VectorDomain, named,
 };
 
-use crate::noise::numbers::all_finite;
 use crate::noise::quotient::{exact_quotient, finite_distance, quotient};
-use crate::samplers::{Optimize, Score, gumbel_argmax};
-use crate::selection::{check_best, only};
+use crate::samplers::{Optimize, Score, gumbel_top_k};
+use crate::selection::{AnyScoreMetric, check_best, choosing_one_by};
 use crate::{Scale, Temperature, accuracy};
 
 /// A metric on vectors of scores. A distance in the metric bounds the loss of a choice by Gumbel
@@ -137,30 +135,19 @@ where
     T: Atom + Number + Score,
     M: MetricOn<VectorDomain<AtomDomain<T>>> + ScoreMetric,
 {
-    let (size, metric, scale) =
-        (input.domain().size(), input.metric().clone(), Scale::from(temperature));
+    let scale = Scale::from(temperature);
     let input = check_best(input, optimize, "optimize", "\"min\"")?;
-    let function = choosing_by_gumbel(temperature, optimize);
-    let map =
-        PrivacyMap::new(loss_of(metric.clone(), scale)).with_exact(exact_loss_of(metric, scale));
+    let size = input.domain().size();
+    let map = loss_of_choice(input.metric().clone(), scale);
+    let function = choosing_one_by(scale, optimize, gumbel_top_k::<T, _>);
     Ok(Measurement::new(input, MaxDivergence, function, map)
         .with_accuracy_of_scores(accuracy_of_choice(scale, size)))
 }
-fn loss_of<M: ScoreMetric>(metric: M, scale: Scale) -> impl Fn(&M::Distance) -> Result<f64> {
-    move |d_in| metric.loss(d_in, scale)
-}
-fn exact_loss_of<M: ScoreMetric>(
-    metric: M,
-    scale: Scale,
-) -> impl Fn(&M::Distance) -> Result<Vec<Exact>> {
-    move |d_in| Ok(vec![metric.exact_loss(d_in, scale)?])
-}
-/// Build the function that chooses the index. This function does not depend on the metric.
-fn choosing_by_gumbel<T>(temperature: Temperature, optimize: Optimize) -> Function<Vec<T>, usize>
-where
-    T: Atom + Number + Score,
-{
-    Function::map(move |scores: &Vec<T>| choose(scores, temperature, optimize))
+/// Build the privacy map, which is the same for all types of scores.
+fn loss_of_choice<M: ScoreMetric>(metric: M, scale: Scale) -> PrivacyMap<M, MaxDivergence> {
+    let exact = metric.clone();
+    PrivacyMap::new(move |d_in: &M::Distance| metric.loss(d_in, scale))
+        .with_exact(move |d_in| Ok(vec![exact.exact_loss(d_in, scale)?]))
 }
 
 macro_rules! register_at {
@@ -169,7 +156,7 @@ macro_rules! register_at {
             "gumbel_max.rs": make_gumbel_max
                 as ["make_gumbel_max", "make_base_discrete_exponential"]
                 (input, temperature, optimize = "max")
-                for T in [$t], M in [RangeDistance<$t>, LInfDistance<$t>];
+                for T in [$t], M in [RangeDistance<$t>, LInfDistance<$t>] as AnyScoreMetric<true>;
         }
     )+};
 }
@@ -226,19 +213,6 @@ impl Codec for Optimize {
     }
 }
 named!(Optimize as "Optimize");
-
-fn choose<T>(scores: &[T], temperature: Temperature, optimize: Optimize) -> Result<usize>
-where
-    T: Atom + Number + Score,
-{
-    if scores.is_empty() {
-        return only(None);
-    }
-    let scores = all_finite(scores);
-    let chosen =
-        with_secure(|source| gumbel_argmax(&scores, temperature.value(), optimize, source))?;
-    only(chosen.as_ref())
-}
 
 /// Build the function that computes the accuracy of a choice among `size` scores. For `alpha`, the
 /// accuracy is a bound on the difference between the chosen score and the best score. The

@@ -8,7 +8,7 @@ use opendp_core::{
 
 use crate::samplers::{Optimize, Score};
 use crate::selection::gumbel_max::{ScoreMetric, accuracy_of_choice};
-use crate::selection::{check_best, choosing_one, loss_of_choices};
+use crate::selection::{AnyScoreMetric, check_best, choosing_one, loss_of_choices};
 use crate::{Scale, SelectionMeasure};
 
 /// Make a measurement that chooses the index of a good score.
@@ -121,11 +121,11 @@ where
     M: MetricOn<VectorDomain<AtomDomain<T>>> + ScoreMetric,
     MO: SelectionMeasure,
 {
-    let (size, metric) = (input.domain().size(), input.metric().clone());
     let optimize = if negate { Optimize::Min } else { Optimize::Max };
     let input = check_best(input, optimize, "negate", "true")?;
+    let size = input.domain().size();
+    let map = loss_of_choices::<M, MO>(input.metric().clone(), scale, 1);
     let function = choosing_one::<MO, T>(scale, optimize);
-    let map = loss_of_choices::<M, MO>(metric, scale, 1);
     Ok(Measurement::new(input, output_measure.0, function, map)
         .with_accuracy_of_scores(accuracy_of_choice(scale, size)))
 }
@@ -134,7 +134,7 @@ macro_rules! register_at {
     ($($t:ty)+) => {$(
         register! {
             "noisy_max.rs": make_noisy_max(input, output_measure, scale, negate = false)
-                for T in [$t], M in [LInfDistance<$t>, RangeDistance<$t>],
+                for T in [$t], M in [LInfDistance<$t>, RangeDistance<$t>] as AnyScoreMetric<true>,
                     MO in [MaxDivergence, ZeroConcentratedDivergence];
         }
     )+};

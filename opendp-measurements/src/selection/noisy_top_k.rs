@@ -8,7 +8,7 @@ use opendp_core::{
 
 use crate::samplers::{Optimize, Score};
 use crate::selection::gumbel_max::ScoreMetric;
-use crate::selection::{check_best, choosing, loss_of_choices};
+use crate::selection::{AnyScoreMetric, check_best, choosing, loss_of_choices};
 use crate::{Scale, SelectionMeasure};
 
 /// Make a measurement that chooses the indices of several good scores, in the order of choice.
@@ -110,24 +110,27 @@ where
     M: MetricOn<VectorDomain<AtomDomain<T>>> + ScoreMetric,
     MO: SelectionMeasure,
 {
-    if let Some(size) = input.domain().size().filter(|size| *size < k) {
-        return Err(Error::MakeMeasurement(format!(
-            "k: expected at most the number of scores, {size}, found {k}"
-        )));
-    }
-    let metric = input.metric().clone();
+    check_count(k, input.domain().size())?;
     let optimize = if negate { Optimize::Min } else { Optimize::Max };
     let input = check_best(input, optimize, "negate", "true")?;
+    let map = loss_of_choices::<M, MO>(input.metric().clone(), scale, k);
     let function = choosing::<MO, T>(k, scale, optimize);
-    let map = loss_of_choices::<M, MO>(metric, scale, k);
     Ok(Measurement::new(input, output_measure.0, function, map))
+}
+fn check_count(k: usize, size: Option<usize>) -> Result<()> {
+    match size {
+        Some(size) if size < k => Err(Error::MakeMeasurement(format!(
+            "k: expected at most the number of scores, {size}, found {k}"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 macro_rules! register_at {
     ($($t:ty)+) => {$(
         register! {
             "noisy_top_k.rs": make_noisy_top_k(input, output_measure, k, scale, negate = false)
-                for T in [$t], M in [LInfDistance<$t>, RangeDistance<$t>],
+                for T in [$t], M in [LInfDistance<$t>, RangeDistance<$t>] as AnyScoreMetric<true>,
                     MO in [MaxDivergence, ZeroConcentratedDivergence];
         }
     )+};

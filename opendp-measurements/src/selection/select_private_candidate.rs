@@ -8,6 +8,7 @@ use opendp_core::{
     PrivacyMap, Result,
 };
 
+use crate::collected::Collected;
 use crate::samplers::Geometric;
 
 /// A type of releases that have a score. Such a release is a pair of a score and a value of any
@@ -213,7 +214,7 @@ where
     let (loss, whole) = (measurement.clone(), measure.clone());
     let map = PrivacyMap::new(move |d_in: &MI::Distance| {
         let parts = repeated(loss.exact_map(d_in)?, stop_probability)?;
-        let parts: Vec<f64> = parts.iter().map(Exact::to_f64_up).collect();
+        let parts: Vec<f64> = parts.iter().map(Exact::to_f64_up).collected();
         whole.join(&parts)
     })
     .with_exact(move |d_in| repeated(measurement.exact_map(d_in)?, stop_probability));

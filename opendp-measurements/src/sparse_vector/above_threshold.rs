@@ -1,13 +1,15 @@
 //! The sparse vector technique. Each number of a vector is the value of one query.
 
-use opendp_core::arith::{InfCast, Number};
+use opendp_core::arith::{Exact, InfCast, Number};
+use opendp_core::erased::AnyDistance;
 use opendp_core::{
-    Atom, AtomDomain, Distance, Function, LInfDistance, MaxDivergence, Measurement, PrivacyMap,
-    Result, Space, VectorDomain,
+    AnyNumber, Atom, AtomDomain, Distance, Function, LInfDistance, MaxDivergence, Measurement,
+    Metric, PrivacyMap, Result, Space, VectorDomain,
 };
 
 use crate::Scale;
 use crate::samplers::Score;
+use crate::selection::AnyScoreMetric;
 use crate::sparse_vector::{Cost, Threshold, rounded};
 
 /// Make a measurement that answers which numbers of a vector exceed a threshold, up to a limit.
@@ -76,9 +78,32 @@ where
     f64: InfCast<Q>,
 {
     let threshold = Threshold::new(threshold, limit, scales)?;
-    let monotonic = input.metric().monotonic();
-    let map = losing(threshold.cost(), monotonic);
+    let map = losing(threshold.cost(), input.metric().monotonic(), |cost, d_in: &Q, monotonic| {
+        cost.loss(*d_in, monotonic)
+    });
     Ok(Measurement::new(input, MaxDivergence, answering(threshold), map))
+}
+/// Make the measurement of `make_above_threshold` for a distance type that is known only at run
+/// time. The function does not use the type argument `Q`.
+#[allow(clippy::extra_unused_type_parameters, reason = "`via` needs the same type arguments")]
+fn above_threshold_at<T, Q>(
+    input: Space<VectorDomain<AtomDomain<T>>, AnyScoreMetric<false>>,
+    threshold: T,
+    limit: u32,
+    scales: (Scale, Scale),
+) -> Result<Measurement<VectorDomain<AtomDomain<T>>, AnyScoreMetric<false>, MaxDivergence, Vec<bool>>>
+where
+    T: Atom + Number + Score,
+{
+    let threshold = Threshold::new(threshold, limit, scales)?;
+    let map = losing(threshold.cost(), input.metric().monotonic(), any_loss);
+    Ok(Measurement::new(input, MaxDivergence, answering(threshold), map))
+}
+fn any_loss(cost: Cost, d_in: &AnyDistance, monotonic: bool) -> Result<Exact> {
+    match d_in.number()? {
+        AnyNumber::Integer(d_in) => cost.loss(d_in, monotonic),
+        AnyNumber::Float(d_in) => cost.loss(d_in, monotonic),
+    }
 }
 /// Build the function that answers for each number. This function does not depend on the distance
 /// type.
@@ -95,20 +120,21 @@ fn answering<T: Atom + Number + Score>(threshold: Threshold<T>) -> Function<Vec<
     })
 }
 /// Build the privacy map. This map does not depend on the number type of the vectors.
-fn losing<Q>(cost: Cost, monotonic: bool) -> PrivacyMap<LInfDistance<Q>, MaxDivergence>
-where
-    Q: Distance + Number,
-    f64: InfCast<Q>,
-{
-    PrivacyMap::new(move |d_in: &Q| rounded(&cost.loss(*d_in, monotonic)?))
-        .with_exact(move |d_in| Ok(vec![cost.loss(*d_in, monotonic)?]))
+fn losing<M: Metric>(
+    cost: Cost,
+    monotonic: bool,
+    loss: fn(Cost, &M::Distance, bool) -> Result<Exact>,
+) -> PrivacyMap<M, MaxDivergence> {
+    PrivacyMap::new(move |d_in: &M::Distance| rounded(&loss(cost, d_in, monotonic)?))
+        .with_exact(move |d_in| Ok(vec![loss(cost, d_in, monotonic)?]))
 }
 
 macro_rules! register_at {
     ($($t:ty: $($q:ty),+;)+) => {$(
         register! {
-            "above_threshold.rs": make_above_threshold(input, threshold, limit = 1, scales)
-                for T in [$t], Q in [$($q),+];
+            "above_threshold.rs": make_above_threshold via above_threshold_at
+                (input, threshold, limit = 1, scales)
+                for T in [$t], Q in [$($q),+] as AnyNumber;
         }
     )+};
 }

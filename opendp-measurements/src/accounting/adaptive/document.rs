@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 use super::AdaptiveAccount;
 use crate::accounting::pot::Pot;
 use crate::accounting::way::Way;
+use crate::collected::Collected;
 
 impl AdaptiveAccount {
     /// Convert the account to JSON. The JSON contains the filters with their limits and their spent
@@ -29,7 +30,7 @@ impl AdaptiveAccount {
             "delta": self.delta.to_string(),
             "began": self.began,
             "only": self.only,
-            "ways": self.ways.iter().map(write_way).collect::<Vec<_>>(),
+            "ways": self.ways.iter().map(write_way).collected(),
         })
     }
     /// Read an account from JSON. The caller must protect the JSON from changes: with a changed
@@ -39,7 +40,7 @@ impl AdaptiveAccount {
     /// `FailedCast` when a field is wrong, or when a field other than `order`, `concentrated` and
     /// `planned` is missing; `InvalidDistance` when delta is not below 1.
     pub fn from_json(json: &Json) -> Result<Self> {
-        let ways = list(json, "ways")?.iter().map(read_way).collect::<Result<_>>()?;
+        let ways = list(json, "ways")?.iter().map(read_way).try_collected()?;
         let (epsilon, delta) = (exact(json, "epsilon")?, exact(json, "delta")?);
         let (began, only) = (flag(json, "began")?, flag(json, "only")?);
         Ok(AdaptiveAccount { began, only, ways, ..AdaptiveAccount::of(&epsilon, &delta)? })
@@ -60,11 +61,11 @@ fn write_way(way: &Way) -> Json {
     json!({
         "deltas": way.deltas.to_string(),
         "spent": way.spent.to_string(),
-        "filters": way.pots.iter().map(write_pot).collect::<Vec<_>>(),
+        "filters": way.pots.iter().map(write_pot).collected(),
     })
 }
 fn read_way(json: &Json) -> Result<Way> {
-    let pots = list(json, "filters")?.iter().map(read_pot).collect::<Result<_>>()?;
+    let pots = list(json, "filters")?.iter().map(read_pot).try_collected()?;
     Ok(Way { deltas: exact(json, "deltas")?, spent: exact(json, "spent")?, pots })
 }
 fn write_pot(pot: &Pot) -> Json {

@@ -20,7 +20,7 @@ impl Sum {
     fn at(parts: &[PairCount], tilt: f64) -> Option<Sum> {
         let all = Tilt::new(parts, tilt, 0.0)?;
         let (log, centre) = (all.log(), all.centre().0);
-        Some(Sum { tilt, log, centre, variance: all.total(|part| part.variance()), all })
+        Some(Sum { tilt, log, centre, variance: all.total(&|part| part.variance()), all })
     }
     /// Estimate the logarithm of delta at the centre.
     fn log_delta(&self) -> f64 {

@@ -6,6 +6,7 @@ use super::super::elementary::{exp, ln};
 use super::super::inversion::Target;
 use super::super::pair::Grid;
 use super::{PairCount, each, reach, saddle_point};
+use crate::collected::Collected;
 
 /// Two numbers of buckets. The second number is divided evenly among all dominating pairs. But each
 /// dominating pair gets at most the first number of buckets, and at least 256 buckets.
@@ -38,14 +39,15 @@ pub(super) struct Estimate {
 impl Coarse {
     fn new(parts: &[PairCount], ranges: Vec<(f64, f64)>) -> Coarse {
         let buckets = (BUCKETS.1 / parts.len() as f64).clamp(256.0, BUCKETS.0);
-        let coarsened = |((pair, count), (low, high)): (&PairCount, &(f64, f64))| {
+        let coarsened = |place: usize| {
+            let ((pair, count), (low, high)) = (&parts[place], &ranges[place]);
             let finest = (reach((*low, *high)) / FINEST).max(1e-12);
             let step = ((high - low) / buckets).max(finest);
             let grid = Grid::covering(step, *low, high + step);
             let buckets = pair.buckets(&grid);
             ((DiscreteLoss::above(&buckets, &grid), *count), buckets.below)
         };
-        let (losses, below) = each(parts.iter().zip(&ranges), coarsened).into_iter().unzip();
+        let (losses, below) = each(parts.len().min(ranges.len()), coarsened).into_iter().unzip();
         Coarse { losses, below, ranges }
     }
     /// Put the losses on grids, and estimate the result. The ranges of the grids are narrowed until
@@ -56,7 +58,7 @@ impl Coarse {
         tail: f64,
         tolerance: f64,
     ) -> (Coarse, Estimate) {
-        let ranges = parts.iter().map(|(pair, _)| pair.range(tail)).collect();
+        let ranges = parts.iter().map(|(pair, _)| pair.range(tail)).collected();
         let mut coarse = Coarse::new(parts, ranges);
         let mut found = coarse.estimate(target);
         for _ in 0..ROUNDS {
@@ -91,7 +93,7 @@ impl Coarse {
             much |= high - cut < 0.5 * (high - low);
             (cut, *high)
         };
-        let ranges = self.losses.iter().zip(&self.ranges).map(narrow).collect();
+        let ranges = self.losses.iter().zip(&self.ranges).map(narrow).collected();
         much.then_some(ranges)
     }
     /// Return the logarithm of `b M(t)` for a tilt `t`. The number `b` and the function `M` are

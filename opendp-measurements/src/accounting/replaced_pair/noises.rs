@@ -5,6 +5,7 @@ use super::super::laplace_pair::exponential;
 use super::super::mirror::Mirror;
 use super::super::normal_mass::{LIMIT, mass, upper_tail};
 use super::ReplacedPair;
+use crate::collected::Collected;
 
 impl ReplacedPair {
     /// For each `k` from 0 up to `count`, find an output of normal noise whose loss is `k * step`.
@@ -136,7 +137,7 @@ impl ReplacedPair {
         // Beyond `reach`, each probability of the noise is below e^-700, and the probabilities fall
         // faster than geometrically.
         let reach = (LIMIT * scale).ceil() as i64 + 1;
-        let weights: Vec<f64> = (0..=reach).map(|z| weight(z as f64)).collect();
+        let weights: Vec<f64> = (0..=reach).map(|z| weight(z as f64)).collected();
         let total = 2.0 * sum(&weights) - 1.0;
         let mass_at = |z: f64| weight(z) / total;
         let middle = added - self.replaced / 2.0;

@@ -15,6 +15,7 @@ use crate::accounting::elementary::ln;
 use crate::accuracy::grid::{MOST, Rounding};
 use crate::accuracy::on_grid::OnGrid;
 use crate::accuracy::sum::{Term, count};
+use crate::collected::Collected;
 
 /// The largest allowed length of the first transform. Later transforms are at most twice as long.
 const LONGEST: usize = 1 << 20;
@@ -132,7 +133,7 @@ impl<'a> Window<'a> {
                 let rounding = if cut { Rounding::Up } else { self.rounding };
                 (placed.on_grid(step, self.log, rounding), *count)
             })
-            .collect();
+            .collected();
         Convolution::new(&losses, self.tilt, self.center, size, OUTSIDE)
     }
     /// Compute an upper bound on the quantile of the sum. Return `Break` with the bound, or with

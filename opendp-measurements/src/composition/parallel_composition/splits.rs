@@ -8,6 +8,8 @@
 use opendp_core::arith::Directed;
 use opendp_core::{Error, Measure, Result};
 
+use crate::collected::{Collected, sort_by};
+
 /// The composition of losses in a measure whose losses are numbers.
 pub(super) trait Composing: Send + Sync {
     /// Compose losses, rounding up.
@@ -141,10 +143,9 @@ impl Splits<'_> {
         if self.alike {
             return self.measure.compose(&vec![self.loss_at(0, d_in)?; count]);
         }
-        let losses: Result<Vec<f64>> =
-            (0..self.parts).map(|place| self.loss_at(place, d_in)).collect();
-        let mut losses = losses?;
-        losses.sort_by(|left, right| right.total_cmp(left));
+        let losses = (0..self.parts).map(|place| self.loss_at(place, d_in));
+        let mut losses = losses.try_collected()?;
+        sort_by(&mut losses, &|left, right| right.total_cmp(left));
         losses.truncate(count);
         self.measure.compose(&losses)
     }

@@ -1,5 +1,6 @@
 //! The scores of candidates, divided into blocks, with the best score of each block.
 
+use crate::collected::Collected;
 use crate::samplers::{Optimize, score::Score};
 use dashu_int::{IBig, UBig};
 use std::ops::Range;
@@ -126,7 +127,7 @@ fn difference((m, e): (IBig, i64), (n, f): (IBig, i64)) -> (UBig, i64) {
 /// change only the speed.
 pub(super) fn ordered(field: &dyn Field) -> impl Iterator<Item = (usize, Range<usize>)> + use<> {
     let scores = field.count();
-    let mut order: Vec<(f64, usize)> = field.distances_of_blocks().into_iter().zip(0..).collect();
+    let mut order: Vec<(f64, usize)> = field.distances_of_blocks().into_iter().zip(0..).collected();
     if FIRST < order.len() {
         order.select_nth_unstable_by(FIRST, |(a, _), (b, _)| a.total_cmp(b));
     }

@@ -25,8 +25,8 @@ enum Open {
 /// The state of the first draws: the candidates that are kept after their first digits are drawn,
 /// and the bar. The bar is the `k`-th largest lower bound of a noisy score so far. A candidate
 /// whose noisy score is certainly below the bar is dropped.
-pub(super) struct Heats<'a, F> {
-    field: &'a mut F,
+pub(super) struct Heats<'a> {
+    field: &'a mut dyn Field,
     scale: f64,
     inverse: f64,
     /// The candidates that are kept so far.
@@ -39,8 +39,8 @@ pub(super) struct Heats<'a, F> {
     open: Open,
 }
 
-impl<'a, F: Field> Heats<'a, F> {
-    pub(super) fn new(field: &'a mut F, k: usize, scale: f64) -> Self {
+impl<'a> Heats<'a> {
+    pub(super) fn new(field: &'a mut dyn Field, k: usize, scale: f64) -> Self {
         Heats {
             field,
             scale,

@@ -1,0 +1,71 @@
+//! Functions that add noise to all numbers of a slice. The type of such a function depends only on
+//! the type of the numbers.
+
+use std::sync::OnceLock;
+
+use opendp_core::random::{Failing, NoEntropy, SecureSource, with_secure};
+use opendp_core::{Function, Result};
+
+use crate::{NoiseDistribution, NoiseNumber, Numbers};
+
+/// A function that adds noise to each number of a slice.
+pub(crate) type Noising<V> = Box<dyn Fn(&mut [V]) -> Result<()> + Send + Sync>;
+
+/// Return the function that adds noise of the distribution `N`.
+pub(crate) fn noising<N, V>(scale: f64, k: i32) -> Noising<V>
+where
+    N: NoiseDistribution,
+    V: NoiseNumber<N>,
+{
+    let prepared = Prepared::new(scale, k, V::prepare);
+    Box::new(move |numbers| {
+        let noise = prepared.noise();
+        if scale == 0.0 {
+            // At scale 0 nothing is drawn, so a source that returns no random words is enough.
+            return each(numbers, |x| x.add_noise(noise, &mut Failing::default()));
+        }
+        drawn(&mut |source| each(numbers, |x| x.add_noise(noise, source)))
+    })
+}
+/// Build the function that copies a member of the domain `D` and adds noise to each number of the
+/// copy. This function does not depend on the noise.
+pub(crate) fn adding<D: Numbers>(noising: Noising<D::Number>) -> Function<D::Carrier, D::Carrier> {
+    Function::map(move |data: &D::Carrier| D::try_replace(data, &*noising))
+}
+/// Run `draw` with the secure source of this thread. This function is compiled once.
+pub(crate) fn drawn(draw: &mut dyn FnMut(&mut SecureSource) -> Result<()>) -> Result<()> {
+    with_secure(draw)
+}
+/// Replace each number of a slice.
+pub(crate) fn each<V: Clone>(
+    numbers: &mut [V],
+    mut replace: impl FnMut(V) -> Result<V, NoEntropy>,
+) -> Result<()> {
+    for number in numbers {
+        match replace(number.clone()) {
+            Ok(replaced) => *number = replaced,
+            Err(NoEntropy) => return Err(NoEntropy.into()),
+        }
+    }
+    Ok(())
+}
+
+/// The noise of a mechanism. For integers, the noise contains an
+/// [`IntegerTable`](crate::samplers::IntegerTable), if there is a table for the scale. The first
+/// release prepares the noise before the first draw. So even the first release draws from the
+/// table. The time of nearly all draws from a table does not depend on the drawn number. A program
+/// that only evaluates maps does not spend time on the preparation of a table.
+struct Prepared<Noise> {
+    scale: f64,
+    k: i32,
+    prepare: fn(f64, i32) -> Noise,
+    noise: OnceLock<Noise>,
+}
+impl<Noise> Prepared<Noise> {
+    fn new(scale: f64, k: i32, prepare: fn(f64, i32) -> Noise) -> Self {
+        Prepared { scale, k, prepare, noise: OnceLock::new() }
+    }
+    fn noise(&self) -> &Noise {
+        self.noise.get_or_init(|| (self.prepare)(self.scale, self.k))
+    }
+}
