@@ -51,7 +51,10 @@ impl<T: Atom> Parts<T> {
     pub fn categories(categories: Vec<T>) -> Result<Self> {
         let written = json!({"categories": categories.to_json()});
         let places = order::ascending(&categories);
-        let values: Vec<T> = places.iter().map(|place| categories[*place].clone()).collect();
+        let mut values = Vec::with_capacity(places.len());
+        for place in &places {
+            values.push(categories[*place].clone());
+        }
         increasing("categories", &values)?;
         let count = Some(places.len());
         let place = move |row: &T| {
