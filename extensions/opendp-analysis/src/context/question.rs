@@ -287,14 +287,14 @@ fn estimates_of<'a>(
     if let Some(made) = made.get() {
         return Ok(made);
     }
-    let estimates = numbers.iter().map(|(low, high)| {
+    let mut estimates = Vec::with_capacity(numbers.len());
+    for (low, high) in numbers {
         let value = low + (high - low) / 2.0;
         // A released float stands for all numbers that are rounded to this float.
         let rounding = high.inf_sub(value)?.max(value.inf_sub(*low)?);
         let rounding = noise.slack().inf_add(rounding)?;
-        Ok(Estimate::released(value, noise.and_at_most(rounding)))
-    });
-    let estimates = estimates.collect::<Result<Vec<_>>>()?;
+        estimates.push(Estimate::released(value, noise.and_at_most(rounding)));
+    }
     Ok(made.get_or_init(|| estimates))
 }
 impl<MO: Accounted, TO: Released<Intervals = (f64, f64)>> Answer<MO, TO> {

@@ -134,9 +134,9 @@ impl AskedGroups {
         for what in &self.asked {
             if let What::Quantiles(column, alphas, _) = what {
                 let chosen = release_at(quantiles.next().ok_or_else(lost)?.place())?;
-                let noised =
-                    |alpha: &f64| Noised { query: quantile(*alpha, column), ..chosen.clone() };
-                statistics.extend(alphas.iter().map(noised));
+                for alpha in alphas {
+                    statistics.push(Noised { query: quantile(*alpha, column), ..chosen.clone() });
+                }
                 continue;
             }
             let about = self
@@ -155,7 +155,8 @@ impl AskedGroups {
                 all.extend(count()?);
             }
             // The error of a statistic of several releases is not known before the releases.
-            let all = all.into_iter().reduce(|first, next| first.with(&next)).ok_or_else(lost)?;
+            let Some((first, rest)) = all.split_first() else { return Err(lost()) };
+            let all = rest.iter().fold(first.clone(), Noised::with);
             statistics.push(Noised { query: what.words(), ..all });
         }
         Ok(statistics)
