@@ -146,7 +146,7 @@ impl<MO: Accounted> Account<MO> {
         match (self, wanted) {
             (Account::Sum(ledger), Wanted::Fraction(part)) => {
                 let left = ledger.exact_left()?;
-                Ok(Room::of(left.iter().map(|left| left.times(part)).collect()))
+                Ok(Room::of(times(&left, part)))
             }
             (Account::Sum(_), Wanted::Amount(parts)) => Ok(Room::of(parts.clone())),
             (Account::Shares(account), Wanted::Share(place)) => Room::of_share(account, *place),
@@ -233,12 +233,7 @@ impl<MO: Accounted> Account<MO> {
             Wanted::Amount(parts) => return amounts(account, pair(parts)?),
             Wanted::Share(_) => return Err(no_share()),
         };
-        let endowment = |room: accounting::Room| {
-            let pure = room.epsilon.times(&part).to_f64_down();
-            let square = room.mu_squared.times(&part).to_f64_down();
-            (Endowment { pure, square }, room.delta.times(&part))
-        };
-        Ok(account.filters().into_iter().map(endowment).collect())
+        Ok(fractions(account, &part))
     }
     pub(crate) fn budget(&self) -> Vec<Exact> {
         match self {
@@ -269,6 +264,19 @@ impl<MO: Accounted> Account<MO> {
 /// one filter of the account. The losses of a way do not exceed the largest losses that the filter
 /// of this way can still admit. The filters that the account keeps in use depend on the first
 /// release, so a plan tries every filter.
+fn times(left: &[Exact], part: &Exact) -> Vec<Exact> {
+    left.iter().map(|left| left.times(part)).collect()
+}
+/// For each filter of the account, return the fraction `part` of its room.
+fn fractions(account: &AdaptiveAccount, part: &Exact) -> Vec<(Endowment, Exact)> {
+    let mut found = Vec::new();
+    for room in account.filters() {
+        let pure = room.epsilon.times(part).to_f64_down();
+        let square = room.mu_squared.times(part).to_f64_down();
+        found.push((Endowment { pure, square }, room.delta.times(part)));
+    }
+    found
+}
 fn amounts(
     account: &AdaptiveAccount,
     (epsilon, delta): (Exact, Exact),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use opendp_core::arith::{Directed, Exact, shown};
-use opendp_core::{Carrier, Error, Result};
+use opendp_core::{Carrier, Error, Result, TypeName};
 use opendp_measurements::accuracy::{Estimate, Noise};
 use opendp_measurements::{Released, Scale, confidence_interval, is_near_end};
 
@@ -106,13 +106,10 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
         let value = measurement.invoke(known.context.table())?;
         // If `alpha` is 1, the noise is not part of the bound, so the bound is only the error of
         // rounding.
-        let noise = known.noise_with(measurement.accuracy(1.0).ok());
-        let (mechanism, scale, subject) = (known.mechanism, known.scale, known.subject);
-        let estimates = Arc::new(OnceLock::new());
         let in_value = known.error_in == ErrorIn::Value;
-        let mut answer =
-            Answer { value, accuracy, measurement, mechanism, scale, noise, subject, estimates };
-        if in_value && accuracy.is_some() && answer.check_ends().is_err() {
+        let about = known.about(measurement.accuracy(1.0).ok());
+        let mut answer = Answer { value, accuracy, measurement, about };
+        if in_value && accuracy.is_some() && answer.is_near_end() {
             answer.accuracy = None;
         }
         Ok(answer)
@@ -201,16 +198,18 @@ impl<MO: Accounted> Known<'_, MO> {
             left,
         }
     }
-    /// Return the distribution of the noise on each number of the answer. `bounds` are bounds on
-    /// the error of rounding, one for each number.
-    fn noise_with(&self, bounds: Option<Vec<Option<f64>>>) -> Option<Noise> {
+    /// Return what is known about the answer. `bounds` are bounds on the error of rounding, one for
+    /// each number of the answer.
+    fn about(self, bounds: Option<Vec<Option<f64>>>) -> About {
         let noise = self.noise.map(|noise| match self.mechanism {
             DISCRETE => Noise::discrete_gaussian(self.scale),
             mechanism => noise(self.scale, mechanism == "Gaussian"),
         });
         let noise = noise.map(|noise| if self.cut_off { noise.cut_off() } else { noise });
         let slack = bounds.and_then(|bounds| bounds.first().copied());
-        noise.zip(slack.flatten()).map(|(noise, slack)| noise.and_at_most(slack))
+        let noise = noise.zip(slack.flatten()).map(|(noise, slack)| noise.and_at_most(slack));
+        let (mechanism, scale, subject) = (self.mechanism, self.scale, self.subject);
+        About { mechanism, scale, noise, subject, estimates: Arc::new(OnceLock::new()) }
     }
 }
 
@@ -225,8 +224,14 @@ pub struct Answer<MO: Accounted, TO: Carrier> {
     /// beyond this end.
     pub accuracy: Option<f64>,
     measurement: OfTable<MO, TO>,
+    about: About,
+}
+/// What is known about an answer, without the type of the answer.
+#[derive(Clone, Debug)]
+struct About {
     mechanism: &'static str,
     scale: Scale,
+    /// The distribution of the noise on each number of the answer.
     noise: Option<Noise>,
     /// The groups of rows that the answer is about, if the question found the keys of groups.
     subject: Option<Subject>,
@@ -240,34 +245,37 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
     /// candidates, return "selection". For counts of keys that are found, return "Laplace,
     /// threshold".
     pub fn mechanism(&self) -> &'static str {
-        self.mechanism
+        self.about.mechanism
     }
     /// Return the scale of the noise.
     pub fn scale(&self) -> f64 {
-        self.scale.value()
+        self.about.scale.value()
     }
     pub(super) fn noise(&self) -> Option<Noise> {
-        self.noise
+        self.about.noise
     }
     pub(super) fn subject(&self) -> Option<&Subject> {
-        self.subject.as_ref()
+        self.about.subject.as_ref()
     }
     fn estimates_of(&self, numbers: &[(f64, f64)]) -> Result<&[Estimate]> {
-        estimates_of(self.noise, &self.estimates, numbers)
+        estimates_of(self.about.noise, &self.about.estimates, numbers)
+    }
+    fn is_near_end(&self) -> bool {
+        is_near_end(&self.measurement, &self.value.to_json())
     }
     /// Check that no released integer is near an end of its type: the smallest or the largest
     /// number of the type. If an integer is near an end, the true sum may be beyond this end, so
     /// the error of the answer has no bound.
     fn check_ends(&self) -> Result<()> {
-        let kind = TO::type_name();
-        if is_near_end(&self.measurement, &self.value.to_json()) {
-            return Err(Error::NotImplemented(format!(
-                "the answer is so near to an end of the type `{kind}` that the true sum may be \
-                 beyond this end, so the error has no bound: clamp the rows to narrower bounds"
-            )));
-        }
-        Ok(())
+        if self.is_near_end() { Err(near_end(&TO::type_name())) } else { Ok(()) }
     }
+}
+#[cold]
+fn near_end(kind: &TypeName) -> Error {
+    Error::NotImplemented(format!(
+        "the answer is so near to an end of the type `{kind}` that the true sum may be beyond this \
+         end, so the error has no bound: clamp the rows to narrower bounds"
+    ))
 }
 /// Combine released numbers with the distribution of their noise. If `made` already contains
 /// estimates, return these estimates. Each element of `numbers` is an interval of floats that

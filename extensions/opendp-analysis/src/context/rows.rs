@@ -5,7 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use opendp_core::arith::{self, Directed, DirectedFloat, InfCast};
-use opendp_core::{Atom, Bounds, Domain, Error, Function, L1Distance, Metric, Result, TheMeasure};
+use opendp_core::{
+    Atom, Bounds, Domain, Function, L1Distance, Metric, Result, Space, SymmetricDistance,
+    TheMeasure,
+};
 use opendp_measurements::{Scale, make_noisy_top_k};
 use opendp_transformations::{
     Key, make_clamp, make_count, make_count_by, make_count_by_categories, make_filter,
@@ -17,11 +20,12 @@ use super::chain::{
     wrong,
 };
 use super::counts::Counts;
-use super::draft::Build;
+use super::draft::{Bound, Build};
 use super::query::Number;
 use super::report::ErrorIn;
+use super::table::Source;
 use super::terms::SELECTION;
-use super::{Accounted, Choice, Noisy, Query, Statistic, WithDelta};
+use super::{Accounted, Choice, Noisy, Query, Statistic, TableDomain, WithDelta};
 
 mod centred;
 mod ranks;
@@ -243,11 +247,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                 let measure = TheMeasure(MO::Base::default());
                 let chosen = scores
                     .then(|scores| make_noisy_top_k(scores, measure, k, dials.scale, false))?;
-                let names = names.clone();
-                let names_of = Function::map(move |chosen: &Vec<usize>| {
-                    Ok(chosen.iter().filter_map(|place| names.get(*place).cloned()).collect())
-                });
-                Ok(of_base(&chosen.then(|| Ok(names_of))?))
+                Ok(of_base(&chosen.then(|| Ok(named(&names)))?))
             })
         });
         // Let `n` be the number of categories. Exponential noise is not negative. Except with
@@ -262,10 +262,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         let what = format!("top {k} of `{}`", self.name);
         let mut draft = self.query.draft(what, SELECTION, build);
         draft.terms.error_in = ErrorIn::Counts;
-        draft.terms.bound = Some(Arc::new(move |scale: Scale, alpha: f64| {
-            let logarithm = f64::inf_cast(chances)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
-            logarithm.max(0.0).inf_mul(scale.value())
-        }));
+        draft.terms.bound = Some(top_bound(chances));
         Choice::new(draft)
     }
 
@@ -281,9 +278,12 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         &self,
         next: impl FnOnce(&Chain<T>) -> Result<OfRows<T, DO, M>>,
     ) -> Result<TableTotal<DO, M>> {
-        let total = next(self.chain.as_ref().map_err(Error::clone)?)?;
-        let total = total_of_tables(self.query.context.space(), total, self.query.source.reader());
-        Ok(if self.origin == Origin::Resized { halved(total) } else { total })
+        let total = match &self.chain {
+            Ok(chain) => next(chain),
+            Err(error) => Err(error.clone()),
+        };
+        let space = self.query.context.space();
+        of_tables(space, total, &self.query.source, self.origin == Origin::Resized)
     }
     /// If the rows are as in `Origin::OneForOne` and their number is private, evaluate the map of a
     /// statistic at half the input distance.
@@ -314,6 +314,35 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         let counts = self.total(count).map(|total| Counts::new(total, sized));
         self.query.counts(format!("histogram of `{}`", self.name), counts)
     }
+}
+/// Return the total of the rows that `source` reads from tables. If `resized` is true, evaluate its
+/// map at half the input distance.
+fn of_tables<T: Atom, DO: Domain, M: Metric>(
+    space: &Space<TableDomain, SymmetricDistance>,
+    total: Result<OfRows<T, DO, M>>,
+    source: &Source,
+    resized: bool,
+) -> Result<TableTotal<DO, M>> {
+    let total = total_of_tables(space, total?, source.reader());
+    Ok(if resized { halved(total) } else { total })
+}
+/// Return a function that replaces indices by names.
+fn named<T: Atom>(names: &[T]) -> Function<Vec<usize>, Vec<T>> {
+    let names = names.to_vec();
+    Function::map(move |chosen: &Vec<usize>| {
+        let mut found = Vec::with_capacity(chosen.len());
+        for place in chosen {
+            found.extend(names.get(*place).cloned());
+        }
+        Ok(found)
+    })
+}
+/// Return the bound on the error of a choice of several categories.
+fn top_bound(chances: usize) -> Bound {
+    Arc::new(move |scale: Scale, alpha: f64| {
+        let logarithm = f64::inf_cast(chances)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
+        logarithm.max(0.0).inf_mul(scale.value())
+    })
 }
 impl<MO: Accounted, T: Atom> fmt::Debug for Rows<'_, MO, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

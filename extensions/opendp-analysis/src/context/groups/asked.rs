@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use opendp_core::{Carrier, Error, Result};
-use opendp_measurements::accuracy::Estimate;
+use opendp_measurements::accuracy::{Estimate, Noise};
 use serde_json::Value as Json;
 
 use super::super::chain::increasing;
@@ -280,7 +280,7 @@ where
         let rehearsed = release(&about.grouping).draft();
         let (context, names) = (about.groups.query.context, about.groups.names.clone());
         let of_keys: OfKeys<'c, MO, TO> = Box::new(move |found| {
-            let keys: Vec<_> = sorted(found)?.into_iter().map(|(key, _)| key).collect();
+            let (keys, _) = keys_and_counts(found)?;
             Ok(release(&Grouping::new(context.table(), &names, &keys, false)?).draft())
         });
         self.ask_later(Late { rehearsed, finds: finds.place(), of_keys }, goal)
@@ -349,12 +349,12 @@ impl<MO: Accounted> Answers<MO> {
             let squares = squares.map(|squares| released(self.take(squares)?)).transpose()?;
             columns.push(Column { name, moments, sums, squares });
         }
-        let quantiles = asked.quantiles.into_iter().map(|chosen| {
+        let mut quantiles = Vec::new();
+        for chosen in asked.quantiles {
             let chosen = self.take(chosen)?;
             let scale = chosen.scale();
-            Ok((chosen.value, scale))
-        });
-        let quantiles = quantiles.collect::<Result<_>>()?;
+            quantiles.push((chosen.value, scale));
+        }
         Ok(GroupAnswer { subject, keys, others, asked: asked.asked, counts, columns, quantiles })
     }
 }
@@ -362,13 +362,18 @@ impl<MO: Accounted> Answers<MO> {
 pub(super) fn counts_of<MO: Accounted>(
     answer: &Answer<MO, HashMap<String, i64>>,
 ) -> Result<(Vec<Vec<Json>>, Released)> {
-    let noise = answer.noise().ok_or_else(|| {
-        Error::NotImplemented("the noise of the counts of these keys is not known".into())
-    })?;
-    let (keys, counts): (Vec<_>, Vec<_>) = sorted(&answer.value)?.into_iter().unzip();
-    let counts = counts.into_iter().map(|count| Estimate::released(count as f64, noise));
-    let (estimates, mechanism) = (counts.collect(), answer.mechanism());
-    Ok((keys, Released { estimates, mechanism, scale: answer.scale() }))
+    let (mechanism, scale) = (answer.mechanism(), answer.scale());
+    let (keys, counts) = keys_and_counts(&answer.value)?;
+    Ok((keys, Released { estimates: noisy(&counts, answer.noise())?, mechanism, scale }))
+}
+/// Read the keys of a map of counts. Return the keys in increasing order, and their counts.
+fn keys_and_counts(found: &HashMap<String, i64>) -> Result<(Vec<Vec<Json>>, Vec<i64>)> {
+    Ok(sorted(found)?.into_iter().unzip())
+}
+fn noisy(counts: &[i64], noise: Option<Noise>) -> Result<Vec<Estimate>> {
+    let unknown = "the noise of the counts of these keys is not known";
+    let Some(noise) = noise else { return Err(Error::NotImplemented(unknown.into())) };
+    Ok(counts.iter().map(|count| Estimate::released(*count as f64, noise)).collect())
 }
 fn released<MO, TO>(answer: Answer<MO, TO>) -> Result<Released>
 where

@@ -88,13 +88,13 @@ impl<MO: Accounted> Plan<'_, MO> {
     }
     /// Replace continuous Gaussian noise on integers by discrete noise of the same scale.
     fn discrete(&self, settings: &[Setting]) -> Result<Vec<Setting>> {
-        let drafts = self.drafts.iter().zip(settings);
-        let discrete = drafts.map(|(draft, setting)| {
+        let mut all = Vec::with_capacity(settings.len());
+        for (draft, setting) in self.drafts.iter().zip(settings) {
             let noisy = setting.gaussian && 0.0 < setting.scale.value();
             let discrete = noisy && draft.is_of_integers()?;
-            Ok(Setting { discrete, ..*setting })
-        });
-        discrete.collect()
+            all.push(Setting { discrete, ..*setting });
+        }
+        Ok(all)
     }
     /// Return the weighted sum of squared errors, up to a factor that is the same for all noise of
     /// the plan.
@@ -129,29 +129,41 @@ impl<MO: Accounted> Plan<'_, MO> {
             }
         }
         let factor = SharedAccount::factor(epsilon, delta, &pairs)?;
-        let less = |setting: &Setting| {
-            let scale = Scale::new(setting.scale.value() / factor * SLACK)?;
-            Ok(Setting { scale, ..*setting })
-        };
-        let settings = settings.iter().map(less).collect::<Result<Vec<_>>>()?;
+        let settings = less(settings, factor)?;
         // A share for discrete noise admits only noise of the same scale. So the share for discrete
         // noise is the pair at the new scale.
         let own = self.pairs(best, &settings)?;
-        let shares = pairs.iter().zip(own).map(|(pair, own)| match own {
-            SharePair::DiscreteGaussian { .. } => own,
-            _ => pair.times(factor),
-        });
-        let shares = shares.collect();
+        let shares = shares_of(&pairs, &own, factor);
         Ok(Some((settings, shares)))
     }
     /// Return the dominating pairs of all releases with the noise of `settings`.
     fn pairs(&self, best: &Best, settings: &[Setting]) -> Result<Vec<SharePair>> {
-        let drafts = self.drafts.iter().zip(settings);
-        drafts
-            .map(|(draft, setting)| {
-                let ready = draft.ready(*setting, &best.delta_of_each, best.stated)?;
-                Ok(ready.cost().pair())
-            })
-            .collect()
+        let mut pairs = Vec::with_capacity(settings.len());
+        for (draft, setting) in self.drafts.iter().zip(settings) {
+            let ready = draft.ready(*setting, &best.delta_of_each, best.stated)?;
+            pairs.push(ready.cost().pair());
+        }
+        Ok(pairs)
     }
+}
+/// Return settings in which all scales are divided by `factor`.
+fn less(settings: &[Setting], factor: f64) -> Result<Vec<Setting>> {
+    let mut less = Vec::with_capacity(settings.len());
+    for setting in settings {
+        let scale = Scale::new(setting.scale.value() / factor * SLACK)?;
+        less.push(Setting { scale, ..*setting });
+    }
+    Ok(less)
+}
+/// Return the shares of releases with the dominating pairs `pairs`, and with the pairs `own` at the
+/// new scales.
+fn shares_of(pairs: &[SharePair], own: &[SharePair], factor: f64) -> Vec<SharePair> {
+    let mut shares = Vec::with_capacity(pairs.len());
+    for (pair, own) in pairs.iter().zip(own) {
+        shares.push(match own {
+            SharePair::DiscreteGaussian { .. } => *own,
+            _ => pair.times(factor),
+        });
+    }
+    shares
 }
