@@ -121,10 +121,7 @@ pub(super) fn with_keys<'c, MO: Mechanisms>(
             }
             Ok(groups)
         }
-        Some(Json::Array(keys)) => {
-            let keys = keys.iter().map(|key| value::<Vec<Json>>(key.clone()));
-            Ok(groups.groups(keys.collect::<Result<Vec<_>>>()?))
-        }
+        Some(Json::Array(keys)) => Ok(groups.groups(listed(keys)?)),
         Some(Json::String(word)) if word == "found" => Ok(groups),
         Some(_) => Err(Error::argument("keys", EXPECTED)),
         None => {
@@ -132,6 +129,9 @@ pub(super) fn with_keys<'c, MO: Mechanisms>(
             Err(Error::argument("keys", reason))
         }
     }
+}
+fn listed(keys: &[Json]) -> Result<Vec<Vec<Json>>> {
+    keys.iter().map(|key| value(key.clone())).collect()
 }
 /// Read a list of values, or a range of whole numbers.
 fn values_of(json: &Json) -> Result<Vec<Json>> {
