@@ -149,6 +149,7 @@ where
     let function = scores.function().then(&candidate);
     Ok((scores.input().clone(), function, scores.stability_map().clone()))
 }
+/// Return the loss of a choice, as a function of distances between rows.
 fn loss_of<M: DatasetMetric, MO: SelectionMeasure>(
     map: &StabilityMap<M, RangeDistance<u64>>,
     choice: &Choose<MO>,

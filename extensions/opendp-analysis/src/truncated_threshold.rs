@@ -161,6 +161,7 @@ where
     Ok(Measurement::new(input, Approximate::default(), function, loss_of(noise))
         .with_accuracy(accuracy_of(scale)))
 }
+/// Return the map of the measurement. Its distances are in the type of the counts.
 fn loss_of<V: Atom + Integer + Distance>(
     noise: Truncated,
 ) -> PrivacyMap<L01InfDistance<AbsoluteDistance<V>>, Approximate<MaxDivergence>> {
@@ -168,6 +169,7 @@ fn loss_of<V: Atom + Integer + Distance>(
         noise.loss((*parts, whole(*sum)?, whole(*largest)?))
     })
 }
+/// Return the bound on the error of a count.
 fn accuracy_of(scale: Scale) -> impl Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync {
     move |alpha| Ok(vec![Some(Noise::discrete_laplace(scale).quantile(alpha)?)])
 }

@@ -264,6 +264,7 @@ impl<MO: Accounted> Account<MO> {
 /// one filter of the account. The losses of a way do not exceed the largest losses that the filter
 /// of this way can still admit. The filters that the account keeps in use depend on the first
 /// release, so a plan tries every filter.
+/// Multiply each part of an amount by `part`.
 fn times(left: &[Exact], part: &Exact) -> Vec<Exact> {
     left.iter().map(|left| left.times(part)).collect()
 }

@@ -106,13 +106,10 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
         let value = measurement.invoke(known.context.table())?;
         // If `alpha` is 1, the noise is not part of the bound, so the bound is only the error of
         // rounding.
-        let in_value = known.error_in == ErrorIn::Value;
-        let about = known.about(measurement.accuracy(1.0).ok());
-        let mut answer = Answer { value, accuracy, measurement, about };
-        if in_value && accuracy.is_some() && answer.is_near_end() {
-            answer.accuracy = None;
-        }
-        Ok(answer)
+        let bounds = measurement.accuracy(1.0).ok();
+        let near_end = &|| is_near_end(&measurement, &value.to_json());
+        let (about, accuracy) = known.about(bounds, accuracy, near_end);
+        Ok(Answer { value, accuracy, measurement, about })
     }
 }
 impl<MO: Accounted, TO: Carrier> fmt::Debug for Question<'_, MO, TO> {
@@ -198,9 +195,17 @@ impl<MO: Accounted> Known<'_, MO> {
             left,
         }
     }
-    /// Return what is known about the answer. `bounds` are bounds on the error of rounding, one for
-    /// each number of the answer.
-    fn about(self, bounds: Option<Vec<Option<f64>>>) -> About {
+    /// Return what is known about the answer, and the bound `accuracy` on its error. If the answer
+    /// is near an end of its type, it has no bound. `bounds` are bounds on the error of rounding,
+    /// one for each number of the answer.
+    fn about(
+        self,
+        bounds: Option<Vec<Option<f64>>>,
+        accuracy: Option<f64>,
+        near_end: &dyn Fn() -> bool,
+    ) -> (About, Option<f64>) {
+        let unbounded = self.error_in == ErrorIn::Value && accuracy.is_some() && near_end();
+        let accuracy = accuracy.filter(|_| !unbounded);
         let noise = self.noise.map(|noise| match self.mechanism {
             DISCRETE => Noise::discrete_gaussian(self.scale),
             mechanism => noise(self.scale, mechanism == "Gaussian"),
@@ -209,7 +214,8 @@ impl<MO: Accounted> Known<'_, MO> {
         let slack = bounds.and_then(|bounds| bounds.first().copied());
         let noise = noise.zip(slack.flatten()).map(|(noise, slack)| noise.and_at_most(slack));
         let (mechanism, scale, subject) = (self.mechanism, self.scale, self.subject);
-        About { mechanism, scale, noise, subject, estimates: Arc::new(OnceLock::new()) }
+        let estimates = Arc::new(OnceLock::new());
+        (About { mechanism, scale, noise, subject, estimates }, accuracy)
     }
 }
 
@@ -260,14 +266,14 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
     fn estimates_of(&self, numbers: &[(f64, f64)]) -> Result<&[Estimate]> {
         estimates_of(self.about.noise, &self.about.estimates, numbers)
     }
-    fn is_near_end(&self) -> bool {
-        is_near_end(&self.measurement, &self.value.to_json())
-    }
     /// Check that no released integer is near an end of its type: the smallest or the largest
     /// number of the type. If an integer is near an end, the true sum may be beyond this end, so
     /// the error of the answer has no bound.
     fn check_ends(&self) -> Result<()> {
-        if self.is_near_end() { Err(near_end(&TO::type_name())) } else { Ok(()) }
+        match is_near_end(&self.measurement, &self.value.to_json()) {
+            true => Err(near_end(&TO::type_name())),
+            false => Ok(()),
+        }
     }
 }
 #[cold]

@@ -316,8 +316,13 @@ impl Source {
         if self.filters.is_empty() {
             return Ok(Cow::Borrowed(rows));
         }
-        let kept = rows.iter().zip(self.kept(table)?).filter(|(_, kept)| *kept);
-        Ok(Cow::Owned(kept.map(|(row, _)| row.clone()).collect()))
+        let mut found = Vec::new();
+        for (row, kept) in rows.iter().zip(self.kept(table)?) {
+            if kept {
+                found.push(row.clone());
+            }
+        }
+        Ok(Cow::Owned(found))
     }
     /// Return the function that computes the [rows](Source::rows) of a table.
     #[allow(clippy::owned_cow, reason = "functions take whole vectors")]

@@ -249,24 +249,31 @@ where
             let sums = self.ask_sums(&about, (column, needs.counts, squares), goal)?;
             made.columns.push(sums);
         }
+        self.ask_quantiles(&about, goal, &mut made.quantiles)?;
+        Ok(made)
+    }
+    /// Add the questions about quantiles of groups to `asked`.
+    fn ask_quantiles(
+        &mut self,
+        about: &About<'c, MO>,
+        goal: Goal,
+        asked: &mut Vec<Asked<Vec<Vec<f64>>>>,
+    ) -> Result<()> {
+        let groups = &about.groups;
         for what in &groups.asked {
             let What::Quantiles(name, alphas, candidates) = what else { continue };
             increasing(alphas)?;
             let numbers = groups.numbers(name, Arc::new(|cell| cell), None);
-            let (words, levels) = (what.words(), (alphas.clone(), candidates.clone()));
-            let (words, query) = (format!("{words} by {}", groups.by()), groups.query.clone());
+            let levels = (alphas.clone(), candidates.clone());
+            let words = format!("{} by {}", what.words(), groups.by());
+            let query = groups.query.clone();
             let chosen = move |grouping: &Grouping| {
-                releases::quantiles(
-                    query.clone(),
-                    grouping,
-                    numbers.clone(),
-                    levels.clone(),
-                    &words,
-                )
+                let (query, numbers, levels) = (query.clone(), numbers.clone(), levels.clone());
+                releases::quantiles(query, grouping, numbers, levels, &words)
             };
-            made.quantiles.push(self.ask_about(&about, chosen, goal)?);
+            asked.push(self.ask_about(about, chosen, goal)?);
         }
-        Ok(made)
+        Ok(())
     }
     /// Add a question for a release about each group. If an earlier question of the plan finds the
     /// keys of the groups, the release is built when these keys are known.
@@ -370,6 +377,7 @@ pub(super) fn counts_of<MO: Accounted>(
 fn keys_and_counts(found: &HashMap<String, i64>) -> Result<(Vec<Vec<Json>>, Vec<i64>)> {
     Ok(sorted(found)?.into_iter().unzip())
 }
+/// Combine counts with the distribution of their noise, which must be known.
 fn noisy(counts: &[i64], noise: Option<Noise>) -> Result<Vec<Estimate>> {
     let unknown = "the noise of the counts of these keys is not known";
     let Some(noise) = noise else { return Err(Error::NotImplemented(unknown.into())) };

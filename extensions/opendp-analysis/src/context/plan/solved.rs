@@ -137,6 +137,7 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         }
     }
 }
+/// Return the costs of all questions.
 fn costs_of<'a>(ready: &'a [Box<dyn Ready + '_>]) -> Vec<&'a Cost> {
     ready.iter().map(|question| question.cost()).collect()
 }

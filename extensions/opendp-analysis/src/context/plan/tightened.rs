@@ -8,6 +8,7 @@ use opendp_measurements::accounting::{SharePair, SharedAccount};
 
 use super::super::Accounted;
 use super::endowed::Best;
+use super::solver::Item;
 use super::{Plan, Setting};
 
 /// The largest number of different losses in a plan whose noise is reduced. The time of the
@@ -101,12 +102,8 @@ impl<MO: Accounted> Plan<'_, MO> {
     fn error(&self, settings: &[Setting]) -> Result<f64> {
         let mut total = 0.0;
         for ((item, draft), setting) in self.items.iter().zip(&self.drafts).zip(settings) {
-            let way = if setting.gaussian { item.gaussian } else { item.pure };
             let rounded = setting.gaussian && !setting.discrete && draft.is_of_integers()?;
-            let scale = setting.scale.value();
-            let square = scale * scale + if rounded { ROUNDING } else { 0.0 };
-            let unit = way.map_or(0.0, |way| way.error);
-            total += item.weight * unit * unit * square;
+            total += error_of(item, setting, rounded);
         }
         Ok(total)
     }
@@ -145,6 +142,15 @@ impl<MO: Accounted> Plan<'_, MO> {
         }
         Ok(pairs)
     }
+}
+/// Return the weighted squared error of a question. If `rounded` is true, the answer is rounded to
+/// an integer.
+fn error_of(item: &Item, setting: &Setting, rounded: bool) -> f64 {
+    let way = if setting.gaussian { item.gaussian } else { item.pure };
+    let scale = setting.scale.value();
+    let square = scale * scale + if rounded { ROUNDING } else { 0.0 };
+    let unit = way.map_or(0.0, |way| way.error);
+    item.weight * unit * unit * square
 }
 /// Return settings in which all scales are divided by `factor`.
 fn less(settings: &[Setting], factor: f64) -> Result<Vec<Setting>> {
