@@ -130,6 +130,7 @@ pub(super) fn with_keys<'c, MO: Mechanisms>(
         }
     }
 }
+/// Read a list of keys.
 fn listed(keys: &[Json]) -> Result<Vec<Vec<Json>>> {
     keys.iter().map(|key| value(key.clone())).collect()
 }

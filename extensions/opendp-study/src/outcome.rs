@@ -146,11 +146,13 @@ impl Outcome {
             let label = cell.label.clone().unwrap_or_default();
             [answer.question.clone(), label, plain(&cell.value), end(low), end(high)]
         };
-        let rows = self
-            .answers
-            .iter()
-            .flat_map(|answer| answer.cells.iter().map(move |cell| row(answer, cell)));
-        rows.collect()
+        let mut rows = Vec::new();
+        for answer in &self.answers {
+            for cell in &answer.cells {
+                rows.push(row(answer, cell));
+            }
+        }
+        rows
     }
     /// Write a table for readers.
     pub fn to_text(&self) -> String {
@@ -322,16 +324,21 @@ fn join(scales: &[f64]) -> String {
 /// Write lines of cells as aligned columns. The second column contains the answers, and is aligned
 /// to the right.
 fn aligned(head: &[String; 4], lines: &[[String; 4]]) -> String {
-    let width = |column: usize| {
-        let cells = lines.iter().chain([head]).map(|line| line[column].chars().count());
-        cells.max().unwrap_or_default()
-    };
-    let widths = [width(0), width(1), width(2)];
-    let line = |line: &[String; 4]| {
+    let (mut all, mut widths) = (vec![head], [0; 3]);
+    all.extend(lines);
+    for line in &all {
+        for (width, cell) in widths.iter_mut().zip(line.iter()) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    let ([a, b, c], mut text) = (widths, String::new());
+    for [question, answer, range, noise] in all {
         // `visible` keeps the number of characters.
-        let [question, answer, range, noise] = line.each_ref().map(|cell| visible(cell));
-        let [a, b, c] = widths;
-        format!("{question:<a$}  {answer:>b$}  {range:<c$}  {noise}").trim_end().to_owned() + "\n"
-    };
-    [head].into_iter().chain(lines).map(line).collect()
+        let (question, answer) = (visible(question), visible(answer));
+        let (range, noise) = (visible(range), visible(noise));
+        let line = format!("{question:<a$}  {answer:>b$}  {range:<c$}  {noise}");
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
 }

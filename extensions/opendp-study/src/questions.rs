@@ -86,7 +86,7 @@ where
             if fits { Ok(bound as i64) } else { Err(Error::argument("bounds", reason())) }
         };
         let (lower, upper) = (whole(lower)?, whole(upper)?);
-        let cells = self.query(asked, &[&sum.column])?.column::<i64>(&sum.column);
+        let cells = self.cells::<i64>(asked, &sum.column)?;
         self.number(MO::add_noise(cells.clamp(lower, upper).sum(), asked.noise)?, asked)
     }
     fn histogram(&self, asked: &QuestionFields, fields: &HistogramFields) -> Result<StudyAnswer> {
@@ -112,12 +112,16 @@ where
         fields: &HistogramFields,
         names: &[Json],
     ) -> Result<StudyAnswer> {
-        let cells = self.query(asked, &[&fields.column])?.column::<T>(&fields.column);
+        let cells = self.cells::<T>(asked, &fields.column)?;
         let counts = match fields.others {
             true => cells.histogram_and_others(atoms(names)?),
             false => cells.histogram(atoms(names)?),
         };
         self.counts(MO::add_noise(counts, asked.noise)?, asked, &labels(names, fields.others))
+    }
+    /// Return the rows of a column that the question uses.
+    fn cells<T: Atom>(&self, asked: &QuestionFields, column: &str) -> Result<Rows<'c, MO, T>> {
+        Ok(self.query(asked, &[column])?.column(column))
     }
     /// Count the rows of each key that enough people have. [`Cell::interval`] states for which keys
     /// the probability of the intervals holds.
@@ -130,8 +134,7 @@ where
         }
     }
     fn keys<T: Key>(&self, asked: &QuestionFields, column: &str) -> Result<StudyAnswer> {
-        let cells = self.query(asked, &[column])?.column::<T>(column);
-        let question = MO::count_by(cells)?;
+        let question = MO::count_by(self.cells::<T>(asked, column)?)?;
         let noised = question.noised(self.alpha);
         let error = noised.accuracy;
         // Among the keys that are found, errors exceed this bound more often. So state only the
@@ -152,7 +155,7 @@ where
         }
     }
     fn top<T: Key>(&self, asked: &QuestionFields, top: &TopFields) -> Result<StudyAnswer> {
-        let cells = self.query(asked, &[&top.column])?.column::<T>(&top.column);
+        let cells = self.cells::<T>(asked, &top.column)?;
         let question = cells.top_k(top.k, atoms(&top.categories)?).choose()?;
         let mut answer = StudyAnswer::before(asked.title(), question.noised(self.alpha));
         if let Some(chosen) = self.spend(question)? {
@@ -329,6 +332,7 @@ where
         }
     }
 }
+/// Return the error for a name that no column has.
 fn no_column(columns: &[(String, ColumnFields)], name: &str) -> Error {
     let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
     let reason = format!(
