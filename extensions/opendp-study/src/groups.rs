@@ -15,7 +15,13 @@ impl QuestionFields {
     pub(super) fn of_groups(&self) -> Result<Vec<Wanted<'_>>> {
         match &self.statistics {
             None => Ok(vec![self.wanted()?]),
-            Some(statistics) => statistics.iter().map(QuestionFields::wanted).collect(),
+            Some(statistics) => {
+                let mut all = Vec::with_capacity(statistics.len());
+                for statistic in statistics {
+                    all.push(statistic.wanted()?);
+                }
+                Ok(all)
+            }
         }
     }
     /// Check that a question about groups has a valid statistic, and only fields that the question
@@ -170,8 +176,11 @@ where
 /// [`left_out_of_each`](QuestionFields::left_out_of_each), such as `only rows with age`.
 /// Return the columns of the keys and of the statistics.
 fn columns_of<'a>(names: &'a [String], statistics: &[Wanted<'a>]) -> Vec<&'a str> {
-    let columns = names.iter().map(String::as_str);
-    columns.chain(statistics.iter().filter_map(column_of)).collect()
+    let mut columns: Vec<&str> = names.iter().map(String::as_str).collect();
+    for statistic in statistics {
+        columns.extend(column_of(statistic));
+    }
+    columns
 }
 /// Add the cells of the groups to their answers. The rows of each answer follow the rows of the
 /// previous answer.
@@ -179,9 +188,12 @@ fn add_rows(answers: &mut [StudyAnswer], columns: &[String], rows: &[GroupRow]) 
     let groups = rows.len() / answers.len().max(1);
     for (answer, rows) in answers.iter_mut().zip(rows.chunks(groups.max(1))) {
         for row in rows {
-            let key = columns.iter().cloned().zip(row.key.iter().cloned());
+            let mut key = serde_json::Map::new();
+            for (column, value) in columns.iter().zip(&row.key) {
+                key.insert(column.clone(), value.clone());
+            }
             answer.cells.push(Cell {
-                key: Some(Json::Object(key.collect())),
+                key: Some(Json::Object(key)),
                 label: Some(row.label.clone()),
                 value: number(row.value),
                 interval: row.interval,

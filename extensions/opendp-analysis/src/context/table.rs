@@ -71,18 +71,16 @@ impl Table {
     /// # Errors
     /// `Argument` when the name is already used, or when the other columns have a different number
     /// of rows.
-    pub fn with<T: Atom>(mut self, name: &str, rows: Vec<T>) -> Result<Self> {
-        let size = rows.len();
-        self.add(name, T::type_name(), size, Arc::new(rows))?;
-        Ok(self)
+    pub fn with<T: Atom>(self, name: &str, rows: Vec<T>) -> Result<Self> {
+        self.with_column(name, T::type_name, rows.len(), Arc::new(rows))
     }
-    fn add(
-        &mut self,
+    fn with_column(
+        mut self,
         name: &str,
-        holds: TypeName,
+        holds: fn() -> TypeName,
         size: usize,
         rows: Arc<dyn Cells>,
-    ) -> Result<()> {
+    ) -> Result<Self> {
         if self.columns().any(|known| known == name) {
             return Err(Error::argument(name, "the table already has a column with this name"));
         }
@@ -90,9 +88,9 @@ impl Table {
             let reason = "this column must have as many rows as the other columns";
             return Err(Error::argument(name, reason));
         }
-        let (name, holds) = (name.to_owned(), holds.to_string());
+        let (name, holds) = (name.to_owned(), holds().to_string());
         self.columns.push(Column { name, holds, size, rows });
-        Ok(())
+        Ok(self)
     }
     /// Make a table from frames of columns. The types `CsvFrame`, `ArrowFrame` and `ParquetFrame`
     /// of the crate `opendp-data` read frames from files. The records of a frame follow the records

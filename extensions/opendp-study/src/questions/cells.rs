@@ -53,11 +53,15 @@ fn label(json: &Json) -> String {
 }
 /// Return the names of the bins that the edges define.
 pub(super) fn bins(edges: &[f64]) -> Vec<String> {
-    let first = edges.first().map(|edge| format!("below {edge}"));
-    let between = edges.windows(2).map(|edge| match edge {
-        [from, to] => format!("{from} to below {to}"),
-        _ => String::new(),
-    });
-    let last = edges.last().map(|edge| format!("{edge} and above"));
-    first.into_iter().chain(between).chain(last).collect()
+    let mut bins = Vec::with_capacity(edges.len() + 1);
+    let mut from = None;
+    for edge in edges {
+        bins.push(match from {
+            None => format!("below {edge}"),
+            Some(from) => format!("{from} to below {edge}"),
+        });
+        from = Some(edge);
+    }
+    bins.extend(from.map(|edge| format!("{edge} and above")));
+    bins
 }

@@ -46,7 +46,10 @@ impl<MO: Accounted> Answers<MO> {
         }
     }
     fn take_any(&mut self, place: usize) -> AnyAnswer {
-        self.answers.get_mut(place).and_then(Option::take).ok_or_else(another)?
+        match self.answers.get_mut(place).and_then(Option::take) {
+            Some(answer) => answer,
+            None => Err(another()),
+        }
     }
 }
 impl<MO> fmt::Debug for Answers<MO> {
