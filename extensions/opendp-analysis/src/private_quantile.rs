@@ -3,11 +3,16 @@
 use opendp_core::arith::{Directed, InfCast, Number};
 use opendp_core::{
     Atom, AtomDomain, DatasetMetric, Error, Function, MaxDivergence, Measurement, MetricOn,
-    RangeDistance, Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence, order,
-    register,
+    PrivacyMap, RangeDistance, Result, Space, StabilityMap, TheMeasure, VectorDomain,
+    ZeroConcentratedDivergence, order, register,
 };
 use opendp_measurements::{Scale, SelectionMeasure, make_noisy_max};
 use opendp_transformations::{Alpha, make_quantile_rank_scores};
+
+pub(crate) type Rows<T> = VectorDomain<AtomDomain<T>>;
+/// A measurement that chooses the index of a low score.
+pub(crate) type Choose<MO> =
+    Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>, MO, usize>;
 
 /// Make a measurement that releases a quantile, chosen from a list of candidates.
 ///
@@ -96,29 +101,60 @@ use opendp_transformations::{Alpha, make_quantile_rank_scores};
 /// # Ok::<(), Error>(())
 /// ```
 pub fn make_private_quantile<T, M, MO>(
-    input: Space<VectorDomain<AtomDomain<T>>, M>,
+    input: Space<Rows<T>, M>,
     output_measure: TheMeasure<MO>,
     candidates: Vec<T>,
     alpha: Alpha,
     scale: Scale,
-) -> Result<Measurement<VectorDomain<AtomDomain<T>>, M, MO, T>>
+) -> Result<Measurement<Rows<T>, M, MO, T>>
 where
     T: Atom + Number,
-    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+    M: DatasetMetric + MetricOn<Rows<T>>,
     MO: SelectionMeasure,
 {
+    let unit = alpha.denominator(input.domain().size());
+    let choice = choice(&output_measure, scale, unit)?;
+    let (input, function, map) = choosing(input, candidates, alpha, choice.function())?;
+    Ok(Measurement::new(input, output_measure.0, function, loss_of(&map, &choice)))
+}
+/// Return a choice of a low score. A difference of `unit` between two scores stands for one row.
+fn choice<MO: SelectionMeasure>(
+    output_measure: &TheMeasure<MO>,
+    scale: Scale,
+    unit: u64,
+) -> Result<Choose<MO>> {
+    let scale = Scale::new(scale.value().inf_mul(f64::inf_cast(unit)?)?)?;
+    make_noisy_max(scores()?, output_measure.clone(), scale, true)
+}
+/// Return the space of the rows, a function that releases the candidate whose score is chosen, and
+/// the map from distances between rows to distances between scores.
+fn choosing<T, M>(
+    input: Space<Rows<T>, M>,
+    candidates: Vec<T>,
+    alpha: Alpha,
+    choose: &Function<Vec<u64>, usize>,
+) -> Result<(Space<Rows<T>, M>, Function<Vec<T>, T>, StabilityMap<M, RangeDistance<u64>>)>
+where
+    T: Atom + Number,
+    M: DatasetMetric + MetricOn<Rows<T>>,
+{
     let candidates = sorted(&candidates)?;
-    // A difference of `unit` between two scores stands for one row.
-    let unit = f64::inf_cast(alpha.denominator(input.domain().size()))?;
-    let scale = Scale::new(scale.value().inf_mul(unit)?)?;
-    make_quantile_rank_scores::<_, _, RangeDistance<u64>>(input, candidates.clone(), alpha)?
-        .then(|scores| make_noisy_max(scores, output_measure, scale, true))?
-        .then(|| {
-            Ok(Function::map(move |index: &usize| {
-                let none = || Error::FailedFunction("no candidate has this index".into());
-                candidates.get(*index).copied().ok_or_else(none)
-            }))
-        })
+    let scores = make_quantile_rank_scores(input, candidates.clone(), alpha)?;
+    let choose = choose.clone();
+    let candidate =
+        Function::map(move |scores: &Vec<u64>| match candidates.get(choose.eval(scores)?) {
+            Some(candidate) => Ok(*candidate),
+            None => Err(no_candidate()),
+        });
+    let function = scores.function().then(&candidate);
+    Ok((scores.input().clone(), function, scores.stability_map().clone()))
+}
+/// Return the loss of a choice, as a function of distances between rows.
+fn loss_of<M: DatasetMetric, MO: SelectionMeasure>(
+    map: &StabilityMap<M, RangeDistance<u64>>,
+    choice: &Choose<MO>,
+) -> PrivacyMap<M, MO> {
+    map.then_privacy(&choice.privacy_map())
 }
 
 register! {
@@ -130,10 +166,24 @@ register! {
 /// Check that no candidate is NaN, and sort the candidates. Equal candidates are rejected later, by
 /// [`make_quantile_rank_scores`].
 pub(crate) fn sorted<T: Number>(candidates: &[T]) -> Result<Vec<T>> {
-    if candidates.iter().any(|candidate| candidate.is_nan()) {
-        return Err(Error::MakeTransformation("candidates: expected numbers, found NaN".into()));
+    for candidate in candidates {
+        if candidate.is_nan() {
+            return Err(found_nan());
+        }
     }
     Ok(order::sorted(candidates))
+}
+#[cold]
+fn found_nan() -> Error {
+    Error::MakeTransformation("candidates: expected numbers, found NaN".into())
+}
+/// Return the space of all lists of scores.
+pub(crate) fn scores() -> Result<Space<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>>> {
+    Space::new(VectorDomain::new(AtomDomain::default()), RangeDistance::new())
+}
+#[cold]
+pub(crate) fn no_candidate() -> Error {
+    Error::FailedFunction("no candidate has this index".into())
 }
 
 #[cfg(test)]

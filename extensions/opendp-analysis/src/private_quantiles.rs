@@ -1,7 +1,5 @@
 //! A measurement that chooses several quantiles from a list of candidates.
 
-use std::cmp::Ordering;
-
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Number};
 use opendp_core::{
     Atom, AtomDomain, DatasetMetric, Error, Function, MaxDivergence, Measurement, MetricOn,
@@ -10,7 +8,7 @@ use opendp_core::{
 };
 use opendp_measurements::{Scale, SelectionMeasure, make_composition, make_noisy_max};
 
-use crate::private_quantile::sorted;
+use crate::private_quantile::{Choose, Rows, no_candidate, scores, sorted};
 
 /// The position of a quantile between two points is rounded to a multiple of `1 / UNIT`.
 const UNIT: u64 = 1 << 30;
@@ -20,11 +18,8 @@ const MOST_STEPS: usize = 16;
 /// more candidates, each candidate has two steps.
 const POINTS: usize = 1 << 14;
 
-type Rows<T> = VectorDomain<AtomDomain<T>>;
 /// A composition of one choice for each level. Its map computes the loss of all quantiles.
 type Levels<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>, MO, Vec<usize>>;
-/// A measurement that chooses the index of a low score.
-type Choose<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>, MO, usize>;
 
 /// Make a measurement that releases several quantiles, chosen from a list of candidates.
 ///
@@ -152,15 +147,9 @@ where
     M: DatasetMetric + MetricOn<Rows<T>>,
     MO: SelectionMeasure,
 {
-    if input.domain().element().nan() {
-        let reason = "input: NaN has no order, so it has no quantiles: replace NaN first";
-        return Err(Error::MakeTransformation(reason.into()));
-    }
-    increasing(&alphas)?;
-    let points = Points::new(candidates)?;
-    let chooser = Chooser::new(&alphas, points.steps, scale, &output_measure)?;
-    let map = map_of(chooser.levels.clone(), input.metric().clone());
-    let function = releasing(points, Box::new(move |halves| chooser.choose(halves)));
+    let steps = steps(candidates.len());
+    let (choose, map) = choices(alphas, steps, scale, &output_measure, input.metric())?;
+    let function = releasing(input.domain(), candidates, choose)?;
     Ok(Measurement::new(input, output_measure.0, function, map))
 }
 
@@ -175,20 +164,40 @@ register! {
 /// each candidate represents, in units of half a row. The output is the indices of the chosen
 /// candidates. This function does not depend on the type of the rows.
 type Choosing = Box<dyn Fn(&[u64]) -> Result<Vec<usize>> + Send + Sync>;
-fn releasing<T: Atom + Number>(points: Points<T>, choose: Choosing) -> Function<Vec<T>, Vec<T>> {
-    Function::map(move |rows: &Vec<T>| {
-        let candidate = |place: &usize| points.candidates.get(*place).copied();
-        let chosen = choose(&points.halves(rows))?;
-        chosen.iter().map(|place| candidate(place).ok_or_else(no_candidate)).collect()
-    })
+fn releasing<T: Atom + Number>(
+    rows: &Rows<T>,
+    candidates: Vec<T>,
+    choose: Choosing,
+) -> Result<Function<Vec<T>, Vec<T>>> {
+    let candidates = sorted(&candidates)?;
+    let increases = |place: usize| candidates[place] < candidates[place + 1];
+    check(rows.element().nan(), candidates.len(), &increases)?;
+    Ok(Function::map(move |rows: &Vec<T>| {
+        let chosen = choose(&halves_of(&candidates, rows))?;
+        let mut released = Vec::with_capacity(chosen.len());
+        for place in chosen {
+            let Some(candidate) = candidates.get(place) else { return Err(no_candidate()) };
+            released.push(*candidate);
+        }
+        Ok(released)
+    }))
 }
-fn map_of<M: DatasetMetric, MO: SelectionMeasure>(
-    levels: Levels<MO>,
-    metric: M,
-) -> PrivacyMap<M, MO> {
+/// Return the function that chooses the candidates, and its map.
+fn choices<M: DatasetMetric, MO: SelectionMeasure>(
+    alphas: Vec<f64>,
+    steps: usize,
+    scale: Scale,
+    measure: &TheMeasure<MO>,
+    metric: &M,
+) -> Result<(Choosing, PrivacyMap<M, MO>)> {
+    increasing(&alphas)?;
+    let chooser = Chooser::new(&alphas, steps, scale, measure)?;
+    let (levels, metric) = (chooser.levels.clone(), metric.clone());
     let (exact, same) = (levels.clone(), metric.clone());
-    PrivacyMap::new(move |d_in: &u32| levels.map(&u64::from(metric.to_symmetric(*d_in)?)))
-        .with_exact(move |d_in: &u32| exact.exact_map(&u64::from(same.to_symmetric(*d_in)?)))
+    let map =
+        PrivacyMap::new(move |d_in: &u32| levels.map(&u64::from(metric.to_symmetric(*d_in)?)))
+            .with_exact(move |d_in: &u32| exact.exact_map(&u64::from(same.to_symmetric(*d_in)?)));
+    Ok((Box::new(move |halves| chooser.choose(halves)), map))
 }
 /// The choices of all quantiles, as a binary tree.
 struct Chooser<MO: SelectionMeasure> {
@@ -267,10 +276,6 @@ fn part(alpha: f64, (low, high): (f64, f64)) -> u64 {
     let part = ((alpha - low) / (high - low) * UNIT as f64).round();
     (part.max(0.0) as u64).min(UNIT)
 }
-fn scores() -> Result<Space<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>>> {
-    Space::new(VectorDomain::new(AtomDomain::default()), RangeDistance::new())
-}
-
 /// The choice of one quantile, and the later choices of the lower and the higher quantiles.
 struct Node<MO: SelectionMeasure> {
     /// The index of the quantile in the list of all quantiles.
@@ -333,38 +338,37 @@ fn distances(positions: &[u64], part: u64) -> Vec<u64> {
     positions.iter().map(distance).collect()
 }
 
-/// The candidates, and the number of steps into which the rows of each candidate are divided.
-struct Points<T> {
-    candidates: Vec<T>,
-    steps: usize,
-}
-impl<T: Number> Points<T> {
-    fn new(candidates: Vec<T>) -> Result<Self> {
-        let candidates = sorted(&candidates)?;
-        let equal = |pair: &[T]| pair[0].partial_cmp(&pair[1]) == Some(Ordering::Equal);
-        if candidates.is_empty() || candidates.windows(2).any(equal) {
-            let reason = "candidates: expected at least one number, and no number twice";
-            return Err(Error::MakeTransformation(reason.into()));
-        }
-        let steps = (POINTS / candidates.len()).clamp(2, MOST_STEPS);
-        Ok(Points { candidates, steps })
-    }
-    /// Count the rows that each candidate represents, in units of half a row.
-    fn halves(&self, rows: &[T]) -> Vec<u64> {
-        let last = self.candidates.len() - 1;
-        let mut halves = vec![0_u64; last + 1];
-        for row in rows {
-            let place = self.candidates.partition_point(|candidate| candidate < row);
-            match self.candidates.get(place) {
-                Some(candidate) if row < candidate && 0 < place => {
-                    halves[place - 1] += 1;
-                    halves[place] += 1;
-                }
-                _ => halves[place.min(last)] += 2,
+/// Count the rows that each candidate represents, in units of half a row.
+fn halves_of<T: Number>(candidates: &[T], rows: &[T]) -> Vec<u64> {
+    let last = candidates.len() - 1;
+    let mut halves = vec![0_u64; last + 1];
+    for row in rows {
+        let place = candidates.partition_point(|candidate| candidate < row);
+        match candidates.get(place) {
+            Some(candidate) if row < candidate && 0 < place => {
+                halves[place - 1] += 1;
+                halves[place] += 1;
             }
+            _ => halves[place.min(last)] += 2,
         }
-        halves
     }
+    halves
+}
+/// Return the number of steps into which the rows of each candidate are divided.
+fn steps(candidates: usize) -> usize {
+    (POINTS / candidates.max(1)).clamp(2, MOST_STEPS)
+}
+/// Check that records are not NaN, and that there are candidates without repetitions. The function
+/// `increases` compares a sorted candidate with the next one.
+fn check(nan: bool, candidates: usize, increases: &dyn Fn(usize) -> bool) -> Result<()> {
+    let reason = if nan {
+        "input: NaN has no order, so it has no quantiles: replace NaN first"
+    } else if candidates == 0 || !(0..candidates - 1).all(increases) {
+        "candidates: expected at least one number, and no number twice"
+    } else {
+        return Ok(());
+    };
+    Err(Error::MakeTransformation(reason.into()))
 }
 /// Compute the position of each point, in units of `1 / (2 steps)` of a row. The input is the
 /// number of rows that each candidate represents, in units of half a row.
@@ -390,10 +394,6 @@ fn increasing(alphas: &[f64]) -> Result<()> {
 #[cold]
 fn no_alphas() -> Error {
     Error::argument("alphas", "expected at least one quantile, found none")
-}
-#[cold]
-fn no_candidate() -> Error {
-    Error::FailedFunction("no candidate has this index".into())
 }
 
 #[cfg(test)]

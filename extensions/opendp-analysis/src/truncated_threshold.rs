@@ -1,7 +1,7 @@
 //! Truncated Laplace noise on the counts of keys, with a threshold that hides rare keys.
 
 use std::collections::HashMap;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, RandomState};
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Integer, shown};
 use opendp_core::order::places;
@@ -158,12 +158,20 @@ where
 {
     let noise = Truncated::new(scale, threshold)?;
     let function = Function::map(move |counts: &HashMap<K, V>| noise.release(counts));
-    let map = PrivacyMap::new(move |(parts, sum, largest): &(u32, V, V)| {
+    Ok(Measurement::new(input, Approximate::default(), function, loss_of(noise))
+        .with_accuracy(accuracy_of(scale)))
+}
+/// Return the map of the measurement. Its distances are in the type of the counts.
+fn loss_of<V: Atom + Integer + Distance>(
+    noise: Truncated,
+) -> PrivacyMap<L01InfDistance<AbsoluteDistance<V>>, Approximate<MaxDivergence>> {
+    PrivacyMap::new(move |(parts, sum, largest): &(u32, V, V)| {
         noise.loss((*parts, whole(*sum)?, whole(*largest)?))
-    });
-    Ok(Measurement::new(input, Approximate::default(), function, map).with_accuracy(move |alpha| {
-        Ok(vec![Some(Noise::discrete_laplace(scale).quantile(alpha)?)])
-    }))
+    })
+}
+/// Return the bound on the error of a count.
+fn accuracy_of(scale: Scale) -> impl Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync {
+    move |alpha| Ok(vec![Some(Noise::discrete_laplace(scale).quantile(alpha)?)])
 }
 
 register! {
@@ -222,20 +230,33 @@ impl Truncated {
             Ok(kept)
         })
     }
+    /// Return the noisy counts that reach their thresholds, each with its index in `counts`. Their
+    /// order depends only on the keys. Also return the hasher of the new map.
+    fn kept_in_order<K: HashableAtom>(
+        &self,
+        keys: &[&K],
+        counts: &[i128],
+    ) -> Result<(RandomState, Vec<(usize, i128)>)> {
+        let (hasher, kept) = (RandomState::new(), self.kept(counts)?);
+        let mut hashes = Vec::with_capacity(kept.len());
+        for (place, _) in &kept {
+            hashes.push(hasher.hash_one(keys[*place]));
+        }
+        Ok((hasher, reordered(kept, &hashes)))
+    }
     fn release<K: HashableAtom, V: Integer>(
         &self,
         counts: &HashMap<K, V>,
     ) -> Result<HashMap<K, V>> {
-        let (keys, counts): (Vec<&K>, Vec<&V>) = counts.iter().unzip();
-        let counts: Vec<i128> =
-            counts.into_iter().map(|count| whole(*count)).collect::<Result<_>>()?;
-        let kept = self.kept(&counts)?;
-        // The order of the new map depends only on its keys.
-        let mut released = HashMap::with_capacity(kept.len());
-        let hashes: Vec<u64> =
-            kept.iter().map(|(place, _)| released.hasher().hash_one(keys[*place])).collect();
-        for next in places(kept.len(), &|left, right| hashes[left].cmp(&hashes[right])) {
-            let (place, noisy) = kept[next];
+        let mut keys = Vec::with_capacity(counts.len());
+        let mut numbers = Vec::with_capacity(counts.len());
+        for (key, count) in counts {
+            keys.push(key);
+            numbers.push(whole(*count)?);
+        }
+        let (hasher, kept) = self.kept_in_order(&keys, &numbers)?;
+        let mut released = HashMap::with_capacity_and_hasher(kept.len(), hasher);
+        for (place, noisy) in kept {
             released.insert(keys[place].clone(), V::saturating_from_i128(noisy));
         }
         Ok(released)
@@ -277,6 +298,11 @@ impl Truncated {
         }
         Ok(above(k + 1 - change)?.inf_mul(part)?.inf_div(whole)?.min(1.0))
     }
+}
+/// Sort counts by the hashes of their keys.
+fn reordered(kept: Vec<(usize, i128)>, hashes: &[u64]) -> Vec<(usize, i128)> {
+    let order = places(kept.len(), &|left, right| hashes[left].cmp(&hashes[right]));
+    order.into_iter().map(|next| kept[next]).collect()
 }
 /// Convert an integer of any type to `i128`. Only `u128` has numbers that do not fit.
 fn whole<V: Integer>(number: V) -> Result<i128> {

@@ -1,6 +1,6 @@
 //! Questions about groups.
 
-use opendp_analysis::context::{Groups, Noised, Noisy};
+use opendp_analysis::context::{GroupRow, Groups, Noised, Noisy};
 use opendp_core::{Error, Result};
 use serde_json::Value as Json;
 
@@ -15,7 +15,13 @@ impl QuestionFields {
     pub(super) fn of_groups(&self) -> Result<Vec<Wanted<'_>>> {
         match &self.statistics {
             None => Ok(vec![self.wanted()?]),
-            Some(statistics) => statistics.iter().map(QuestionFields::wanted).collect(),
+            Some(statistics) => {
+                let mut all = Vec::with_capacity(statistics.len());
+                for statistic in statistics {
+                    all.push(statistic.wanted()?);
+                }
+                Ok(all)
+            }
         }
     }
     /// Check that a question about groups has a valid statistic, and only fields that the question
@@ -108,28 +114,17 @@ where
         let solved = groups.solve()?;
         let known = solved.statistics(self.alpha)?;
         let left_out = asked.left_out_of_each(self.columns)?;
-        let left_out = left_out.iter().map(Option::as_deref).chain(std::iter::repeat(None));
-        let answers = known.iter().zip(left_out);
-        let mut answers: Vec<_> =
-            answers.map(|(known, only)| answer_of(asked, only, known)).collect();
+        let mut answers = Vec::with_capacity(known.len());
+        for (place, known) in known.iter().enumerate() {
+            let left_out = left_out.get(place).and_then(Option::as_deref);
+            answers.push(answer_of(asked, left_out, known));
+        }
         if self.mode == Mode::Rehearse {
             solved.forgo()?;
             return Ok(answers);
         }
         let released = solved.release()?;
-        let rows = released.rows(self.alpha)?;
-        let groups = rows.len() / answers.len().max(1);
-        for (answer, rows) in answers.iter_mut().zip(rows.chunks(groups.max(1))) {
-            for row in rows {
-                let key = released.columns().iter().cloned().zip(row.key.iter().cloned());
-                answer.cells.push(Cell {
-                    key: Some(Json::Object(key.collect())),
-                    label: Some(row.label.clone()),
-                    value: number(row.value),
-                    interval: row.interval,
-                });
-            }
-        }
+        add_rows(&mut answers, released.columns(), &released.rows(self.alpha)?);
         Ok(answers)
     }
     /// Make the groups of a question, with their statistics.
@@ -137,8 +132,7 @@ where
         asked.check_key_types(self.columns)?;
         let names = asked.group_by.as_deref().unwrap_or_default();
         let statistics = asked.of_groups()?;
-        let columns = names.iter().map(String::as_str);
-        let columns: Vec<&str> = columns.chain(statistics.iter().filter_map(column_of)).collect();
+        let columns = columns_of(names, &statistics);
         let mut groups = self.query(asked, &columns)?.group_by(names);
         if asked.others {
             groups = groups.others();
@@ -180,6 +174,33 @@ where
 }
 /// Describe an answer before its release. `left_out` is `None` or a text of
 /// [`left_out_of_each`](QuestionFields::left_out_of_each), such as `only rows with age`.
+/// Return the columns of the keys and of the statistics.
+fn columns_of<'a>(names: &'a [String], statistics: &[Wanted<'a>]) -> Vec<&'a str> {
+    let mut columns: Vec<&str> = names.iter().map(String::as_str).collect();
+    for statistic in statistics {
+        columns.extend(column_of(statistic));
+    }
+    columns
+}
+/// Add the cells of the groups to their answers. The rows of each answer follow the rows of the
+/// previous answer.
+fn add_rows(answers: &mut [StudyAnswer], columns: &[String], rows: &[GroupRow]) {
+    let groups = rows.len() / answers.len().max(1);
+    for (answer, rows) in answers.iter_mut().zip(rows.chunks(groups.max(1))) {
+        for row in rows {
+            let mut key = serde_json::Map::new();
+            for (column, value) in columns.iter().zip(&row.key) {
+                key.insert(column.clone(), value.clone());
+            }
+            answer.cells.push(Cell {
+                key: Some(Json::Object(key)),
+                label: Some(row.label.clone()),
+                value: number(row.value),
+                interval: row.interval,
+            });
+        }
+    }
+}
 fn answer_of(asked: &QuestionFields, left_out: Option<&str>, known: &Noised) -> StudyAnswer {
     let by = asked.group_by.as_deref().unwrap_or_default().join(", ");
     let left_out = left_out.map(|only| format!(", {only}")).unwrap_or_default();

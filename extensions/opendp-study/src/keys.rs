@@ -73,7 +73,8 @@ impl QuestionFields {
     ) -> Result<Vec<Option<String>>> {
         let statistics = self.of_groups()?;
         let mut dropping: Vec<&str> = Vec::new();
-        for name in statistics.iter().filter_map(column_of) {
+        for statistic in &statistics {
+            let Some(name) = column_of(statistic) else { continue };
             let drops = columns.iter().any(|(known, column)| known == name && column.drops());
             let named = self.group_by.iter().flatten().any(|by| by == name);
             if drops && !named && !self.keep.contains_key(name) && !dropping.contains(&name) {
@@ -83,8 +84,8 @@ impl QuestionFields {
         let mut answers = Vec::new();
         for statistic in &statistics {
             let own = column_of(statistic);
-            let others = dropping.iter().copied().filter(|name| Some(*name) != own);
-            let others: Vec<&str> = others.collect();
+            let mut others = dropping.clone();
+            others.retain(|name| Some(*name) != own);
             let only =
                 (!others.is_empty()).then(|| format!("only rows with {}", others.join(" and ")));
             let count = match statistic {
@@ -121,10 +122,7 @@ pub(super) fn with_keys<'c, MO: Mechanisms>(
             }
             Ok(groups)
         }
-        Some(Json::Array(keys)) => {
-            let keys = keys.iter().map(|key| value::<Vec<Json>>(key.clone()));
-            Ok(groups.groups(keys.collect::<Result<Vec<_>>>()?))
-        }
+        Some(Json::Array(keys)) => Ok(groups.groups(listed(keys)?)),
         Some(Json::String(word)) if word == "found" => Ok(groups),
         Some(_) => Err(Error::argument("keys", EXPECTED)),
         None => {
@@ -132,6 +130,14 @@ pub(super) fn with_keys<'c, MO: Mechanisms>(
             Err(Error::argument("keys", reason))
         }
     }
+}
+/// Read a list of keys.
+fn listed(keys: &[Json]) -> Result<Vec<Vec<Json>>> {
+    let mut listed = Vec::with_capacity(keys.len());
+    for key in keys {
+        listed.push(value(key.clone())?);
+    }
+    Ok(listed)
 }
 /// Read a list of values, or a range of whole numbers.
 fn values_of(json: &Json) -> Result<Vec<Json>> {

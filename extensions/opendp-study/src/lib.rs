@@ -177,11 +177,11 @@ impl Study {
     pub fn parse(json: &Json) -> Result<Self> {
         let Document { context, questions } = from_json(json)?;
         let in_context = |error: Error| error.at("context");
-        let columns = context.columns.iter().map(|(name, json)| {
-            let column = ColumnFields::read(json).map_err(|e| e.at(format!("column `{name}`")))?;
-            Ok((name.clone(), column))
-        });
-        let columns = columns.collect::<Result<Vec<_>>>().map_err(in_context)?;
+        let mut columns = Vec::with_capacity(context.columns.len());
+        for (name, json) in &context.columns {
+            let located = |error: Error| in_context(error.at(format!("column `{name}`")));
+            columns.push((name.clone(), ColumnFields::read(json).map_err(located)?));
+        }
         let unit = match context.unit {
             UnitFields::Person(rows) => PrivacyUnit::person(rows),
             UnitFields::AnswersOfPerson(rows) => PrivacyUnit::answers_of_person(rows),

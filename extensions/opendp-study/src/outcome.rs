@@ -120,22 +120,25 @@ impl Outcome {
     pub fn parse(json: &Json) -> Result<Self> {
         let written: Written = value(json.clone())?;
         let alpha = written.alpha;
-        let answers = written.answers.into_iter().map(StudyAnswer::from).collect();
+        let mut answers = Vec::with_capacity(written.answers.len());
+        for answer in written.answers {
+            answers.push(StudyAnswer::from(answer));
+        }
         let mode = if written.dry_run { Mode::Rehearse } else { Mode::Ask };
         Ok(Outcome { answers, report: json.clone(), entries: Vec::new(), alpha, mode })
     }
     /// Return a note for each answer that depends on a stated number of rows.
     pub fn notes(&self) -> Vec<String> {
-        let note = |answer: &StudyAnswer| {
-            answer.rows_stated.map(|rows| {
-                format!(
-                    "`{}` uses the stated number of rows, {rows}. This number is not compared with \
-                     the data. If it is wrong, the answer and its interval are wrong",
-                    answer.question
-                )
-            })
-        };
-        self.answers.iter().filter_map(note).collect()
+        let mut notes = Vec::new();
+        for StudyAnswer { question, rows_stated, .. } in &self.answers {
+            if let Some(rows) = rows_stated {
+                notes.push(format!(
+                    "`{question}` uses the stated number of rows, {rows}. This number is not \
+                     compared with the data. If it is wrong, the answer and its interval are wrong"
+                ));
+            }
+        }
+        notes
     }
     /// Return a row for each released value: the question, the label, the value, and the lower and
     /// the upper end of the interval.
@@ -146,11 +149,13 @@ impl Outcome {
             let label = cell.label.clone().unwrap_or_default();
             [answer.question.clone(), label, plain(&cell.value), end(low), end(high)]
         };
-        let rows = self
-            .answers
-            .iter()
-            .flat_map(|answer| answer.cells.iter().map(move |cell| row(answer, cell)));
-        rows.collect()
+        let mut rows = Vec::new();
+        for answer in &self.answers {
+            for cell in &answer.cells {
+                rows.push(row(answer, cell));
+            }
+        }
+        rows
     }
     /// Write a table for readers.
     pub fn to_text(&self) -> String {
@@ -192,11 +197,12 @@ impl Outcome {
         let head = ["question", "answer", &format!("{percent} % of the time"), "noise"];
         let mut text = aligned(&head.map(str::to_owned), &lines);
         let part = |json: &Json| {
-            let parts = json.as_object().into_iter().flatten();
-            let parts = parts.map(|(name, value)| {
-                format!("{name} {}", value.as_f64().map_or_else(|| value.to_string(), &amount))
-            });
-            parts.collect::<Vec<_>>().join(", ")
+            let mut parts = Vec::new();
+            for (name, value) in json.as_object().into_iter().flatten() {
+                let value = value.as_f64().map_or_else(|| value.to_string(), &amount);
+                parts.push(format!("{name} {value}"));
+            }
+            parts.join(", ")
         };
         for note in self.notes() {
             let _ = writeln!(text, "note: {}", visible(&note));
@@ -291,12 +297,11 @@ impl From<WrittenAnswer> for StudyAnswer {
     fn from(written: WrittenAnswer) -> Self {
         // JSON stores an infinite number as a text.
         let number = |json: &Json| f64::from_json(json).ok();
-        let cell = |cell: WrittenCell| Cell {
-            key: cell.key,
-            label: cell.label,
-            value: cell.value,
-            interval: cell.interval.and_then(|(low, high)| number(&low).zip(number(&high))),
-        };
+        let mut cells = Vec::with_capacity(written.values.len());
+        for WrittenCell { label, value, interval, key } in written.values {
+            let interval = interval.and_then(|(low, high)| number(&low).zip(number(&high)));
+            cells.push(Cell { key, label, value, interval });
+        }
         StudyAnswer {
             question: written.question,
             mechanism: written.mechanism,
@@ -308,7 +313,7 @@ impl From<WrittenAnswer> for StudyAnswer {
                 _ => ErrorIn::Value,
             },
             rows_stated: written.rows_stated,
-            cells: written.values.into_iter().map(cell).collect(),
+            cells,
         }
         .checked()
     }
@@ -322,16 +327,21 @@ fn join(scales: &[f64]) -> String {
 /// Write lines of cells as aligned columns. The second column contains the answers, and is aligned
 /// to the right.
 fn aligned(head: &[String; 4], lines: &[[String; 4]]) -> String {
-    let width = |column: usize| {
-        let cells = lines.iter().chain([head]).map(|line| line[column].chars().count());
-        cells.max().unwrap_or_default()
-    };
-    let widths = [width(0), width(1), width(2)];
-    let line = |line: &[String; 4]| {
+    let (mut all, mut widths) = (vec![head], [0; 3]);
+    all.extend(lines);
+    for line in &all {
+        for (width, cell) in widths.iter_mut().zip(line.iter()) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    let ([a, b, c], mut text) = (widths, String::new());
+    for [question, answer, range, noise] in all {
         // `visible` keeps the number of characters.
-        let [question, answer, range, noise] = line.each_ref().map(|cell| visible(cell));
-        let [a, b, c] = widths;
-        format!("{question:<a$}  {answer:>b$}  {range:<c$}  {noise}").trim_end().to_owned() + "\n"
-    };
-    [head].into_iter().chain(lines).map(line).collect()
+        let (question, answer) = (visible(question), visible(answer));
+        let (range, noise) = (visible(range), visible(noise));
+        let line = format!("{question:<a$}  {answer:>b$}  {range:<c$}  {noise}");
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
 }

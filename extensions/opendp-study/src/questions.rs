@@ -1,9 +1,9 @@
 //! The questions of a study, and their answers from a context.
 
-use std::ops::{Bound, RangeBounds};
+use std::ops::{Bound, Range, RangeBounds};
 
 use opendp_core::arith::shown;
-use opendp_core::{Atom, Carrier, Codec, Error, Result, order};
+use opendp_core::{Atom, Carrier, Codec, Error, Result};
 use opendp_measurements::{Released, confidence_interval_of_each};
 use opendp_transformations::Key;
 use serde_json::Value as Json;
@@ -17,6 +17,11 @@ use super::outcome::{Cell, StudyAnswer};
 use super::table::{as_float, known};
 use opendp_analysis::Context;
 use opendp_analysis::context::{Accounted, Answer, Noised, Noisy, Query, Question, Rows};
+
+mod cells;
+
+pub(super) use cells::cell;
+use cells::{bins, cells_of_chosen, cells_of_keys, labels};
 
 /// The mode of a run: make the releases, or only find the costs and the errors of the releases.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,7 +86,7 @@ where
             if fits { Ok(bound as i64) } else { Err(Error::argument("bounds", reason())) }
         };
         let (lower, upper) = (whole(lower)?, whole(upper)?);
-        let cells = self.query(asked, &[&sum.column])?.column::<i64>(&sum.column);
+        let cells = self.cells::<i64>(asked, &sum.column)?;
         self.number(MO::add_noise(cells.clamp(lower, upper).sum(), asked.noise)?, asked)
     }
     fn histogram(&self, asked: &QuestionFields, fields: &HistogramFields) -> Result<StudyAnswer> {
@@ -107,15 +112,16 @@ where
         fields: &HistogramFields,
         names: &[Json],
     ) -> Result<StudyAnswer> {
-        let cells = self.query(asked, &[&fields.column])?.column::<T>(&fields.column);
-        let mut labels: Vec<String> = names.iter().map(label).collect();
-        let counts = if fields.others {
-            labels.push("all else".to_owned());
-            cells.histogram_and_others(atoms(names)?)
-        } else {
-            cells.histogram(atoms(names)?)
+        let cells = self.cells::<T>(asked, &fields.column)?;
+        let counts = match fields.others {
+            true => cells.histogram_and_others(atoms(names)?),
+            false => cells.histogram(atoms(names)?),
         };
-        self.counts(MO::add_noise(counts, asked.noise)?, asked, &labels)
+        self.counts(MO::add_noise(counts, asked.noise)?, asked, &labels(names, fields.others))
+    }
+    /// Return the rows of a column that the question uses.
+    fn cells<T: Atom>(&self, asked: &QuestionFields, column: &str) -> Result<Rows<'c, MO, T>> {
+        Ok(self.query(asked, &[column])?.column(column))
     }
     /// Count the rows of each key that enough people have. [`Cell::interval`] states for which keys
     /// the probability of the intervals holds.
@@ -128,8 +134,7 @@ where
         }
     }
     fn keys<T: Key>(&self, asked: &QuestionFields, column: &str) -> Result<StudyAnswer> {
-        let cells = self.query(asked, &[column])?.column::<T>(column);
-        let question = MO::count_by(cells)?;
+        let question = MO::count_by(self.cells::<T>(asked, column)?)?;
         let noised = question.noised(self.alpha);
         let error = noised.accuracy;
         // Among the keys that are found, errors exceed this bound more often. So state only the
@@ -137,17 +142,7 @@ where
         let noised = Noised { accuracy: None, ..noised };
         let mut answer = StudyAnswer::before(asked.title(), noised);
         if let Some(counts) = self.spend(question)? {
-            let (keys, counts): (Vec<T>, Vec<i64>) = counts.value.into_iter().unzip();
-            answer.cells.extend(order::ascending(&keys).into_iter().map(|place| {
-                let (key, count) = (&keys[place], counts[place]);
-                let around = |error: f64| (count as f64 - error, count as f64 + error);
-                Cell {
-                    label: Some(label(&key.to_json())),
-                    value: count.to_json(),
-                    interval: error.map(around),
-                    ..Cell::default()
-                }
-            }));
+            answer.cells = cells_of_keys(counts.value, error);
         }
         Ok(answer)
     }
@@ -160,15 +155,11 @@ where
         }
     }
     fn top<T: Key>(&self, asked: &QuestionFields, top: &TopFields) -> Result<StudyAnswer> {
-        let cells = self.query(asked, &[&top.column])?.column::<T>(&top.column);
+        let cells = self.cells::<T>(asked, &top.column)?;
         let question = cells.top_k(top.k, atoms(&top.categories)?).choose()?;
         let mut answer = StudyAnswer::before(asked.title(), question.noised(self.alpha));
         if let Some(chosen) = self.spend(question)? {
-            answer.cells.extend(chosen.value.iter().enumerate().map(|(place, category)| Cell {
-                label: Some(format!("{}", place + 1)),
-                value: category.to_json(),
-                ..Cell::default()
-            }));
+            answer.cells = cells_of_chosen(&chosen.value);
         }
         Ok(answer)
     }
@@ -205,14 +196,9 @@ where
         if let Some(released) = self.spend(question)? {
             let interval = confidence_interval_of_each(&measurement, &released.value, self.alpha);
             let intervals = interval.unwrap_or_default();
-            answer.cells.extend(released.value.iter().zip(labels).enumerate().map(
-                |(place, (count, label))| Cell {
-                    label: Some(label.clone()),
-                    value: count.to_json(),
-                    interval: intervals.get(place).copied(),
-                    ..Cell::default()
-                },
-            ));
+            for (place, (count, label)) in released.value.iter().zip(labels).enumerate() {
+                answer.cells.push(cell(label.clone(), count, intervals.get(place).copied()));
+            }
         }
         Ok(answer)
     }
@@ -237,9 +223,11 @@ where
             let condition = Condition::read(condition).map_err(located)?;
             query = self.keep(query, name, condition).map_err(located)?;
         }
-        for name in columns.iter().copied().chain(asked.keep.keys().map(String::as_str)) {
+        let mut columns = columns.to_vec();
+        columns.extend(asked.keep.keys().map(String::as_str));
+        for name in columns {
             if self.column(name)?.drops() {
-                query = query.filter(&known(name), |known: &bool| *known);
+                query = query.filter(&known(name), is_known);
             }
         }
         Ok(query)
@@ -256,14 +244,14 @@ where
                 CellType::Integer => {
                     let range = condition.integers()?;
                     refuse_nothing(range.is_empty(), name)?;
-                    query.filter(name, move |cell: &i64| range.contains(&i128::from(*cell)))
+                    query.filter(name, is_integer_in(range))
                 }
                 CellType::Float => {
                     let range = condition.floats()?;
                     let empty =
                         matches!(range, (Bound::Included(from), Bound::Excluded(to)) if to <= from);
                     refuse_nothing(empty, name)?;
-                    query.filter(name, move |cell: &f64| range.contains(cell))
+                    query.filter(name, is_float_in(range))
                 }
                 CellType::Bool | CellType::Text => {
                     let reason = "`at_least` and `below` are for columns of numbers: write `in`";
@@ -338,16 +326,21 @@ where
     }
     pub(super) fn column(&self, name: &str) -> Result<&'c ColumnFields> {
         let found = self.columns.iter().find(|(known, _)| known == name);
-        found.map(|(_, column)| column).ok_or_else(|| {
-            let names: Vec<&str> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
-            let reason = format!(
-                "`columns` of the context has no such column. Its columns are: {}. Add the column \
-                 with its type, as in \"{name}\": \"f64\"",
-                names.join(", ")
-            );
-            Error::argument(name, reason)
-        })
+        match found {
+            Some((_, column)) => Ok(column),
+            None => Err(no_column(self.columns, name)),
+        }
     }
+}
+/// Return the error for a name that no column has.
+fn no_column(columns: &[(String, ColumnFields)], name: &str) -> Error {
+    let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+    let reason = format!(
+        "`columns` of the context has no such column. Its columns are: {}. Add the column with its \
+         type, as in \"{name}\": \"f64\"",
+        names.join(", ")
+    );
+    Error::argument(name, reason)
 }
 /// Refuse a condition that no cell can satisfy. Without this check, a loss would be charged for an
 /// answer that is known without the data.
@@ -362,25 +355,24 @@ fn among_keys<'c, MO: Accounted, T: Atom>(
     name: &str,
     among: &[Json],
 ) -> Result<Query<'c, MO>> {
-    let among: Vec<T> = atoms(among)?;
-    Ok(query.filter(name, move |cell: &T| among.contains(cell)))
+    Ok(query.filter(name, is_among::<T>(atoms(among)?)))
+}
+/// Conditions are functions of their own, so that they are compiled once for all measures.
+fn is_among<T: Atom>(among: Vec<T>) -> impl Fn(&T) -> bool {
+    move |cell| among.contains(cell)
+}
+fn is_known(known: &bool) -> bool {
+    *known
+}
+fn is_integer_in(range: Range<i128>) -> impl Fn(&i64) -> bool {
+    move |cell| range.contains(&i128::from(*cell))
+}
+fn is_float_in(range: (Bound<f64>, Bound<f64>)) -> impl Fn(&f64) -> bool {
+    move |cell| range.contains(cell)
 }
 pub(super) fn atoms<T: Codec>(values: &[Json]) -> Result<Vec<T>> {
     values.iter().map(T::from_json).collect()
 }
 fn no_keys(column: &str) -> Error {
     Error::argument(column, "a column of f64 has no categories: use `edges`, or read it as i64")
-}
-fn label(json: &Json) -> String {
-    json.as_str().map_or_else(|| json.to_string(), str::to_owned)
-}
-/// Return the names of the bins that the edges define.
-fn bins(edges: &[f64]) -> Vec<String> {
-    let first = edges.first().map(|edge| format!("below {edge}"));
-    let between = edges.windows(2).map(|edge| match edge {
-        [from, to] => format!("{from} to below {to}"),
-        _ => String::new(),
-    });
-    let last = edges.last().map(|edge| format!("{edge} and above"));
-    first.into_iter().chain(between).chain(last).collect()
 }

@@ -6,7 +6,7 @@ use opendp_core::{Codec, Error, Result};
 use super::document::{QuestionFields, RankFields};
 use super::mechanisms::Mechanisms;
 use super::outcome::{Cell, StudyAnswer};
-use super::questions::Asker;
+use super::questions::{Asker, cell};
 
 impl<MO: Mechanisms> Asker<'_, MO>
 where
@@ -46,12 +46,9 @@ where
         let question = cells.quantiles(alphas, self.candidates(ranks)?).choose()?;
         let mut answer = StudyAnswer::before(asked.title(), question.noised(self.alpha));
         if let Some(chosen) = self.spend(question)? {
-            let chosen = alphas.iter().zip(&chosen.value);
-            answer.cells.extend(chosen.map(|(alpha, chosen)| Cell {
-                label: Some(alpha.to_string()),
-                value: chosen.to_json(),
-                ..Cell::default()
-            }));
+            for (alpha, chosen) in alphas.iter().zip(&chosen.value) {
+                answer.cells.push(cell(alpha.to_string(), chosen, None));
+            }
         }
         Ok(answer)
     }

@@ -129,7 +129,11 @@ fn with<T: Atom>(
 ) -> Result<Table> {
     let table = match filler {
         Filler::Drop => {
-            table.with(&known(name), cells.iter().map(Option::is_some).collect::<Vec<_>>())?
+            let mut found = Vec::with_capacity(cells.len());
+            for cell in &cells {
+                found.push(cell.is_some());
+            }
+            table.with(&known(name), found)?
         }
         Filler::Value(_) | Filler::Default => table,
     };
@@ -137,7 +141,11 @@ fn with<T: Atom>(
         Filler::Value(value) => T::from_json(value).map_err(|error| error.at("missing"))?,
         Filler::Drop | Filler::Default => T::default(),
     };
-    table.with(name, cells.into_iter().map(|cell| cell.unwrap_or_else(|| value.clone())).collect())
+    let mut filled = Vec::with_capacity(cells.len());
+    for cell in cells {
+        filled.push(cell.unwrap_or_else(|| value.clone()));
+    }
+    table.with(name, filled)
 }
 /// For a column `name` of integers, return the name of its copy as floats.
 pub(super) fn as_float(name: &str) -> String {

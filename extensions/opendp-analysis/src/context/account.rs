@@ -146,7 +146,7 @@ impl<MO: Accounted> Account<MO> {
         match (self, wanted) {
             (Account::Sum(ledger), Wanted::Fraction(part)) => {
                 let left = ledger.exact_left()?;
-                Ok(Room::of(left.iter().map(|left| left.times(part)).collect()))
+                Ok(Room::of(times(&left, part)))
             }
             (Account::Sum(_), Wanted::Amount(parts)) => Ok(Room::of(parts.clone())),
             (Account::Shares(account), Wanted::Share(place)) => Room::of_share(account, *place),
@@ -233,12 +233,7 @@ impl<MO: Accounted> Account<MO> {
             Wanted::Amount(parts) => return amounts(account, pair(parts)?),
             Wanted::Share(_) => return Err(no_share()),
         };
-        let endowment = |room: accounting::Room| {
-            let pure = room.epsilon.times(&part).to_f64_down();
-            let square = room.mu_squared.times(&part).to_f64_down();
-            (Endowment { pure, square }, room.delta.times(&part))
-        };
-        Ok(account.filters().into_iter().map(endowment).collect())
+        Ok(fractions(account, &part))
     }
     pub(crate) fn budget(&self) -> Vec<Exact> {
         match self {
@@ -263,6 +258,20 @@ impl<MO: Accounted> Account<MO> {
             Account::Shares(account) => account.left().map(|(epsilon, delta)| vec![epsilon, delta]),
         }
     }
+}
+/// Multiply each part of an amount by `part`.
+fn times(left: &[Exact], part: &Exact) -> Vec<Exact> {
+    left.iter().map(|left| left.times(part)).collect()
+}
+/// For each filter of the account, return the fraction `part` of its room.
+fn fractions(account: &AdaptiveAccount, part: &Exact) -> Vec<(Endowment, Exact)> {
+    let mut found = Vec::new();
+    for room in account.filters() {
+        let pure = room.epsilon.times(part).to_f64_down();
+        let square = room.mu_squared.times(part).to_f64_down();
+        found.push((Endowment { pure, square }, room.delta.times(part)));
+    }
+    found
 }
 /// Return several ways to divide an amount of epsilon and delta between pure losses and Gaussian
 /// noise. Each way also has a delta for releases that hide keys below a threshold. Each way is for

@@ -348,10 +348,17 @@ impl<MO: Accounted> Budget<MO> {
         Budget::of(amount, Exact::written)
     }
     fn of(amount: MO::Distance, read: fn(f64) -> Result<Exact>) -> Result<Self> {
-        let parts = MO::default().split(&amount)?;
-        let parts = parts.into_iter().map(read).collect::<Result<_>>()?;
+        let parts = exact(&MO::default().split(&amount)?, read)?;
         Ok(Budget { amount, parts })
     }
+}
+/// Convert floats to exact numbers.
+pub(super) fn exact(numbers: &[f64], read: fn(f64) -> Result<Exact>) -> Result<Vec<Exact>> {
+    let mut exact = Vec::with_capacity(numbers.len());
+    for number in numbers {
+        exact.push(read(*number)?);
+    }
+    Ok(exact)
 }
 fn positive(name: &str, amount: f64) -> Result<f64> {
     if 0.0 < amount && amount < f64::INFINITY {

@@ -167,11 +167,13 @@ pub(super) fn several<T: Atom + Number, MB: SelectionMeasure>(
         let (measure, candidates) = (TheMeasure(measure), candidates.to_vec());
         return make_private_quantiles(rows, measure, candidates, alphas.to_vec(), scale);
     }
-    let choose = |alpha: &f64| {
-        let (measure, candidates) = (TheMeasure(measure.clone()), candidates.to_vec());
-        make_private_quantile(rows.clone(), measure, candidates, Alpha::new(*alpha)?, scale)
-    };
-    make_composition(alphas.iter().map(choose).collect::<Result<_>>()?)?.then(sorted)
+    let mut choices = Vec::with_capacity(alphas.len());
+    for alpha in alphas {
+        let (measure, alpha) = (TheMeasure(measure.clone()), Alpha::new(*alpha)?);
+        let candidates = candidates.to_vec();
+        choices.push(make_private_quantile(rows.clone(), measure, candidates, alpha, scale)?);
+    }
+    make_composition(choices)?.then(sorted)
 }
 /// Check that quantiles are in increasing order.
 pub(super) fn increasing(alphas: &[f64]) -> Result<()> {

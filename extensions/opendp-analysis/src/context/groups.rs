@@ -6,7 +6,7 @@ mod earlier;
 mod keys;
 mod releases;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ pub struct Groups<'c, MO: Accounted> {
     /// question.
     finder: Option<Finder<'c, MO>>,
     /// For each column, the number that replaces missing numbers (NaN).
-    missing: BTreeMap<String, f64>,
+    missing: Vec<(String, f64)>,
     asked: Vec<What>,
     wrong: Option<Error>,
 }
@@ -101,7 +101,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
             found: None,
             rehearsed: false,
             finder: None,
-            missing: BTreeMap::new(),
+            missing: Vec::new(),
             asked: Vec::new(),
         }
     }
@@ -151,7 +151,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// Replace missing numbers (NaN) of a column of floats by `value`.
     #[must_use]
     pub fn impute(mut self, column: &str, value: f64) -> Self {
-        self.missing.insert(column.to_owned(), value);
+        self.missing.push((column.to_owned(), value));
         self
     }
     /// Count the rows of each group.
@@ -195,7 +195,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         number: Arc<dyn Fn(f64) -> f64 + Send + Sync>,
         bounds: Option<(f64, f64)>,
     ) -> Numbers {
-        let missing = self.missing.get(column).copied();
+        let missing = self.missing.iter().rev().find(|(name, _)| name == column);
+        let missing = missing.map(|(_, value)| *value);
         Numbers { column: column.to_owned(), missing, number, bounds }
     }
     /// Check that the question asks for a statistic, that its groups are stated in one way only,

@@ -74,10 +74,12 @@ impl<'c, MO: Accounted> Query<'c, MO> {
     ) -> Self {
         // Detect a wrong name or type before anything is spent.
         let wrong = self.context.table().rows::<T>(column).err();
-        self.failed = self.failed.or(wrong);
         self.source.keep(column, keep);
+        self.filtered(column, wrong)
+    }
+    fn filtered(mut self, column: &str, wrong: Option<Error>) -> Self {
         self.about += &format!(", where `{column}` fits");
-        self
+        self.failing(wrong)
     }
     /// Use the values of a column as rows.
     pub fn column<T: Atom>(mut self, name: &str) -> Rows<'c, MO, T> {
@@ -194,7 +196,10 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         build: Result<Build<MO, TO>>,
     ) -> Draft<'c, MO, TO> {
         let (terms, failed) = self.terms(what, mechanism);
-        Draft { terms, build: failed.map_or(build, Err) }
+        match failed {
+            Some(error) => Draft { terms, build: Err(error) },
+            None => Draft { terms, build },
+        }
     }
     /// Return the terms of the query, and the error of an earlier step, if there is one.
     fn terms(self, what: String, mechanism: &'static str) -> (Terms<'c, MO>, Option<Error>) {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use opendp_core::arith::{Directed, Exact, shown};
-use opendp_core::{Carrier, Error, Result};
+use opendp_core::{Carrier, Error, Result, TypeName};
 use opendp_measurements::accuracy::{Estimate, Noise};
 use opendp_measurements::{Released, Scale, confidence_interval, is_near_end};
 
@@ -106,16 +106,10 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
         let value = measurement.invoke(known.context.table())?;
         // If `alpha` is 1, the noise is not part of the bound, so the bound is only the error of
         // rounding.
-        let noise = known.noise_with(measurement.accuracy(1.0).ok());
-        let (mechanism, scale, subject) = (known.mechanism, known.scale, known.subject);
-        let estimates = Arc::new(OnceLock::new());
-        let in_value = known.error_in == ErrorIn::Value;
-        let mut answer =
-            Answer { value, accuracy, measurement, mechanism, scale, noise, subject, estimates };
-        if in_value && accuracy.is_some() && answer.check_ends().is_err() {
-            answer.accuracy = None;
-        }
-        Ok(answer)
+        let bounds = measurement.accuracy(1.0).ok();
+        let near_end = &|| is_near_end(&measurement, &value.to_json());
+        let (about, accuracy) = known.about(bounds, accuracy, near_end);
+        Ok(Answer { value, accuracy, measurement, about })
     }
 }
 impl<MO: Accounted, TO: Carrier> fmt::Debug for Question<'_, MO, TO> {
@@ -201,16 +195,27 @@ impl<MO: Accounted> Known<'_, MO> {
             left,
         }
     }
-    /// Return the distribution of the noise on each number of the answer. `bounds` are bounds on
-    /// the error of rounding, one for each number.
-    fn noise_with(&self, bounds: Option<Vec<Option<f64>>>) -> Option<Noise> {
+    /// Return what is known about the answer, and the bound `accuracy` on its error. If the answer
+    /// is near an end of its type, it has no bound. `bounds` are bounds on the error of rounding,
+    /// one for each number of the answer.
+    fn about(
+        self,
+        bounds: Option<Vec<Option<f64>>>,
+        accuracy: Option<f64>,
+        near_end: &dyn Fn() -> bool,
+    ) -> (About, Option<f64>) {
+        let unbounded = self.error_in == ErrorIn::Value && accuracy.is_some() && near_end();
+        let accuracy = accuracy.filter(|_| !unbounded);
         let noise = self.noise.map(|noise| match self.mechanism {
             DISCRETE => Noise::discrete_gaussian(self.scale),
             mechanism => noise(self.scale, mechanism == "Gaussian"),
         });
         let noise = noise.map(|noise| if self.cut_off { noise.cut_off() } else { noise });
         let slack = bounds.and_then(|bounds| bounds.first().copied());
-        noise.zip(slack.flatten()).map(|(noise, slack)| noise.and_at_most(slack))
+        let noise = noise.zip(slack.flatten()).map(|(noise, slack)| noise.and_at_most(slack));
+        let (mechanism, scale, subject) = (self.mechanism, self.scale, self.subject);
+        let estimates = Arc::new(OnceLock::new());
+        (About { mechanism, scale, noise, subject, estimates }, accuracy)
     }
 }
 
@@ -225,8 +230,14 @@ pub struct Answer<MO: Accounted, TO: Carrier> {
     /// beyond this end.
     pub accuracy: Option<f64>,
     measurement: OfTable<MO, TO>,
+    about: About,
+}
+/// What is known about an answer, without the type of the answer.
+#[derive(Clone, Debug)]
+struct About {
     mechanism: &'static str,
     scale: Scale,
+    /// The distribution of the noise on each number of the answer.
     noise: Option<Noise>,
     /// The groups of rows that the answer is about, if the question found the keys of groups.
     subject: Option<Subject>,
@@ -240,34 +251,37 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
     /// candidates, return "selection". For counts of keys that are found, return "Laplace,
     /// threshold".
     pub fn mechanism(&self) -> &'static str {
-        self.mechanism
+        self.about.mechanism
     }
     /// Return the scale of the noise.
     pub fn scale(&self) -> f64 {
-        self.scale.value()
+        self.about.scale.value()
     }
     pub(super) fn noise(&self) -> Option<Noise> {
-        self.noise
+        self.about.noise
     }
     pub(super) fn subject(&self) -> Option<&Subject> {
-        self.subject.as_ref()
+        self.about.subject.as_ref()
     }
     fn estimates_of(&self, numbers: &[(f64, f64)]) -> Result<&[Estimate]> {
-        estimates_of(self.noise, &self.estimates, numbers)
+        estimates_of(self.about.noise, &self.about.estimates, numbers)
     }
     /// Check that no released integer is near an end of its type: the smallest or the largest
     /// number of the type. If an integer is near an end, the true sum may be beyond this end, so
     /// the error of the answer has no bound.
     fn check_ends(&self) -> Result<()> {
-        let kind = TO::type_name();
-        if is_near_end(&self.measurement, &self.value.to_json()) {
-            return Err(Error::NotImplemented(format!(
-                "the answer is so near to an end of the type `{kind}` that the true sum may be \
-                 beyond this end, so the error has no bound: clamp the rows to narrower bounds"
-            )));
+        match is_near_end(&self.measurement, &self.value.to_json()) {
+            true => Err(near_end(&TO::type_name())),
+            false => Ok(()),
         }
-        Ok(())
     }
+}
+#[cold]
+fn near_end(kind: &TypeName) -> Error {
+    Error::NotImplemented(format!(
+        "the answer is so near to an end of the type `{kind}` that the true sum may be beyond this \
+         end, so the error has no bound: clamp the rows to narrower bounds"
+    ))
 }
 /// Combine released numbers with the distribution of their noise. If `made` already contains
 /// estimates, return these estimates. Each element of `numbers` is an interval of floats that
@@ -287,14 +301,14 @@ fn estimates_of<'a>(
     if let Some(made) = made.get() {
         return Ok(made);
     }
-    let estimates = numbers.iter().map(|(low, high)| {
+    let mut estimates = Vec::with_capacity(numbers.len());
+    for (low, high) in numbers {
         let value = low + (high - low) / 2.0;
         // A released float stands for all numbers that are rounded to this float.
         let rounding = high.inf_sub(value)?.max(value.inf_sub(*low)?);
         let rounding = noise.slack().inf_add(rounding)?;
-        Ok(Estimate::released(value, noise.and_at_most(rounding)))
-    });
-    let estimates = estimates.collect::<Result<Vec<_>>>()?;
+        estimates.push(Estimate::released(value, noise.and_at_most(rounding)));
+    }
     Ok(made.get_or_init(|| estimates))
 }
 impl<MO: Accounted, TO: Released<Intervals = (f64, f64)>> Answer<MO, TO> {

@@ -162,30 +162,13 @@ impl<MO: Accounted> Report<MO> {
     /// the field `spent_holds` states when `spent` is a bound, and the field `left_holds` states
     /// why `spent` and `left` need not add up to the budget.
     pub fn to_json(&self) -> Json {
-        let entry = |entry: &Entry| {
-            json!({
-                "query": entry.query,
-                "mechanism": entry.mechanism,
-                "scale": entry.scale.to_json(),
-                "threshold": entry.threshold.map(|threshold| threshold.to_json()),
-                "loss": parts::<MO>(&entry.loss, written_up),
-                "mu": entry.mu_squared.as_ref().map(|square| square.to_f64_up().sqrt().next_up()),
-                "accuracy": entry.accuracy.map(|bound| bound.to_json()),
-                "accuracy_in": match entry.error_in {
-                    ErrorIn::Value => "value",
-                    ErrorIn::Ranks => "ranks",
-                    ErrorIn::Counts => "counts",
-                },
-                "left": parts::<MO>(&entry.left, Exact::to_f64_down),
-            })
-        };
         let mut json = json!({
             "unit": self.unit.to_string(),
             "alpha": Context::<MO>::ALPHA,
-            "budget": parts::<MO>(&self.budget, written_up),
-            "spent": parts::<MO>(&self.total, written_up),
-            "left": parts::<MO>(&self.left, Exact::to_f64_down),
-            "releases": self.entries.iter().map(entry).collect::<Vec<_>>(),
+            "budget": named(MO::PARTS, &self.budget, written_up),
+            "spent": named(MO::PARTS, &self.total, written_up),
+            "left": named(MO::PARTS, &self.left, Exact::to_f64_down),
+            "releases": releases(MO::PARTS, &self.entries),
         });
         if MO::TIGHT {
             json["spent_holds"] = SPENT_HOLDS.into();
@@ -202,9 +185,31 @@ fn written_up(amount: &Exact) -> f64 {
         _ => amount.to_f64_up(),
     }
 }
-fn parts<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> Json {
-    let named = MO::PARTS.iter().zip(parts);
+/// Return the parts of an amount as JSON, with their names.
+fn named(names: &[&str], parts: &[Exact], float: fn(&Exact) -> f64) -> Json {
+    let named = names.iter().zip(parts);
     Json::Object(named.map(|(name, part)| ((*name).to_owned(), float(part).to_json())).collect())
+}
+/// Return the entries as JSON. `names` are the names of the parts of a loss.
+fn releases(names: &[&str], entries: &[Entry]) -> Json {
+    let entry = |entry: &Entry| {
+        json!({
+            "query": entry.query,
+            "mechanism": entry.mechanism,
+            "scale": entry.scale.to_json(),
+            "threshold": entry.threshold.map(|threshold| threshold.to_json()),
+            "loss": named(names, &entry.loss, written_up),
+            "mu": entry.mu_squared.as_ref().map(|square| square.to_f64_up().sqrt().next_up()),
+            "accuracy": entry.accuracy.map(|bound| bound.to_json()),
+            "accuracy_in": match entry.error_in {
+                ErrorIn::Value => "value",
+                ErrorIn::Ranks => "ranks",
+                ErrorIn::Counts => "counts",
+            },
+            "left": named(names, &entry.left, Exact::to_f64_down),
+        })
+    };
+    entries.iter().map(entry).collect()
 }
 /// Write a number for display. Use at most 5 decimals for a magnitude below 1, at most 4 for a
 /// magnitude below 10, and at most 2 for a larger magnitude. Use an exponent if the magnitude is

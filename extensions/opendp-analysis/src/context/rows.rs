@@ -5,26 +5,24 @@ use std::fmt;
 use std::sync::Arc;
 
 use opendp_core::arith::{self, Directed, DirectedFloat, InfCast};
-use opendp_core::{Atom, Bounds, Domain, Error, Function, L1Distance, Metric, Result, TheMeasure};
+use opendp_core::{
+    Atom, Domain, Function, L1Distance, Metric, Result, Space, SymmetricDistance, TheMeasure,
+};
 use opendp_measurements::{Scale, make_noisy_top_k};
-use opendp_transformations::{
-    Key, make_clamp, make_count, make_count_by, make_count_by_categories, make_filter,
-    make_find_bin, make_impute_constant, make_resize,
-};
+use opendp_transformations::{Key, make_filter, make_resize};
 
-use super::chain::{
-    Chain, Column, OfRows, TableTotal, as_scores, bounded, halved, of_base, sized, total_of_tables,
-    wrong,
-};
+use super::chain::{Chain, Column, OfRows, TableTotal, halved, of_base, total_of_tables};
 use super::counts::Counts;
-use super::draft::Build;
+use super::draft::{Bound, Build};
 use super::query::Number;
 use super::report::ErrorIn;
+use super::table::Source;
 use super::terms::SELECTION;
-use super::{Accounted, Choice, Noisy, Query, Statistic, WithDelta};
+use super::{Accounted, Choice, Noisy, Query, Statistic, TableDomain, WithDelta};
 
 mod centred;
 mod ranks;
+mod steps;
 mod sums;
 
 pub use centred::Centre;
@@ -67,7 +65,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// Replace missing values (NaN) by a value.
     #[must_use]
     pub fn impute(self, value: T) -> Self {
-        self.step(|_, chain| chain.step(|rows| make_impute_constant(rows, value)))
+        self.step(|_, chain| steps::impute(chain, value))
     }
     /// Keep the rows for which `keep` returns `true`. The result of `keep` must depend only on its
     /// argument.
@@ -81,15 +79,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     where
         T: arith::Number,
     {
-        self.step(|name, chain| {
-            if chain.space().domain().element().nan() {
-                return Err(wrong(format!(
-                    "`{name}` may hold missing values (NaN), which bounds cannot limit: state \
-                     what replaces them, with `.impute(value)` before `.clamp(..)`"
-                )));
-            }
-            chain.step(|rows| make_clamp(rows, Bounds::new(lower, upper)?))
-        })
+        self.step(|name, chain| steps::clamp(chain, (lower, upper), name, "clamp"))
     }
     /// Bring the number of rows to `size`: drop rows, or add copies of a default value. If rows
     /// have bounds, this value is clamped to the bounds. For numbers, the default value is 0.
@@ -131,7 +121,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// rounded up. After [`resize`](Rows::resize), the proof of `make_resize` bounds this change
     /// instead.
     pub fn count(self) -> Statistic<'c, MO, i64> {
-        let total = self.total(|chain| chain.total(make_count));
+        let total = self.total(steps::count(&self.chain));
         let total = total.map(|total| self.replaced(total));
         self.number("count", total)
     }
@@ -148,10 +138,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         T: Summed,
         T::Sum: Noisy<MO>,
     {
-        let total = self.total(|chain| {
-            bounded("sum", &self.name, chain)?;
-            chain.total(T::sum_of)
-        });
+        let total = self.total(steps::sum(&self.chain, &self.name));
         let bounds =
             self.chain.as_ref().ok().and_then(|chain| chain.space().domain().element().bounds());
         let one_direction = bounds.is_some_and(T::has_one_direction);
@@ -164,11 +151,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         T: Averaged,
         f64: Noisy<MO>,
     {
-        let total = self.total(|chain| {
-            bounded("mean", &self.name, chain)?;
-            sized("mean", chain)?;
-            chain.total(T::mean_of)
-        });
+        let total = self.total(steps::mean(&self.chain, &self.name));
         self.number("mean", total)
     }
     /// Take the sample variance, as an `f64`. The divisor is the number of rows minus 1. The
@@ -178,11 +161,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         T: Averaged,
         f64: Noisy<MO>,
     {
-        let total = self.total(|chain| {
-            bounded("variance", &self.name, chain)?;
-            sized("variance", chain)?;
-            chain.total(T::variance_of)
-        });
+        let total = self.total(steps::variance(&self.chain, &self.name));
         self.number("variance", total)
     }
     /// Count the rows of each category, and leave out the rows that have no category. The
@@ -192,8 +171,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     where
         T: Key,
     {
-        let count = |rows| make_count_by_categories(rows, categories, false);
-        self.histogram_of(|chain| chain.total(count))
+        let counts = steps::histogram(&self.chain, categories, false);
+        self.histogram_of(counts)
     }
     /// Count the rows of each category, as [`histogram`](Rows::histogram) does. The last count is
     /// the number of rows without a category.
@@ -201,8 +180,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     where
         T: Key,
     {
-        let count = |rows| make_count_by_categories(rows, categories, true);
-        self.histogram_of(|chain| chain.total(count))
+        let counts = steps::histogram(&self.chain, categories, true);
+        self.histogram_of(counts)
     }
     /// Count the rows in each bin: below the first edge, from each edge to the next edge, and from
     /// the last edge up. A row that is equal to an edge is in the bin above this edge. The edges
@@ -211,12 +190,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     where
         T: arith::Number,
     {
-        self.histogram_of(|chain| {
-            let bins: Vec<usize> = (0..=edges.len()).collect();
-            chain
-                .total(|rows| make_find_bin(rows, edges))?
-                .then(|bin| make_count_by_categories(bin, bins, false))
-        })
+        let counts = steps::histogram_between(&self.chain, edges);
+        self.histogram_of(counts)
     }
     /// Count the rows of each key, without a list of keys. Keys that few people have are left out.
     /// A budget with a delta is necessary.
@@ -225,7 +200,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         T: Key,
         MO: WithDelta,
     {
-        let counts = self.total(|chain| chain.total(make_count_by::<_, _, i64>));
+        let counts = self.total(steps::count_by(&self.chain));
         let what = format!("counts by `{}`", self.name);
         Statistic::new(self.query.counts_of_keys(what, counts))
     }
@@ -236,19 +211,13 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         T: Key,
     {
         let (choices, names) = (categories.len(), categories.clone());
-        let scores = self.total(|chain| {
-            chain.total(|rows| make_count_by_categories(rows, categories, false))?.then(as_scores)
-        });
+        let scores = self.total(steps::scores(&self.chain, categories));
         let build = scores.map(|scores| -> Build<MO, Vec<T>> {
             Box::new(move |dials| {
                 let measure = TheMeasure(MO::Base::default());
                 let chosen = scores
                     .then(|scores| make_noisy_top_k(scores, measure, k, dials.scale, false))?;
-                let names = names.clone();
-                let names_of = Function::map(move |chosen: &Vec<usize>| {
-                    Ok(chosen.iter().filter_map(|place| names.get(*place).cloned()).collect())
-                });
-                Ok(of_base(&chosen.then(|| Ok(names_of))?))
+                Ok(of_base(&chosen.then(|| Ok(named(&names)))?))
             })
         });
         // Let `n` be the number of categories. Exponential noise is not negative. Except with
@@ -263,14 +232,11 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         let what = format!("top {k} of `{}`", self.name);
         let mut draft = self.query.draft(what, SELECTION, build);
         draft.terms.error_in = ErrorIn::Counts;
-        draft.terms.bound = Some(Arc::new(move |scale: Scale, alpha: f64| {
-            let logarithm = f64::inf_cast(chances)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
-            logarithm.max(0.0).inf_mul(scale.value())
-        }));
+        draft.terms.bound = Some(top_bound(chances));
         Choice::new(draft)
     }
 
-    /// Make a transformation of tables from the steps of the rows and from one more step, `next`.
+    /// Make a transformation of tables from the steps `total` on the rows.
     ///
     /// # Proof
     /// In `Origin::Resized`, the map is evaluated at half the input distance. Let `k` rows of the
@@ -280,11 +246,10 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// most the value of the whole map at `k`, as [`halved`] requires.
     fn total<DO: Domain, M: Metric>(
         &self,
-        next: impl FnOnce(&Chain<T>) -> Result<OfRows<T, DO, M>>,
+        total: Result<OfRows<T, DO, M>>,
     ) -> Result<TableTotal<DO, M>> {
-        let total = next(self.chain.as_ref().map_err(Error::clone)?)?;
-        let total = total_of_tables(self.query.context.space(), total, self.query.source.reader());
-        Ok(if self.origin == Origin::Resized { halved(total) } else { total })
+        let space = self.query.context.space();
+        of_tables(space, total, &self.query.source, self.origin == Origin::Resized)
     }
     /// If the rows are as in `Origin::OneForOne` and their number is private, evaluate the map of a
     /// statistic at half the input distance.
@@ -309,12 +274,41 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// one count.
     fn histogram_of(
         self,
-        count: impl FnOnce(&Chain<T>) -> Result<OfRows<T, Column<i64>, L1Distance<i64>>>,
+        counts: Result<OfRows<T, Column<i64>, L1Distance<i64>>>,
     ) -> Statistic<'c, MO, Vec<i64>> {
         let sized = self.is_sized() || self.origin == Origin::OneForOne;
-        let counts = self.total(count).map(|total| Counts::new(total, sized));
+        let counts = self.total(counts).map(|total| Counts::new(total, sized));
         self.query.counts(format!("histogram of `{}`", self.name), counts)
     }
+}
+/// Return the total of the rows that `source` reads from tables. If `resized` is true, evaluate its
+/// map at half the input distance.
+fn of_tables<T: Atom, DO: Domain, M: Metric>(
+    space: &Space<TableDomain, SymmetricDistance>,
+    total: Result<OfRows<T, DO, M>>,
+    source: &Source,
+    resized: bool,
+) -> Result<TableTotal<DO, M>> {
+    let total = total_of_tables(space, total?, source.reader());
+    Ok(if resized { halved(total) } else { total })
+}
+/// Return a function that replaces indices by names.
+fn named<T: Atom>(names: &[T]) -> Function<Vec<usize>, Vec<T>> {
+    let names = names.to_vec();
+    Function::map(move |chosen: &Vec<usize>| {
+        let mut found = Vec::with_capacity(chosen.len());
+        for place in chosen {
+            found.extend(names.get(*place).cloned());
+        }
+        Ok(found)
+    })
+}
+/// Return the bound on the error of a choice of several categories.
+fn top_bound(chances: usize) -> Bound {
+    Arc::new(move |scale: Scale, alpha: f64| {
+        let logarithm = f64::inf_cast(chances)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
+        logarithm.max(0.0).inf_mul(scale.value())
+    })
 }
 impl<MO: Accounted, T: Atom> fmt::Debug for Rows<'_, MO, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

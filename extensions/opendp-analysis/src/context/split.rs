@@ -6,6 +6,7 @@ use opendp_core::{Error, Result};
 use opendp_measurements::accounting::SharePair;
 
 use super::account::Wanted;
+use super::budget::exact;
 
 /// A way to divide a budget among queries.
 ///
@@ -66,7 +67,7 @@ impl Split {
             let reason = format!("expected finite weights above 0, found {}", shown(*bad));
             return Err(Error::argument("split", reason));
         }
-        Ok(Split(Kind::Weights(weights.iter().map(|w| Exact::written(*w)).collect::<Result<_>>()?)))
+        Ok(Split(Kind::Weights(exact(weights, Exact::written)?)))
     }
     /// Divide an epsilon and a delta in proportion to weights, and fix the kind of noise of each
     /// query in advance. There is one entry of `shares` for each query, in the order in which the

@@ -5,12 +5,16 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use opendp_core::order::places;
 use opendp_core::{
     Atom, AtomDomain, Codec, DataFrame, Domain, Error, MetricOn, Named, Result, SymmetricDistance,
-    VectorDomain, carrier, named,
+    TypeName, VectorDomain, carrier, named,
 };
-use opendp_measurements::Parts;
 use serde_json::{Value as Json, json};
+
+mod cells;
+
+pub(crate) use cells::{Cells, PartsOfCells, numbers};
 
 /// A table in memory: named columns of typed rows. The rows with the same index in all columns
 /// belong to one record.
@@ -37,60 +41,6 @@ struct Column {
     size: usize,
     rows: Arc<dyn Cells>,
 }
-/// The cells of a column, without their type.
-pub(crate) trait Cells: Any + Send + Sync {
-    /// Return whether cells may be NaN.
-    fn nullable(&self) -> bool;
-    /// Return a function that finds the index of each cell in the list `keys`.
-    fn places(&self, keys: &[Json]) -> Result<Places>;
-    /// Return the cell in row `row` as JSON, or `null` if there is no such row.
-    fn cell(&self, row: usize) -> Json;
-    fn are_numbers(&self) -> bool;
-    /// Return the cells as floats, if they are numbers.
-    fn numbers(&self) -> Option<Vec<f64>>;
-}
-/// A function that finds the cells of a column in a list of keys. For each cell, the function
-/// returns the index of the cell in the list, or `None` if the list does not contain the cell.
-pub(crate) type Places = Arc<dyn Fn(&dyn Cells) -> Result<Vec<Option<usize>>> + Send + Sync>;
-impl<T: Atom> Cells for Vec<T> {
-    fn nullable(&self) -> bool {
-        T::NULLABLE
-    }
-    fn places(&self, keys: &[Json]) -> Result<Places> {
-        let parts = Parts::categories(keys.iter().map(T::from_json).collect::<Result<Vec<T>>>()?)?;
-        Ok(Arc::new(move |cells: &dyn Cells| {
-            let cells: &dyn Any = cells;
-            let cells: &Vec<T> = cells.downcast_ref().ok_or_else(retyped)?;
-            Ok(cells.iter().map(|cell| parts.of(cell)).collect())
-        }))
-    }
-    fn cell(&self, row: usize) -> Json {
-        self.get(row).map_or(Json::Null, Codec::to_json)
-    }
-    fn are_numbers(&self) -> bool {
-        numbers_of(&Self::new()).is_some()
-    }
-    fn numbers(&self) -> Option<Vec<f64>> {
-        numbers_of(self)
-    }
-}
-/// Convert cells to floats, if their type is in the list below. Return `None` for cells of another
-/// type. This function is not generic, so that it is compiled only once.
-fn numbers_of(cells: &dyn Any) -> Option<Vec<f64>> {
-    macro_rules! convert {
-        ($($number:ty)*) => {
-            $(if let Some(cells) = cells.downcast_ref::<Vec<$number>>() {
-                return Some(cells.iter().map(|cell| *cell as f64).collect());
-            })*
-        };
-    }
-    convert!(i64 f64 i32 f32 u32 u64 u8 i8 i16 u16);
-    None
-}
-/// Return rows as floats, or `None` if their type is not in the list of `numbers_of`.
-pub(crate) fn numbers<T: Atom>(rows: Vec<T>) -> Option<Vec<f64>> {
-    rows.numbers()
-}
 /// Check that a frame has columns of the same names and types as the first frame. Without this
 /// check, rows of a frame without a column would get default values in this column.
 fn check_alike(first: &DataFrame<String>, frame: &DataFrame<String>) -> Result<()> {
@@ -111,11 +61,6 @@ fn check_alike(first: &DataFrame<String>, frame: &DataFrame<String>) -> Result<(
     );
     Err(Error::argument("frames", reason))
 }
-#[cold]
-fn retyped() -> Error {
-    let reason = "the type of a column differs from its type in the table of the groups";
-    Error::FailedFunction(reason.into())
-}
 impl Table {
     /// Make a table without columns.
     pub fn new() -> Self {
@@ -126,16 +71,25 @@ impl Table {
     /// # Errors
     /// `Argument` when the name is already used, or when the other columns have a different number
     /// of rows.
-    pub fn with<T: Atom>(mut self, name: &str, rows: Vec<T>) -> Result<Self> {
+    pub fn with<T: Atom>(self, name: &str, rows: Vec<T>) -> Result<Self> {
+        self.with_column(name, T::type_name, rows.len(), Arc::new(rows))
+    }
+    fn with_column(
+        mut self,
+        name: &str,
+        holds: fn() -> TypeName,
+        size: usize,
+        rows: Arc<dyn Cells>,
+    ) -> Result<Self> {
         if self.columns().any(|known| known == name) {
             return Err(Error::argument(name, "the table already has a column with this name"));
         }
-        if self.columns.first().is_some_and(|first| first.size != rows.len()) {
+        if self.columns.first().is_some_and(|first| first.size != size) {
             let reason = "this column must have as many rows as the other columns";
             return Err(Error::argument(name, reason));
         }
-        let (name, holds, size) = (name.to_owned(), T::type_name().to_string(), rows.len());
-        self.columns.push(Column { name, holds, size, rows: Arc::new(rows) });
+        let (name, holds) = (name.to_owned(), holds().to_string());
+        self.columns.push(Column { name, holds, size, rows });
         Ok(self)
     }
     /// Make a table from frames of columns. The types `CsvFrame`, `ArrowFrame` and `ParquetFrame`
@@ -337,9 +291,9 @@ impl Source {
     }
     /// Return the name of the column of each filter, in alphabetical order.
     pub(crate) fn filtered(&self) -> Vec<Arc<str>> {
-        let mut names: Vec<_> = self.filters.iter().map(|(name, _)| name.clone()).collect();
-        names.sort();
-        names
+        let filters = &self.filters;
+        let order = places(filters.len(), &|left, right| filters[left].0.cmp(&filters[right].0));
+        order.into_iter().map(|place| filters[place].0.clone()).collect()
     }
     pub(crate) fn take(&mut self, column: &str) {
         self.column = column.to_owned();
@@ -360,8 +314,13 @@ impl Source {
         if self.filters.is_empty() {
             return Ok(Cow::Borrowed(rows));
         }
-        let kept = rows.iter().zip(self.kept(table)?).filter(|(_, kept)| *kept);
-        Ok(Cow::Owned(kept.map(|(row, _)| row.clone()).collect()))
+        let mut found = Vec::new();
+        for (row, kept) in rows.iter().zip(self.kept(table)?) {
+            if kept {
+                found.push(row.clone());
+            }
+        }
+        Ok(Cow::Owned(found))
     }
     /// Return the function that computes the [rows](Source::rows) of a table.
     #[allow(clippy::owned_cow, reason = "functions take whole vectors")]

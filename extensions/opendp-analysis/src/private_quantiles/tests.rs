@@ -72,8 +72,7 @@ fn releases_the_quantiles_themselves_without_noise() {
 }
 /// Compute the probability of each list of chosen points, if choices have Gumbel noise.
 fn law(data: &[i32], candidates: &[i32], alphas: &[f64], scale: f64) -> HashMap<Vec<usize>, f64> {
-    let points = Points { candidates: candidates.to_vec(), steps: 2 };
-    let positions = positions(&points.halves(data), points.steps);
+    let positions = positions(&halves_of(candidates, data), 2);
     let mut all = HashMap::new();
     // Compute the probability of each list of points that are chosen between the points `low` and
     // `high`. `ends` are the levels of these two points.

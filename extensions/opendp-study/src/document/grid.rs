@@ -64,7 +64,11 @@ impl Grid {
             );
             return Err(Error::argument("step", reason));
         }
-        Ok((0..=steps.round() as u32).map(number).collect())
+        let mut numbers = Vec::new();
+        for place in 0..=steps.round() as u32 {
+            numbers.push(number(place));
+        }
+        Ok(numbers)
     }
 }
 /// The first number and the step of a grid, as multiples of the same power of ten.

@@ -270,29 +270,31 @@ impl GroupAnswer {
     /// # Errors
     /// `InvalidDistance` when a statistic has an interval, and `alpha` is not in `(0, 1]`.
     pub fn rows(&self, alpha: f64) -> Result<Vec<GroupRow>> {
-        let mut rows = Vec::new();
+        let (groups, mut rows) = (self.groups(), Vec::new());
         let mut chosen_of = self.quantiles.iter();
         for what in &self.asked {
             let What::Quantiles(column, alphas, _) = what else {
-                for (group, key) in self.groups().enumerate() {
+                for (group, key) in groups.iter().enumerate() {
                     let (number, scales) = self.number(what, group, alpha)?;
-                    rows.push(row(what.words(), key, number, scales));
+                    rows.push(row(what.words(), *key, number, scales));
                 }
                 continue;
             };
             let (chosen, scale) = chosen_of.next().ok_or_else(lost)?;
             for (place, alpha) in alphas.iter().enumerate() {
                 let words = quantile(*alpha, column);
-                for (key, chosen) in self.groups().zip(chosen) {
+                for (key, chosen) in groups.iter().zip(chosen) {
                     let value = *chosen.get(place).ok_or_else(lost)?;
-                    rows.push(row(words.clone(), key, (value, None), vec![*scale]));
+                    rows.push(row(words.clone(), *key, (value, None), vec![*scale]));
                 }
             }
         }
         Ok(rows)
     }
-    fn groups(&self) -> impl Iterator<Item = Option<&Vec<Json>>> {
-        self.keys.iter().map(Some).chain(self.others.then_some(None))
+    fn groups(&self) -> Vec<Option<&Vec<Json>>> {
+        let mut groups: Vec<_> = self.keys.iter().map(Some).collect();
+        groups.extend(self.others.then_some(None));
+        groups
     }
     /// Compute the statistic `what` of the group with index `group`, its interval, and the scales
     /// of its noise.
@@ -317,7 +319,8 @@ impl GroupAnswer {
             What::Sum(..) => {
                 let centred = count.filter(|_| moments.centre != 0.0);
                 let total = moments.sum(&sum, centred.as_ref().map(|(count, _)| count))?;
-                let scales = [scale].into_iter().chain(centred.map(|(_, scale)| scale)).collect();
+                let mut scales = vec![scale];
+                scales.extend(centred.map(|(_, scale)| scale));
                 ((total.value(), Some(total.interval(alpha)?)), scales)
             }
             What::Variance(..) => {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use opendp_core::{Carrier, Error, Result};
-use opendp_measurements::accuracy::Estimate;
+use opendp_measurements::accuracy::{Estimate, Noise};
 use serde_json::Value as Json;
 
 use super::super::chain::increasing;
@@ -134,9 +134,9 @@ impl AskedGroups {
         for what in &self.asked {
             if let What::Quantiles(column, alphas, _) = what {
                 let chosen = release_at(quantiles.next().ok_or_else(lost)?.place())?;
-                let noised =
-                    |alpha: &f64| Noised { query: quantile(*alpha, column), ..chosen.clone() };
-                statistics.extend(alphas.iter().map(noised));
+                for alpha in alphas {
+                    statistics.push(Noised { query: quantile(*alpha, column), ..chosen.clone() });
+                }
                 continue;
             }
             let about = self
@@ -155,7 +155,8 @@ impl AskedGroups {
                 all.extend(count()?);
             }
             // The error of a statistic of several releases is not known before the releases.
-            let all = all.into_iter().reduce(|first, next| first.with(&next)).ok_or_else(lost)?;
+            let Some((first, rest)) = all.split_first() else { return Err(lost()) };
+            let all = rest.iter().fold(first.clone(), Noised::with);
             statistics.push(Noised { query: what.words(), ..all });
         }
         Ok(statistics)
@@ -248,24 +249,31 @@ where
             let sums = self.ask_sums(&about, (column, needs.counts, squares), goal)?;
             made.columns.push(sums);
         }
+        self.ask_quantiles(&about, goal, &mut made.quantiles)?;
+        Ok(made)
+    }
+    /// Add the questions about quantiles of groups to `asked`.
+    fn ask_quantiles(
+        &mut self,
+        about: &About<'c, MO>,
+        goal: Goal,
+        asked: &mut Vec<Asked<Vec<Vec<f64>>>>,
+    ) -> Result<()> {
+        let groups = &about.groups;
         for what in &groups.asked {
             let What::Quantiles(name, alphas, candidates) = what else { continue };
             increasing(alphas)?;
             let numbers = groups.numbers(name, Arc::new(|cell| cell), None);
-            let (words, levels) = (what.words(), (alphas.clone(), candidates.clone()));
-            let (words, query) = (format!("{words} by {}", groups.by()), groups.query.clone());
+            let levels = (alphas.clone(), candidates.clone());
+            let words = format!("{} by {}", what.words(), groups.by());
+            let query = groups.query.clone();
             let chosen = move |grouping: &Grouping| {
-                releases::quantiles(
-                    query.clone(),
-                    grouping,
-                    numbers.clone(),
-                    levels.clone(),
-                    &words,
-                )
+                let (query, numbers, levels) = (query.clone(), numbers.clone(), levels.clone());
+                releases::quantiles(query, grouping, numbers, levels, &words)
             };
-            made.quantiles.push(self.ask_about(&about, chosen, goal)?);
+            asked.push(self.ask_about(about, chosen, goal)?);
         }
-        Ok(made)
+        Ok(())
     }
     /// Add a question for a release about each group. If an earlier question of the plan finds the
     /// keys of the groups, the release is built when these keys are known.
@@ -279,7 +287,7 @@ where
         let rehearsed = release(&about.grouping).draft();
         let (context, names) = (about.groups.query.context, about.groups.names.clone());
         let of_keys: OfKeys<'c, MO, TO> = Box::new(move |found| {
-            let keys: Vec<_> = sorted(found)?.into_iter().map(|(key, _)| key).collect();
+            let (keys, _) = keys_and_counts(found)?;
             Ok(release(&Grouping::new(context.table(), &names, &keys, false)?).draft())
         });
         self.ask_later(Late { rehearsed, finds: finds.place(), of_keys }, goal)
@@ -348,12 +356,12 @@ impl<MO: Accounted> Answers<MO> {
             let squares = squares.map(|squares| released(self.take(squares)?)).transpose()?;
             columns.push(Column { name, moments, sums, squares });
         }
-        let quantiles = asked.quantiles.into_iter().map(|chosen| {
+        let mut quantiles = Vec::new();
+        for chosen in asked.quantiles {
             let chosen = self.take(chosen)?;
             let scale = chosen.scale();
-            Ok((chosen.value, scale))
-        });
-        let quantiles = quantiles.collect::<Result<_>>()?;
+            quantiles.push((chosen.value, scale));
+        }
         Ok(GroupAnswer { subject, keys, others, asked: asked.asked, counts, columns, quantiles })
     }
 }
@@ -361,13 +369,19 @@ impl<MO: Accounted> Answers<MO> {
 pub(super) fn counts_of<MO: Accounted>(
     answer: &Answer<MO, HashMap<String, i64>>,
 ) -> Result<(Vec<Vec<Json>>, Released)> {
-    let noise = answer.noise().ok_or_else(|| {
-        Error::NotImplemented("the noise of the counts of these keys is not known".into())
-    })?;
-    let (keys, counts): (Vec<_>, Vec<_>) = sorted(&answer.value)?.into_iter().unzip();
-    let counts = counts.into_iter().map(|count| Estimate::released(count as f64, noise));
-    let (estimates, mechanism) = (counts.collect(), answer.mechanism());
-    Ok((keys, Released { estimates, mechanism, scale: answer.scale() }))
+    let (mechanism, scale) = (answer.mechanism(), answer.scale());
+    let (keys, counts) = keys_and_counts(&answer.value)?;
+    Ok((keys, Released { estimates: noisy(&counts, answer.noise())?, mechanism, scale }))
+}
+/// Read the keys of a map of counts. Return the keys in increasing order, and their counts.
+fn keys_and_counts(found: &HashMap<String, i64>) -> Result<(Vec<Vec<Json>>, Vec<i64>)> {
+    Ok(sorted(found)?.into_iter().unzip())
+}
+/// Combine counts with the distribution of their noise, which must be known.
+fn noisy(counts: &[i64], noise: Option<Noise>) -> Result<Vec<Estimate>> {
+    let unknown = "the noise of the counts of these keys is not known";
+    let Some(noise) = noise else { return Err(Error::NotImplemented(unknown.into())) };
+    Ok(counts.iter().map(|count| Estimate::released(*count as f64, noise)).collect())
 }
 fn released<MO, TO>(answer: Answer<MO, TO>) -> Result<Released>
 where

@@ -26,10 +26,11 @@ pub(crate) struct Subject {
 }
 impl Subject {
     fn words(&self) -> String {
-        match self.filters.as_slice() {
-            [] => "without filters".to_owned(),
-            filters => format!("with filters on `{}`", filters.join("`, `")),
+        if self.filters.is_empty() {
+            return "without filters".to_owned();
         }
+        let filters: Vec<&str> = self.filters.iter().map(|name| &**name).collect();
+        format!("with filters on `{}`", filters.join("`, `"))
     }
 }
 

@@ -1,13 +1,15 @@
 //! The keys of groups, and the group of each record.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use opendp_core::order::places;
 use opendp_core::{Codec, Error, IBig, Result};
 use serde_json::Value as Json;
 
 use super::super::Table;
-use super::super::table::{Places, Source};
+use super::super::table::{PartsOfCells, Source};
 
 /// The largest number of groups of a question.
 const MOST_GROUPS: usize = 1 << 20;
@@ -30,7 +32,7 @@ pub(super) enum Keys {
 /// these two methods are 1-stable.
 #[derive(Clone)]
 pub(super) struct Grouping {
-    columns: Vec<(String, Places)>,
+    columns: Vec<(String, PartsOfCells)>,
     /// The place of each group in the list of groups. A key of this map has one number for each
     /// column. The number is the place of the group's value in the list of all values that the
     /// groups have in this column.
@@ -68,12 +70,15 @@ impl Grouping {
                 });
                 places.push(*known);
             }
-            let found =
-                cells.places(&values).map_err(|error| error.at(format!("keys `{name}`")))?;
-            columns.push((name.clone(), found));
+            let parts = cells.parts(&Json::Array(values));
+            columns
+                .push((name.clone(), parts.map_err(|error| error.at(format!("keys `{name}`")))?));
         }
         let count = keys.len();
-        let groups: HashMap<_, _> = places_of.into_iter().zip(0..).collect();
+        let mut groups = HashMap::with_capacity(count);
+        for (place, key) in places_of.into_iter().enumerate() {
+            groups.insert(key, place);
+        }
         if groups.len() != count {
             return Err(Error::argument("keys", "a key is listed twice: list each key once"));
         }
@@ -101,26 +106,34 @@ impl Grouping {
     pub(super) fn count(&self) -> usize {
         self.count + usize::from(self.others.is_some())
     }
-    /// For each record, return the place of its group in the list of groups, or `None` if the
-    /// record has no group.
-    fn places(&self, table: &Table) -> Result<Vec<Option<usize>>> {
+    /// For each record that the filters keep, return the place of its group in the list of groups.
+    /// Return `None` for the other records, and for records without a group.
+    fn places(&self, source: &Source, table: &Table) -> Result<Vec<Option<usize>>> {
+        let kept = source.kept(table)?;
         let mut columns = Vec::new();
-        for (name, places) in &self.columns {
-            columns.push(places(table.cells(name)?)?);
+        for (name, parts) in &self.columns {
+            columns.push(table.cells(name)?.places(parts)?);
         }
-        let mut key = Vec::new();
-        let key_of = |row: usize| {
+        let (mut places, mut key) = (Vec::with_capacity(kept.len()), Vec::new());
+        for (row, kept) in kept.iter().enumerate() {
             key.clear();
-            key.extend(columns.iter().map_while(|column| column.get(row).copied().flatten()));
-            self.groups.get(&key).copied().or(self.others)
-        };
-        Ok((0..table.size()).map(key_of).collect())
+            for column in &columns {
+                let Some(Some(place)) = column.get(row) else { break };
+                key.push(*place);
+            }
+            let place = self.groups.get(&key).copied().or(self.others);
+            places.push(place.filter(|_| *kept));
+        }
+        Ok(places)
     }
     /// For each record that the filters keep, return the place of its group. Leave out records
     /// without a group.
     pub(super) fn rows(&self, source: &Source, table: &Table) -> Result<Vec<usize>> {
-        let kept = source.kept(table)?.into_iter().zip(self.places(table)?);
-        Ok(kept.filter_map(|(kept, place)| place.filter(|_| kept)).collect())
+        let mut rows = Vec::new();
+        for place in self.places(source, table)? {
+            rows.extend(place);
+        }
+        Ok(rows)
     }
     /// Return two numbers for each record that the filters keep: the place of its group, and the
     /// number that `number` computes from its cell in `column`. Leave out records without a group.
@@ -131,19 +144,32 @@ impl Grouping {
         column: &str,
         number: &dyn Fn(f64) -> f64,
     ) -> Result<Vec<(usize, f64)>> {
-        let cells = table.cells(column)?.numbers().ok_or_else(|| no_numbers(column))?;
-        let kept = source.kept(table)?.into_iter().zip(self.places(table)?).zip(cells);
-        Ok(kept
-            .filter_map(|((kept, place), cell)| Some((place.filter(|_| kept)?, number(cell))))
-            .collect())
+        let Some(cells) = table.cells(column)?.numbers() else { return Err(no_numbers(column)) };
+        let mut numbers = Vec::new();
+        for (row, place) in self.places(source, table)?.into_iter().enumerate() {
+            if let (Some(place), Some(cell)) = (place, cells.get(row)) {
+                numbers.push((place, number(*cell)));
+            }
+        }
+        Ok(numbers)
     }
 }
 /// For each record that the filters keep, write its key as a JSON text.
 pub(super) fn texts(names: &[String], source: &Source, table: &Table) -> Result<Vec<String>> {
-    let columns = names.iter().map(|name| table.cells(name)).collect::<Result<Vec<_>>>()?;
-    let kept = source.kept(table)?.into_iter().enumerate().filter(|(_, kept)| *kept);
-    let key = |row| Json::Array(columns.iter().map(|cells| cells.cell(row)).collect());
-    Ok(kept.map(|(row, _)| key(row).to_string()).collect())
+    let (mut columns, mut texts) = (Vec::new(), Vec::new());
+    for name in names {
+        columns.push(table.cells(name)?);
+    }
+    for (row, kept) in source.kept(table)?.into_iter().enumerate() {
+        if kept {
+            let mut key = Vec::with_capacity(columns.len());
+            for cells in &columns {
+                key.push(cells.cell(row));
+            }
+            texts.push(Json::Array(key).to_string());
+        }
+    }
+    Ok(texts)
 }
 /// Read a key from a text that [`texts`] wrote.
 fn read(text: &str) -> Result<Vec<Json>> {
@@ -154,10 +180,12 @@ fn read(text: &str) -> Result<Vec<Json>> {
 }
 /// Read the keys of a map of counts. Return the keys and their counts, in the order of the keys.
 pub(super) fn sorted(counts: &HashMap<String, i64>) -> Result<Vec<(Vec<Json>, i64)>> {
-    let keys = counts.iter().map(|(key, count)| Ok((read(key)?, *count)));
-    let mut keys = keys.collect::<Result<Vec<_>>>()?;
-    keys.sort_by(|left, right| order(&left.0, &right.0));
-    Ok(keys)
+    let mut keys = Vec::with_capacity(counts.len());
+    for (key, count) in counts {
+        keys.push((read(key)?, *count));
+    }
+    let places = places(keys.len(), &|left, right| order(&keys[left].0, &keys[right].0));
+    Ok(places.into_iter().map(|place| keys[place].clone()).collect())
 }
 /// Check that the cells of a column can be keys. Floats cannot be keys.
 pub(super) fn refuse_nullable(name: &str, nullable: bool) -> Result<()> {
@@ -203,15 +231,15 @@ impl Keys {
                 let reason = format!("expected from 1 to {MOST_GROUPS} groups, found more");
                 return Err(Error::argument("keys", reason));
             }
-            let with = |key: &Vec<Json>| {
-                let key = key.clone();
-                values.iter().map(move |value| {
+            let mut longer = Vec::with_capacity(keys.len() * values.len());
+            for key in &keys {
+                for value in values {
                     let mut key = key.clone();
                     key.push(value.clone());
-                    key
-                })
-            };
-            keys = keys.iter().flat_map(with).collect();
+                    longer.push(key);
+                }
+            }
+            keys = longer;
         }
         Ok(keys)
     }
@@ -223,17 +251,20 @@ pub(super) fn label(key: &[Json]) -> String {
 }
 /// Order keys. Compare integers of any length by their values, texts by the code points of their
 /// characters, and all other pairs of values by their texts in JSON.
-fn order(left: &[Json], right: &[Json]) -> std::cmp::Ordering {
-    let integer = |json: &Json| IBig::from_json(json).ok();
-    let both = left.iter().zip(right).map(|(left, right)| {
-        let texts = || left.to_string().cmp(&right.to_string());
-        let texts = || match (left.as_str(), right.as_str()) {
-            (Some(left), Some(right)) => left.cmp(right),
-            _ => texts(),
+fn order(left: &[Json], right: &[Json]) -> Ordering {
+    for (left, right) in left.iter().zip(right) {
+        let order = match (IBig::from_json(left), IBig::from_json(right)) {
+            (Ok(left), Ok(right)) => left.cmp(&right),
+            _ => match (left.as_str(), right.as_str()) {
+                (Some(left), Some(right)) => left.cmp(right),
+                _ => left.to_string().cmp(&right.to_string()),
+            },
         };
-        integer(left).zip(integer(right)).map_or_else(texts, |(left, right)| left.cmp(&right))
-    });
-    both.fold(std::cmp::Ordering::Equal, |order, next| order.then(next))
+        if order.is_ne() {
+            return order;
+        }
+    }
+    Ordering::Equal
 }
 #[cold]
 pub(super) fn no_numbers(column: &str) -> Error {

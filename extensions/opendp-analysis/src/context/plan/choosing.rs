@@ -60,12 +60,7 @@ impl<MO: Accounted> Plan<'_, MO> {
         for best in endowed.ways(items)?.into_iter().take(MOST_TRIALS) {
             let demand = best.mode.demand(items).unwrap_or_default();
             let scales = best.mode.scales(items, &demand, best.room);
-            let settings = items.iter().zip(scales).map(|(item, scale)| {
-                let gaussian = best.mode.takes_gaussian(item);
-                let (scale, gaussian) = (Scale::new(scale)?, gaussian && MO::TIGHT);
-                Ok(Setting { scale, gaussian, discrete: false })
-            });
-            let settings = settings.collect::<Result<Vec<_>>>()?;
+            let settings = settings_of(&best, items, &scales, MO::TIGHT)?;
             if best.reserved.is_some() || self.admits(&best, &settings)? {
                 return Ok(Some((best, settings)));
             }
@@ -88,4 +83,14 @@ impl<MO: Accounted> Plan<'_, MO> {
         }
         Ok(true)
     }
+}
+/// Return the noise of the questions `items`, with the given scales. Gaussian noise needs an
+/// account that is tight.
+fn settings_of(best: &Best, items: &[Item], scales: &[f64], tight: bool) -> Result<Vec<Setting>> {
+    let mut settings = Vec::with_capacity(items.len());
+    for (item, scale) in items.iter().zip(scales) {
+        let gaussian = best.mode.takes_gaussian(item) && tight;
+        settings.push(Setting { scale: Scale::new(*scale)?, gaussian, discrete: false });
+    }
+    Ok(settings)
 }

@@ -6,6 +6,7 @@
 
 use opendp_core::Result;
 use opendp_core::arith::Exact;
+use opendp_core::order::places;
 use opendp_measurements::accounting::AdaptiveAccount;
 
 use super::super::Accounted;
@@ -93,7 +94,11 @@ impl Endowed {
     pub(super) fn divisions(&self) -> Vec<Endowed> {
         match &self.open {
             Some((_, delta, _)) if 0 < self.thresholds && !delta.is_zero() => {
-                (1..=15).rev().map(|part| self.clone().with_sixteenths(part)).collect()
+                let mut divisions = Vec::new();
+                for part in (1..16).rev() {
+                    divisions.push(self.clone().with_sixteenths(part));
+                }
+                divisions
             }
             _ => vec![self.clone()],
         }
@@ -114,9 +119,10 @@ impl Endowed {
         let part = Exact::from_f64(f64::from(self.sixteenths))?;
         Ok(all.times(&part).over(&Exact::from_f64(16.0)?))
     }
-    pub(super) fn modes(&self, items: &[Item]) -> impl Iterator<Item = Mode> + use<> {
-        let tight = self.tight;
-        Mode::all(items).filter(move |mode| tight || !(mode.gaussian || mode.gumbel || mode.by_mu))
+    pub(super) fn modes(&self, items: &[Item]) -> Vec<Mode> {
+        let mut modes = Mode::all(items);
+        modes.retain(|mode| self.tight || !(mode.gaussian || mode.gumbel || mode.by_mu));
+        modes
     }
     /// Find the ways to divide the budget that have room for the wanted accuracies. Sort the ways
     /// by the weighted sum of squared errors, from the smallest to the largest. If the plan may
@@ -130,22 +136,23 @@ impl Endowed {
                 ways.push((value, part, *mode, room, delta.clone()));
             }
         }
-        ways.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let order = places(ways.len(), &|a, b| {
+            ways[a].0.total_cmp(&ways[b].0).then(ways[a].1.total_cmp(&ways[b].1))
+        });
         let stated = self.stated(items.len());
         if let Some(open) = &self.open {
-            let Some((value, part, mode, room, _)) = ways.into_iter().next() else {
-                return Ok(Vec::new());
-            };
-            let best = self.opened(items, open, (mode, room))?;
-            return Ok(best
-                .map(|best| Best { value: (value, part), ..best })
-                .into_iter()
-                .collect());
+            let Some(first) = order.first() else { return Ok(Vec::new()) };
+            let (value, part, mode, room, _) = ways[*first];
+            return Ok(match self.opened(items, open, (mode, room))? {
+                Some(best) => vec![Best { value: (value, part), ..best }],
+                None => Vec::new(),
+            });
         }
         let weighted = items.iter().any(|item| item.weight != 0.0);
         let mut found: Vec<Best> = Vec::new();
-        for (value, part, mode, room, delta) in ways {
-            let delta_of_each = self.of_each(&delta)?;
+        for place in order {
+            let (value, part, mode, room, ref delta) = ways[place];
+            let delta_of_each = self.of_each(delta)?;
             // If no question has a weight, the scales do not depend on the room. Then all ways with
             // the same mode and the same delta give the same scales, so keep only the first of
             // them.
@@ -206,18 +213,23 @@ impl Endowed {
         Ok(least * if self.open.is_some() { 1.005 } else { 1.0 })
     }
     fn demands(&self, items: &[Item]) -> Vec<(Mode, Demand)> {
-        self.modes(items).filter_map(|mode| Some((mode, mode.demand(items)?))).collect()
+        let mut demands = Vec::new();
+        for mode in self.modes(items) {
+            demands.extend(mode.demand(items).map(|demand| (mode, demand)));
+        }
+        demands
     }
     fn rooms(&self, demands: &[(Mode, Demand)]) -> Result<Vec<(Endowment, Exact)>> {
         let (Some((epsilon, _, part)), Some(delta)) = (&self.open, self.delta) else {
             return Ok(self.alternatives.clone());
         };
-        let demands: Vec<Demand> = demands.iter().map(|(_, demand)| *demand).collect();
-        let frontier = Frontier::new(epsilon.to_f64_down(), delta, &demands)?;
+        let frontier = Frontier::new(epsilon.to_f64_down(), delta, demands)?;
         let part = part.to_f64_down();
-        let share =
-            |room: Endowment| Endowment { pure: room.pure * part, square: room.square * part };
-        Ok(frontier.trials().map(|room| (share(room), Exact::ZERO)).collect())
+        let mut rooms = Vec::new();
+        for Endowment { pure, square } in frontier.trials() {
+            rooms.push((Endowment { pure: pure * part, square: square * part }, Exact::ZERO));
+        }
+        Ok(rooms)
     }
     fn stated(&self, count: usize) -> f64 {
         self.full_delta.unwrap_or(0.0) / count as f64 / 64.0

@@ -5,7 +5,8 @@ use std::fmt;
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
 
-use super::super::account::Reserve;
+use super::super::account::{Cost, Reserve};
+use super::super::report::Entry;
 use super::super::{Accounted, Context};
 use super::answers::{Answers, AnyAnswer, another};
 use super::drafted::{Drafted, Noised, Ready};
@@ -111,10 +112,11 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         Ok(all)
     }
     fn pay(&self) -> Result<Vec<Box<dyn Ready + '_>>> {
-        let ready = self.drafts.iter().zip(&self.settings);
-        let ready = ready.map(|(draft, setting)| draft.ready(*setting, &self.delta, self.stated));
-        let ready = ready.collect::<Result<Vec<_>>>()?;
-        let costs: Vec<_> = ready.iter().map(|question| question.cost()).collect();
+        let mut ready = Vec::with_capacity(self.drafts.len());
+        for (draft, setting) in self.drafts.iter().zip(&self.settings) {
+            ready.push(draft.ready(*setting, &self.delta, self.stated)?);
+        }
+        let costs = costs_of(&ready);
         // If some budget can be left after the plan, first try to charge without a reserve. A
         // reserve replaces the filters of the account by one filter or by shares. Without a
         // reserve, the account keeps all its filters, so it can admit all kinds of later questions.
@@ -124,22 +126,8 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
             _ => &[None, reserved],
         };
         let id = self.id.as_deref();
-        self.context.charge(id, &costs, ways, &|left, reserved| {
-            let mut entries: Vec<_> = ready.iter().map(|ready| ready.entry(left.clone())).collect();
-            entries.iter_mut().for_each(|entry| entry.plan = id.map(str::to_owned));
-            let shares = matches!(reserved, Some(Reserve::Shares(_)));
-            for (entry, cost) in entries.iter_mut().zip(&costs).filter(|_| shares) {
-                entry.share = Some(cost.pair());
-            }
-            if let Some(first) = entries.first_mut() {
-                match reserved.cloned() {
-                    Some(Reserve::Filter(parts)) => first.reserved = Some(parts),
-                    Some(Reserve::Shares(pairs)) => first.shares = Some(pairs),
-                    None => {}
-                }
-            }
-            entries
-        })?;
+        self.context
+            .charge(id, &costs, ways, &|left, reserved| entries_of(&ready, id, &left, reserved))?;
         Ok(ready)
     }
     fn at(&self, place: usize) -> Result<(&dyn Drafted<MO>, &Setting)> {
@@ -148,6 +136,35 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
             _ => Err(another()),
         }
     }
+}
+/// Return the costs of all questions.
+fn costs_of<'a>(ready: &'a [Box<dyn Ready + '_>]) -> Vec<&'a Cost> {
+    ready.iter().map(|question| question.cost()).collect()
+}
+/// Return the entries of the report for the questions of a plan.
+fn entries_of(
+    ready: &[Box<dyn Ready + '_>],
+    id: Option<&str>,
+    left: &[Exact],
+    reserved: Option<&Reserve>,
+) -> Vec<Entry> {
+    let mut entries = Vec::with_capacity(ready.len());
+    for question in ready {
+        let mut entry = question.entry(left.to_vec());
+        entry.plan = id.map(str::to_owned);
+        if matches!(reserved, Some(Reserve::Shares(_))) {
+            entry.share = Some(question.cost().pair());
+        }
+        entries.push(entry);
+    }
+    if let Some(first) = entries.first_mut() {
+        match reserved.cloned() {
+            Some(Reserve::Filter(parts)) => first.reserved = Some(parts),
+            Some(Reserve::Shares(pairs)) => first.shares = Some(pairs),
+            None => {}
+        }
+    }
+    entries
 }
 impl<MO: Accounted> fmt::Debug for Solved<'_, MO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

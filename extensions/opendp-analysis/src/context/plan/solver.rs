@@ -79,14 +79,18 @@ pub(super) struct Demand {
 impl Mode {
     /// Return the modes to try for the given questions. If no question is a choice that can have
     /// Gumbel noise, all modes have `gumbel: false`.
-    pub(super) fn all(items: &[Item]) -> impl Iterator<Item = Mode> + use<> {
+    pub(super) fn all(items: &[Item]) -> Vec<Mode> {
         let choices = items.iter().any(|item| item.choice && item.gaussian.is_some());
-        let both = [true, false];
-        both.into_iter().filter(move |gumbel| choices || !gumbel).flat_map(move |gumbel| {
-            both.into_iter().flat_map(move |gaussian| {
-                both.into_iter().rev().map(move |by_mu| Mode { gaussian, gumbel, by_mu })
-            })
-        })
+        let mut modes = Vec::new();
+        for gumbel in [true, false] {
+            for gaussian in [true, false] {
+                for by_mu in [false, true] {
+                    modes.push(Mode { gaussian, gumbel, by_mu });
+                }
+            }
+        }
+        modes.retain(|mode| choices || !mode.gumbel);
+        modes
     }
     /// Return whether a question gets the noise in its field `gaussian`: Gumbel noise for a choice,
     /// and Gaussian noise for numbers.
@@ -122,17 +126,20 @@ impl Mode {
     pub(super) fn scales(self, items: &[Item], all: &Demand, room: Endowment) -> Vec<f64> {
         let pure = (room.pure - all.pure) / ROOM / all.pure_weight;
         let square = (room.square - all.square) / ROOM / all.square_weight;
-        let scale = |item: &Item| {
-            let Some((way, by_square)) = self.of(item) else { return f64::INFINITY };
-            match (way.fixed, by_square) {
-                (Some(scale), _) => scale,
+        let mut scales = Vec::with_capacity(items.len());
+        for item in items {
+            scales.push(match self.of(item) {
+                None => f64::INFINITY,
+                Some((Way { fixed: Some(scale), .. }, _)) => scale,
                 // A statistic that no person can change needs no noise.
-                _ if way.size == 0.0 => 0.0,
-                (None, false) => way.size / (pure * third(item.weight * square_of(way))),
-                (None, true) => way.size / (square * (item.weight * square_of(way)).sqrt()).sqrt(),
-            }
-        };
-        items.iter().map(scale).collect()
+                Some((way, _)) if way.size == 0.0 => 0.0,
+                Some((way, false)) => way.size / (pure * third(item.weight * square_of(way))),
+                Some((way, true)) => {
+                    way.size / (square * (item.weight * square_of(way)).sqrt()).sqrt()
+                }
+            });
+        }
+        scales
     }
 }
 impl Demand {
@@ -200,29 +207,31 @@ pub(super) struct Frontier {
     nodes: Vec<(f64, f64)>,
 }
 impl Frontier {
-    pub(super) fn new(epsilon: f64, delta: f64, demands: &[Demand]) -> Result<Self> {
+    pub(super) fn new(epsilon: f64, delta: f64, demands: &[(Mode, Demand)]) -> Result<Self> {
         // If no demand needs both kinds of room, the first and the last node are enough.
-        let ends = demands.iter().all(Demand::takes_only_one_kind);
+        let ends = demands.iter().all(|(_, demand)| demand.takes_only_one_kind());
         let count = if ends { 1 } else { NODES };
-        let node = |k: u32| {
+        let mut nodes = Vec::new();
+        for k in 0..=count {
             let pure = epsilon * smooth(f64::from(k) / f64::from(count));
-            Ok((pure, joined_mu(pure, epsilon, delta)?))
-        };
-        let nodes = (0..=count).map(node).collect::<Result<_>>()?;
+            nodes.push((pure, joined_mu(pure, epsilon, delta)?));
+        }
         Ok(Frontier { epsilon, nodes })
     }
     /// Try several parts of epsilon for the pure losses. Return each part together with the `mu^2`
     /// that remains for Gaussian noise.
-    pub(super) fn trials(&self) -> impl Iterator<Item = Endowment> + '_ {
-        let ends = self.nodes.len() == 2;
-        (0..=TRIALS).filter(move |k| !ends || [0, TRIALS].contains(k)).map(|k| {
-            let pure = self.epsilon * smooth(f64::from(k) / f64::from(TRIALS));
+    pub(super) fn trials(&self) -> Vec<Endowment> {
+        let count = if self.nodes.len() == 2 { 1 } else { TRIALS };
+        let mut trials = Vec::new();
+        for k in 0..=count {
+            let pure = self.epsilon * smooth(f64::from(k) / f64::from(count));
             let mu = self.nodes.windows(2).find_map(|pair| match pair {
                 [a, b] if pure <= b.0 => Some(a.1 + (pure - a.0) / (b.0 - a.0) * (b.1 - a.1)),
                 _ => None,
             });
-            Endowment { pure, square: mu.unwrap_or(0.0).powi(2) }
-        })
+            trials.push(Endowment { pure, square: mu.unwrap_or(0.0).powi(2) });
+        }
+        trials
     }
 }
 /// Map the interval from 0 to 1 onto itself. The map grows slowly near 0 and near 1.
@@ -245,12 +254,13 @@ mod tests {
     #[test]
     fn the_room_between_nodes_is_interpolated_to_half_a_percent() {
         let mixed = Demand { pure: 1.0, square: 1.0, ..Demand::default() };
-        let frontier = Frontier::new(1.0, 1e-6, &[mixed]).unwrap();
-        for room in frontier.trials().step_by(37).filter(|room| room.pure < 0.9) {
+        let mode = Mode { gaussian: true, gumbel: false, by_mu: false };
+        let frontier = Frontier::new(1.0, 1e-6, &[(mode, mixed)]).unwrap();
+        for room in frontier.trials().into_iter().step_by(37).filter(|room| room.pure < 0.9) {
             let exact = joined_mu(room.pure, 1.0, 1e-6).unwrap();
             assert!((room.square.sqrt() / exact - 1.0).abs() < 5e-3, "{room:?} {exact}");
         }
-        let ends = Frontier::new(1.0, 1e-6, &[Demand::default()]).unwrap();
-        assert_eq!(ends.trials().count(), 2);
+        let ends = Frontier::new(1.0, 1e-6, &[(mode, Demand::default())]).unwrap();
+        assert_eq!(ends.trials().len(), 2);
     }
 }

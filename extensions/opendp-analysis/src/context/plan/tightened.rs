@@ -8,6 +8,7 @@ use opendp_measurements::accounting::{SharePair, SharedAccount};
 
 use super::super::Accounted;
 use super::endowed::Best;
+use super::solver::Item;
 use super::{Plan, Setting};
 
 /// The largest number of different losses in a plan whose noise is reduced. The time of the
@@ -88,25 +89,21 @@ impl<MO: Accounted> Plan<'_, MO> {
     }
     /// Replace continuous Gaussian noise on integers by discrete noise of the same scale.
     fn discrete(&self, settings: &[Setting]) -> Result<Vec<Setting>> {
-        let drafts = self.drafts.iter().zip(settings);
-        let discrete = drafts.map(|(draft, setting)| {
+        let mut all = Vec::with_capacity(settings.len());
+        for (draft, setting) in self.drafts.iter().zip(settings) {
             let noisy = setting.gaussian && 0.0 < setting.scale.value();
             let discrete = noisy && draft.is_of_integers()?;
-            Ok(Setting { discrete, ..*setting })
-        });
-        discrete.collect()
+            all.push(Setting { discrete, ..*setting });
+        }
+        Ok(all)
     }
     /// Return the weighted sum of squared errors, up to a factor that is the same for all noise of
     /// the plan.
     fn error(&self, settings: &[Setting]) -> Result<f64> {
         let mut total = 0.0;
         for ((item, draft), setting) in self.items.iter().zip(&self.drafts).zip(settings) {
-            let way = if setting.gaussian { item.gaussian } else { item.pure };
             let rounded = setting.gaussian && !setting.discrete && draft.is_of_integers()?;
-            let scale = setting.scale.value();
-            let square = scale * scale + if rounded { ROUNDING } else { 0.0 };
-            let unit = way.map_or(0.0, |way| way.error);
-            total += item.weight * unit * unit * square;
+            total += error_of(item, setting, rounded);
         }
         Ok(total)
     }
@@ -129,29 +126,50 @@ impl<MO: Accounted> Plan<'_, MO> {
             }
         }
         let factor = SharedAccount::factor(epsilon, delta, &pairs)?;
-        let less = |setting: &Setting| {
-            let scale = Scale::new(setting.scale.value() / factor * SLACK)?;
-            Ok(Setting { scale, ..*setting })
-        };
-        let settings = settings.iter().map(less).collect::<Result<Vec<_>>>()?;
+        let settings = less(settings, factor)?;
         // A share for discrete noise admits only noise of the same scale. So the share for discrete
         // noise is the pair at the new scale.
         let own = self.pairs(best, &settings)?;
-        let shares = pairs.iter().zip(own).map(|(pair, own)| match own {
-            SharePair::DiscreteGaussian { .. } => own,
-            _ => pair.times(factor),
-        });
-        let shares = shares.collect();
+        let shares = shares_of(&pairs, &own, factor);
         Ok(Some((settings, shares)))
     }
     /// Return the dominating pairs of all releases with the noise of `settings`.
     fn pairs(&self, best: &Best, settings: &[Setting]) -> Result<Vec<SharePair>> {
-        let drafts = self.drafts.iter().zip(settings);
-        drafts
-            .map(|(draft, setting)| {
-                let ready = draft.ready(*setting, &best.delta_of_each, best.stated)?;
-                Ok(ready.cost().pair())
-            })
-            .collect()
+        let mut pairs = Vec::with_capacity(settings.len());
+        for (draft, setting) in self.drafts.iter().zip(settings) {
+            let ready = draft.ready(*setting, &best.delta_of_each, best.stated)?;
+            pairs.push(ready.cost().pair());
+        }
+        Ok(pairs)
     }
+}
+/// Return the weighted squared error of a question. If `rounded` is true, the answer is rounded to
+/// an integer.
+fn error_of(item: &Item, setting: &Setting, rounded: bool) -> f64 {
+    let way = if setting.gaussian { item.gaussian } else { item.pure };
+    let scale = setting.scale.value();
+    let square = scale * scale + if rounded { ROUNDING } else { 0.0 };
+    let unit = way.map_or(0.0, |way| way.error);
+    item.weight * unit * unit * square
+}
+/// Return settings in which all scales are divided by `factor`.
+fn less(settings: &[Setting], factor: f64) -> Result<Vec<Setting>> {
+    let mut less = Vec::with_capacity(settings.len());
+    for setting in settings {
+        let scale = Scale::new(setting.scale.value() / factor * SLACK)?;
+        less.push(Setting { scale, ..*setting });
+    }
+    Ok(less)
+}
+/// Return the shares of releases with the dominating pairs `pairs`, and with the pairs `own` at the
+/// new scales.
+fn shares_of(pairs: &[SharePair], own: &[SharePair], factor: f64) -> Vec<SharePair> {
+    let mut shares = Vec::with_capacity(pairs.len());
+    for (pair, own) in pairs.iter().zip(own) {
+        shares.push(match own {
+            SharePair::DiscreteGaussian { .. } => *own,
+            _ => pair.times(factor),
+        });
+    }
+    shares
 }

@@ -5,12 +5,13 @@ use opendp_core::{
     AtomDomain, Bounds, Function, MaxDivergence, Result, Space, StabilityMap, VectorDomain,
 };
 use opendp_measurements::accuracy::Estimate;
-use opendp_transformations::{make_clamp, make_sum};
+use opendp_transformations::make_clamp;
 
-use super::super::chain::{ColumnSpace, Step, wrong};
+use super::super::chain::{Chain, ColumnSpace, Step};
 use super::super::groups::Moments;
 use super::super::{Accounted, Context, Goal, Noisy, Statistic};
 use super::Rows;
+use super::steps::{self, Steps};
 
 /// The middle of the bounds of a column. Means are computed from the distances to this middle. Here
 /// a distance has a sign: the distance of a number is the number minus the middle.
@@ -76,22 +77,17 @@ where
     /// Clamp each row to the bounds of a [`Centre`], subtract the middle of these bounds, and sum
     /// the distances.
     pub fn sum_around(self, centre: &Centre) -> Statistic<'c, MO, f64> {
-        let Moments { column_bounds, centre, bounds: (low, high), .. } = centre.0;
-        let rows = self.step(|name, chain| {
-            if chain.space().domain().element().nan() {
-                return Err(wrong(format!(
-                    "`{name}` may hold missing values (NaN), which bounds cannot limit: state \
-                     what replaces them, with `.impute(value)` before `.sum_around(..)`"
-                )));
-            }
-            let (lower, upper) = column_bounds;
-            let clamped = chain.step(|rows| make_clamp(rows, Bounds::new(lower, upper)?))?;
-            let near = clamped.step(|rows| distances(rows, centre))?;
-            near.step(|rows| make_clamp(rows, Bounds::new(low, high)?))
-        });
-        let total = rows.total(|chain| chain.total(make_sum));
+        let rows = self.step(|name, chain| around(chain, centre.0, name));
+        let total = rows.total(steps::sum(&rows.chain, &rows.name));
         rows.number("sum", total)
     }
+}
+/// Clamp the rows, and subtract the centre. The distances are clamped, too.
+fn around(chain: &Chain<f64>, moments: Moments, name: &str) -> Steps<f64> {
+    let Moments { column_bounds, centre, bounds: (low, high), .. } = moments;
+    let clamped = steps::clamp(chain, column_bounds, name, "sum_around")?;
+    let near = clamped.step(|rows| distances(rows, centre))?;
+    near.step(|rows| make_clamp(rows, Bounds::new(low, high)?))
 }
 /// Make the transformation that subtracts the centre from each row.
 ///

@@ -119,19 +119,22 @@ impl Averaged for f32 {
 /// # Proof
 /// The function acts on each row alone, so distances do not grow. Each row and each bound keeps its
 /// value, so the converted rows are between the converted bounds.
-fn widened<T: Atom + Into<W>, W: Atom + Number>(
-    rows: ColumnSpace<T>,
-) -> Result<OfRows<T, Column<W>, SymmetricDistance>> {
-    let bounds = match rows.domain().element().bounds() {
-        Some(bounds) => Some(Bounds::<W>::new(bounds.lower().into(), bounds.upper().into())?),
-        None => None,
-    };
+/// Return the space of rows of a wide type, with the given bounds and the given size.
+fn wide<W: Atom + Number>(bounds: Option<(W, W)>, size: Option<usize>) -> Result<ColumnSpace<W>> {
+    let bounds = bounds.map(|(lower, upper)| Bounds::new(lower, upper)).transpose()?;
     let domain = VectorDomain::new(AtomDomain::new(bounds, None));
-    let domain = match rows.domain().size() {
+    let domain = match size {
         Some(size) => domain.with_size(size),
         None => domain,
     };
-    let output = Space::new(domain, *rows.metric())?;
+    Space::new(domain, SymmetricDistance)
+}
+fn widened<T: Atom + Into<W>, W: Atom + Number>(
+    rows: ColumnSpace<T>,
+) -> Result<OfRows<T, Column<W>, SymmetricDistance>> {
+    let bounds = rows.domain().element().bounds();
+    let bounds = bounds.map(|bounds| (bounds.lower().into(), bounds.upper().into()));
+    let output = wide(bounds, rows.domain().size())?;
     let widen: Function<Vec<T>, Vec<W>> = Function::rows(|rows: &[T], wide: &mut Vec<W>| {
         wide.extend(rows.iter().map(|row| -> W { row.clone().into() }));
         Ok(())
