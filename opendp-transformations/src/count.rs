@@ -70,8 +70,9 @@ where
     TO: Tally,
 {
     // The map is the same for a known size; `DECISIONS.md` says why.
-    let count = Function::fold_then(Count { output_type: <TO as Named>::type_name }, tally);
-    counted(input, false, count)
+    counted(input, false, || {
+        Function::fold_then(Count { output_type: <TO as Named>::type_name }, tally)
+    })
 }
 
 register! {

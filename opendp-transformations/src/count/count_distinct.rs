@@ -61,9 +61,10 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     TO: Tally,
 {
-    let fold = Distinct { seed: table::seed(), output_type: <TO as Named>::type_name };
-    let sized = input.domain().size().is_some();
-    counted(input, sized, Function::fold_then(fold, tally))
+    counted(input, true, || {
+        let fold = Distinct { seed: table::seed(), output_type: <TO as Named>::type_name };
+        Function::fold_then(fold, tally)
+    })
 }
 
 register! {

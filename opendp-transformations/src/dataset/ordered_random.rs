@@ -81,12 +81,14 @@ where
     M::Ordered: MetricOn<VectorDomain<D>>,
 {
     let output = Space::new(input.domain().clone(), M::Ordered::default())?;
-    let function = Function::map(|records: &Vec<D::Carrier>| {
+    Ok(Transformation::new(input, output, shuffled::<D>(), StabilityMap::identity()))
+}
+fn shuffled<D: Domain>() -> Function<Vec<D::Carrier>, Vec<D::Carrier>> {
+    Function::map(|records: &Vec<D::Carrier>| {
         let mut records = records.clone();
         with_secure(|source| shuffle(&mut records, source))?;
         Ok(records)
-    });
-    Ok(Transformation::new(input, output, function, StabilityMap::identity()))
+    })
 }
 
 register! {

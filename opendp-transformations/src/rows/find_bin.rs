@@ -6,7 +6,7 @@ use opendp_core::{
     VectorDomain,
 };
 
-use crate::rows::each::{call, each, rows};
+use crate::rows::each::{call, each, rows_by};
 
 /// Find the bin of each record among bins separated by edges.
 ///
@@ -66,7 +66,7 @@ where
         true => edges.len(),
         false => edges.partition_point(|edge| *edge <= *row),
     };
-    each(input, AtomDomain::default(), rows(find).labelled(label))
+    each(input, AtomDomain::default(), rows_by(find).labelled(label))
 }
 
 register! {
@@ -77,6 +77,7 @@ register! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::each::rows;
     use crate::test_checks::check_rows;
     use opendp_core::{
         ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance, laws,

@@ -102,15 +102,15 @@ fn foreign() -> Error {
 
 impl<T: Codec> Serialize for Sample<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let kept: Vec<Json> = self.kept.iter().map(Codec::to_json).collect();
-        (self.seen, kept).serialize(serializer)
+        (self.seen, self.kept.to_json()).serialize(serializer)
     }
 }
 impl<'de, T: Codec> Deserialize<'de> for Sample<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (seen, kept) = <(u64, Vec<Json>)>::deserialize(deserializer)?;
-        let kept: Result<Vec<T>> = kept.iter().map(T::from_json).collect();
-        let kept = kept.map_err(|_| D::Error::custom("a row has another type"))?;
+        let (seen, kept) = <(u64, Json)>::deserialize(deserializer)?;
+        let Ok(kept) = Vec::<T>::from_json(&kept) else {
+            return Err(D::Error::custom("a row has another type"));
+        };
         if u64::try_from(kept.len()).is_ok_and(|kept| seen < kept) {
             return Err(D::Error::custom("the partial result keeps more rows than it counts"));
         }

@@ -136,9 +136,15 @@ impl<T: Atom + Integer> Fold<Vec<T>, T> for IntegerSum<T> {
             }
         } else if size_of::<T>() <= 8 {
             // The sum of fewer than 2^63 rows of 64 bits each fits `i128`.
-            state.add_wide(rows.iter().map(clamped).fold(0, i128::wrapping_add));
+            let mut sum = 0_i128;
+            for row in rows {
+                sum = sum.wrapping_add(clamped(row));
+            }
+            state.add_wide(sum);
         } else {
-            rows.iter().for_each(|row| state.add_wide(clamped(row)));
+            for row in rows {
+                state.add_wide(clamped(row));
+            }
         }
         Ok(())
     }
