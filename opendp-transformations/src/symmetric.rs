@@ -30,10 +30,18 @@ where
     DO: Domain,
     MO: Metric,
 {
-    let aggregate = build(Space::new(input.domain().clone(), SymmetricDistance)?)?;
+    match Space::new(input.domain().clone(), SymmetricDistance).and_then(build) {
+        Ok(aggregate) => Ok(on_metric(input, &aggregate)),
+        Err(error) => Err(error),
+    }
+}
+fn on_metric<T: Atom, M: DatasetMetric, DO: Domain, MO: Metric>(
+    input: Space<Records<T>, M>,
+    aggregate: &Aggregate<T, DO, MO>,
+) -> Transformation<Records<T>, M, DO, MO> {
     let map = to_symmetric(input.metric()).then(aggregate.stability_map());
     let (output, function) = (aggregate.output().clone(), aggregate.function().clone());
-    Ok(Transformation::new(input, output, function, map))
+    Transformation::new(input, output, function, map)
 }
 /// Return the map from a distance in the metric `M` to a bound on the symmetric distance.
 pub(crate) fn to_symmetric<M: DatasetMetric>(metric: &M) -> StabilityMap<M, SymmetricDistance> {

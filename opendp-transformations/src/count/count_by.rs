@@ -7,6 +7,7 @@ use opendp_core::{
     MetricOn, Named, Result, Space, StabilityMap, Transformation, TypeName, VectorDomain,
 };
 
+use crate::count::label;
 use crate::count::table::Table;
 use crate::rows::each::Input;
 use crate::symmetric::one_in_one;
@@ -112,7 +113,7 @@ struct CountBy {
 impl<T: Key> Fold<Vec<T>, Vec<(T, u64)>> for CountBy {
     type State = Table<T::Long, u64>;
     fn label(&self) -> String {
-        format!("counts of each {} as {}", T::type_name(), (self.output_type)())
+        label("counts of each", T::type_name, self.output_type)
     }
     fn start(&self) -> Table<T::Long, u64> {
         Table::new()
@@ -132,9 +133,9 @@ impl<T: Key> Fold<Vec<T>, Vec<(T, u64)>> for CountBy {
         state.list()
     }
 }
-fn tallies<T: Key, TV: Tally>(counts: Vec<(T, u64)>) -> Result<HashMap<T, TV>> {
+fn tallies<T: Key, TV: Tally>(mut counts: Vec<(T, u64)>) -> Result<HashMap<T, TV>> {
     let mut tallies = HashMap::with_capacity(counts.len());
-    for (key, count) in counts {
+    while let Some((key, count)) = counts.pop() {
         tallies.insert(key, TV::saturating_count(count));
     }
     Ok(tallies)

@@ -5,6 +5,7 @@ use opendp_core::{
     AtomDomain, Codec, DatasetMetric, Error, Fold, Function, L1Distance, L2Distance, Metric,
     MetricOn, Named, Result, Space, StabilityMap, Transformation, TypeName, VectorDomain,
 };
+use serde_json::Value as Json;
 
 use crate::count::counts::Counts;
 use crate::count::key::LongKey;
@@ -173,12 +174,7 @@ impl<L: LongKey> Histogram<L> {
         null_category: bool,
         output_type: fn() -> TypeName,
     ) -> Result<Self> {
-        let label = format!(
-            "counts of {} by {} as {}",
-            T::type_name(),
-            categories.to_json(),
-            output_type()
-        );
+        let label = label(T::type_name, &categories.to_json(), output_type);
         let places = Places::new(&categories)?;
         Ok(Histogram { label, categories: categories.len(), null_category, places })
     }
@@ -222,6 +218,9 @@ impl<L: LongKey> Histogram<L> {
         state.resize(self.cells(), 0);
         state
     }
+}
+fn label(keys: fn() -> TypeName, categories: &Json, output: fn() -> TypeName) -> String {
+    format!("counts of {} by {categories} as {}", keys(), output())
 }
 fn tallies<TOA: Tally>(counts: Vec<u64>) -> Result<Vec<TOA>> {
     Ok(counts.into_iter().map(TOA::saturating_count).collect())

@@ -7,6 +7,7 @@ use opendp_core::{
     Transformation, TypeName, VectorDomain,
 };
 
+use crate::count::label;
 use crate::count::tally::{Tally, tally};
 use crate::symmetric::counted;
 use crate::{Key, count::table};
@@ -85,7 +86,7 @@ struct Distinct {
 impl<T: Key> Fold<Vec<T>, u64> for Distinct {
     type State = distinct::Set<T::Long>;
     fn label(&self) -> String {
-        format!("distinct {} as {}", T::type_name(), (self.output_type)())
+        label("distinct", T::type_name, self.output_type)
     }
     fn start(&self) -> distinct::Set<T::Long> {
         distinct::Set::new(self.seed)

@@ -4,6 +4,7 @@ use opendp_core::arith::Number;
 use opendp_core::{Atom, Codec, Error, Function, Result, codec, named};
 use serde_json::Value as Json;
 
+use crate::increasing::increase;
 use crate::quantile::consistent_b_ary_tree::floats;
 use crate::quantile::places::places;
 
@@ -84,9 +85,9 @@ pub fn make_quantiles_from_counts<TA: Atom + Number, F: Atom + Number>(
     alphas: Vec<F>,
     interpolation: Interpolation,
 ) -> Result<Function<Vec<TA>, Vec<TA>>> {
-    let reason = if bin_edges.is_empty() || !increase(&bin_edges, TA::FINITE_MIN, TA::FINITE_MAX) {
+    let reason = if bin_edges.is_empty() || !within(&bin_edges, TA::FINITE_MIN, TA::FINITE_MAX) {
         "bin_edges: expected at least one edge, all finite and strictly increasing"
-    } else if !increase(&alphas, F::zero(), F::one()) {
+    } else if !within(&alphas, F::zero(), F::one()) {
         "alphas: expected numbers from 0 to 1, strictly increasing"
     } else {
         return Ok(quantiles(bin_edges, floats(&alphas), interpolation));
@@ -100,9 +101,8 @@ register! {
 }
 
 /// Return whether all values are in `[lower, upper]` and strictly increase.
-fn increase<T: PartialOrd>(values: &[T], lower: T, upper: T) -> bool {
-    let within = values.iter().all(|x| lower <= *x && *x <= upper);
-    within && values.windows(2).all(|pair| pair[0] < pair[1])
+fn within<T: PartialOrd>(values: &[T], lower: T, upper: T) -> bool {
+    values.iter().all(|x| lower <= *x && *x <= upper) && increase(values)
 }
 fn quantiles<T: Atom + Number>(
     edges: Vec<T>,

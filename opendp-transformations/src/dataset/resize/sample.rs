@@ -66,7 +66,7 @@ impl<T: Clone> Sample<T> {
         mut below: impl FnMut(u64) -> Result<u64>,
     ) -> Result<()> {
         let total = self.seen.saturating_add(other.seen);
-        if u64::try_from(size).is_ok_and(|size| size < total) {
+        if is_below(size, total) {
             // `size` can be very large. If a partial result is invalid, both sides together can
             // have kept fewer rows than `size`. So the capacity is at most the number of rows that
             // both sides have kept.
@@ -94,6 +94,9 @@ impl<T: Clone> Sample<T> {
         self.seen = total;
         Ok(())
     }
+}
+fn is_below(rows: usize, bound: u64) -> bool {
+    u64::try_from(rows).is_ok_and(|rows| rows < bound)
 }
 #[cold]
 fn foreign() -> Error {
