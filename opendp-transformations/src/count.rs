@@ -70,8 +70,9 @@ where
     TO: Tally,
 {
     // The map is the same for a known size; `DECISIONS.md` says why.
-    let count = Function::fold_then(Count { output_type: <TO as Named>::type_name }, tally);
-    counted(input, false, count)
+    counted(input, false, || {
+        Function::fold_then(Count { output_type: <TO as Named>::type_name }, tally)
+    })
 }
 
 register! {
@@ -108,6 +109,11 @@ where
     make_count(input)
 }
 
+/// Write the label of a fold that counts `rows` as `counts`.
+fn label(what: &str, rows: fn() -> TypeName, counts: fn() -> TypeName) -> String {
+    format!("{what} {} as {}", rows(), counts())
+}
+
 /// The fold of `make_count`. The state is the number of rows that were read so far.
 struct Count {
     /// A function that returns the type name of the count.
@@ -116,7 +122,7 @@ struct Count {
 impl<T: Atom> Fold<Vec<T>, u64> for Count {
     type State = u64;
     fn label(&self) -> String {
-        format!("count of {} as {}", T::type_name(), (self.output_type)())
+        label("count of", T::type_name, self.output_type)
     }
     fn start(&self) -> u64 {
         0

@@ -5,9 +5,10 @@ mod filter_bounds;
 mod filter_values;
 
 use opendp_core::{
-    DatasetMetric, Domain, Function, MetricOn, Result, Space, StabilityMap, Transformation,
-    VectorDomain,
+    Carrier, DatasetMetric, Domain, Function, MetricOn, Result, Space, Transformation, VectorDomain,
 };
+
+use crate::rows::each::each_kept;
 
 pub use drop_null::make_drop_null;
 pub use filter_bounds::make_filter_bounds;
@@ -64,27 +65,23 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<D>>,
 {
     let element = input.domain().element().clone();
-    filtered(input, element, keep)
+    each_kept(input, element, false, kept(keep))
 }
 
-/// Keep the records for which a condition holds. `element` is the element domain of the output.
-/// Each kept record must be a member of `element`.
-pub(crate) fn filtered<D, E, M>(
-    input: Space<VectorDomain<D>, M>,
-    element: E,
-    keep: impl Fn(&D::Carrier) -> bool + Send + Sync + 'static,
-) -> Result<Transformation<VectorDomain<D>, M, VectorDomain<E>, M>>
+/// Make the function that keeps the records for which a condition holds.
+pub(crate) fn kept<T>(keep: impl Fn(&T) -> bool + Send + Sync + 'static) -> Function<Vec<T>, Vec<T>>
 where
-    D: Domain,
-    E: Domain<Carrier = D::Carrier>,
-    M: DatasetMetric + MetricOn<VectorDomain<D>> + MetricOn<VectorDomain<E>>,
+    T: Clone,
+    Vec<T>: for<'a> Carrier<Chunk<'a> = &'a [T]>,
 {
-    let output = Space::new(VectorDomain::new(element), input.metric().clone())?;
-    let function = Function::rows(move |records: &[D::Carrier], out: &mut Vec<D::Carrier>| {
-        out.extend(records.iter().filter(|record| keep(record)).cloned());
+    Function::rows(move |records: &[T], out: &mut Vec<T>| {
+        for record in records {
+            if keep(record) {
+                out.push(record.clone());
+            }
+        }
         Ok(())
-    });
-    Ok(Transformation::new(input, output, function, StabilityMap::identity()))
+    })
 }
 
 #[cfg(test)]

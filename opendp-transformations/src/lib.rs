@@ -76,6 +76,7 @@ mod count;
 mod dataframe;
 mod dataset;
 mod filter;
+mod increasing;
 mod legacy;
 mod lipschitz_float_mul;
 mod quantile;

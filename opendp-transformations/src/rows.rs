@@ -5,13 +5,13 @@ mod cast;
 mod cast_default;
 mod cast_inherent;
 pub(crate) mod clamp;
-mod find;
+pub(crate) mod find;
 mod find_bin;
 pub(crate) mod identity;
 mod impute_constant;
 mod impute_uniform_float;
 mod index;
-mod is_equal;
+pub(crate) mod is_equal;
 mod is_null;
 mod row_by_row;
 

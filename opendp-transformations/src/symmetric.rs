@@ -7,6 +7,7 @@ use opendp_core::{
 };
 
 use crate::Tally;
+use crate::rows::each::Input;
 
 /// The domain of data sets whose records are atoms.
 pub(crate) type Records<T> = VectorDomain<AtomDomain<T>>;
@@ -29,10 +30,18 @@ where
     DO: Domain,
     MO: Metric,
 {
-    let aggregate = build(Space::new(input.domain().clone(), SymmetricDistance)?)?;
+    match Space::new(input.domain().clone(), SymmetricDistance).and_then(build) {
+        Ok(aggregate) => Ok(on_metric(input, &aggregate)),
+        Err(error) => Err(error),
+    }
+}
+fn on_metric<T: Atom, M: DatasetMetric, DO: Domain, MO: Metric>(
+    input: Space<Records<T>, M>,
+    aggregate: &Aggregate<T, DO, MO>,
+) -> Transformation<Records<T>, M, DO, MO> {
     let map = to_symmetric(input.metric()).then(aggregate.stability_map());
     let (output, function) = (aggregate.output().clone(), aggregate.function().clone());
-    Ok(Transformation::new(input, output, function, map))
+    Transformation::new(input, output, function, map)
 }
 /// Return the map from a distance in the metric `M` to a bound on the symmetric distance.
 pub(crate) fn to_symmetric<M: DatasetMetric>(metric: &M) -> StabilityMap<M, SymmetricDistance> {
@@ -84,33 +93,33 @@ impl Changes {
 /// [`Changes::largest`] bounds the largest change. The bounds on the sum and on the largest change
 /// are rounded up, as in `one_each`.
 pub(crate) fn one_in_one<M: DatasetMetric, T: Tally>(
-    metric: &M,
-    sized: bool,
+    input: &dyn Input<M>,
 ) -> StabilityMap<M, L01InfDistance<AbsoluteDistance<T>>> {
-    let metric = metric.clone();
+    let (metric, sized) = (input.metric().clone(), input.size().is_some());
     StabilityMap::new(move |d_in: &u32| {
         let Changes { total, largest } = Changes::of(&metric, sized, *d_in)?;
         Ok((total, as_count(total)?, as_count(largest)?))
     })
 }
-/// Make a transformation from the function `count`. The output of `count` must change by at most
-/// one for each record that is added or removed. If `sized`, the output must also change by at most
-/// one for each record that is replaced by another record.
+/// Make a transformation from the function that `count` makes. The output of this function must
+/// change by at most one for each record that is added or removed. If `replaced`, the output must
+/// also change by at most one for each record that is replaced by another record.
 pub(crate) fn counted<T: Atom, M: DatasetMetric, TO: Tally>(
     input: Space<Records<T>, M>,
-    sized: bool,
-    count: Function<Vec<T>, TO>,
+    replaced: bool,
+    count: fn() -> Function<Vec<T>, TO>,
 ) -> Result<Transformation<Records<T>, M, AtomDomain<TO>, AbsoluteDistance<TO>>> {
-    match number(input.metric(), sized) {
+    let count = count();
+    match number(&input, replaced) {
         Ok((output, map)) => Ok(Transformation::new(input, output, count, map)),
         Err(error) => Err(error),
     }
 }
 fn number<M: DatasetMetric, TO: Tally>(
-    metric: &M,
-    sized: bool,
+    input: &dyn Input<M>,
+    replaced: bool,
 ) -> Result<(Number<TO>, StabilityMap<M, AbsoluteDistance<TO>>)> {
-    let metric = metric.clone();
+    let (metric, sized) = (input.metric().clone(), replaced && input.size().is_some());
     let map =
         StabilityMap::new(move |d_in: &u32| as_count(Changes::of(&metric, sized, *d_in)?.largest));
     Ok((Space::new(AtomDomain::non_nan(), AbsoluteDistance::new())?, map))

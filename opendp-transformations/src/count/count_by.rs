@@ -4,10 +4,12 @@ use std::collections::HashMap;
 
 use opendp_core::{
     AbsoluteDistance, AtomDomain, DatasetMetric, Fold, Function, L01InfDistance, MapDomain,
-    MetricOn, Named, Result, Space, Transformation, TypeName, VectorDomain,
+    MetricOn, Named, Result, Space, StabilityMap, Transformation, TypeName, VectorDomain,
 };
 
+use crate::count::label;
 use crate::count::table::Table;
+use crate::rows::each::Input;
 use crate::symmetric::one_in_one;
 use crate::{Key, Tally};
 
@@ -71,11 +73,29 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     TV: Tally,
 {
-    let domain = MapDomain::new(input.domain().element().clone(), AtomDomain::non_nan());
-    let output = Space::new(domain, L01InfDistance::new(AbsoluteDistance::new()))?;
-    let map = one_in_one(input.metric(), input.domain().size().is_some());
-    let function = Function::fold_then(CountBy { output_type: <TV as Named>::type_name }, tallies);
-    Ok(Transformation::new(input, output, function, map))
+    let function = count_by();
+    match counts(input.domain().element(), &input) {
+        Ok((output, map)) => Ok(Transformation::new(input, output, function, map)),
+        Err(error) => Err(error),
+    }
+}
+type Changes<TV> = L01InfDistance<AbsoluteDistance<TV>>;
+/// Return the output space and the map of `make_count_by`.
+fn counts<T: Key, M: DatasetMetric, TV: Tally>(
+    keys: &AtomDomain<T>,
+    input: &dyn Input<M>,
+) -> Result<(
+    Space<MapDomain<AtomDomain<T>, AtomDomain<TV>>, Changes<TV>>,
+    StabilityMap<M, Changes<TV>>,
+)> {
+    let domain = MapDomain::new(keys.clone(), AtomDomain::non_nan());
+    match Space::new(domain, L01InfDistance::new(AbsoluteDistance::new())) {
+        Ok(output) => Ok((output, one_in_one(input))),
+        Err(error) => Err(error),
+    }
+}
+fn count_by<T: Key, TV: Tally>() -> Function<Vec<T>, HashMap<T, TV>> {
+    Function::fold_then(CountBy { output_type: <TV as Named>::type_name }, tallies)
 }
 
 register! {
@@ -93,7 +113,7 @@ struct CountBy {
 impl<T: Key> Fold<Vec<T>, Vec<(T, u64)>> for CountBy {
     type State = Table<T::Long, u64>;
     fn label(&self) -> String {
-        format!("counts of each {} as {}", T::type_name(), (self.output_type)())
+        label("counts of each", T::type_name, self.output_type)
     }
     fn start(&self) -> Table<T::Long, u64> {
         Table::new()
@@ -113,9 +133,9 @@ impl<T: Key> Fold<Vec<T>, Vec<(T, u64)>> for CountBy {
         state.list()
     }
 }
-fn tallies<T: Key, TV: Tally>(counts: Vec<(T, u64)>) -> Result<HashMap<T, TV>> {
+fn tallies<T: Key, TV: Tally>(mut counts: Vec<(T, u64)>) -> Result<HashMap<T, TV>> {
     let mut tallies = HashMap::with_capacity(counts.len());
-    for (key, count) in counts {
+    while let Some((key, count)) = counts.pop() {
         tallies.insert(key, TV::saturating_count(count));
     }
     Ok(tallies)

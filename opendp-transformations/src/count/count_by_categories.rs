@@ -5,10 +5,12 @@ use opendp_core::{
     AtomDomain, Codec, DatasetMetric, Error, Fold, Function, L1Distance, L2Distance, Metric,
     MetricOn, Named, Result, Space, StabilityMap, Transformation, TypeName, VectorDomain,
 };
+use serde_json::Value as Json;
 
 use crate::count::counts::Counts;
 use crate::count::key::LongKey;
 use crate::count::table::Table;
+use crate::rows::each::Input;
 use crate::symmetric::{Changes, as_count};
 use crate::{Key, Tally};
 
@@ -72,10 +74,13 @@ where
     MO: Norm + MetricOn<VectorDomain<AtomDomain<TOA>>>,
     TOA: Tally,
 {
-    let fold = Histogram::new(&categories, null_category, <TOA as Named>::type_name)?;
-    let sized = input.domain().size().is_some();
-    let (output, map) = parts(fold.cells(), input.metric(), sized)?;
-    Ok(Transformation::new(input, output, Function::fold_then(fold, tallies), map))
+    let fold = Histogram::new(categories, null_category, <TOA as Named>::type_name);
+    match parts(fold, &input) {
+        Ok((fold, output, map)) => {
+            Ok(Transformation::new(input, output, Function::fold_then(fold, tallies), map))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 register! {
@@ -132,24 +137,27 @@ where
     }
 }
 
+type Parts<L, M, MO, TOA> =
+    (Histogram<L>, Space<VectorDomain<AtomDomain<TOA>>, MO>, StabilityMap<M, MO>);
 /// Build the output space and the map of `make_count_by_categories`.
-fn parts<M, MO, TOA>(
-    cells: usize,
-    metric: &M,
-    sized: bool,
-) -> Result<(Space<VectorDomain<AtomDomain<TOA>>, MO>, StabilityMap<M, MO>)>
+fn parts<L, M, MO, TOA>(
+    fold: Result<Histogram<L>>,
+    input: &dyn Input<M>,
+) -> Result<Parts<L, M, MO, TOA>>
 where
+    L: LongKey,
     M: DatasetMetric,
     MO: Norm + MetricOn<VectorDomain<AtomDomain<TOA>>>,
     TOA: Tally,
 {
-    let domain = VectorDomain::new(AtomDomain::non_nan()).with_size(cells);
-    let metric = metric.clone();
+    let fold = fold?;
+    let domain = VectorDomain::new(AtomDomain::non_nan()).with_size(fold.cells());
+    let (metric, sized) = (input.metric().clone(), input.size().is_some());
     let map = StabilityMap::new(move |d_in: &u32| {
         let Changes { total, largest } = Changes::of(&metric, sized, *d_in)?;
         MO::bound(total, largest)
     });
-    Ok((Space::new(domain, MO::default())?, map))
+    Ok((fold, Space::new(domain, MO::default())?, map))
 }
 
 /// The fold of `make_count_by_categories`. The first cell of the state counts the records that are
@@ -162,17 +170,12 @@ struct Histogram<L> {
 }
 impl<L: LongKey> Histogram<L> {
     fn new<T: Key<Long = L>>(
-        categories: &Vec<T>,
+        categories: Vec<T>,
         null_category: bool,
         output_type: fn() -> TypeName,
     ) -> Result<Self> {
-        let label = format!(
-            "counts of {} by {} as {}",
-            T::type_name(),
-            categories.to_json(),
-            output_type()
-        );
-        let places = Places::new(categories)?;
+        let label = label(T::type_name, &categories.to_json(), output_type);
+        let places = Places::new(&categories)?;
         Ok(Histogram { label, categories: categories.len(), null_category, places })
     }
     fn cells(&self) -> usize {
@@ -201,6 +204,11 @@ impl<T: Key> Fold<Vec<T>, Vec<u64>> for Histogram<T::Long> {
         state.merge(&other)
     }
     fn finish(&self, state: Counts) -> Result<Vec<u64>> {
+        Ok(self.counts(state))
+    }
+}
+impl<L: LongKey> Histogram<L> {
+    fn counts(&self, state: Counts) -> Vec<u64> {
         // The first cell counts the records in no category. Move this count to the last cell, or
         // drop it.
         let mut state = Vec::from(state);
@@ -208,8 +216,11 @@ impl<T: Key> Fold<Vec<T>, Vec<u64>> for Histogram<T::Long> {
         state.drain(..1.min(state.len()));
         state.extend(self.null_category.then_some(others));
         state.resize(self.cells(), 0);
-        Ok(state)
+        state
     }
+}
+fn label(keys: fn() -> TypeName, categories: &Json, output: fn() -> TypeName) -> String {
+    format!("counts of {} by {categories} as {}", keys(), output())
 }
 fn tallies<TOA: Tally>(counts: Vec<u64>) -> Result<Vec<TOA>> {
     Ok(counts.into_iter().map(TOA::saturating_count).collect())
@@ -229,16 +240,17 @@ enum Places<L> {
 impl<L: LongKey> Places<L> {
     fn new<T: Key<Long = L>>(categories: &[T]) -> Result<Self> {
         let mut table = Table::with_room(categories.len(), T::HAS_WORD);
-        for (category, place) in categories.iter().zip(1..) {
-            *table.entry(category.form()) = place;
+        let mut words = Vec::with_capacity(categories.len());
+        for category in categories {
+            words.push(category.word());
+            *table.entry(category.form()) = words.len();
         }
         if table.len() < categories.len() {
             return Err(Error::MakeTransformation(
                 "categories: expected distinct values, found the same value twice".into(),
             ));
         }
-        let range =
-            if T::HAS_WORD { range(categories.iter().map(Key::word).collect()) } else { None };
+        let range = if T::HAS_WORD { range(words) } else { None };
         Ok(range.unwrap_or(Places::Any(table)))
     }
 }

@@ -7,6 +7,7 @@ use opendp_core::{
     Transformation, TypeName, VectorDomain,
 };
 
+use crate::count::label;
 use crate::count::tally::{Tally, tally};
 use crate::symmetric::counted;
 use crate::{Key, count::table};
@@ -61,9 +62,10 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     TO: Tally,
 {
-    let fold = Distinct { seed: table::seed(), output_type: <TO as Named>::type_name };
-    let sized = input.domain().size().is_some();
-    counted(input, sized, Function::fold_then(fold, tally))
+    counted(input, true, || {
+        let fold = Distinct { seed: table::seed(), output_type: <TO as Named>::type_name };
+        Function::fold_then(fold, tally)
+    })
 }
 
 register! {
@@ -84,7 +86,7 @@ struct Distinct {
 impl<T: Key> Fold<Vec<T>, u64> for Distinct {
     type State = distinct::Set<T::Long>;
     fn label(&self) -> String {
-        format!("distinct {} as {}", T::type_name(), (self.output_type)())
+        label("distinct", T::type_name, self.output_type)
     }
     fn start(&self) -> distinct::Set<T::Long> {
         distinct::Set::new(self.seed)

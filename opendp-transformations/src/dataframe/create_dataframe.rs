@@ -52,13 +52,23 @@ where
     K: HashableAtom,
     M: DatasetMetric + MetricOn<Fields> + MetricOn<DataFrameDomain<K>>,
 {
-    let text = |name: &K| (name.clone(), ColumnDomain::new(AtomDomain::<String>::default()));
-    let mut domain = DataFrameDomain::with_schema(col_names.iter().map(text))?;
+    let mut domain = texts(&col_names)?;
     if let Some(size) = input.domain().size() {
         domain = domain.with_size(size);
     }
-    let empty = domain.empty();
+    let function = collect(domain.empty(), col_names);
     let output = Space::new(domain, input.metric().clone())?;
+    Ok(Transformation::new(input, output, function, StabilityMap::identity()))
+}
+/// Return the domain of the frames whose columns are texts with these names.
+fn texts<K: HashableAtom>(names: &[K]) -> Result<DataFrameDomain<K>> {
+    let text = |name: &K| (name.clone(), ColumnDomain::new(AtomDomain::<String>::default()));
+    DataFrameDomain::with_schema(names.iter().map(text))
+}
+fn collect<K: HashableAtom>(
+    empty: DataFrame<K>,
+    col_names: Vec<K>,
+) -> Function<Vec<Vec<String>>, DataFrame<K>> {
     let label = call("create_dataframe", [col_names.to_json()]);
     let collect = move |records: &[Vec<String>], out: &mut DataFrame<K>| {
         let column = |place: usize| {
@@ -69,9 +79,7 @@ where
         out.append(DataFrame::new(columns)?);
         Ok(())
     };
-    let map = StabilityMap::identity();
-    let function = Function::rows_onto(empty, collect).labelled(label);
-    Ok(Transformation::new(input, output, function, map))
+    Function::rows_onto(empty, collect).labelled(label)
 }
 
 register! {

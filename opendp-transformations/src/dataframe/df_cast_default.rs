@@ -63,9 +63,11 @@ where
     TIA: Atom,
     TOA: Atom + RoundCast<TIA>,
 {
-    let made = ColumnDomain::new(AtomDomain::<TOA>::default());
     let types = [TIA::type_name, TOA::type_name];
-    cast(input, column_name, made, types, (cast_cells::<K, TIA, TOA>, has::<K, TIA>))
+    cast(input, column_name, cells::<TOA>, types, (cast_cells::<K, TIA, TOA>, has::<K, TIA>))
+}
+fn cells<T: Atom>() -> ColumnDomain {
+    ColumnDomain::new(AtomDomain::<T>::default())
 }
 
 register! {
@@ -83,7 +85,7 @@ type Check<K> = fn(&DataFrameDomain<K>, &K) -> Result<()>;
 fn cast<K, M>(
     input: Space<DataFrameDomain<K>, M>,
     column_name: K,
-    made: ColumnDomain,
+    made: fn() -> ColumnDomain,
     types: [fn() -> TypeName; 2],
     (cells, check): (Cast<K>, Check<K>),
 ) -> Result<Transformation<DataFrameDomain<K>, M, DataFrameDomain<K>, M>>
@@ -93,7 +95,7 @@ where
 {
     let types = Json::from(types.map(|name| name().to_string()).to_vec());
     let label = call("df_cast_default", [column_name.to_json(), types]);
-    replaced(input, column_name, made, Box::new(label), Arc::new(cells), check)
+    replaced(input, column_name, made(), Box::new(label), Arc::new(cells), check)
 }
 
 #[cfg(test)]

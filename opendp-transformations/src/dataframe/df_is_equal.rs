@@ -9,6 +9,7 @@ use opendp_core::{
 
 use crate::dataframe::replaced::{has, replaced};
 use crate::rows::each::call;
+use crate::rows::is_equal::compare;
 
 /// Test each cell of a column for equality with a value.
 ///
@@ -63,10 +64,10 @@ where
     let atom = TIA::type_name().to_string();
     let label = call("df_is_equal", [column_name.to_json(), atom.to_json(), value.to_json()]);
     let equal = move |rows: FrameChunk<'_, K>, name: &K| {
-        let Some(cells) = rows.cells(name) else {
-            return Ok(Column::new(vec![false; rows.rows()]));
-        };
-        Ok(Column::new(cells.iter().map(|cell: &TIA| *cell == value).collect()))
+        let mut equal = Vec::with_capacity(rows.rows());
+        compare(rows.cells(name).unwrap_or_default(), &value, &mut equal);
+        equal.resize(rows.rows(), false);
+        Ok(Column::new(equal))
     };
     let label = Box::new(label);
     replaced(input, column_name, flags, label, Arc::new(equal), has::<K, TIA>)

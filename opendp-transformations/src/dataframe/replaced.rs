@@ -30,9 +30,15 @@ where
     I: Cell,
     O: Atom + RoundCast<I>,
 {
-    let mut made: Vec<O> = Vec::with_capacity(rows.rows());
-    defaults(rows.cells(name).unwrap_or_default(), &mut made)?;
-    made.resize(rows.rows(), O::default());
+    column_of(rows.rows(), &|made: &mut Vec<O>| {
+        defaults(rows.cells(name).unwrap_or_default(), made)
+    })
+}
+/// Make a column of `rows` cells. `fill` makes the cells, or no cells if the column is missing.
+fn column_of<O: Atom>(rows: usize, fill: &dyn Fn(&mut Vec<O>) -> Result<()>) -> Result<Column> {
+    let mut made = Vec::with_capacity(rows);
+    fill(&mut made)?;
+    made.resize(rows, O::default());
     Ok(Column::new(made))
 }
 /// Replace the column `name`. `made` is the domain of the new cells. `check` returns an error if a

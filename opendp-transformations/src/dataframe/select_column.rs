@@ -1,8 +1,9 @@
 //! Selects one column of a frame.
 
 use opendp_core::{
-    Cell, ColumnDomain, DataFrameDomain, DatasetMetric, Error, FrameChunk, Function, HashableAtom,
-    MetricOn, Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
+    Cell, ColumnDomain, DataFrame, DataFrameDomain, DatasetMetric, Error, FrameChunk, Function,
+    HashableAtom, MetricOn, Result, Space, StabilityMap, SymmetricDistance, Transformation,
+    TypeName, VectorDomain,
 };
 
 use crate::rows::each::call;
@@ -54,22 +55,42 @@ where
     TOA: Cell,
     M: DatasetMetric + MetricOn<DataFrameDomain<K>> + MetricOn<VectorDomain<TOA::Domain>>,
 {
-    let element = column::<K, TOA>(input.domain(), &key, "key")?.unwrap_or_default();
-    let mut domain = VectorDomain::new(element);
-    if let Some(size) = input.domain().size() {
-        domain = domain.with_size(size);
+    let select = select(&key);
+    match cells::<K, TOA, M>(&input, &key) {
+        Ok(output) => Ok(Transformation::new(input, output, select, StabilityMap::identity())),
+        Err(error) => Err(error),
     }
-    let output = Space::new(domain, input.metric().clone())?;
-    let label = call("select_column", [key.to_json()]);
-    let select = move |rows: FrameChunk<'_, K>, out: &mut Vec<TOA>| {
-        match rows.cells::<TOA>(&key) {
+}
+/// Return the space of the cells of a column.
+fn cells<K, T, M>(
+    frames: &Space<DataFrameDomain<K>, M>,
+    key: &K,
+) -> Result<Space<VectorDomain<T::Domain>, M>>
+where
+    K: HashableAtom,
+    T: Cell,
+    M: MetricOn<VectorDomain<T::Domain>>,
+{
+    let domain = match column::<K, T>(frames.domain(), key, "key") {
+        Ok(element) => VectorDomain::new(element.unwrap_or_default()),
+        Err(error) => return Err(error),
+    };
+    let domain = match frames.domain().size() {
+        Some(size) => domain.with_size(size),
+        None => domain,
+    };
+    Space::new(domain, frames.metric().clone())
+}
+fn select<K: HashableAtom, T: Cell>(key: &K) -> Function<DataFrame<K>, Vec<T>> {
+    let (label, key) = (call("select_column", [key.to_json()]), key.clone());
+    let select = move |rows: FrameChunk<'_, K>, out: &mut Vec<T>| {
+        match rows.cells::<T>(&key) {
             Some(cells) => out.extend_from_slice(cells),
-            None => out.resize_with(out.len() + opendp_core::Chunk::rows(rows), TOA::default),
+            None => out.resize_with(out.len() + opendp_core::Chunk::rows(rows), T::default),
         }
         Ok(())
     };
-    let map = StabilityMap::identity();
-    Ok(Transformation::new(input, output, Function::rows(select).labelled(label), map))
+    Function::rows(select).labelled(label)
 }
 
 register! {
@@ -92,26 +113,31 @@ pub(crate) fn column<K: HashableAtom, T: Cell>(
     argument: &str,
 ) -> Result<Option<T::Domain>> {
     let Some(schema) = domain.schema() else { return Ok(None) };
-    let wrong = |found: String| {
-        let expected = T::type_name();
-        Error::MakeTransformation(format!(
-            "{argument}: expected the name of a column of type {expected}, found {found}"
-        ))
-    };
-    match domain.column(name) {
-        None => Err(wrong(absent(name, schema))),
-        Some(column) => match column.cell::<T>() {
-            None => Err(wrong(format!(
-                "`{}`, the name of a column of type {}",
-                plain(name),
-                column.cell_type()
-            ))),
-            found => Ok(found.cloned()),
-        },
+    let column = domain.column(name);
+    match column.and_then(ColumnDomain::cell::<T>) {
+        None => Err(unfit(argument, &T::type_name(), &found(name, schema, column))),
+        found => Ok(found.cloned()),
     }
 }
-/// Make the text of the error for a name that a schema lacks. The text lists the names of the
-/// columns in the schema. The names and the schema are public.
+/// Describe what was found in the place of a column with the expected type.
+fn found<K: HashableAtom>(
+    name: &K,
+    schema: &[(K, ColumnDomain)],
+    column: Option<&ColumnDomain>,
+) -> String {
+    match column {
+        None => absent(name, schema),
+        Some(column) => {
+            format!("`{}`, the name of a column of type {}", plain(name), column.cell_type())
+        }
+    }
+}
+#[cold]
+fn unfit(argument: &str, expected: &TypeName, found: &str) -> Error {
+    Error::MakeTransformation(format!(
+        "{argument}: expected the name of a column of type {expected}, found {found}"
+    ))
+}
 pub(crate) fn absent<K: HashableAtom>(name: &K, schema: &[(K, ColumnDomain)]) -> String {
     let known =
         schema.iter().map(|(name, column)| format!("`{}`: {}", plain(name), column.cell_type()));

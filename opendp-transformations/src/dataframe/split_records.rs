@@ -1,7 +1,7 @@
 //! Splits each line into fields.
 
 use opendp_core::{
-    AtomDomain, Codec, DatasetMetric, Error, MetricOn, Result, Space, SymmetricDistance,
+    AtomDomain, Codec, DatasetMetric, Error, Function, MetricOn, Result, Space, SymmetricDistance,
     Transformation, VectorDomain,
 };
 
@@ -57,11 +57,14 @@ where
             "separator: expected at least one character, found none".into(),
         ));
     }
+    each(input, Texts::new(AtomDomain::default()), split(separator))
+}
+fn split(separator: String) -> Function<Vec<String>, Vec<Vec<String>>> {
     let label = call("split_records", [separator.to_json()]);
     let split = move |record: &String| -> Vec<String> {
         record.split(&separator).map(|field| field.trim().to_owned()).collect()
     };
-    each(input, Texts::new(AtomDomain::default()), rows(split).labelled(label))
+    rows(split).labelled(label)
 }
 
 register! {

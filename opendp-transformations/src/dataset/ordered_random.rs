@@ -1,11 +1,13 @@
 //! Puts data into a random order, so that later steps can use the order.
 
-use opendp_core::random::{shuffle, with_secure};
+use opendp_core::random::shuffle;
 use opendp_core::{
     AtomDomain, ChangeOneDistance, DatasetMetric, Domain, Function, HammingDistance,
     InsertDeleteDistance, MetricOn, OptionDomain, Result, Space, StabilityMap, SymmetricDistance,
     Transformation, VectorDomain,
 };
+
+use crate::dataset::securely;
 
 /// A metric of data sets that ignores the order of the records.
 pub trait UnorderedMetric: DatasetMetric {
@@ -83,12 +85,14 @@ where
     M::Ordered: MetricOn<VectorDomain<D>>,
 {
     let output = Space::new(input.domain().clone(), M::Ordered::default())?;
-    let function = Function::map(|records: &Vec<D::Carrier>| {
+    Ok(Transformation::new(input, output, shuffled::<D>(), StabilityMap::identity()))
+}
+fn shuffled<D: Domain>() -> Function<Vec<D::Carrier>, Vec<D::Carrier>> {
+    Function::map(|records: &Vec<D::Carrier>| {
         let mut records = records.clone();
-        with_secure(|source| shuffle(&mut records, source))?;
+        securely(&mut |source| Ok(shuffle(&mut records, source)?))?;
         Ok(records)
-    });
-    Ok(Transformation::new(input, output, function, StabilityMap::identity()))
+    })
 }
 
 register! {

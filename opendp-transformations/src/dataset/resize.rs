@@ -5,11 +5,12 @@ mod sample;
 use opendp_core::random::{shuffle, uniform_below, with_secure};
 use opendp_core::{
     Atom, AtomDomain, DatasetMetric, Domain, Error, Fold, Function, InsertDeleteDistance, MetricOn,
-    Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
+    Result, Space, StabilityMap, SymmetricDistance, Transformation, TypeName, VectorDomain,
 };
 use serde_json::Value as Json;
 
 use crate::dataset::resize::sample::Sample;
+use crate::dataset::securely;
 use crate::symmetric::Changes;
 
 /// Resize data to a known size: add copies of a constant, or drop records.
@@ -188,8 +189,7 @@ struct Resize<T> {
 impl<T: Atom> Fold<Vec<T>, Vec<T>> for Resize<T> {
     type State = Sample<T>;
     fn label(&self) -> String {
-        let (size, constant) = (self.size, self.constant.to_json());
-        format!("{size} of {} or {constant}, {:?}", T::type_name(), self.arrange)
+        label(self.size, T::type_name, &self.constant.to_json(), self.arrange)
     }
     fn start(&self) -> Sample<T> {
         Sample::new()
@@ -199,7 +199,7 @@ impl<T: Atom> Fold<Vec<T>, Vec<T>> for Resize<T> {
             // The index `u64::MAX` is never below `size`, so no row replaces a row that was kept.
             return state.absorb(rows, self.size, |_| Ok(u64::MAX));
         }
-        with_secure(|source| {
+        securely(&mut |source| {
             state.absorb(rows, self.size, |bound| Ok(uniform_below(bound, source)?))
         })
     }
@@ -217,7 +217,7 @@ impl<T: Atom> Fold<Vec<T>, Vec<T>> for Resize<T> {
             Arrange::Always => true,
         };
         if arrange {
-            with_secure(|source| shuffle(&mut records, source))?;
+            securely(&mut |source| Ok(shuffle(&mut records, source)?))?;
         }
         Ok(records)
     }
@@ -226,6 +226,9 @@ impl<T: Atom> Fold<Vec<T>, Vec<T>> for Resize<T> {
     }
 }
 
+fn label(size: usize, name: fn() -> TypeName, constant: &Json, arrange: Arrange) -> String {
+    format!("{size} of {} or {constant}, {arrange:?}", name())
+}
 #[cold]
 fn no_memory(size: usize) -> Error {
     Error::FailedFunction(format!(

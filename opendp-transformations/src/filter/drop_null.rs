@@ -1,12 +1,12 @@
 //! Drops missing records.
 
 use opendp_core::{
-    AtomDomain, DatasetMetric, Function, MetricOn, OptionDomain, Result, Space, StabilityMap,
-    Transformation, VectorDomain,
+    AtomDomain, DatasetMetric, Function, MetricOn, OptionDomain, Result, Space, Transformation,
+    VectorDomain,
 };
 
 use crate::Nullable;
-use crate::rows::each::call;
+use crate::rows::each::{call, each_kept};
 
 /// Drop each record that is null or NaN.
 ///
@@ -48,13 +48,19 @@ where
     D: Nullable,
     M: DatasetMetric + MetricOn<VectorDomain<D>> + MetricOn<VectorDomain<AtomDomain<D::Present>>>,
 {
-    let output = Space::new(VectorDomain::new(AtomDomain::non_nan()), input.metric().clone())?;
-    let function = Function::rows(|records: &[D::Carrier], out: &mut Vec<D::Present>| {
-        out.extend(records.iter().filter_map(D::present).cloned());
+    each_kept(input, AtomDomain::non_nan(), false, drop_null::<D>())
+}
+fn drop_null<D: Nullable>() -> Function<Vec<D::Carrier>, Vec<D::Present>> {
+    let label = call("drop_null", []);
+    let drop_null = |records: &[D::Carrier], out: &mut Vec<D::Present>| {
+        for record in records {
+            if let Some(value) = D::present(record) {
+                out.push(value.clone());
+            }
+        }
         Ok(())
-    });
-    let function = function.labelled(call("drop_null", []));
-    Ok(Transformation::new(input, output, function, StabilityMap::identity()))
+    };
+    Function::rows(drop_null).labelled(label)
 }
 
 register! {
@@ -74,7 +80,9 @@ register! {
 mod tests {
     use super::*;
     use crate::test_checks::check_rows;
-    use opendp_core::{HammingDistance, InsertDeleteDistance, SymmetricDistance, laws};
+    use opendp_core::{
+        HammingDistance, InsertDeleteDistance, StabilityMap, SymmetricDistance, laws,
+    };
 
     #[test]
     fn obeys_the_laws() {

@@ -4,8 +4,8 @@ use opendp_core::{
     Atom, AtomDomain, Bounds, DatasetMetric, MetricOn, Result, Space, Transformation, VectorDomain,
 };
 
-use crate::filter::filtered;
-use crate::rows::each::call_on;
+use crate::filter::kept;
+use crate::rows::each::{call_on, each_kept};
 
 /// Keep the records that lie within bounds.
 ///
@@ -54,7 +54,7 @@ where
 {
     let label = call_on("filter_bounds", bounds.clone());
     let element = AtomDomain::bounded(bounds.clone());
-    Ok(filtered(input, element, move |row| bounds.contains(row))?.labelled(label))
+    each_kept(input, element, false, kept(move |row| bounds.contains(row)).labelled(label))
 }
 
 register! {
@@ -90,7 +90,7 @@ mod tests {
         let input = Space::new(input, SymmetricDistance).unwrap();
         let bounds = Bounds::new(0.0, 1.0).unwrap();
         let keep = |row: &f64| !(*row < 0.0 || 1.0 < *row);
-        let wrong = filtered(input, AtomDomain::bounded(bounds), keep).unwrap();
+        let wrong = each_kept(input, AtomDomain::bounded(bounds), false, kept(keep)).unwrap();
         assert!(laws::member(&wrong, &[vec![f64::NAN]]).is_err());
     }
 }

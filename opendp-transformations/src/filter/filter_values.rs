@@ -1,15 +1,13 @@
 //! Keeps the records that are in a list of values.
 
-use std::collections::HashSet;
-
 use opendp_core::{
     AtomDomain, Codec, DatasetMetric, HashableAtom, MetricOn, Result, Space, Transformation,
     VectorDomain,
 };
 
-use crate::filter::filtered;
-use crate::rows::each::call;
-use foldhash::fast::RandomState;
+use crate::filter::kept;
+use crate::rows::each::{call, each_kept};
+use crate::rows::find::places;
 
 /// Keep the records that are in a list of values.
 ///
@@ -52,9 +50,9 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
 {
     let label = call("filter_values", [values.to_json()]);
-    let values: HashSet<T, RandomState> = values.into_iter().collect();
+    let values = places(values);
     let element = input.domain().element().clone();
-    Ok(filtered(input, element, move |row| values.contains(row))?.labelled(label))
+    each_kept(input, element, false, kept(move |row| values.contains_key(row)).labelled(label))
 }
 
 register! {

@@ -290,16 +290,20 @@ where
     MO: Metric,
 {
     match (input.domain().element().bounds(), stated) {
-        (Some(known), Some(stated)) if *known != stated => Err(Error::MakeTransformation(format!(
-            "bounds: expected [{}, {}], the bounds of the input, found [{}, {}]",
-            shown(known.lower()),
-            shown(known.upper()),
-            shown(stated.lower()),
-            shown(stated.upper())
-        ))),
-        (None, Some(stated)) => make_clamp(input, stated)?.then(next),
+        (Some(known), Some(stated)) if *known != stated => Err(other_bounds(known, &stated)),
+        (None, Some(stated)) => make_clamp(input, stated).and_then(|clamp| clamp.then(next)),
         _ => next(input),
     }
+}
+#[cold]
+fn other_bounds<T: Atom + Number>(known: &Bounds<T>, stated: &Bounds<T>) -> Error {
+    Error::MakeTransformation(format!(
+        "bounds: expected [{}, {}], the bounds of the input, found [{}, {}]",
+        shown(known.lower()),
+        shown(known.upper()),
+        shown(stated.lower()),
+        shown(stated.upper())
+    ))
 }
 
 #[cfg(test)]

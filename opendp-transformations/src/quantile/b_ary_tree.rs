@@ -241,10 +241,8 @@ impl Shape {
             // saturate. Also when an addition saturates, the change of its result is at most the
             // sum of the changes of its two terms.
             let layer = match &sums {
-                None => {
-                    each_sum(leaves, self.branching_factor, |x| x.to_i128().unwrap_or(i128::MAX))
-                }
-                Some(sums) => each_sum(sums, self.branching_factor, |x| x),
+                None => each_sum(leaves, self.branching_factor),
+                Some(sums) => each_sum(sums, self.branching_factor),
             };
             for (node, sum) in nodes[start..].iter_mut().zip(&layer) {
                 *node = T::saturating_from_i128(*sum);
@@ -255,9 +253,16 @@ impl Shape {
     }
 }
 /// Compute the sum of each group of `group` consecutive children. The last group can be smaller.
-fn each_sum<C: Copy>(children: &[C], group: usize, value: impl Fn(C) -> i128) -> Vec<i128> {
-    let sum = |group: &[C]| group.iter().fold(0, |sum: i128, x| sum.saturating_add(value(*x)));
-    children.chunks(group).map(sum).collect()
+fn each_sum<C: Integer>(children: &[C], group: usize) -> Vec<i128> {
+    let mut sums = Vec::with_capacity(children.len().div_ceil(group));
+    for children in children.chunks(group) {
+        let mut sum = 0_i128;
+        for child in children {
+            sum = sum.saturating_add(child.to_i128().unwrap_or(i128::MAX));
+        }
+        sums.push(sum);
+    }
+    sums
 }
 #[cold]
 fn refuse(reason: String) -> Error {

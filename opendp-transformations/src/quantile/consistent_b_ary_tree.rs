@@ -163,7 +163,11 @@ fn consistent<O: Float>(nodes: &[f64], b: usize) -> Vec<O> {
 
 /// Convert each number to the nearest float.
 pub(crate) fn floats<T: Number>(numbers: &[T]) -> Vec<f64> {
-    numbers.iter().map(|x| x.to_f64().unwrap_or(0.0)).collect()
+    let mut floats = Vec::with_capacity(numbers.len());
+    for number in numbers {
+        floats.push(number.to_f64().unwrap_or(0.0));
+    }
+    floats
 }
 fn sum(children: &[f64]) -> f64 {
     children.iter().sum()

@@ -6,7 +6,7 @@ use crate::count::counts::Counts;
 use crate::widest::widest;
 
 mod spread;
-use spread::{Kind, Spread};
+use spread::{Kind, Numbers, Spread};
 
 /// Finds the position of a number among strictly increasing numbers.
 ///
@@ -65,37 +65,59 @@ const MOST_GROUPS: usize = 1 << 16;
 /// If two consecutive increments use the same counter, the second increment waits for the first. So
 /// the rows alternate between `TURNS` counters.
 const TURNS: usize = 4;
-const PLACES: usize = 4 * TURNS * FEW;
+const SETS: usize = 4 * TURNS;
+const PLACES: usize = SETS * FEW;
 
-impl<T: Number> Finder<T> {
-    /// Prepare the search among strictly increasing numbers. There must be at least one number.
-    pub(crate) fn new(numbers: &[T]) -> Self {
+/// Add the counters of a bucket to the counts. See `Finder::places`.
+fn raise(counts: &mut Counts, below: usize, sets: &[u32]) {
+    let mut sums = [0; 4];
+    for set in sets.chunks(4) {
+        for (sum, rows) in sums.iter_mut().zip(set) {
+            *sum += rows;
+        }
+    }
+    for (cell, rows) in sums.into_iter().enumerate().take(3) {
+        counts.raise(below + cell, rows.into());
+    }
+}
+
+/// The choice of the buckets. The search of a [`Finder`] follows from this choice.
+struct Plan {
+    spread: Spread,
+    /// For each bucket, the count of numbers in lower buckets.
+    below: Vec<u32>,
+    /// Each bucket contains fewer than `2^steps` numbers.
+    steps: u32,
+}
+impl Plan {
+    /// Choose the buckets for which the search takes the fewest steps.
+    fn best(numbers: &Numbers) -> Self {
         let times =
             |n: usize| numbers.len().saturating_mul(n).min(MOST_BUCKETS).next_power_of_two();
         let more = times(4).max(BUCKETS);
-        let mut finder = Finder::with(numbers, times(1), Kind::Whole);
+        let mut plan = Plan::with(numbers, times(1), Kind::Whole);
         for buckets in [times(1), times(2), times(4), more] {
             for kind in [Kind::Whole, Kind::Even, Kind::Logarithmic] {
-                if finder.steps() == 1 {
-                    return finder;
+                if plan.steps == 1 {
+                    return plan;
                 }
-                let other = Finder::with(numbers, buckets, kind);
-                if other.steps() < finder.steps() {
-                    finder = other;
+                let other = Plan::with(numbers, buckets, kind);
+                if other.steps < plan.steps {
+                    plan = other;
                 }
             }
         }
-        finder
+        plan
     }
-    fn with(numbers: &[T], buckets: usize, kind: Kind) -> Self {
+    fn with(numbers: &Numbers, buckets: usize, kind: Kind) -> Self {
         // If there are too many numbers for the 32-bit counts of a table, the search uses only one
         // bucket.
         let countable = u32::try_from(numbers.len().saturating_mul(2)).is_ok();
         let buckets = if countable { buckets } else { 1 };
         let spread = Spread::new(numbers, buckets, kind);
         let (mut below, mut largest) = (vec![0_u32; buckets], 0);
-        for number in numbers {
-            let count = &mut below[spread.bucket(*number)];
+        for place in 0..numbers.len() {
+            let count = &mut below[spread.bucket(numbers, place)];
             *count = count.saturating_add(1);
             largest = largest.max(*count);
         }
@@ -103,26 +125,37 @@ impl<T: Number> Finder<T> {
         for count in &mut below {
             sum = sum.saturating_add(std::mem::replace(count, sum));
         }
+        let steps = if buckets == 1 { numbers.len().ilog2() + 1 } else { largest.ilog2() + 1 };
+        Plan { spread, below, steps }
+    }
+}
+
+impl<T: Number> Finder<T> {
+    /// Prepare the search among strictly increasing numbers. There must be at least one number.
+    pub(crate) fn new(numbers: &[T]) -> Self {
+        Finder::planned(numbers, Plan::best(&Numbers::new(numbers)))
+    }
+    fn planned(numbers: &[T], plan: Plan) -> Self {
+        let Plan { spread, below, steps } = plan;
         let last = numbers.last().copied().unwrap_or_else(T::zero);
-        if countable && largest == 1 {
-            // Buckets after the bucket of the last number have an entry with the last number. A row
-            // in such a bucket is above the last number.
-            let entry = |count: u32| match numbers.get(count as usize) {
+        if 1 < steps {
+            let mut sorted = numbers.to_vec();
+            sorted.resize(numbers.len() + (1 << steps), last);
+            return Finder {
+                spread,
+                search: Search::Some { sorted, length: numbers.len(), below, steps },
+            };
+        }
+        // Buckets after the bucket of the last number have an entry with the last number. A row in
+        // such a bucket is above the last number.
+        let mut entries = Vec::with_capacity(below.len());
+        for count in below {
+            entries.push(match numbers.get(count as usize) {
                 Some(number) => (*number, 2 * count),
                 None => (last, 2 * count.saturating_sub(1)),
-            };
-            return Finder { spread, search: Search::One(below.into_iter().map(entry).collect()) };
+            });
         }
-        let steps = if buckets == 1 { numbers.len().ilog2() + 1 } else { largest.ilog2() + 1 };
-        let mut sorted = numbers.to_vec();
-        sorted.resize(numbers.len() + (1 << steps), last);
-        Finder { spread, search: Search::Some { sorted, length: numbers.len(), below, steps } }
-    }
-    fn steps(&self) -> u32 {
-        match &self.search {
-            Search::One(_) => 1,
-            Search::Some { steps, .. } => *steps,
-        }
+        Finder { spread, search: Search::One(entries) }
     }
     /// Count rows by their cells. The cell of a row is twice the count of sorted numbers below the
     /// row, plus one if the row equals one of the sorted numbers.
@@ -138,16 +171,8 @@ impl<T: Number> Finder<T> {
                         #[inline(always)]
                         || self.places(entries, groups),
                     );
-                    for ((_, below), turns) in entries.iter().zip(places.chunks(4 * TURNS)) {
-                        let mut sums = [0; 4];
-                        for turn in turns.chunks(4) {
-                            for (sum, rows) in sums.iter_mut().zip(turn) {
-                                *sum += rows;
-                            }
-                        }
-                        for (cell, rows) in sums.into_iter().enumerate().take(3) {
-                            counts.raise(*below as usize + cell, rows.into());
-                        }
+                    for (bucket, (_, below)) in entries.iter().enumerate() {
+                        raise(counts, *below as usize, &places[bucket * SETS..][..SETS]);
                     }
                 }
                 rest
@@ -236,8 +261,12 @@ mod tests {
     fn cell<T: Number>(numbers: &[T], row: T) -> usize {
         2 * numbers.iter().filter(|x| **x < row).count() + usize::from(numbers.contains(&row))
     }
+    fn plan<T: Number>(numbers: &[T], buckets: usize, kind: Kind) -> Plan {
+        Plan::with(&Numbers::new(numbers), buckets, kind)
+    }
+    /// Check the cells of the rows, and return the number of steps.
     #[track_caller]
-    fn check<T: Number>(numbers: &[T], rows: &[T]) -> Finder<T> {
+    fn check<T: Number>(numbers: &[T], rows: &[T]) -> u32 {
         let finder = Finder::new(numbers);
         for row in rows.iter().chain(numbers) {
             let expected = cell(numbers, *row);
@@ -257,14 +286,14 @@ mod tests {
         // The cells must not depend on the kind of the function from numbers to buckets.
         for kind in [Kind::Whole, Kind::Even, Kind::Logarithmic] {
             for buckets in [1, 2, 64, 4096] {
-                let other = Finder::with(numbers, buckets, kind);
+                let other = Finder::planned(numbers, plan(numbers, buckets, kind));
                 for row in rows.iter().chain(numbers) {
                     let found = other.cells(&[*row], &mut [0; LANES]).to_vec();
                     assert_eq!(found, [cell(numbers, *row)], "{row}, {buckets} {kind:?}");
                 }
             }
         }
-        finder
+        Plan::best(&Numbers::new(numbers)).steps
     }
 
     #[test]
@@ -273,7 +302,7 @@ mod tests {
             let numbers: Vec<f64> = (0..length).map(f64::from).collect();
             let mut rows: Vec<f64> = (0..=length).map(|i| f64::from(i) - 0.5).collect();
             rows.extend([f64::INFINITY, f64::NEG_INFINITY, f64::MAX, 5e-324, -5e-324]);
-            assert_eq!(check(&numbers, &rows).steps(), 1);
+            assert_eq!(check(&numbers, &rows), 1);
         }
     }
     #[test]
@@ -304,10 +333,10 @@ mod tests {
         let base = i64::MAX - 100;
         let numbers: Vec<i64> = (0..50).map(|i| base + 2 * i).collect();
         let rows: Vec<i64> = (0..100).map(|i| base + i).chain([i64::MIN, 0, i64::MAX]).collect();
-        assert_eq!(check(&numbers, &rows).steps(), 1);
+        assert_eq!(check(&numbers, &rows), 1);
         // All 50 numbers convert to the same float, so they are in one bucket. A search among 50
         // numbers takes 6 steps.
-        assert_eq!(Finder::with(&numbers, 4096, Kind::Even).steps(), 6);
+        assert_eq!(plan(&numbers, 4096, Kind::Even).steps, 6);
         for width in [(1 << 51) - 1, 1 << 51] {
             let ends = [-7, -7 + width / 2, -7 + width];
             let rows = [i64::MIN, -8, -6, -8 + width / 2, -6 + width / 2, width - 8, width - 6];
@@ -323,9 +352,9 @@ mod tests {
     #[test]
     fn needs_one_step_for_numbers_that_are_spread_evenly_or_in_proportion() {
         let evenly: Vec<i32> = (0..10_000).map(|i| 7 * i - 3).collect();
-        assert_eq!(Finder::new(&evenly).steps(), 1);
+        assert_eq!(Plan::best(&Numbers::new(&evenly)).steps, 1);
         let in_proportion: Vec<f64> = (0..1000).map(|i| 1.01_f64.powi(i)).collect();
-        assert_eq!(Finder::new(&in_proportion).steps(), 1);
-        assert!(Finder::with(&in_proportion, 4096, Kind::Even).steps() > 1);
+        assert_eq!(Plan::best(&Numbers::new(&in_proportion)).steps, 1);
+        assert!(plan(&in_proportion, 4096, Kind::Even).steps > 1);
     }
 }

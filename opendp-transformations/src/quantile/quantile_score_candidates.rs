@@ -7,9 +7,11 @@ use opendp_core::{
 };
 
 use crate::Alpha;
+use crate::increasing::{any_null, increase};
 use crate::quantile::alpha::Fraction;
 use crate::quantile::ranks::{Equal, QuantileScores};
 use crate::rows::clamp::may_be_nan;
+use crate::rows::each::Input;
 use crate::symmetric::Records;
 
 /// Score each candidate by its distance from a quantile of the records.
@@ -132,19 +134,24 @@ where
     MO: ScoreDistance,
 {
     check(input.domain(), &candidates)?;
-    let (size, metric) = (input.domain().size(), input.metric().clone());
-    let alpha = alpha.for_size(size);
-    let domain = VectorDomain::new(AtomDomain::default()).with_size(candidates.len());
-    let output = Space::new(domain, MO::default())?.with_lowest_best();
+    let alpha = alpha.for_size(input.domain().size());
+    let (output, map) = scores(&input, candidates.len(), alpha)?;
+    let function = Function::fold(QuantileScores::new(candidates, alpha, equal));
+    Ok(Transformation::new(input, output, function, map))
+}
+type Scores<M, MO> = (Space<VectorDomain<AtomDomain<u64>>, MO>, StabilityMap<M, MO>);
+/// Return the output space and the map. They do not depend on the type of the records.
+fn scores<M: DatasetMetric, MO: ScoreDistance>(
+    input: &dyn Input<M>,
+    candidates: usize,
+    alpha: Fraction,
+) -> Result<Scores<M, MO>> {
+    let domain = VectorDomain::new(AtomDomain::default()).with_size(candidates);
+    let (metric, sized) = (input.metric().clone(), input.size().is_some());
     let map = StabilityMap::new(move |d_in: &u32| {
-        sensitivity::<MO>(metric.to_symmetric(*d_in)?, size.is_some(), alpha)
+        sensitivity::<MO>(metric.to_symmetric(*d_in)?, sized, alpha)
     });
-    Ok(Transformation::new(
-        input,
-        output,
-        Function::fold(QuantileScores::new(candidates, alpha, equal)),
-        map,
-    ))
+    Ok((Space::new(domain, MO::default())?.with_lowest_best(), map))
 }
 
 register! {
@@ -183,17 +190,16 @@ fn check<T: Atom + Number>(records: &Records<T>, candidates: &[T]) -> Result<()>
     if records.element().nan() {
         return Err(may_be_nan());
     }
-    let wrong = |what| Err(Error::MakeTransformation(format!("candidates: {what}")));
-    if candidates.is_empty() {
-        return wrong("expected at least one value, found none");
-    }
-    if candidates.iter().any(|candidate| candidate.is_null()) {
-        return wrong("expected numbers, found NaN");
-    }
-    if !candidates.is_sorted_by(|a, b| a < b) {
-        return wrong("expected strictly increasing values: sort them, and leave out repeats");
-    }
-    Ok(())
+    let reason = if candidates.is_empty() {
+        "candidates: expected at least one value, found none"
+    } else if any_null(candidates) {
+        "candidates: expected numbers, found NaN"
+    } else if !increase(candidates) {
+        "candidates: expected strictly increasing values: sort them, and leave out repeats"
+    } else {
+        return Ok(());
+    };
+    Err(Error::MakeTransformation(reason.into()))
 }
 
 fn sensitivity<MO: ScoreDistance>(d_in: u32, sized: bool, alpha: Fraction) -> Result<u64> {

@@ -4,6 +4,7 @@ use opendp_core::arith::Number;
 use opendp_core::{Atom, Codec, Error, Function, Result, codec, named};
 use serde_json::Value as Json;
 
+use crate::increasing::increase;
 use crate::quantile::consistent_b_ary_tree::floats;
 use crate::quantile::places::places;
 
@@ -84,19 +85,14 @@ pub fn make_quantiles_from_counts<TA: Atom + Number, F: Atom + Number>(
     alphas: Vec<F>,
     interpolation: Interpolation,
 ) -> Result<Function<Vec<TA>, Vec<TA>>> {
-    let finite = |x: &TA| TA::FINITE_MIN <= *x && *x <= TA::FINITE_MAX;
-    if bin_edges.is_empty() || !bin_edges.iter().all(finite) || !increases(&bin_edges) {
-        return Err(Error::MakeTransformation(
-            "bin_edges: expected at least one edge, all finite and strictly increasing".into(),
-        ));
-    }
-    let within = |x: &F| F::zero() <= *x && *x <= F::one();
-    if !alphas.iter().all(within) || !increases(&alphas) {
-        return Err(Error::MakeTransformation(
-            "alphas: expected numbers from 0 to 1, strictly increasing".into(),
-        ));
-    }
-    Ok(quantiles(bin_edges, floats(&alphas), interpolation))
+    let reason = if bin_edges.is_empty() || !within(&bin_edges, TA::FINITE_MIN, TA::FINITE_MAX) {
+        "bin_edges: expected at least one edge, all finite and strictly increasing"
+    } else if !within(&alphas, F::zero(), F::one()) {
+        "alphas: expected numbers from 0 to 1, strictly increasing"
+    } else {
+        return Ok(quantiles(bin_edges, floats(&alphas), interpolation));
+    };
+    Err(Error::MakeTransformation(reason.into()))
 }
 
 register! {
@@ -104,8 +100,9 @@ register! {
         for TA in [i8, i16, i32, i64, u8, u16, u32, u64, usize, f32, f64] = i32, F in [f32, f64] = f64;
 }
 
-fn increases<T: PartialOrd>(values: &[T]) -> bool {
-    values.windows(2).all(|pair| pair[0] < pair[1])
+/// Return whether all values are in `[lower, upper]` and strictly increase.
+fn within<T: PartialOrd>(values: &[T], lower: T, upper: T) -> bool {
+    values.iter().all(|x| lower <= *x && *x <= upper) && increase(values)
 }
 fn quantiles<T: Atom + Number>(
     edges: Vec<T>,
@@ -114,7 +111,11 @@ fn quantiles<T: Atom + Number>(
 ) -> Function<Vec<T>, Vec<T>> {
     Function::map(move |counts: &Vec<T>| {
         let places = places(&floats(counts), edges.len(), &alphas)?;
-        Ok(places.into_iter().map(|place| quantile(&edges, place, interpolation)).collect())
+        let mut quantiles = Vec::with_capacity(places.len());
+        for place in places {
+            quantiles.push(quantile(&edges, place, interpolation));
+        }
+        Ok(quantiles)
     })
 }
 fn quantile<T: Number>(

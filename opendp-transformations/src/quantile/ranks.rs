@@ -1,6 +1,7 @@
 //! Counts the records that are below, equal to, and above each candidate.
 
-use opendp_core::{Atom, Codec, Fold, Result, arith::Number};
+use opendp_core::{Atom, Codec, Fold, Result, TypeName, arith::Number};
+use serde_json::Value as Json;
 
 use crate::count::counts::Counts;
 use crate::quantile::alpha::Fraction;
@@ -15,9 +16,13 @@ use crate::quantile::finder::Finder;
 pub(crate) struct QuantileScores<T> {
     /// The candidates, which strictly increase. There is at least one candidate.
     candidates: Vec<T>,
+    rule: Rule,
+    finder: Finder<T>,
+}
+/// The rule by which the numbers of records give the score of a candidate.
+struct Rule {
     alpha: Fraction,
     equal: Equal,
-    finder: Finder<T>,
 }
 /// States how the records that are equal to a candidate affect its score.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +38,32 @@ impl<T: Atom + Number> QuantileScores<T> {
     /// must strictly increase.
     pub(crate) fn new(candidates: Vec<T>, alpha: Fraction, equal: Equal) -> Self {
         let finder = Finder::new(&candidates);
-        QuantileScores { candidates, alpha, equal, finder }
+        QuantileScores { candidates, rule: Rule { alpha, equal }, finder }
+    }
+}
+impl Rule {
+    fn label(&self, name: &TypeName, candidates: &Json) -> String {
+        let Fraction { numerator, denominator } = self.alpha;
+        let scores = match self.equal {
+            Equal::LeftOut => "quantile scores",
+            Equal::Ranks => "quantile rank scores",
+        };
+        format!("{scores} of {name} at {numerator}/{denominator} among {candidates}")
+    }
+    /// Return the scores of the candidates for the counts of the cells.
+    fn scores(&self, state: Counts) -> Vec<u64> {
+        let state = Vec::from(state);
+        let mut above = state.iter().fold(0, |sum: u64, count| sum.saturating_add(*count));
+        let mut below = 0_u64;
+        let scores = state.chunks_exact(2).map(|cells| {
+            let (gap, hit) = (cells[0], cells[1]);
+            below = below.saturating_add(gap);
+            above = above.saturating_sub(gap).saturating_sub(hit);
+            let score = self.score(below, hit, above);
+            below = below.saturating_add(hit);
+            score
+        });
+        scores.collect()
     }
     /// Return the score of a candidate: the distance between its ranks and the ideal rank, times
     /// the denominator of alpha. `below`, `equal` and `above` are the numbers of records below the
@@ -64,13 +94,7 @@ impl<T: Atom + Number> QuantileScores<T> {
 impl<T: Atom + Number> Fold<Vec<T>, Vec<u64>> for QuantileScores<T> {
     type State = Counts;
     fn label(&self) -> String {
-        let Fraction { numerator, denominator } = self.alpha;
-        let (name, candidates) = (T::type_name(), self.candidates.to_json());
-        let scores = match self.equal {
-            Equal::LeftOut => "quantile scores",
-            Equal::Ranks => "quantile rank scores",
-        };
-        format!("{scores} of {name} at {numerator}/{denominator} among {candidates}")
+        self.rule.label(&T::type_name(), &self.candidates.to_json())
     }
     fn start(&self) -> Counts {
         Counts::new(2 * self.candidates.len() + 1)
@@ -83,18 +107,7 @@ impl<T: Atom + Number> Fold<Vec<T>, Vec<u64>> for QuantileScores<T> {
         state.merge(&other)
     }
     fn finish(&self, state: Counts) -> Result<Vec<u64>> {
-        let state = Vec::from(state);
-        let mut above = state.iter().fold(0, |sum: u64, count| sum.saturating_add(*count));
-        let mut below = 0_u64;
-        let scores = state.chunks_exact(2).map(|cells| {
-            let (gap, hit) = (cells[0], cells[1]);
-            below = below.saturating_add(gap);
-            above = above.saturating_sub(gap).saturating_sub(hit);
-            let score = self.score(below, hit, above);
-            below = below.saturating_add(hit);
-            score
-        });
-        Ok(scores.collect())
+        Ok(self.rule.scores(state))
     }
 }
 
@@ -123,9 +136,9 @@ mod tests {
     #[test]
     fn saturates_a_score_once_and_late() {
         let huge = scores(&[0.0], 1, u64::MAX);
-        assert_eq!(huge.score(u64::MAX, 0, 0), u64::MAX);
-        assert_eq!(huge.score(1, 0, u64::MAX), 1);
+        assert_eq!(huge.rule.score(u64::MAX, 0, 0), u64::MAX);
+        assert_eq!(huge.rule.score(1, 0, u64::MAX), 1);
         let both = scores(&[0.0], 1 << 62, 1 << 63);
-        assert_eq!(both.score(1 << 60, 0, 1 << 60), 0);
+        assert_eq!(both.rule.score(1 << 60, 0, 1 << 60), 0);
     }
 }

@@ -5,7 +5,7 @@ use opendp_core::{
     Transformation, VectorDomain,
 };
 
-use crate::rows::each::{call, each};
+use crate::rows::each::{call, each_of};
 use crate::rows::round_cast::{RoundCast, casts};
 
 /// Cast each record to another type, or to null when the cast has no result.
@@ -60,8 +60,14 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<TIA>>>,
     M: MetricOn<VectorDomain<OptionDomain<AtomDomain<TOA>>>>,
 {
-    let function = Function::rows(casts).labelled(call("cast", []));
-    each(input, OptionDomain::new(AtomDomain::non_nan()), function)
+    each_of(input, present_values, cast)
+}
+fn present_values<T: Atom>() -> OptionDomain<AtomDomain<T>> {
+    OptionDomain::new(AtomDomain::non_nan())
+}
+fn cast<I: Atom, O: Atom + RoundCast<I>>() -> Function<Vec<I>, Vec<Option<O>>> {
+    let label = call("cast", []);
+    Function::rows(casts).labelled(label)
 }
 
 register! {
@@ -74,6 +80,7 @@ register! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::each::each;
     use crate::rows::each::rows;
     use crate::test_checks::check_rows;
     use opendp_core::{InsertDeleteDistance, SymmetricDistance, laws};

@@ -2,11 +2,12 @@
 
 use opendp_core::arith::Float;
 use opendp_core::{
-    Atom, AtomDomain, DatasetMetric, MetricOn, Result, Space, Transformation, VectorDomain,
+    Atom, AtomDomain, DatasetMetric, Function, MetricOn, Result, Space, Transformation,
+    VectorDomain,
 };
 
 use crate::RoundCast;
-use crate::rows::each::{call, each, rows};
+use crate::rows::each::{call, each_of, rows};
 
 /// Cast each record to a float type, or to NaN when the cast has no result. NaN is the null value
 /// of float types.
@@ -52,9 +53,11 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<TIA>>>,
     M: MetricOn<VectorDomain<AtomDomain<TOA>>>,
 {
-    let null = TOA::from_f64_toward_zero(f64::NAN);
-    let cast = rows(move |row| TOA::round_cast(row).unwrap_or(null));
-    each(input, AtomDomain::default(), cast.labelled(call("cast_inherent", [])))
+    each_of(input, AtomDomain::default, cast_inherent)
+}
+fn cast_inherent<I: Atom, O: Atom + Float + RoundCast<I>>() -> Function<Vec<I>, Vec<O>> {
+    let (label, null) = (call("cast_inherent", []), O::from_f64_toward_zero(f64::NAN));
+    rows(move |row| O::round_cast(row).unwrap_or(null)).labelled(label)
 }
 
 register! {
@@ -67,6 +70,7 @@ register! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::each::each;
     use crate::test_checks::check_rows;
     use opendp_core::{InsertDeleteDistance, SymmetricDistance, laws};
 

@@ -7,7 +7,7 @@ use opendp_core::{
     Transformation, VectorDomain,
 };
 
-use crate::rows::each::{call, each, rows};
+use crate::rows::each::{call, each, rows_by};
 use foldhash::fast::RandomState;
 
 /// Find the index of each record in a list of categories.
@@ -61,7 +61,7 @@ where
 {
     let label = call("find", [categories.to_json()]);
     let index = index(categories)?;
-    let find = rows(move |row: &T| index.get(row).copied());
+    let find = rows_by(move |row: &T| index.get(row).copied());
     each(input, OptionDomain::new(AtomDomain::default()), find.labelled(label))
 }
 
@@ -74,13 +74,21 @@ register! {
 /// Map each category to its index. Return `MakeTransformation` if a category occurs twice.
 fn index<T: HashableAtom>(categories: Vec<T>) -> Result<HashMap<T, usize, RandomState>> {
     let count = categories.len();
-    let index: HashMap<T, usize, _> = categories.into_iter().zip(0..).collect();
+    let index = places(categories);
     if index.len() < count {
         return Err(Error::MakeTransformation(
             "categories: expected distinct values, found the same value twice".into(),
         ));
     }
     Ok(index)
+}
+/// Make a table of the values, which states a place of each value.
+pub(crate) fn places<T: HashableAtom>(values: Vec<T>) -> HashMap<T, usize, RandomState> {
+    let mut places = HashMap::with_capacity_and_hasher(values.len(), RandomState::default());
+    for (place, value) in values.into_iter().enumerate() {
+        places.insert(value, place);
+    }
+    places
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use opendp_core::{
     VectorDomain,
 };
 
-use crate::rows::each::{call, each, rows};
+use crate::increasing::{any_null, increase};
+use crate::rows::each::{call, each, rows_by};
 
 /// Find the bin of each record among bins separated by edges.
 ///
@@ -52,10 +53,8 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     M: MetricOn<VectorDomain<AtomDomain<usize>>>,
 {
-    // A comparison with NaN is false. So `increase` is false if there are two or more edges, and
-    // one edge is NaN. A single edge is in no comparison, so it needs its own test for NaN.
-    let increase = edges.windows(2).all(|pair| pair[0] < pair[1]);
-    if !increase || edges.iter().any(Atom::is_null) {
+    // A single edge is in no comparison, so NaN needs its own test.
+    if !increase(&edges) || any_null(&edges) {
         return Err(Error::MakeTransformation(
             "edges: expected strictly increasing values, and no NaN: sort them, and leave out repeats"
                 .into(),
@@ -66,7 +65,7 @@ where
         true => edges.len(),
         false => edges.partition_point(|edge| *edge <= *row),
     };
-    each(input, AtomDomain::default(), rows(find).labelled(label))
+    each(input, AtomDomain::default(), rows_by(find).labelled(label))
 }
 
 register! {
@@ -77,6 +76,7 @@ register! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::each::rows;
     use crate::test_checks::check_rows;
     use opendp_core::{
         ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance, laws,

@@ -1,10 +1,11 @@
 //! Tests each record for equality with a value.
 
 use opendp_core::{
-    Atom, AtomDomain, DatasetMetric, MetricOn, Result, Space, Transformation, VectorDomain,
+    Atom, AtomDomain, DatasetMetric, Function, MetricOn, Result, Space, Transformation,
+    VectorDomain,
 };
 
-use crate::rows::each::{call_on, each, rows};
+use crate::rows::each::{call_on, each};
 
 /// Test each record for equality with a value.
 ///
@@ -53,7 +54,18 @@ where
     M: MetricOn<VectorDomain<AtomDomain<bool>>>,
 {
     let label = call_on("is_equal", value.clone());
-    each(input, AtomDomain::default(), rows(move |row| *row == value).labelled(label))
+    each(input, AtomDomain::default(), equal_to(value).labelled(label))
+}
+
+fn equal_to<T: Atom>(value: T) -> Function<Vec<T>, Vec<bool>> {
+    Function::rows(move |records: &[T], out: &mut Vec<bool>| {
+        compare(records, &value, out);
+        Ok(())
+    })
+}
+/// Append whether each value equals `value`.
+pub(crate) fn compare<T: PartialEq>(values: &[T], value: &T, out: &mut Vec<bool>) {
+    out.extend(values.iter().map(|other| other == value));
 }
 
 register! {

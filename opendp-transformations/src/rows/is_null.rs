@@ -1,11 +1,11 @@
 //! Tests each record for null and NaN.
 
 use opendp_core::{
-    Atom, AtomDomain, DatasetMetric, Domain, MetricOn, OptionDomain, Result, Space, Transformation,
-    VectorDomain,
+    Atom, AtomDomain, DatasetMetric, Domain, Function, MetricOn, OptionDomain, Result, Space,
+    Transformation, VectorDomain,
 };
 
-use crate::rows::each::{call, each, rows};
+use crate::rows::each::{call, each_of, rows};
 
 /// A domain in which null or NaN means that a value is missing.
 pub trait Nullable: Domain {
@@ -66,8 +66,11 @@ where
     D: Nullable,
     M: DatasetMetric + MetricOn<VectorDomain<D>> + MetricOn<VectorDomain<AtomDomain<bool>>>,
 {
-    let is_null = rows(|row| D::present(row).is_none());
-    each(input, AtomDomain::default(), is_null.labelled(call("is_null", [])))
+    each_of(input, AtomDomain::default, is_null::<D>)
+}
+fn is_null<D: Nullable>() -> Function<Vec<D::Carrier>, Vec<bool>> {
+    let label = call("is_null", []);
+    rows(|row| D::present(row).is_none()).labelled(label)
 }
 
 register! {
@@ -86,6 +89,7 @@ register! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::each::each;
     use crate::test_checks::{check_rows, metrics::*};
     use opendp_core::laws;
 

@@ -27,9 +27,14 @@ pub trait RoundCast<TI>: Sized {
 pub(crate) fn casts<I, O: Atom + RoundCast<I>>(rows: &[I], out: &mut Vec<Option<O>>) -> Result<()> {
     out.reserve(rows.len());
     for row in rows {
-        out.push(O::round_cast(row).filter(|value| !value.is_null()));
+        out.push(present(O::round_cast(row)));
     }
     Ok(())
+}
+/// Return `None` if the value is null.
+#[inline]
+fn present<T: Atom>(value: Option<T>) -> Option<T> {
+    value.filter(|value| !value.is_null())
 }
 /// Append the casts of `rows` to `out`. Append the default value when the cast has no result.
 pub(crate) fn defaults<I, O: Default + RoundCast<I>>(rows: &[I], out: &mut Vec<O>) -> Result<()> {

@@ -1,5 +1,7 @@
 //! Sets of keys. A set is fast to fill, even if most rows have a new value.
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
 use opendp_core::with_threads;
 use rayon::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -105,7 +107,7 @@ struct Saved<L> {
 }
 impl<L: LongKey> Serialize for Set<L> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let words = self.many.iter().flat_map(|many| many.iter()).collect();
+        let words = self.many.as_ref().map_or_else(Vec::new, |many| many.list());
         let mut saved = Saved { words, doubles: Vec::new(), others: Vec::new() };
         self.few.visit(&mut |form, ()| match form {
             Form::Word(word) => saved.words.push(word),
@@ -169,45 +171,57 @@ impl Words {
     fn merge(&mut self, other: Words) {
         self.near.iter_mut().zip(&other.near).for_each(|(bits, more)| *bits |= more);
         if self.seed != other.seed {
-            for list in other.far {
-                list.words().for_each(|word| self.insert(word));
+            for word in other.far.iter().flat_map(List::parts).flatten() {
+                self.insert(*word);
             }
             return;
         }
         self.far.iter_mut().zip(other.far).for_each(|(list, other)| list.join(other));
-        let (seed, far) = (self.seed, &mut self.far);
-        let mut crowded: Vec<_> =
-            far.iter_mut().filter(|list| JOINED * list.room < list.len()).collect();
+        let seed = self.seed;
+        let mut crowded: Vec<&mut List> = self.far.iter_mut().collect();
+        crowded.retain(|list| JOINED * list.room < list.len());
         if !crowded.is_empty() {
-            with_threads(|divided| match divided {
-                true => crowded
-                    .into_par_iter()
-                    .for_each_init(Vec::new, |shared, list| list.deduplicate(shared, seed)),
-                false => {
-                    crowded.iter_mut().for_each(|list| list.deduplicate(&mut self.shared, seed));
-                }
-            });
+            on_all_cores(crowded, &mut self.shared, &|list, shared| list.deduplicate(shared, seed));
         }
     }
-    fn count(self) -> usize {
+    fn count(mut self) -> usize {
         let near: usize = self.near.iter().map(|bits| bits.count_ones() as usize).sum();
-        let (seed, mut shared) = (self.seed, self.shared);
-        let many = PARALLEL <= self.far.iter().map(List::len).sum::<usize>();
-        let lists = &self.far;
-        let on_all_cores = |divided: bool| {
-            let count = |shared: &mut Vec<u64>, list: &List| list.count(shared, seed);
-            divided.then(|| lists.par_iter().map_init(Vec::new, count).sum())
+        let (seed, far) = (self.seed, AtomicUsize::new(0));
+        let count = |list: &mut List, shared: &mut Vec<u64>| {
+            far.fetch_add(list.count(shared, seed), Relaxed);
         };
-        let far: Option<usize> = if many { with_threads(on_all_cores) } else { None };
-        let on_one_core = || lists.iter().map(|list| list.count(&mut shared, seed)).sum();
-        near + far.unwrap_or_else(on_one_core)
+        let mut lists: Vec<&mut List> = self.far.iter_mut().collect();
+        if PARALLEL <= lists.iter().map(|list| list.len()).sum() {
+            on_all_cores(lists, &mut self.shared, &count);
+        } else {
+            lists.iter_mut().for_each(|list| count(list, &mut self.shared));
+        }
+        near + far.into_inner()
     }
     /// List the words of the set. A word can occur several times in the list.
-    fn iter(&self) -> impl Iterator<Item = u64> {
-        let bit = |i: u64| self.near[(i >> 6) as usize] >> (i & 63) & 1 == 1;
-        let near = (0..2 * NEAR).filter(move |i| bit(*i)).map(|i| i.wrapping_sub(NEAR));
-        near.chain(self.far.iter().flat_map(List::words))
+    fn list(&self) -> Vec<u64> {
+        let mut words = Vec::new();
+        for i in 0..2 * NEAR {
+            if self.near[(i >> 6) as usize] >> (i & 63) & 1 == 1 {
+                words.push(i.wrapping_sub(NEAR));
+            }
+        }
+        for part in self.far.iter().flat_map(List::parts) {
+            words.extend_from_slice(part);
+        }
+        words
     }
+}
+/// Run `work` on each list, on all cores if possible. `shared` is the memory for a single core.
+fn on_all_cores(
+    mut lists: Vec<&mut List>,
+    shared: &mut Vec<u64>,
+    work: &(dyn Fn(&mut List, &mut Vec<u64>) + Sync),
+) {
+    with_threads(|divided| match divided {
+        true => lists.into_par_iter().for_each_init(Vec::new, |shared, list| work(list, shared)),
+        false => lists.iter_mut().for_each(|list| work(list, shared)),
+    });
 }
 
 /// A list of words, which can contain duplicates.
@@ -227,8 +241,8 @@ impl List {
     fn len(&self) -> usize {
         self.words.len() + self.joined.iter().map(Vec::len).sum::<usize>()
     }
-    fn words(&self) -> impl Iterator<Item = u64> {
-        self.words.iter().chain(self.joined.iter().flatten()).copied()
+    fn parts(&self) -> impl Iterator<Item = &Vec<u64>> {
+        std::iter::once(&self.words).chain(&self.joined)
     }
     /// Add the words of another list, without dropping duplicates.
     fn join(&mut self, other: List) {
@@ -243,7 +257,11 @@ impl List {
         let mut seen = Seen::new(self.len(), shared, seed);
         self.words.retain(|word| seen.insert(*word));
         for words in std::mem::take(&mut self.joined) {
-            self.words.extend(words.into_iter().filter(|word| seen.insert(*word)));
+            for word in words {
+                if seen.insert(word) {
+                    self.words.push(word);
+                }
+            }
         }
         self.room = self.room.max(FIRST).max(2 * self.words.len());
         self.free = self.room;
@@ -253,7 +271,13 @@ impl List {
     #[inline(never)]
     fn count(&self, shared: &mut Vec<u64>, seed: u64) -> usize {
         let mut seen = Seen::new(self.len(), shared, seed);
-        self.words().filter(|word| seen.insert(*word)).count()
+        let mut count = 0;
+        for words in self.parts() {
+            for word in words {
+                count += usize::from(seen.insert(*word));
+            }
+        }
+        count
     }
 }
 

@@ -66,7 +66,7 @@ impl<T: Clone> Sample<T> {
         mut below: impl FnMut(u64) -> Result<u64>,
     ) -> Result<()> {
         let total = self.seen.saturating_add(other.seen);
-        if u64::try_from(size).is_ok_and(|size| size < total) {
+        if is_below(size, total) {
             // `size` can be very large. If a partial result is invalid, both sides together can
             // have kept fewer rows than `size`. So the capacity is at most the number of rows that
             // both sides have kept.
@@ -95,6 +95,9 @@ impl<T: Clone> Sample<T> {
         Ok(())
     }
 }
+fn is_below(rows: usize, bound: u64) -> bool {
+    u64::try_from(rows).is_ok_and(|rows| rows < bound)
+}
 #[cold]
 fn foreign() -> Error {
     Error::FailedFunction("the partial result belongs to another function".into())
@@ -102,15 +105,15 @@ fn foreign() -> Error {
 
 impl<T: Codec> Serialize for Sample<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let kept: Vec<Json> = self.kept.iter().map(Codec::to_json).collect();
-        (self.seen, kept).serialize(serializer)
+        (self.seen, self.kept.to_json()).serialize(serializer)
     }
 }
 impl<'de, T: Codec> Deserialize<'de> for Sample<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (seen, kept) = <(u64, Vec<Json>)>::deserialize(deserializer)?;
-        let kept: Result<Vec<T>> = kept.iter().map(T::from_json).collect();
-        let kept = kept.map_err(|_| D::Error::custom("a row has another type"))?;
+        let (seen, kept) = <(u64, Json)>::deserialize(deserializer)?;
+        let Ok(kept) = Vec::<T>::from_json(&kept) else {
+            return Err(D::Error::custom("a row has another type"));
+        };
         if u64::try_from(kept.len()).is_ok_and(|kept| seen < kept) {
             return Err(D::Error::custom("the partial result keeps more rows than it counts"));
         }

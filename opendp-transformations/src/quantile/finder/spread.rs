@@ -22,10 +22,37 @@ pub(super) enum Kind {
     Even,
     Logarithmic,
 }
+/// The sorted numbers, converted to the types that the functions use. So the code that chooses a
+/// function is compiled only once.
+pub(super) struct Numbers {
+    floats: Vec<f64>,
+    /// The numbers as integers, or no integers if the numbers are floats.
+    integers: Vec<i64>,
+}
+impl Numbers {
+    pub(super) fn new<T: Number>(numbers: &[T]) -> Self {
+        let (mut floats, mut integers) = (Vec::with_capacity(numbers.len()), Vec::new());
+        let whole = T::one() / (T::one() + T::one()) == T::zero();
+        for number in numbers {
+            floats.push(float(*number));
+            if whole {
+                integers.push(integer(*number));
+            }
+        }
+        Numbers { floats, integers }
+    }
+    pub(super) fn len(&self) -> usize {
+        self.floats.len()
+    }
+    /// Return the first and the last number as integers of 64 bits, or `None` for floats.
+    fn ends(&self) -> Option<(i64, i64)> {
+        Some((*self.integers.first()?, *self.integers.last()?))
+    }
+}
 impl Spread {
     /// Make a function that spreads the numbers over the buckets, from the first bucket to the last
     /// bucket.
-    pub(super) fn new<T: Number>(numbers: &[T], buckets: usize, kind: Kind) -> Self {
+    pub(super) fn new(numbers: &Numbers, buckets: usize, kind: Kind) -> Self {
         let float = |logarithmic| Spread::Float(Place::new(numbers, buckets, logarithmic));
         match kind {
             Kind::Even => float(false),
@@ -37,12 +64,12 @@ impl Spread {
             }
         }
     }
-    #[inline]
-    pub(super) fn bucket<T: Number>(self, number: T) -> usize {
+    /// Find the bucket of the number with an index.
+    pub(super) fn bucket(self, numbers: &Numbers, index: usize) -> usize {
         match self {
-            Spread::Float(place) => place.bucket(number),
-            Spread::Near(near) => near.bucket(number),
-            Spread::Whole(whole) => whole.bucket(number),
+            Spread::Float(place) => place.bucket(numbers.floats[index]),
+            Spread::Near(near) => near.bucket(numbers.integers[index]),
+            Spread::Whole(whole) => whole.bucket(numbers.integers[index]),
         }
     }
     /// Find the buckets of the rows. The kind of function is chosen once for all rows.
@@ -66,11 +93,10 @@ impl Spread {
     }
 }
 
-/// Return the first and the last number as integers of 64 bits, or `None` for floats.
-fn ends<T: Number>(numbers: &[T]) -> Option<(i64, i64)> {
-    let (first, last) = (numbers.first()?, numbers.last()?);
-    let two = T::one() + T::one();
-    (T::one() / two == T::zero()).then(|| (integer(*first), integer(*last)))
+#[inline(always)]
+fn float<T: Number>(number: T) -> f64 {
+    // `to_f64` never returns `None`, because every number type converts to a float.
+    number.to_f64().unwrap_or(0.0)
 }
 /// Convert a number of an integer type to the nearest integer of 64 bits.
 #[inline(always)]
@@ -95,8 +121,8 @@ pub(super) struct Near {
 impl Near {
     /// Make a function that spreads integers. Return `None` for floats, and for numbers that are
     /// far apart.
-    fn new<T: Number>(numbers: &[T], buckets: usize) -> Option<Self> {
-        let (lowest, highest) = ends(numbers)?;
+    fn new(numbers: &Numbers, buckets: usize) -> Option<Self> {
+        let (lowest, highest) = numbers.ends()?;
         let width = highest.abs_diff(lowest);
         let factor = (buckets - 1) as f64 / width.max(1) as f64;
         (width < 1 << 51).then_some(Near { lowest, highest, factor })
@@ -135,8 +161,8 @@ pub(super) struct Whole {
 impl Whole {
     /// Make a function that spreads integers. Return `None` for floats, and for numbers that span
     /// the whole 64-bit range.
-    fn new<T: Number>(numbers: &[T], buckets: usize) -> Option<Self> {
-        let (lowest, highest) = ends(numbers)?;
+    fn new(numbers: &Numbers, buckets: usize) -> Option<Self> {
+        let (lowest, highest) = numbers.ends()?;
         let width = highest.abs_diff(lowest).checked_add(1)?;
         // The factor is below `2^64 * buckets / width`. `bucket` multiplies the factor by a number
         // that is at most `width`, and divides the product by 2^64. So every bucket is below
@@ -167,10 +193,10 @@ pub(super) struct Place {
 impl Place {
     /// Make a function that spreads the numbers over the buckets, from the first bucket to the last
     /// bucket.
-    fn new<T: Number>(numbers: &[T], buckets: usize, logarithmic: bool) -> Self {
+    fn new(numbers: &Numbers, buckets: usize, logarithmic: bool) -> Self {
         let last = (buckets - 1) as f64;
         let unit = Place { logarithmic, origin: 0.0, factor: 0.0, last };
-        let mut places = numbers.iter().map(|x| unit.place(*x)).filter(|x| x.is_finite());
+        let mut places = numbers.floats.iter().map(|x| unit.place(*x)).filter(|x| x.is_finite());
         let origin = places.next().unwrap_or(0.0);
         let factor = last / (places.next_back().unwrap_or(origin) - origin);
         Place { origin, factor: if factor.is_finite() { factor } else { 0.0 }, ..unit }
@@ -180,8 +206,7 @@ impl Place {
     /// signed integer that increases with the float.
     #[inline(always)]
     fn place<T: Number>(self, number: T) -> f64 {
-        // `to_f64` never returns `None`, because every number type converts to a float.
-        let float = number.to_f64().unwrap_or(0.0);
+        let float = float(number);
         if !self.logarithmic {
             return float;
         }

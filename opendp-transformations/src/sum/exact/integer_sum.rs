@@ -1,11 +1,12 @@
 //! Exact sums of integers, saturated once.
 
 use std::any::Any;
+use std::fmt::Display;
 
 use opendp_core::arith::{InfCast, Integer};
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Bounds, Distance, Error, Fold, Function, Result, Space,
-    StabilityMap, SymmetricDistance, Transformation,
+    StabilityMap, SymmetricDistance, Transformation, TypeName,
 };
 use serde::{Deserialize, Serialize};
 
@@ -101,11 +102,14 @@ impl Total {
     }
 }
 
+fn label(name: fn() -> TypeName, lower: &dyn Display, upper: &dyn Display) -> String {
+    format!("exact sum of {} within [{lower}, {upper}]", name())
+}
+
 impl<T: Atom + Integer> Fold<Vec<T>, T> for IntegerSum<T> {
     type State = Total;
     fn label(&self) -> String {
-        let (lower, upper) = (self.bounds.lower(), self.bounds.upper());
-        format!("exact sum of {} within [{lower}, {upper}]", T::type_name())
+        label(T::type_name, &self.bounds.lower(), &self.bounds.upper())
     }
     fn start(&self) -> Total {
         Total { high: 0, low: 0 }
@@ -136,9 +140,15 @@ impl<T: Atom + Integer> Fold<Vec<T>, T> for IntegerSum<T> {
             }
         } else if size_of::<T>() <= 8 {
             // The sum of fewer than 2^63 rows of 64 bits each fits `i128`.
-            state.add_wide(rows.iter().map(clamped).fold(0, i128::wrapping_add));
+            let mut sum = 0_i128;
+            for row in rows {
+                sum = sum.wrapping_add(clamped(row));
+            }
+            state.add_wide(sum);
         } else {
-            rows.iter().for_each(|row| state.add_wide(clamped(row)));
+            for row in rows {
+                state.add_wide(clamped(row));
+            }
         }
         Ok(())
     }
