@@ -144,6 +144,8 @@
 
 mod cautions;
 mod decide;
+mod failure;
+mod journal;
 mod ledger;
 mod loss;
 mod record;
@@ -151,12 +153,16 @@ mod request;
 mod store;
 mod terms;
 mod tight;
+mod units;
 mod words;
 
 pub use crate::cautions::cautions;
+pub use crate::failure::Failure;
+pub use crate::journal::ContextJournal;
 pub use crate::ledger::Ledger;
 pub use crate::loss::{Accounted, Loss, Notion};
 pub use crate::record::{Account, Entry};
 pub use crate::request::{Release, Request};
 pub use crate::terms::{Misfit, Terms, Unit};
+pub use crate::units::Asker;
 pub use crate::words::say;

@@ -62,6 +62,10 @@ impl Unit {
         let key = || self.metric.as_object()?.keys().next().map(String::as_str);
         self.metric.as_str().or_else(key).unwrap_or_default()
     }
+    /// Return whether a person has at most one record.
+    pub(crate) fn is_one_contribution(&self) -> bool {
+        self.contributions.unwrap_or(1) == 1
+    }
     /// Return the largest distance of two data sets that differ in one person: the unit times the
     /// number of contributions.
     pub fn d_in(&self) -> u32 {
@@ -171,8 +175,10 @@ impl Terms {
         Terms { unit: Some(unit), ..self }
     }
     /// State the data of the budget. `digest` is the SHA-256 of the file that contains the data.
-    /// The command `opendp` refuses requests for other data. The ledger does not read the data, so
-    /// the ledger does not check the digest.
+    /// The command `opendp` and studies refuse requests for other data. [`Ledger::release`] does
+    /// not read the data, so it does not check the digest. [`check_file`](Terms::check_file) does.
+    ///
+    /// [`Ledger::release`]: crate::Ledger::release
     ///
     /// # Errors
     /// `Argument` when the digest does not have 64 hexadecimal digits. The prefix `sha256:` is
@@ -216,7 +222,7 @@ impl Terms {
     /// and one added row.
     pub fn protects_size(&self) -> bool {
         let Some(unit) = &self.unit else { return false };
-        let one_row = unit.contributions.unwrap_or(1) == 1 && unit.d_in() <= 2;
+        let one_row = unit.is_one_contribution() && unit.d_in() <= 2;
         let stated = self.size.is_some() && one_row;
         !(stated || SAME_SIZE.contains(&unit.metric_name()))
     }
