@@ -24,7 +24,8 @@ use entry::{read, write};
 /// use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
 /// use opendp_ledger::{ContextJournal, Ledger};
 ///
-/// # let folder = tempfile::tempdir().map_err(|e| opendp_core::Error::FailedFunction(e.to_string()))?;
+/// # let failed = |e: std::io::Error| opendp_core::Error::FailedFunction(e.to_string());
+/// # let folder = tempfile::tempdir().map_err(failed)?;
 /// # let path = folder.path().join("study.ledger");
 /// let process = || {
 ///     let table = Table::new().with("age", (0..1000).map(|i| i % 90).collect::<Vec<i64>>())?;
@@ -212,8 +213,8 @@ impl Journal for ContextJournal {
     }
 }
 impl Ledger {
-    /// Create a budget with the amount and the unit of a context. A budget of an epsilon and a delta
-    /// composes tightly, as the context does.
+    /// Create a budget with the amount and the unit of a context. A budget of an epsilon and a
+    /// delta composes tightly, as the context does.
     ///
     /// # Errors
     /// The errors of [`create_with`](Ledger::create_with) and

@@ -226,6 +226,16 @@ impl Terms {
         let stated = self.size.is_some() && one_row;
         !(stated || SAME_SIZE.contains(&unit.metric_name()))
     }
+    /// Return whether the number of rows is public only because the terms state the number of
+    /// people. If the terms did not state the number of people, the budget would protect the number
+    /// of rows. If the distance of the unit is 1, the answer is `false`. No two data sets of the
+    /// same size are at this distance, so such a budget admits no release that needs a public
+    /// number of rows.
+    pub fn has_public_rows_by_size(&self) -> bool {
+        let without_size = Terms { size: None, ..self.clone() };
+        let hidden = self.unit().is_some_and(|unit| 1 < unit.d_in());
+        hidden && without_size.protects_size() && !self.protects_size()
+    }
     /// Return why the unit of the budget refuses a release. `public_size` states whether the
     /// release needs a public number of rows. `metric` and `d_in` are the input metric and the
     /// distance of the release. Return `None` if the unit admits the release, or if the terms state

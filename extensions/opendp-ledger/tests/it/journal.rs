@@ -105,8 +105,8 @@ fn budgets_of_each_measure_continue_and_a_plan_of_one_is_charged_as_a_sum() {
 fn the_ledger_refuses_what_another_process_has_spent() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("study.ledger");
-    let [one, other] = [(); 2].map(|()| kept(&path, alone(Split::evenly(1).unwrap())).unwrap());
-    count(&one).unwrap();
+    let [first, other] = [(); 2].map(|()| kept(&path, alone(Split::evenly(1).unwrap())).unwrap());
+    count(&first).unwrap();
     let error = count(&other).unwrap_err();
     assert_eq!(error.kind(), "BudgetExceeded", "{error}");
     assert_eq!(Ledger::open(&path).unwrap().history(BUDGET).unwrap().len(), 1);
