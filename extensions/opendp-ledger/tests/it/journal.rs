@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use opendp_analysis::context::{Accounted, Entry, Goal, Journal};
-use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
+use opendp_analysis::{Budget, Context, PrivacyUnit, ShareKind, Split, Table};
 use opendp_core::arith::Exact;
 use opendp_core::{Approximate, MaxDivergence, Result};
 use opendp_ledger::{ContextJournal, Ledger, Loss, Notion, Request, Terms, Unit};
@@ -100,6 +100,24 @@ fn budgets_of_each_measure_continue_and_a_plan_of_one_is_charged_as_a_sum() {
     assert!((0.25..0.251).contains(&second.remaining().unwrap()));
     sexes(&second).unwrap();
     assert_eq!(sexes(&concentrated().unwrap()).unwrap_err().kind(), "BudgetExceeded");
+}
+#[test]
+fn shares_by_kinds_continue_and_the_ledger_charges_each_release_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let shares = [(ShareKind::Gaussian, 1.0); 10];
+    let life = || kept(&folder.path().join("b"), alone(Split::by_kinds(&shares).unwrap())).unwrap();
+    let ask = |context: &Context<Tight>| context.query().count().gaussian()?.release().map(|_| ());
+    for asked in 0..4 {
+        let context = life();
+        assert_eq!(context.report().entries().len(), asked);
+        ask(&context).unwrap();
+    }
+    // The filters of the ledger admit less than the shares. So the ledger refuses a release before
+    // the last share is used, and nothing is run.
+    let context = life();
+    let refused = (4..10).find_map(|_| ask(&context).err()).unwrap();
+    assert_eq!(refused.kind(), "BudgetExceeded");
+    assert!(Ledger::open(folder.path().join("b")).unwrap().history(BUDGET).unwrap().len() < 10);
 }
 #[test]
 fn the_ledger_refuses_what_another_process_has_spent() {
