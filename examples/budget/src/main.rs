@@ -8,7 +8,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
 
-mod journal;
 mod survey;
 mod workers;
 
@@ -18,8 +17,6 @@ use std::process::ExitCode;
 use clap::Parser;
 use opendp_core::{Error, Result};
 use opendp_examples::terminal;
-
-use journal::Kept;
 
 /// Ask ten questions about a labour force survey within a privacy budget.
 #[derive(Parser)]
@@ -57,7 +54,7 @@ fn run(arguments: &Arguments) -> Result<String> {
     };
     let (epsilon, delta) = (arguments.epsilon, arguments.delta);
     let context = match &arguments.ledger {
-        Some(path) => survey::open_with(table, epsilon, delta, Kept::open(path, epsilon, delta)?)?,
+        Some(path) => survey::open_in(path, table, epsilon, delta)?,
         None => survey::open(table, epsilon, delta)?,
     };
     let answers = match survey::ask(&context) {

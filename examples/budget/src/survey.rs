@@ -2,13 +2,13 @@
 //! the budget.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use opendp_analysis::context::{Answer, Query};
 use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
 use opendp_core::{Approximate, MaxDivergence, Result};
+use opendp_ledger::{ContextJournal, Ledger};
 use opendp_measurements::Released;
-
-use crate::journal::Kept;
 
 /// A budget of an epsilon and a delta.
 pub(crate) type Loss = Approximate<MaxDivergence>;
@@ -27,46 +27,22 @@ pub(crate) fn open(table: Table, epsilon: f64, delta: f64) -> Result<Context<Los
     Context::new(table, PrivacyUnit::person(1)?, budget, Split::evenly(QUESTIONS)?)
 }
 
-/// Open a budget in a ledger. An earlier run can already have opened this budget.
+/// Open the budget in a ledger. If the ledger does not contain the budget, create the budget.
 ///
 /// The losses of earlier runs remain charged. The loss of each question is written to the ledger
 /// before the answer is drawn.
 ///
 /// # Errors
-/// The errors of [`open`] and of the ledger.
-pub(crate) fn open_with(
+/// The errors of [`open`] and of the ledger. `Argument` when the budget in the ledger has another
+/// amount.
+pub(crate) fn open_in(
+    path: &Path,
     table: Table,
     epsilon: f64,
     delta: f64,
-    kept: Kept,
 ) -> Result<Context<Loss>> {
-    let context = open(table, epsilon, delta)?;
-    for entry in kept.entries()? {
-        context.carry_over(entry)?;
-    }
-    Ok(context.with_journal(kept))
-}
-
-/// Open a budget in a ledger, for questions in plans. A plan finds the noise of all its questions
-/// together.
-#[cfg(test)]
-pub(crate) fn open_planned(
-    table: Table,
-    epsilon: f64,
-    delta: f64,
-    kept: Kept,
-) -> Result<Context<Loss>> {
-    let context = open_alone(table, epsilon, delta)?;
-    for entry in kept.entries()? {
-        context.carry_over(entry)?;
-    }
-    Ok(context.with_journal(kept))
-}
-/// Open a budget for plans, without a ledger.
-#[cfg(test)]
-pub(crate) fn open_alone(table: Table, epsilon: f64, delta: f64) -> Result<Context<Loss>> {
-    let budget = Budget::epsilon_delta(epsilon, delta)?;
-    Context::new(table, PrivacyUnit::person(1)?, budget, Split::as_you_go())
+    let (context, ledger) = (open(table, epsilon, delta)?, Ledger::open(path)?);
+    ContextJournal::open_or_create(ledger, "survey", &context)?.by("budget").attach(context)
 }
 
 /// One question and its answer, for display.
@@ -194,6 +170,20 @@ mod tests {
             assert!(text(&lines).contains("women's sectors"));
         }
         assert_eq!(open(table, 1.0, 2.0).unwrap_err().kind(), "Argument");
+    }
+    #[test]
+    fn a_budget_that_was_spent_stays_spent_after_a_restart() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("study.ledger");
+        let table = workers::generate(2_000, 1).unwrap();
+        let life = |epsilon: f64| open_in(&path, table.clone(), epsilon, 1e-6);
+        let first = life(1.0).unwrap();
+        ask(&first).unwrap();
+        let second = life(1.0).unwrap();
+        assert_eq!(second.report().to_json(), first.report().to_json());
+        assert_eq!(second.report().entries().len(), QUESTIONS);
+        assert_eq!(ask(&second).unwrap_err().kind(), "BudgetExceeded");
+        assert_eq!(life(2.0).unwrap_err().kind(), "Argument");
     }
     #[test]
     fn answers_are_close_to_the_truth() {

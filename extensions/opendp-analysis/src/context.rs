@@ -318,6 +318,13 @@ impl<MO: Accounted> Context<MO> {
         let left = self.account()?.left()?;
         MO::default().join(&left.iter().map(Exact::to_f64_down).collect::<Vec<_>>())
     }
+    /// Return the exact amount of the whole budget: one number for each part of a loss.
+    ///
+    /// # Errors
+    /// `FailedFunction` when a journal panicked.
+    pub fn exact_budget(&self) -> Result<Vec<Exact>> {
+        Ok(self.account()?.budget())
+    }
     /// Return a report of the cost of each release.
     pub fn report(&self) -> Report<MO> {
         // Code that holds this lock leaves no partial state, even if it panics. So it is safe to

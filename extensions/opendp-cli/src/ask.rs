@@ -3,26 +3,21 @@
 
 mod notes;
 mod table;
-mod units;
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use opendp_analysis::context::{Entry, visible};
-use opendp_core::arith::{Exact, shown};
+use opendp_analysis::context::visible;
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
 use opendp_core::{Codec, Error, Result};
-use opendp_ledger::{Account, Ledger, Loss, Notion, Request};
-use opendp_measurements::accounting::SharePair;
-use opendp_study::{Cells, Outcome, Study};
+use opendp_ledger::{Failure, Ledger};
+use opendp_study::{CellType, Cells, Charge, Outcome, Study};
 use serde_json::{Value as Json, json};
 
 use crate::budget;
 use crate::caution::{self, Caution};
 use crate::columns::{self, Columns};
 use crate::data::{self, Source};
-use crate::run::{Failure, REFUSED, check_size, no_entropy, refusal};
 use crate::{command, words};
 use notes::{charge_lines, warn_of_bools};
 use table::file;
@@ -82,8 +77,7 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
     let located = |error: Error| error.at(format!("study {}", path.display()));
     let text = data::read_text(path)?;
     let document = opendp_registry::json::parse(&text);
-    let parsed = document.clone().and_then(|document| Study::parse(&document));
-    let study = parsed.map_err(located)?;
+    let study = document.and_then(|document| Study::parse(&document)).map_err(located)?;
     warn(arguments, &study, as_json).map_err(located)?;
     let mut charge = None;
     let outcome = if *dry_run {
@@ -92,12 +86,12 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
         let asking = Asking { arguments, study: &study, file: file(arguments, &study)?, as_json };
         match &arguments.budget {
             None => {
-                let outcome = asking.ask().map_err(Failure::told).map_err(located)?;
+                let outcome = asking.ask().map_err(located)?;
                 caution::note(UNRECORDED, as_json);
                 outcome
             }
             Some(place) => {
-                let (outcome, charged) = asking.charged(place, &document?)?;
+                let (outcome, charged) = asking.charged(place)?;
                 charge = Some(charged);
                 outcome
             }
@@ -162,187 +156,35 @@ impl Asking<'_> {
     fn source(&self) -> Source<'_> {
         Source { path: &self.file, column: None, separator: self.arguments.separator }
     }
-    /// Read the file, and answer the study.
-    ///
-    /// The study checks its questions before it reads the first column. So an error of this check
-    /// does not depend on the records, and is a `Failure::OfFile`. If the number of rows is public,
-    /// the check needs this number. If the number is public and the document does not state it,
-    /// read the file first, and state the number of its rows.
-    fn ask(&self) -> Result<Outcome, Failure> {
-        self.study.check_spaces().map_err(Failure::OfFile)?;
-        let columns = || columns::of_file(&self.source(), self.study, !self.as_json);
-        let (mut read, mut study) = (None, Cow::Borrowed(self.study));
-        let named = study.columns().next().is_some();
-        if named && study.unit().size_is_public() && study.rows().is_none() {
-            let columns = read.insert(columns()?);
-            // In JSON, columns can have different lengths. The study then returns an error.
-            if let Some(rows) = columns.values().map(Cells::rows).max() {
-                let stated = self.study.clone().with_rows(rows);
-                study = Cow::Owned(stated.map_err(Failure::OfFile)?);
-            }
-        }
-        let (mut begun, mut of_file) = (false, false);
-        let outcome = study.ask(
-            |name, _| {
-                begun = true;
-                if read.is_none() {
-                    let found = columns();
-                    of_file = matches!(found, Err(Failure::OfFile(_)));
-                    read = Some(found.map_err(Failure::told)?);
-                }
-                take(read.get_or_insert_default(), name)
-            },
-            self.arguments.alpha,
-        );
-        // An error before the first read cannot depend on the records.
-        outcome.map_err(|error| match !begun || of_file || no_entropy(&error) {
-            true => Failure::OfFile(error),
-            false => Failure::OfData(error),
-        })
+    /// Answer the study, without a charge.
+    fn ask(&self) -> Result<Outcome> {
+        self.study.check_spaces()?;
+        self.study.try_ask(self.reader(), self.arguments.alpha).map_err(Failure::told)
     }
-    /// Answer a study that is charged to a budget. If a failure may depend on the records or on the
-    /// noise, return [`refusal`], which is charged and kept like answers. If such a failure were
-    /// not charged, a user could test facts about the data without a charge. A charge that differs
-    /// from `planned` is such a failure.
-    fn outcome(&self, planned: Option<&Planned>) -> Result<Json> {
-        match self.ask() {
-            Ok(outcome) if planned.is_some() && Planned::of(&outcome).as_ref() != planned => {
-                Ok(refusal())
+    /// Return a function that reads the columns. The first call reads the file.
+    fn reader(&self) -> impl FnMut(&str, CellType) -> Result<Cells, Failure> {
+        let mut read = None;
+        move |name, _| {
+            if read.is_none() {
+                self.study.check_spaces().map_err(Failure::OfFile)?;
+                read = Some(columns::of_file(&self.source(), self.study, !self.as_json)?);
             }
-            Ok(outcome) => Ok(outcome.to_json()),
-            Err(Failure::OfData(_)) => Ok(refusal()),
-            Err(Failure::OfFile(error)) => Err(error),
-        }
-    }
-    /// Find the charge for all releases. This function does not read the data. Return `None` if the
-    /// budget is not an epsilon and a delta, or if the number of rows is public and not stated.
-    fn planned(&self) -> Option<Planned> {
-        Planned::of(&self.study.rehearse(self.arguments.alpha).ok()?)
-    }
-    /// Check that earlier answers of this study with the same id have the same `alpha`. Without
-    /// this check, the error of the ledger would not name `alpha`.
-    fn check_alpha(&self, name: &str, past: &opendp_ledger::Entry, document: &Json) -> Result<()> {
-        let asked: Json = serde_json::from_str(&past.pipeline).unwrap_or_default();
-        match asked["alpha"].as_f64() {
-            Some(alpha) if alpha != self.arguments.alpha && asked["study"] == *document => {
-                let reason = format!(
-                    "budget `{name}` already has the answers `{}` of this study with --alpha {}: \
-                     state this probability again, or use another id",
-                    past.id,
-                    shown(alpha)
-                );
-                Err(Error::argument("alpha", reason))
-            }
-            _ => Ok(()),
+            Ok(take(read.get_or_insert_default(), name)?)
         }
     }
     /// Charge the loss of the study to the budget at `place`, and answer the study. Return the
     /// answers and the charge. If the id has earlier answers, return them without a new charge.
-    fn charged(&self, place: &budget::Place, document: &Json) -> Result<(Outcome, Json)> {
-        let (ledger, name) = (Ledger::open_existing(&place.file)?, &place.name);
-        let account = ledger.account(name)?;
-        check_size(self.study.rows(), &account.terms)?;
-        let (source, digest) = (self.source(), account.terms.digest());
-        let measurement = self.study.measurement(self.arguments.alpha)?;
-        let d_in = unit(self.study, &measurement)?;
-        let id = self.arguments.id.as_deref().unwrap_or_default();
-        let mut whole = Request::new(id, &measurement, &d_in)?;
-        if self.study.unit().size_is_public() {
-            whole = whole.with_public_size();
+    fn charged(&self, place: &budget::Place) -> Result<(Outcome, Json)> {
+        let Arguments { id, by, separator, alpha, .. } = self.arguments;
+        let (ledger, text) = (Ledger::open_existing(&place.file)?, Option::as_deref);
+        let charge = Charge::new(&ledger, &place.name, text(id).unwrap_or_default());
+        let mut charge = charge.by(text(by).unwrap_or_default()).file(&self.file)?;
+        if let Some(separator) = separator {
+            charge = charge.fact("separator", char::from(*separator).to_string());
         }
-        let past = ledger.entry(name, id)?;
-        past.as_ref().map_or(Ok(()), |past| self.check_alpha(name, past, document))?;
-        let past = past.map(|entry| entry.loss);
-        // Check the questions without the data, so that wrong questions are not charged. If the
-        // number of rows is public and not stated, `ask` checks the questions after it reads the
-        // file.
-        let known = !self.study.unit().size_is_public() || self.study.rows().is_some();
-        if past.is_none() && known {
-            self.study.rehearse(self.arguments.alpha)?;
-        }
-        if past.is_none() {
-            units::check(&account, self.study.unit())?;
-        }
-        // If `planned` finds a charge, a budget that composes tightly (`--tight`) is charged for
-        // each release separately.
-        let planned = match account.filters() {
-            Some(_) if past.is_none() => self.planned(),
-            _ => None,
-        };
-        let request = match (&planned, past) {
-            // The request states the loss of the earlier answers with this id.
-            (_, Some(past)) => whole.charging(past),
-            (Some(planned), None) => {
-                let loss = planned.loss(whole.loss(), &account)?;
-                whole.charging(loss)
-            }
-            (None, None) => whole,
-        };
-        let request = request
-            .by(self.arguments.by.as_deref().unwrap_or_default())
-            .pipeline(&json!({"study": document, "alpha": self.arguments.alpha}))
-            .source(&source.to_json(digest)?);
-        let release = ledger.release(name, &request, || {
-            source.check_digest(digest)?;
-            let outcome = self.outcome(planned.as_ref())?;
-            // Check that the file did not change during the run.
-            source.check_digest(digest).map(|()| outcome)
-        })?;
-        if *release.json() == refusal() {
-            return Err(Error::argument("data", REFUSED).at(format!("release `{id}`")));
-        }
-        let charge = budget::charge_json(&release, &ledger.remaining(name)?);
-        Ok((Outcome::parse(release.json())?, charge))
-    }
-}
-/// The charge for all releases of a study, for a budget that composes tightly.
-#[derive(PartialEq)]
-struct Planned {
-    losses: Vec<Loss>,
-    /// The reserved epsilon and the reserved delta of the [first entry](Entry::reserved). The first
-    /// entry states them only if the study is one plan for its whole budget. A release that is
-    /// `mu`-GDP (Gaussian differentially private) can state its `mu^2`. If the only release of a
-    /// study states a `mu^2`, nothing is reserved: the whole budget is for this release, and the
-    /// two reserved numbers are 0.
-    reserved: Option<[Exact; 2]>,
-    /// The pair of distributions of each release, from the [first entry](Entry::shares). There are
-    /// pairs only if the study is one plan that divides its whole budget into shares.
-    shares: Option<Vec<SharePair>>,
-}
-impl Planned {
-    /// Return the charge, if each loss is an epsilon and a delta.
-    fn of(outcome: &Outcome) -> Option<Self> {
-        let loss = |entry: &Entry| -> Result<Loss> {
-            let loss = Loss::exact(Notion::Approximate, entry.loss.clone())?;
-            let Some(mu_squared) = &entry.mu_squared else { return Ok(loss) };
-            let loss = loss.with_mu_squared(mu_squared.clone())?;
-            entry.rho.as_ref().map_or(Ok(loss.clone()), |rho| loss.with_rho(rho.clone()))
-        };
-        let losses = outcome.entries().iter().map(loss).collect::<Result<_>>().ok()?;
-        let first = outcome.entries().first()?;
-        let reserved = match outcome.entries() {
-            [Entry { mu_squared: Some(_), reserved: None, .. }] => Some([Exact::ZERO, Exact::ZERO]),
-            _ => first.reserved.clone(),
-        };
-        Some(Planned { losses, reserved, shares: first.shares.clone() })
-    }
-    /// Return the loss to charge to the ledger. A filter of a budget is a rule that admits or
-    /// refuses the next release. If a study is one plan for its whole budget, the filters of the
-    /// ledger's budget can refuse this plan. In this case, the loss also states the shares or the
-    /// reserve of the plan, as parts of the ledger's budget. The ledger admits such a loss only if
-    /// nothing was charged to this budget before.
-    fn loss(&self, whole: &Loss, account: &Account) -> Result<Loss> {
-        let members = whole.clone().with_members(self.losses.clone())?;
-        if account.admits(&members) {
-            return Ok(members);
-        }
-        let reserve = members.clone();
-        let reserve = match (&self.shares, &self.reserved) {
-            (Some(pairs), _) => reserve.sharing(&account.total, pairs),
-            (None, Some([pure, deltas])) => reserve.reserving(&account.total, pure, deltas),
-            (None, None) => return Ok(members),
-        };
-        Ok(reserve.ok().filter(|loss| account.admits(loss)).unwrap_or(members))
+        let charged = self.study.ask_charged(&charge, self.reader(), *alpha)?;
+        let json = charged.charge_to_json();
+        Ok((charged.outcome, json))
     }
 }
 /// Answer a study whose columns are given in JSON. Without `data`, only find the costs and the

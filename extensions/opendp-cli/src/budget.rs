@@ -143,7 +143,7 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
             if terms.unit().is_none() {
                 caution::say(NO_UNIT, as_json);
             }
-            if has_public_rows_by_size(&terms) {
+            if terms.has_public_rows_by_size() {
                 caution::say(PUBLIC_ROWS, as_json);
             }
             let account = ledger.account(&place.name)?;
@@ -216,15 +216,6 @@ fn terms(command: &Command) -> Result<Terms> {
         Some(size) => terms.with_size(*size),
         None => terms,
     })
-}
-/// Return whether the number of rows is public only because the terms state the number of people.
-/// If the terms did not state the number of people, the budget would protect the number of rows. If
-/// the distance of the unit is 1, the answer is `false`. No two data sets of the same size are at
-/// this distance, so such a budget admits no release that needs a public number of rows.
-fn has_public_rows_by_size(terms: &Terms) -> bool {
-    let without_size = |unit: &Unit| Terms::new().with_unit(unit.clone()).protects_size();
-    let hidden = terms.unit().is_some_and(|unit| 1 < unit.d_in() && without_size(unit));
-    hidden && !terms.protects_size()
 }
 /// Read the name of a metric, or a metric in document form. Return the metric as JSON.
 fn read_metric(text: &str) -> Result<Json> {
@@ -319,7 +310,7 @@ pub(crate) fn people(place: &Place) -> Option<u64> {
 }
 
 /// Write the text that tells readers about a charge to a budget. `charge` is the JSON of
-/// [`charge_json`].
+/// [`charge_to_json`](opendp_ledger::Release::charge_to_json).
 pub(crate) fn charge_text(charge: &Json) -> String {
     let text = |name: &str| visible(charge[name].as_str().unwrap_or_default());
     format!(
@@ -330,20 +321,6 @@ pub(crate) fn charge_text(charge: &Json) -> String {
         words::amounts(&charge["remaining"], false)
     )
 }
-/// Return the JSON that describes a charge to a budget in the report of a run.
-pub(crate) fn charge_json(release: &opendp_ledger::Release, remaining: &Loss) -> Json {
-    let entry = release.entry();
-    json!({
-        "budget": entry.budget,
-        "id": entry.id,
-        "number": entry.number,
-        "charged": entry.loss.to_json(),
-        "repeated": release.repeated(),
-        "remaining": remaining.to_json(),
-        "digest": entry.digest,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,11 +7,11 @@ use opendp_core::{
     SymmetricDistance, VectorDomain,
 };
 use opendp_data::depends_on_records;
+use opendp_ledger::Failure;
 use opendp_study::{CellType, Cells, Study};
 use serde_json::Value as Json;
 
 use crate::data::{self, Data, Rows, Source};
-use crate::run::Failure;
 
 /// The columns of a study, by their names. A cell that is empty or unreadable is missing.
 pub(crate) type Columns = HashMap<String, Cells>;

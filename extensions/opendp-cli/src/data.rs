@@ -12,7 +12,6 @@ use opendp_core::erased::{AnyDomain, AnyValue};
 use opendp_core::{DataFrame, DataFrameDomain, Domain, Error, Result};
 use opendp_data::{Compression, CsvTable, outside};
 use serde_json::Value as Json;
-use sha2::{Digest, Sha256};
 
 /// Read a text file, or standard input for `-`.
 pub(crate) fn read_text(path: &Path) -> Result<String> {
@@ -117,39 +116,6 @@ impl Source<'_> {
             source["digest"] = digest.into();
         }
         Ok(source)
-    }
-    /// If the budget states a SHA-256, check that the data file has this SHA-256.
-    pub(crate) fn check_digest(&self, expected: Option<&str>) -> Result<()> {
-        let Some(expected) = expected else { return Ok(()) };
-        if self.is_stdin() {
-            let reason = "the budget is for one file, which its SHA-256 identifies: name that file \
-                          instead of standard input";
-            return Err(Error::argument("data", reason));
-        }
-        let digest = || -> io::Result<String> {
-            let mut hash = Sha256::new();
-            let (mut file, mut part) = (File::open(self.path)?, vec![0; 1 << 16]);
-            loop {
-                match file.read(&mut part)? {
-                    0 => break,
-                    length => hash.update(part.get(..length).unwrap_or_default()),
-                }
-            }
-            Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
-        };
-        let name = self.path.display();
-        match digest() {
-            Ok(found) if found == expected => Ok(()),
-            Ok(_) => Err(Error::argument(
-                "data",
-                format!(
-                    "file `{name}` is not the file that the budget is for: its SHA-256 differs"
-                ),
-            )),
-            Err(error) => {
-                Err(Error::argument("data", format!("file `{name}` cannot be read: {error}")))
-            }
-        }
     }
     /// Open a CSV table, and read its header.
     pub(crate) fn csv(&self, source: impl Read + Send + 'static) -> Result<CsvTable> {

@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use opendp_core::erased::{AnyMeasurement, AnyValue};
 use opendp_core::{Carrier, Codec, Constructed, Domain, Error, Measure, Metric, Result};
 use opendp_data::depends_on_records;
-use opendp_ledger::{Ledger, Request, Terms};
+use opendp_ledger::{Failure, Ledger, Request};
 use opendp_measurements::is_near_end;
 use opendp_registry::Registry;
 use serde_json::{Value as Json, json};
@@ -208,21 +208,14 @@ impl Run<'_> {
         let request = Request::new(charge.id, measurement, &d_in)?;
         let (ledger, name) = (Ledger::open_existing(&charge.place.file)?, &charge.place.name);
         let terms = ledger.account(name)?.terms;
-        check_size(measurement.input().domain().records(), &terms)?;
-        let digest = terms.digest();
+        terms.check_size(measurement.input().domain().records(), "document")?;
         let request = request.by(charge.by).pipeline(charge.document);
-        let request = request.source(&self.source.to_json(digest)?);
-        let release = ledger.release(name, &request, || {
+        let request = request.source(&self.source.to_json(terms.digest())?);
+        let release = ledger.release_or_refuse(name, &request, || {
             warn();
-            self.source.check_digest(digest)?;
-            let release = self.outcome(measurement)?;
-            // Check that the file did not change during the run.
-            self.source.check_digest(digest).map(|()| release)
+            terms.guard_file(Some(self.source.path), || self.invoke(measurement))
         })?;
-        if *release.json() == refusal() {
-            return Err(Error::argument("data", REFUSED).at(format!("release `{}`", charge.id)));
-        }
-        let charge = budget::charge_json(&release, &ledger.remaining(name)?);
+        let charge = release.charge_to_json(&ledger.remaining(name)?);
         Ok((release.json().clone(), Some(charge)))
     }
     /// Return the number of people in the data, if the pipeline or the budget states it.
@@ -234,15 +227,6 @@ impl Run<'_> {
         let in_domain = input.domain().records().filter(|_| of_rows);
         let in_budget = || budget::people(self.charge.as_ref()?.place);
         in_domain.and_then(|records| records.try_into().ok()).or_else(in_budget)
-    }
-    /// Make a release that is charged to a budget. If a failure may depend on the records, the
-    /// failure is also charged to the budget and kept, like a release. If such a failure were not
-    /// charged, a user could test facts about the data without a charge.
-    fn outcome(&self, measurement: &AnyMeasurement) -> Result<Json> {
-        match self.invoke(measurement) {
-            Err(Failure::OfData(_)) => Ok(refusal()),
-            outcome => outcome.map_err(Failure::told),
-        }
     }
     /// Run the measurement on the data. An interactive release is an error, because such a release
     /// cannot be printed.
@@ -264,65 +248,9 @@ impl Run<'_> {
         };
         match release {
             Ok(release) => operations::complete(&release).map_err(Failure::OfFile),
-            Err(error) if broken.get() || no_entropy(&error) => Err(Failure::OfFile(error)),
-            Err(error) => Err(Failure::OfData(error)),
+            Err(error) if broken.get() => Err(Failure::OfFile(error)),
+            Err(error) => Err(error.into()),
         }
-    }
-}
-/// Check two public numbers: the number of rows of the pipeline or the study, and the number of
-/// people of the budget. If both numbers are stated, and the budget states a unit with at most one
-/// row for each person, then the two numbers must be equal. The rows of the data are not counted.
-pub(crate) fn check_size(records: Option<usize>, terms: &Terms) -> Result<()> {
-    let one_each = terms.unit().is_some() && {
-        let contributions = &terms.to_json()["unit"]["contributions"];
-        contributions.is_null() || contributions == 1
-    };
-    match (records, terms.size()) {
-        (Some(records), Some(size)) if one_each && u64::try_from(records) != Ok(size) => {
-            let reason = format!(
-                "the number of rows in the document is {records}, and the number of people in the \
-                 budget is {size}: state the same number"
-            );
-            Err(Error::argument("size", reason))
-        }
-        _ => Ok(()),
-    }
-}
-/// The reason why there is no release.
-pub(crate) enum Failure {
-    /// The cause of the failure does not depend on the records. Examples of causes are the file,
-    /// its columns and the types.
-    OfFile(Error),
-    /// The cause of the failure may depend on the records.
-    OfData(Error),
-}
-impl Failure {
-    /// Return the error that caused the failure.
-    pub(crate) fn told(self) -> Error {
-        match self {
-            Failure::OfFile(error) | Failure::OfData(error) => error,
-        }
-    }
-}
-/// The message for a [`Failure::OfData`] under a budget. All such failures have the same message.
-pub(crate) const REFUSED: &str = "no release is possible: the data do not fit the pipeline or the \
-                                  study (the number of rows is not its `size`, or a value is \
-                                  outside of its domain), or the mechanism failed. The budget is \
-                                  charged as for a release, and keeps this answer";
-/// The text that ledgers store for a [`Failure::OfData`]. The text is part of the file format, so
-/// never change the text.
-const KEPT: &str = "nothing can be released of these data: they are no member of the pipeline's \
-                    domain (their number of rows is not its `size`, or a value is none of its \
-                    values), or the mechanism failed. It is charged as a release is, and kept";
-/// Return the outcome that a budget keeps for a [`Failure::OfData`].
-pub(crate) fn refusal() -> Json {
-    json!({"refused": KEPT})
-}
-/// Return whether the error is a lack of random bits. This lack does not depend on the data.
-pub(crate) fn no_entropy(error: &Error) -> bool {
-    match error {
-        Error::At { source, .. } => no_entropy(source),
-        error => *error == Error::NoEntropy,
     }
 }
 fn stream(
@@ -342,17 +270,4 @@ fn stream(
         }
     }
     measurement.invoke(&whole.unwrap_or_else(AnyValue::buffer))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refusal_that_an_older_ledger_keeps_is_not_taken_for_a_release() {
-        let kept = "nothing can be released of these data: they are no member of the pipeline's \
-                    domain (their number of rows is not its `size`, or a value is none of its \
-                    values), or the mechanism failed. It is charged as a release is, and kept";
-        assert_eq!(refusal(), json!({ "refused": kept }));
-    }
 }

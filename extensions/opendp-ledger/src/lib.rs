@@ -76,6 +76,13 @@
 //!   [`Ledger::settle_clock`] makes the budget accept requests again. The history of the budget
 //!   records this call.
 //!
+//! # Contexts, studies and failures
+//! [`ContextJournal`] keeps the budget of a [`Context`](opendp_analysis::Context) in a ledger, so
+//! that later processes continue with the same account. `Study::ask_charged` of `opendp-study`
+//! charges all answers of a document. Both check that the budget protects their privacy unit
+//! ([`Account::check_unit`]). [`Ledger::release_or_refuse`] also charges each [`Failure`] that may
+//! depend on the data.
+//!
 //! # Damage
 //! Each release is a line with a seal. The seal is a hash of two texts: the content of the line,
 //! and the seal of the previous line. Every process that opens the file checks all seals. A mark in
@@ -144,6 +151,8 @@
 
 mod cautions;
 mod decide;
+mod failure;
+mod journal;
 mod ledger;
 mod loss;
 mod record;
@@ -151,12 +160,16 @@ mod request;
 mod store;
 mod terms;
 mod tight;
+mod units;
 mod words;
 
 pub use crate::cautions::cautions;
+pub use crate::failure::Failure;
+pub use crate::journal::ContextJournal;
 pub use crate::ledger::Ledger;
 pub use crate::loss::{Accounted, Loss, Notion};
 pub use crate::record::{Account, Entry};
 pub use crate::request::{Release, Request};
 pub use crate::terms::{Misfit, Terms, Unit};
+pub use crate::units::Asker;
 pub use crate::words::say;

@@ -190,6 +190,11 @@ impl Entry {
         }
         json
     }
+    /// Return whether the entry records a call of
+    /// [`settle_clock`](crate::Ledger::settle_clock), and not a release.
+    pub(crate) fn is_settled_clock(&self) -> bool {
+        self.loss.is_zero() && self.pipeline.starts_with("{\"settle_clock\"")
+    }
     pub(crate) fn seal(&self) -> String {
         sealed(
             &[

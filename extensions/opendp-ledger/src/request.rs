@@ -1,7 +1,7 @@
 //! Requests to a budget, and their releases.
 
 use opendp_core::{Carrier, Codec, Domain, Error, Measurement, Metric, Result};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::{Accounted, Entry, Loss};
 
@@ -156,6 +156,19 @@ impl Release {
     /// Return the release as JSON.
     pub fn json(&self) -> &Json {
         &self.json
+    }
+    /// Describe the charge as JSON: the budget, the id, the charged loss, and `remaining`, which is
+    /// the rest of the budget.
+    pub fn charge_to_json(&self, remaining: &Loss) -> Json {
+        json!({
+            "budget": self.entry.budget,
+            "id": self.entry.id,
+            "number": self.entry.number,
+            "charged": self.entry.loss.to_json(),
+            "repeated": self.repeated,
+            "remaining": remaining.to_json(),
+            "digest": self.entry.digest,
+        })
     }
     /// Return whether an earlier call with the same id made this release. The ledger does not
     /// charge such a release again.

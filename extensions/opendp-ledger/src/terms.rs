@@ -62,6 +62,10 @@ impl Unit {
         let key = || self.metric.as_object()?.keys().next().map(String::as_str);
         self.metric.as_str().or_else(key).unwrap_or_default()
     }
+    /// Return whether a person has at most one record.
+    pub(crate) fn is_one_contribution(&self) -> bool {
+        self.contributions.unwrap_or(1) == 1
+    }
     /// Return the largest distance of two data sets that differ in one person: the unit times the
     /// number of contributions.
     pub fn d_in(&self) -> u32 {
@@ -171,8 +175,10 @@ impl Terms {
         Terms { unit: Some(unit), ..self }
     }
     /// State the data of the budget. `digest` is the SHA-256 of the file that contains the data.
-    /// The command `opendp` refuses requests for other data. The ledger does not read the data, so
-    /// the ledger does not check the digest.
+    /// The command `opendp` and studies refuse requests for other data. [`Ledger::release`] does
+    /// not read the data, so it does not check the digest. [`check_file`](Terms::check_file) does.
+    ///
+    /// [`Ledger::release`]: crate::Ledger::release
     ///
     /// # Errors
     /// `Argument` when the digest does not have 64 hexadecimal digits. The prefix `sha256:` is
@@ -216,9 +222,19 @@ impl Terms {
     /// and one added row.
     pub fn protects_size(&self) -> bool {
         let Some(unit) = &self.unit else { return false };
-        let one_row = unit.contributions.unwrap_or(1) == 1 && unit.d_in() <= 2;
+        let one_row = unit.is_one_contribution() && unit.d_in() <= 2;
         let stated = self.size.is_some() && one_row;
         !(stated || SAME_SIZE.contains(&unit.metric_name()))
+    }
+    /// Return whether the number of rows is public only because the terms state the number of
+    /// people. If the terms did not state the number of people, the budget would protect the number
+    /// of rows. If the distance of the unit is 1, the answer is `false`. No two data sets of the
+    /// same size are at this distance, so such a budget admits no release that needs a public
+    /// number of rows.
+    pub fn has_public_rows_by_size(&self) -> bool {
+        let without_size = Terms { size: None, ..self.clone() };
+        let hidden = self.unit().is_some_and(|unit| 1 < unit.d_in());
+        hidden && without_size.protects_size() && !self.protects_size()
     }
     /// Return why the unit of the budget refuses a release. `public_size` states whether the
     /// release needs a public number of rows. `metric` and `d_in` are the input metric and the

@@ -58,7 +58,7 @@ impl Callable {
 /// `KeyboardInterrupt` and `SystemExit` ask the program to stop. The error for each of these
 /// exceptions has a fixed text. [`stopped`] recognizes these two texts.
 #[cold]
-fn raised(py: Python<'_>, error: &PyErr) -> Error {
+pub(crate) fn raised(py: Python<'_>, error: &PyErr) -> Error {
     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
         return Error::FailedFunction(INTERRUPTED.into());
     }

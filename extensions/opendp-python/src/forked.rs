@@ -71,7 +71,8 @@ impl Opened {
         }
         answer
     }
-    fn check(&self) -> Result<()> {
+    /// Check that this process opened the mechanism.
+    pub(crate) fn check(&self) -> Result<()> {
         // `detected_fork` changes the guard, and later calls must give the same answer. So ask a
         // copy of the guard.
         let forked = self.fork.clone().is_some_and(|mut fork| fork.detected_fork());

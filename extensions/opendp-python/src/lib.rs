@@ -17,6 +17,7 @@ mod forked;
 mod frames;
 mod interactive;
 mod json;
+mod ledger;
 mod listing;
 mod objects;
 mod profile;
@@ -73,6 +74,7 @@ mod _native {
         },
         documents::{is_partial, load, write, write_partial},
         interactive::{OdometerQueryable, PyQueryable},
+        ledger::PyLedger,
         listing::{describe, names},
         make,
         objects::{

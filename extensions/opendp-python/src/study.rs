@@ -2,16 +2,20 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Mutex, PoisonError};
 
 use opendp_core::{Error, Result};
-use opendp_study::{CellType, Cells, Outcome, Study};
+use opendp_ledger::Failure;
+use opendp_study::{CellType, Cells, Charge, Outcome, Study};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use serde_json::json;
 
+use crate::callbacks::{raised, stopped};
 use crate::errors::{OrRaise, detached};
 use crate::forked::Opened;
 use crate::json as python_json;
+use crate::ledger::{PyLedger, charge_lines};
 use crate::objects::Measure;
 use crate::values::Cell;
 
@@ -63,6 +67,53 @@ impl PyStudy {
     /// Find the costs and the error bounds of the answers. Nothing is read, released or spent.
     fn rehearse<'py>(&self, py: Python<'py>, alpha: f64) -> PyResult<Answered<'py>> {
         answered(py, &detached(py, || self.study.rehearse(alpha))?)
+    }
+    /// Answer all questions, and charge the answers to a budget of a ledger. `read` returns the
+    /// cells of a column, or None if a cell cannot be read. Also return the lines about the charge,
+    /// and the charge as JSON.
+    ///
+    /// An error that may depend on the cells is charged, and kept like answers. An exception of
+    /// `read` that asks the program to stop is charged, too, and then raised again.
+    fn ask_charged<'py>(
+        &self,
+        py: Python<'py>,
+        read: Py<PyAny>,
+        alpha: f64,
+        ledger: Py<PyLedger>,
+        place: (String, String, String),
+    ) -> PyResult<(Answered<'py>, Vec<String>, Bound<'py, PyAny>)> {
+        // The budget is in a file. So a forked process can ask, but only the process that began to
+        // ask gets an answer.
+        let (opened, (budget, id, by)) = (Opened::budget(), place);
+        opened.ask(py, || {
+            let stop = Mutex::new(None);
+            let charged = detached(py, || {
+                let ledger = ledger.get().open()?;
+                let read = |name: &str, kind| {
+                    let found = Python::attach(|py| match read.bind(py).call1((name,)) {
+                        Ok(column) => cells(&column, kind),
+                        Err(error) => {
+                            *stop.lock().unwrap_or_else(PoisonError::into_inner) =
+                                Some(raised(py, &error));
+                            None
+                        }
+                    });
+                    opened.check().map_err(Failure::OfFile)?;
+                    found.ok_or_else(|| misfit(name, kind).into())
+                };
+                let charge = Charge::new(&ledger, &budget, &id).by(&by);
+                self.study.ask_charged(&charge, read, alpha)
+            });
+            let stop = stop.into_inner().unwrap_or_else(PoisonError::into_inner);
+            if let Some(stopped) = stop.as_ref().and_then(stopped) {
+                return Err(stopped);
+            }
+            let charged = charged?;
+            // An answer without a ledger would spend the budget of the study again.
+            self.spent.store(true, SeqCst);
+            let json = python_json::to_python(py, &charged.charge_to_json(), None)?;
+            Ok((answered(py, &charged.outcome)?, charge_lines(&charged), json))
+        })
     }
     /// Answer all questions, and spend the budget. `columns` has a list of cells for each name.
     ///

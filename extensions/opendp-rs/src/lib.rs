@@ -40,6 +40,9 @@
 //! # }
 //! ```
 //!
+//! Without a ledger, each run of a program has the whole budget again.
+//! [`ContextJournal`](opendp_ledger::ContextJournal) keeps the budget of a context in a file.
+//!
 //! For a release that `Context` does not offer, chain constructors. The prelude contains them:
 //!
 //! ```
@@ -77,6 +80,7 @@
 pub use opendp_analysis;
 pub use opendp_core;
 pub use opendp_data;
+pub use opendp_ledger;
 pub use opendp_measurements;
 pub use opendp_registry;
 pub use opendp_study;

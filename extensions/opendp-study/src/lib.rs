@@ -118,6 +118,10 @@
 //! in this column. The title of an answer names each such column that only other statistics use, as
 //! in "count by city, only rows with age". [`Groups`](opendp_analysis::context::Groups) describes
 //! the releases that statistics share.
+//!
+//! # Budgets that remain
+//! [`Study::ask`] spends the budget of the study in each process again. [`Study::ask_charged`]
+//! charges the answers to a budget in a ledger, as `opendp ask --budget` does.
 
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
@@ -126,13 +130,16 @@
     allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")
 )]
 
+mod asked;
 mod budget;
+mod charged;
 mod document;
 mod groups;
 mod json;
 mod keys;
 mod mechanisms;
 mod outcome;
+mod planned;
 mod questions;
 mod ranks;
 mod rows;
@@ -145,18 +152,21 @@ use opendp_core::{Error, Function, Measure, Measurement, PrivacyMap, Result};
 use serde_json::Value as Json;
 
 use budget::{StudyBudget, rounded_up, weights};
+pub use charged::{Charge, Charged};
 pub use document::CellType;
 use document::{ColumnFields, Document, QuestionFields, UnitFields, from_json};
 pub use outcome::{Cell, Outcome, StudyAnswer};
 use questions::{Asker, Mode};
 pub use table::Cells;
-use table::{blank, load};
+use table::blank;
 
 use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
 
 /// A context and its questions, read from a document. See the [crate](self).
 #[derive(Clone, Debug)]
 pub struct Study {
+    /// The document from which the study was read.
+    document: Json,
     data: Option<String>,
     unit: PrivacyUnit,
     /// The number of rows, if it is public and stated.
@@ -187,6 +197,7 @@ impl Study {
             UnitFields::AnswersOfPerson(rows) => PrivacyUnit::answers_of_person(rows),
         };
         let study = Study {
+            document: json.clone(),
             data: context.data,
             unit: unit.map_err(in_context)?,
             rows: context.rows,
@@ -212,6 +223,9 @@ impl Study {
     /// `Argument` when the number of rows is private.
     pub fn with_rows(mut self, rows: usize) -> Result<Self> {
         self.rows = Some(rows);
+        if let Some(context) = self.document.get_mut("context").and_then(Json::as_object_mut) {
+            context.insert("rows".into(), rows.into());
+        }
         self.check().map(|()| self)
     }
     /// Return the columns, with the types of their cells.
@@ -231,41 +245,6 @@ impl Study {
             return Err(Error::argument("rows", reason).at("context"));
         }
         self.run(self.blank()?, alpha, Mode::Rehearse)
-    }
-    /// Read the columns, answer all questions, and return the answers with intervals. Each interval
-    /// holds with probability `1 - alpha`. If one question is wrong, answer no question.
-    ///
-    /// # Errors
-    /// The errors of `read`, and errors about the split, the columns and the questions. `Argument`
-    /// when `alpha` is not in `(0, 1]`. `Argument` also when the context names no column, or does
-    /// not fit the table.
-    pub fn ask(
-        &self,
-        mut read: impl FnMut(&str, CellType) -> Result<Cells>,
-        alpha: f64,
-    ) -> Result<Outcome> {
-        if self.columns.is_empty() {
-            let reason = "name at least one column of the table: its cells give the number of rows";
-            return Err(Error::argument("columns", reason).at("context"));
-        }
-        // The noise does not depend on private data. So a rehearsal finds wrong questions before a
-        // large file is read. If the public number of rows is not stated, read the file first.
-        let told = self.unit.size_is_public() && self.rows.is_none();
-        if !told {
-            self.rehearse(alpha)?;
-        }
-        let mut rows = 0;
-        let table = load(&self.columns, self.rows, |name, kind| {
-            let cells = read(name, kind)?;
-            rows = cells.rows();
-            Ok(cells)
-        })?;
-        if told {
-            let study = self.clone().with_rows(rows)?;
-            study.run(table.clone(), alpha, Mode::Rehearse)?;
-            return study.run(table, alpha, Mode::Ask);
-        }
-        self.run(table, alpha, Mode::Ask)
     }
     /// Return the privacy unit that the answers protect.
     pub fn unit(&self) -> PrivacyUnit {

@@ -235,7 +235,7 @@ impl TableDomain {
         TableDomain { columns: header(table), size }
     }
     /// Return the number of rows, if it is known.
-    pub(crate) fn size(&self) -> Option<usize> {
+    pub fn size(&self) -> Option<usize> {
         self.size
     }
 }

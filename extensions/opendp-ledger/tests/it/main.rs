@@ -10,6 +10,7 @@ mod budgets;
 mod crash;
 mod damage;
 mod faults;
+mod journal;
 mod names;
 #[cfg(feature = "postgres")]
 mod server;

@@ -51,32 +51,36 @@ def as_columns(value: Any) -> dict[Any, Any]:
 
 
 def columns_by_name(value: Any, names: list[str]) -> dict[str, Any]:
-    """Return the named columns of a table. Each column is a list of cells.
+    """Return the named columns of a table. No cell is read.
 
-    Tables are the same as in :func:`as_columns`. A column with a cell that cannot be read is None.
-    The text of an exception states what is wrong with the table, and contains no cell.
+    Tables are the same as in :func:`as_columns`. The text of an exception states what is wrong with
+    the table, and contains no cell.
     """
     try:
         columns = dict(_columns_of(value))
     except TypeError as error:
         raise TypeError(f"expected a dictionary of columns or a table: {error}") from None
-    found = {}
     for name in names:
         if name not in columns:
             raise KeyError(f"the table has no column {name!r}, and the study uses it")
-        try:
-            found[name] = _cells(columns[name])
-        except TypeError:
+        if _is_no_column(columns[name]):
             raise TypeError(
                 f"column {name!r}: expected numbers, booleans or texts in a list or an array; "
                 "convert dates to numbers or texts, and sets to lists"
-            ) from None
-        except Exception:
-            # Another library cannot read a cell, such as a text that is not Unicode. Its error can
-            # contain the cell, and depends on the data. So return a column without cells, which the
-            # caller refuses.
-            found[name] = None
-    return found
+            )
+    return {name: columns[name] for name in names}
+
+
+def cells_or_none(column: Any) -> Any:
+    """Return a list of the cells of a column, or None if a cell cannot be read.
+
+    The error of another library about a cell, such as a text that is not Unicode, can contain the
+    cell, and depends on the data. So the error is left out.
+    """
+    try:
+        return _cells(column)
+    except Exception:
+        return None
 
 
 def _columns_of(value: Any) -> list[tuple[Any, Any]]:
@@ -105,13 +109,18 @@ def _columns_of(value: Any) -> list[tuple[Any, Any]]:
 def _cells(column: Any) -> Any:
     if isinstance(column, (list, tuple)):
         return column
-    # The order of a set is arbitrary. Dates and durations of numpy can become integers in a list.
-    if isinstance(column, (str, bytes, dict, set, frozenset)) or _is_date(column):
+    if _is_no_column(column):
         raise TypeError("not a column")
     if type(column).__module__ == "numpy":
         return column.tolist()
     is_array, found = as_arrays(column)
     return [cell for array in found for cell in array.tolist()] if is_array else found
+
+
+def _is_no_column(column: Any) -> bool:
+    """Return whether a value is no column. No cell is read."""
+    # The order of a set is arbitrary. Dates and durations of numpy can become integers in a list.
+    return isinstance(column, (str, bytes, dict, set, frozenset)) or _is_date(column)
 
 
 def _is_date(column: Any) -> bool:

@@ -7,6 +7,7 @@ import math
 from . import _native, _registry
 from ._cautions import warn
 from ._errors import OpenDPError, of
+from ._ledger import place_of
 from ._partial import chain
 from ._search import binary_search_param
 from ._shares import account
@@ -15,6 +16,8 @@ from ._spaces import check_loss, domain_of, domains_of_data, loss_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
     from typing import Any, Callable, Sequence
+
+    from ._ledger import Ledger
 
 _make = _native.make
 
@@ -50,6 +53,11 @@ class Context:
         split_by_weights: Sequence[float] | None = None,
         domain: Any = None,
         d_mids: Sequence[Any] | None = None,
+        *,
+        ledger: Ledger | None = None,
+        budget: str | None = None,
+        id: str | None = None,
+        by: str = "",
     ) -> Context:
         """Open a context on a data set, with a unit of privacy and a budget.
 
@@ -60,7 +68,18 @@ class Context:
 
         A sum is cut to the range of the type of its rows. If this type is wide, fewer sums are cut.
         So without ``domain``, queries read integers of up to 32 bits as ``i64``.
+
+        With ``ledger``, the whole budget of the context is charged to the budget with the name
+        ``budget`` in the ledger, before the data are read. That budget must state the unit of
+        privacy. The charge is the exact value of the floats in ``privacy_loss``. An ``id`` opens
+        one context: the ledger keeps no answers of contexts, and a part of the budget that is not
+        spent is lost. With ``ledger``, also state ``domain``, because an
+        error about the type of the data would not be charged. ``by`` is the name of the person who
+        asks.
         """
+        place = place_of(ledger, budget, id, by)
+        if place is not None and domain is None:
+            raise of("Argument", "argument `domain`: with `ledger`, state the domain of the data")
         metric, d_in = _pair("privacy_unit", privacy_unit, _native.Metric, "dp.unit_of(...)")
         measure, loss = _pair("privacy_loss", privacy_loss, _native.Measure, "dp.loss_of(...)")
         loss = check_loss("privacy_loss", measure, loss)
@@ -71,6 +90,8 @@ class Context:
         warn(measure, loss, space.domain.size)
         splits = (split_evenly_over, split_by_weights, d_mids)
         made, d_mids = account(space, measure, d_in, loss, splits)
+        if place is not None:
+            place[0].charge(place[1], made, d_in)
         return Context(made(data), space, d_in, measure, d_mids, start)
 
     def query(self, **loss: Any) -> Query:

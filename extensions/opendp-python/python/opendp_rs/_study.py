@@ -8,8 +8,9 @@ from pathlib import Path
 
 from . import _native
 from ._cautions import cautions
-from ._columns import columns_by_name
+from ._columns import cells_or_none, columns_by_name
 from ._errors import of
+from ._ledger import Ledger, place_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
@@ -23,8 +24,9 @@ class Study:
     it is public, so copy nothing from the data into it. The command ``opendp ask`` answers the same
     documents. The documentation of the crate ``opendp-study`` lists all fields.
 
-    A study answers once, because its answers spend its budget. An error that may depend on the data
-    also spends the budget.
+    Without a ledger, a study answers once, because its answers spend its budget. An error that may
+    depend on the data also spends the budget. With a :class:`Ledger`, the answers are charged to a
+    budget that remains in a file.
     """
 
     def __init__(self, document: Mapping[str, Any] | str | os.PathLike[str]) -> None:
@@ -59,7 +61,16 @@ class Study:
         """
         return Outcome(*self._study.rehearse(alpha))
 
-    def ask(self, data: Any, alpha: float = 0.05) -> Outcome:
+    def ask(
+        self,
+        data: Any,
+        alpha: float = 0.05,
+        *,
+        ledger: Ledger | None = None,
+        budget: str | None = None,
+        id: str | None = None,
+        by: str = "",
+    ) -> Outcome:
         """Answer all questions, and spend the budget.
 
         ``data`` is a dictionary of columns, or a table of pandas, Polars or pyarrow. It can have
@@ -68,18 +79,45 @@ class Study:
         another type is an error, which spends the budget.
 
         Each interval contains the true number with probability ``1 - alpha``.
+
+        With ``ledger``, the budget of the study is charged to the budget with the name ``budget``
+        in the ledger, before the answers are returned. That budget must state the unit of the
+        study. The answers are kept under ``id``: the same id gives the same answers, also in a
+        later process, and is charged once. Then ``data`` is not read. An id belongs to a document
+        and to ``alpha``, and not to the table, because a table in memory has no name. An error that
+        may depend on the data is charged, and kept under the id. ``by`` is the name of the person
+        who asks. With a ledger, a study can answer several times, with several ids.
         """
+        place = place_of(ledger, budget, id, by)
         try:
-            found = columns_by_name(data, self._study.columns())
+            columns = columns_by_name(data, self._study.columns())
         except (KeyError, TypeError) as error:
             raise of("Argument", f"data: {error.args[0]}") from None
+        if place is not None:
+            return self._charged(columns, alpha, *place)
+        found = {name: cells_or_none(column) for name, column in columns.items()}
         document, text, notes = self._study.ask(found, alpha)
         return Outcome(document, f"{text}\nnote: {_UNRECORDED}", [*notes, _UNRECORDED])
+
+    def _charged(
+        self,
+        columns: dict[str, Any],
+        alpha: float,
+        ledger: _native.Ledger,
+        place: tuple[str, str, str],
+    ) -> Outcome:
+        def read(name: str) -> Any:
+            return cells_or_none(columns[name])
+
+        answered, lines, charge = self._study.ask_charged(read, alpha, ledger, place)
+        document, text, notes = answered
+        text = "\n".join([text, *lines])
+        return Outcome({**document, "charge": charge}, text, [*notes, *lines[:-1]])
 
 
 _UNRECORDED = (
     "no ledger has recorded these answers, and another `Study` spends its budget again; "
-    "`opendp ask --budget` records answers"
+    "`ask(..., ledger=..., budget=..., id=...)` and `opendp ask --budget` record answers"
 )
 
 
@@ -110,7 +148,10 @@ class Outcome:
         return rows
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answers, the budget and its rest, as ``opendp ask --json`` writes them."""
+        """Return the answers, the budget and its rest, as ``opendp ask --json`` writes them.
+
+        If the answers were charged to a ledger, ``charge`` describes the charge.
+        """
         return self._document
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ from . import _errors, _native, _registry, _types
 from . import combinators, measurements, transformations
 from ._context import Context, Query
 from ._errors import OpenDPError
+from ._ledger import Ledger
 from ._native import (
     Domain,
     Function,

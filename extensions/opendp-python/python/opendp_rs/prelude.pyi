@@ -104,6 +104,7 @@ def zero_concentrated_divergence() -> Measure:
 from . import combinators as combinators, measurements as measurements, transformations as transformations
 from ._context import Context as Context, Query as Query
 from ._errors import OpenDPError as OpenDPError
+from ._ledger import Ledger as Ledger
 from ._native import (
     Domain as Domain,
     Function as Function,

@@ -1,0 +1,216 @@
+//! Answers of a study that are charged to a budget in a ledger.
+
+use std::path::Path;
+
+use opendp_core::arith::shown;
+use opendp_core::{Error, Result};
+use opendp_ledger::{Asker, Entry, Failure, Ledger, Loss, Release, Request};
+use serde_json::{Map, Value as Json, json};
+
+use super::planned::Planned;
+use super::{CellType, Cells, Outcome, Study};
+
+/// The budget to charge, and the facts that the ledger records about the answers of a study.
+#[derive(Clone, Debug)]
+pub struct Charge<'a> {
+    ledger: &'a Ledger,
+    budget: &'a str,
+    id: &'a str,
+    by: &'a str,
+    file: Option<&'a Path>,
+    source: Map<String, Json>,
+}
+impl<'a> Charge<'a> {
+    /// Charge answers to a budget of a ledger, under an id. The same id gives the same answers, and
+    /// is charged once.
+    pub fn new(ledger: &'a Ledger, budget: &'a str, id: &'a str) -> Self {
+        Charge { ledger, budget, id, by: "", file: None, source: data(Json::Null) }
+    }
+    /// Set the person who asks, for the history of the budget.
+    #[must_use]
+    pub fn by(self, who: &'a str) -> Self {
+        Charge { by: who, ..self }
+    }
+    /// State the file that contains the table. If the budget states the SHA-256 of its data, this
+    /// file must have this SHA-256. If no file is stated, such a budget refuses the study. The id
+    /// belongs to the path, as it is written here.
+    ///
+    /// # Errors
+    /// `Argument` when the path is not UTF-8, because two such paths could have the same
+    /// description.
+    pub fn file(self, path: &'a Path) -> Result<Self> {
+        let Some(text) = path.to_str() else {
+            let reason = "the path is not UTF-8, so a budget cannot record it: rename the file";
+            return Err(Error::argument("data", reason));
+        };
+        Ok(Charge { file: Some(path), source: data(text.into()), ..self })
+    }
+    /// Add a fact about how the table is read, such as the separator of its cells. The id belongs
+    /// to this fact, too.
+    #[must_use]
+    pub fn fact(mut self, name: &str, value: impl Into<Json>) -> Self {
+        self.source.insert(name.into(), value.into());
+        self
+    }
+}
+/// Describe where the data are.
+fn data(place: Json) -> Map<String, Json> {
+    [("data".to_owned(), place)].into_iter().collect()
+}
+/// The answers of a study, and their charge to a budget.
+#[derive(Clone, Debug)]
+pub struct Charged {
+    /// The answers.
+    pub outcome: Outcome,
+    /// The release in the ledger: its entry, and whether the answers are the answers of an earlier
+    /// call with the same id.
+    pub release: Release,
+    /// The rest of the budget.
+    pub remaining: Loss,
+}
+
+impl Study {
+    /// Charge the budget of the study to a budget in a ledger, and answer the study as
+    /// [`ask`](Study::ask) does. The answers are returned only after the charge and the answers are
+    /// on the disk. If the id has earlier answers, return them without a new charge, and read
+    /// nothing.
+    ///
+    /// The budget must state its unit, and this unit must be the unit of the study. If the budget
+    /// composes tightly, each release of the study is charged separately.
+    ///
+    /// `read` returns the cells of a column. An error of `read` may depend on the cells, unless
+    /// `read` states that it is a [`Failure::OfFile`].
+    ///
+    /// ```
+    /// use opendp_ledger::{Ledger, Loss, Terms, Unit};
+    /// use opendp_study::{Cells, Charge, Study};
+    /// use serde_json::json;
+    ///
+    /// # let failed = |e: std::io::Error| opendp_core::Error::FailedFunction(e.to_string());
+    /// # let folder = tempfile::tempdir().map_err(failed)?;
+    /// # let path = folder.path().join("study.ledger");
+    /// let study = Study::parse(&json!({
+    ///     "context": {
+    ///         "unit": {"person": 1},
+    ///         "budget": {"epsilon": 1},
+    ///         "columns": {"age": {"T": "i64", "missing": "drop"}},
+    ///     },
+    ///     "questions": [{"count": {}}],
+    /// }))?;
+    /// let ledger = Ledger::open(&path)?;
+    /// let terms = Terms::new().with_unit(Unit::new(json!("symmetric_distance"), 1)?);
+    /// ledger.create_with("survey", &Loss::epsilon("3")?, &terms)?;
+    ///
+    /// let charge = Charge::new(&ledger, "survey", "first").by("Ada");
+    /// let read = |_: &str, _| Ok(Cells::Integer(vec![Some(31); 1000]));
+    /// let first = study.ask_charged(&charge, read, 0.05)?;
+    /// assert_eq!(ledger.remaining("survey")?, Loss::epsilon("2")?);
+    ///
+    /// // The same id gives the same answers, in this process and in later processes.
+    /// let again = study.ask_charged(&charge, read, 0.05)?;
+    /// assert!(again.release.repeated());
+    /// assert_eq!(again.outcome.to_json(), first.outcome.to_json());
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Nothing is charged after an error that does not depend on the records: the errors of
+    /// [`Ledger::release`] and of [`rehearse`](Study::rehearse), a [`Failure::OfFile`], a wrong
+    /// file, and a budget without a unit or with another unit. If a failure may depend on the
+    /// records or on the noise, it is charged and kept like answers, and the error is `Argument`
+    /// without the cause. If such a failure were not charged, a user could test facts about the
+    /// data without a charge. A panic of `read` is such a failure.
+    pub fn ask_charged(
+        &self,
+        charge: &Charge<'_>,
+        read: impl FnMut(&str, CellType) -> Result<Cells, Failure>,
+        alpha: f64,
+    ) -> Result<Charged> {
+        let &Charge { ledger, budget, id, by, file, ref source } = charge;
+        let account = ledger.account(budget)?;
+        let terms = &account.terms;
+        terms.check_size(self.rows, "document")?;
+        if file.is_none() {
+            terms.check_file(None)?;
+        }
+        let measurement = self.measurement(alpha)?;
+        let d_in = measurement.input().metric().decode(&json!(self.unit.distance()))?;
+        let mut whole = Request::new(id, &measurement, &d_in)?;
+        if self.unit.size_is_public() {
+            whole = whole.with_public_size();
+        }
+        let past = ledger.entry(budget, id)?;
+        past.as_ref().map_or(Ok(()), |past| self.check_alpha(budget, past, alpha))?;
+        let past = past.map(|entry| entry.loss);
+        // Check the questions without the data, so that wrong questions are not charged. If the
+        // number of rows is public and not stated, `try_ask` checks the questions after it reads
+        // the table.
+        let known = !self.unit.size_is_public() || self.rows.is_some();
+        if past.is_none() && known {
+            self.rehearse(alpha)?;
+        }
+        if past.is_none() {
+            account.check_unit(Asker::Study, self.unit)?;
+        }
+        // If there is a plan, a budget that composes tightly is charged for each release
+        // separately. The plan does not depend on the data.
+        let planned = match account.filters() {
+            Some(_) if past.is_none() => {
+                self.rehearse(alpha).ok().and_then(|outcome| Planned::of(&outcome))
+            }
+            _ => None,
+        };
+        let request = match (&planned, past) {
+            // The request states the loss of the earlier answers with this id.
+            (_, Some(past)) => whole.charging(past),
+            (Some(planned), None) => {
+                let loss = planned.loss(whole.loss(), &account)?;
+                whole.charging(loss)
+            }
+            (None, None) => whole,
+        };
+        let mut source = source.clone();
+        if let Some(digest) = terms.digest() {
+            source.insert("digest".into(), digest.into());
+        }
+        let pipeline = json!({"study": self.document, "alpha": alpha});
+        let request = request.by(by).pipeline(&pipeline).source(&Json::Object(source));
+        let release = ledger.release_or_refuse(budget, &request, || {
+            terms.guard_file(file, || {
+                let outcome = self.try_ask(read, alpha)?;
+                match planned.is_some() && Planned::of(&outcome) != planned {
+                    true => Err(Failure::OfData(Error::FailedFunction(
+                        "the releases cost another loss than was planned".into(),
+                    ))),
+                    false => Ok(outcome.to_json()),
+                }
+            })
+        })?;
+        let outcome = Outcome::parse(release.json())?;
+        Ok(Charged { outcome, release, remaining: ledger.remaining(budget)? })
+    }
+    /// Check that earlier answers of this study with the same id have the same `alpha`. Without
+    /// this check, the error of the ledger would not name `alpha`.
+    fn check_alpha(&self, budget: &str, past: &Entry, stated: f64) -> Result<()> {
+        let asked: Json = serde_json::from_str(&past.pipeline).unwrap_or_default();
+        match asked["alpha"].as_f64() {
+            Some(alpha) if alpha != stated && asked["study"] == self.document => {
+                let reason = format!(
+                    "budget `{budget}` already has the answers `{}` of this study with --alpha {}: \
+                     state this probability again, or use another id",
+                    past.id,
+                    shown(alpha)
+                );
+                Err(Error::argument("alpha", reason))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+impl Charged {
+    /// Describe the charge as JSON: the budget, the id, the charged loss, and the rest of the
+    /// budget.
+    pub fn charge_to_json(&self) -> Json {
+        self.release.charge_to_json(&self.remaining)
+    }
+}
