@@ -15,7 +15,6 @@ use super::lattice_transform::TiltedLattice;
 use super::outputs::Outputs;
 use super::pair::{Buckets, DominatingPair, Grid, Inner, LogConcaveNoise};
 use super::transform::Tilted;
-use crate::collected::Collected;
 
 /// The method `tilted` of a pair returns a transform only if the largest loss of the pair is below
 /// this bound.
@@ -349,7 +348,7 @@ impl DiscreteGaussianPair {
     fn list(&self) -> impl Iterator<Item = (f64, f64, f64)> {
         let (d, reach) = (f64::from(self.sensitivity), self.reach());
         let weight = |z: f64| exp(-(z / self.scale) * (z / self.scale) / 2.0);
-        let weights: Vec<f64> = (-reach..=reach).map(|z| weight(z as f64)).collected();
+        let weights: Vec<f64> = (-reach..=reach).map(|z| weight(z as f64)).collect();
         let total = super::elementary::sum(&weights);
         (-reach..=reach).zip(weights).map(move |(z, p)| {
             let z = z as f64;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use opendp_analysis::context::{Accounted, Entry, Goal, Journal};
+use opendp_analysis::context::{Accounted, Entry, Goal, Journal, WithLaplace};
 use opendp_analysis::{Budget, Context, PrivacyUnit, ShareKind, Split, Table};
 use opendp_core::arith::Exact;
 use opendp_core::{Approximate, MaxDivergence, Result};
@@ -34,7 +34,7 @@ fn kept<MO: Accounted + opendp_ledger::Accounted>(
 fn life(path: &Path) -> Context<Tight> {
     kept(path, alone(Split::as_you_go())).unwrap()
 }
-fn count<MO: Accounted<Base = MaxDivergence>>(context: &Context<MO>) -> Result<i64>
+fn count<MO: WithLaplace>(context: &Context<MO>) -> Result<i64>
 where
     i64: opendp_analysis::context::Noisy<MO>,
 {
