@@ -40,16 +40,8 @@ impl<MO: Accounted> Answers<MO> {
     /// the error of the question when the question failed after the plan was charged.
     pub fn take<TO: Carrier>(&mut self, asked: Asked<TO>) -> Result<Answer<MO, TO>> {
         let place = asked.place_in(self.plan)?;
-        match self.take_any(place)?.downcast() {
-            Ok(answer) => Ok(*answer),
-            Err(_) => Err(another()),
-        }
-    }
-    fn take_any(&mut self, place: usize) -> AnyAnswer {
-        match self.answers.get_mut(place).and_then(Option::take) {
-            Some(answer) => answer,
-            None => Err(another()),
-        }
+        let answer = self.answers.get_mut(place).and_then(Option::take).ok_or_else(another)??;
+        answer.downcast().map(|answer| *answer).map_err(|_| another())
     }
 }
 impl<MO> fmt::Debug for Answers<MO> {
