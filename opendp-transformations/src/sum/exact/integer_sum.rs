@@ -31,7 +31,9 @@ where
     let output = Space::new(AtomDomain::non_nan(), AbsoluteDistance::new())?;
     let map = StabilityMap::new(move |d_in: &u32| {
         let fitting = sensitivity(*d_in, size.is_some(), lower, upper).map(T::inf_cast);
-        let Some(Ok(d_out)) = fitting else { return Err(overflow(*d_in, &bounds)) };
+        let Some(Ok(d_out)) = fitting else {
+            return Err(overflow(*d_in, &bounds.lower(), &bounds.upper(), T::type_name));
+        };
         Ok(d_out)
     });
     Ok(Transformation::new(input, output, Function::fold(IntegerSum { bounds }), map))
@@ -47,13 +49,11 @@ fn wide<T: Atom + Integer>(bound: T) -> Result<i128> {
     bound.to_i128().ok_or_else(|| Error::Overflow(format!("bounds: {bound} does not fit i128")))
 }
 #[cold]
-fn overflow<T: Atom + Integer>(d_in: u32, bounds: &Bounds<T>) -> Error {
+fn overflow(d_in: u32, lower: &dyn Display, upper: &dyn Display, name: fn() -> TypeName) -> Error {
     Error::Overflow(format!(
-        "bounds: the sensitivity of a sum of records in [{}, {}] at distance {d_in} does not fit \
-         {}; state narrower bounds",
-        bounds.lower(),
-        bounds.upper(),
-        T::type_name()
+        "bounds: the sensitivity of a sum of records in [{lower}, {upper}] at distance {d_in} \
+         does not fit {}; state narrower bounds",
+        name()
     ))
 }
 
