@@ -130,9 +130,6 @@ impl Study {
         let account = ledger.account(budget)?;
         let terms = &account.terms;
         terms.check_size(self.rows, "document")?;
-        if file.is_none() {
-            terms.check_file(None)?;
-        }
         let measurement = self.measurement(alpha)?;
         let d_in = measurement.input().metric().decode(&json!(self.unit.distance()))?;
         let mut whole = Request::new(id, &measurement, &d_in)?;
