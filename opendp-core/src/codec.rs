@@ -230,10 +230,18 @@ impl<T: Codec> Codec for Option<T> {
 impl<T: Codec> Codec for Vec<T> {
     const COMPLETE: bool = T::COMPLETE;
     fn to_json(&self) -> Json {
-        self.iter().map(T::to_json).collect()
+        let mut array = Vec::with_capacity(self.len());
+        for value in self {
+            array.push(value.to_json());
+        }
+        Json::Array(array)
     }
     fn from_json(json: &Json) -> Result<Self> {
-        items(json, "an array")?.iter().map(T::from_json).collect()
+        let mut values = Vec::new();
+        for item in items(json, "an array")? {
+            values.push(T::from_json(item)?);
+        }
+        Ok(values)
     }
     fn bound_to(self, turn: &Turn) -> Self {
         if T::COMPLETE {
@@ -282,13 +290,11 @@ impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
     }
     fn from_json(json: &Json) -> Result<Self> {
         let mut map = HashMap::new();
-        for (key, value) in pairs_of_json(json)? {
-            if map.insert(K::from_json(&key)?, V::from_json(&value)?).is_some() {
-                return Err(Error::FailedCast(
-                    "expected distinct keys, found the same key twice".into(),
-                ));
-            }
-        }
+        let mut insert = |key: &Json, value: &Json| {
+            let (key, value) = (K::from_json(key)?, V::from_json(value)?);
+            Ok(map.insert(key, value).is_none())
+        };
+        insert_pairs(json, &mut insert)?;
         Ok(map)
     }
     fn bound_to(self, turn: &Turn) -> Self {
@@ -320,6 +326,17 @@ pub(crate) fn json_of_pairs(mut pairs: Vec<(Json, Json)>) -> Json {
     } else {
         pairs.into_iter().map(|(key, value)| Json::Array(vec![key, value])).collect()
     }
+}
+/// Pass each pair of a map in JSON to `insert`, which returns whether the key is new.
+fn insert_pairs(json: &Json, insert: &mut dyn FnMut(&Json, &Json) -> Result<bool>) -> Result<()> {
+    for (key, value) in pairs_of_json(json)? {
+        if !insert(&key, &value)? {
+            return Err(Error::FailedCast(
+                "expected distinct keys, found the same key twice".into(),
+            ));
+        }
+    }
+    Ok(())
 }
 fn pairs_of_json(json: &Json) -> Result<Vec<(Json, Json)>> {
     match json {

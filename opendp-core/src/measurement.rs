@@ -86,6 +86,11 @@ impl Claims {
     /// Return bounds on the errors of all answers. Each bound fails with probability at most
     /// `alpha`.
     fn bounds(&self, alpha: f64) -> Result<Vec<Option<f64>>> {
+        if !(0.0 < alpha && alpha <= 1.0) {
+            return Err(Error::InvalidDistance(format!(
+                "alpha: expected a probability above 0 and at most 1, found {alpha:?}"
+            )));
+        }
         match &self.accuracy {
             Some(Stated::Own { bounds, .. }) => bounds(alpha),
             Some(Stated::OfMembers(members)) => {
@@ -259,11 +264,6 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// `InvalidDistance` when `alpha` is not in `(0, 1]`. This function also returns the errors of
     /// the function that computes the bounds.
     pub fn accuracy(&self, alpha: f64) -> Result<Vec<Option<f64>>> {
-        if !(0.0 < alpha && alpha <= 1.0) {
-            return Err(Error::InvalidDistance(format!(
-                "alpha: expected a probability above 0 and at most 1, found {alpha:?}"
-            )));
-        }
         self.claims.bounds(alpha)
     }
     /// Keep the release, and state its loss in another measure. The caller is responsible for the

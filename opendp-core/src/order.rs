@@ -31,7 +31,11 @@ pub fn ascending<T: PartialOrd>(values: &[T]) -> Vec<usize> {
 }
 /// Return copies of values in ascending order.
 pub fn sorted<T: PartialOrd + Clone>(values: &[T]) -> Vec<T> {
-    ascending(values).into_iter().map(|place| values[place].clone()).collect()
+    let mut sorted = Vec::with_capacity(values.len());
+    for place in ascending(values) {
+        sorted.push(values[place].clone());
+    }
+    sorted
 }
 
 #[cfg(test)]

@@ -123,12 +123,10 @@ impl AnyValue {
     /// Move the value out of a `Result`, and recover its type.
     pub(crate) fn downcast_result<T: Carrier>(value: Result<Self>) -> Result<T> {
         let mut place: Option<T> = None;
-        match move_value(value, TypeId::of::<T>(), &mut place, T::type_name) {
-            Ok(()) => match place {
-                Some(value) => Ok(value),
-                None => Err(mixed_up()),
-            },
-            Err(error) => Err(error),
+        let moved = move_value(value, TypeId::of::<T>(), &mut place, T::type_name);
+        match place {
+            Some(value) => Ok(value),
+            None => Err(moved.err().unwrap_or_else(mixed_up)),
         }
     }
     /// Erase the type of the value inside a `Result`.

@@ -219,6 +219,21 @@ fn take<S: 'static>(state: &mut dyn Any) -> Option<S> {
         None => None,
     }
 }
+fn both<'a, S: 'static>(state: &'a mut dyn Any, other: &mut dyn Any) -> Option<(&'a mut S, S)> {
+    Some((open(state)?, take(other)?))
+}
+fn saved<S: Serialize + 'static>(state: &dyn Any) -> Result<Box<RawValue>> {
+    match state.downcast_ref::<Option<S>>() {
+        Some(Some(state)) => written(serde_json::value::to_raw_value(state)),
+        _ => Err(foreign()),
+    }
+}
+fn loaded<S: DeserializeOwned + Send + Sync + 'static>(state: &RawValue) -> Result<AnyState> {
+    match serde_json::from_str::<S>(state.get()) {
+        Ok(state) => Ok(boxed(state)),
+        Err(_) => Err(foreign()),
+    }
+}
 impl<F: Fold<I, O>, I: Carrier, O: Carrier> FoldStage for Leaf<F, I, O> {
     fn label(&self) -> String {
         self.0.label()
@@ -232,25 +247,20 @@ impl<F: Fold<I, O>, I: Carrier, O: Carrier> FoldStage for Leaf<F, I, O> {
         self.0.absorb(state, rows)
     }
     fn merge(&self, state: &mut dyn Any, other: &mut dyn Any) -> Result<()> {
-        let Some(state) = open(state) else { return Err(foreign()) };
-        let Some(other) = take(other) else { return Err(foreign()) };
-        self.0.merge(state, other)
+        match both(state, other) {
+            Some((state, other)) => self.0.merge(state, other),
+            None => Err(foreign()),
+        }
     }
     fn finish(&self, state: &mut dyn Any) -> Result<AnyValue> {
         let Some(state) = take(state) else { return Err(foreign()) };
         AnyValue::of_result(self.0.finish(state))
     }
     fn save(&self, state: &dyn Any) -> Result<Box<RawValue>> {
-        match state.downcast_ref::<Option<F::State>>() {
-            Some(Some(state)) => written(serde_json::value::to_raw_value(state)),
-            _ => Err(foreign()),
-        }
+        saved::<F::State>(state)
     }
     fn load(&self, state: &RawValue) -> Result<AnyState> {
-        match serde_json::from_str::<F::State>(state.get()) {
-            Ok(state) => Ok(boxed(state)),
-            Err(_) => Err(foreign()),
-        }
+        loaded::<F::State>(state)
     }
     fn projects(&self, set: &dyn Any) -> bool {
         self.0.projects(set)
