@@ -22,7 +22,8 @@ pub trait Numbers: Domain {
         data: &Self::Carrier,
         replace: impl FnMut(Self::Number) -> Result<Self::Number, E>,
     ) -> Result<Self::Carrier, E>;
-    /// Copy a member, and let `replace` replace all numbers of the copy at once.
+    /// Copy a member, and let `replace` replace all numbers of the copy. `replace` can be called
+    /// once with all numbers, or several times with some of the numbers.
     ///
     /// # Errors
     /// The errors of `replace`.
@@ -30,14 +31,12 @@ pub trait Numbers: Domain {
         data: &Self::Carrier,
         replace: &dyn Fn(&mut [Self::Number]) -> Result<(), E>,
     ) -> Result<Self::Carrier, E> {
-        let mut numbers = Vec::new();
-        let copy = Self::try_map(data, |x| {
-            numbers.push(x.clone());
-            Ok(x)
-        })?;
-        replace(&mut numbers)?;
-        let mut numbers = numbers.into_iter();
-        Self::try_map(&copy, |x| Ok(numbers.next().unwrap_or(x)))
+        Self::try_map(data, |x| {
+            let mut number = [x];
+            replace(&mut number)?;
+            let [number] = number;
+            Ok(number)
+        })
     }
 }
 impl<T: Atom> Numbers for AtomDomain<T> {
