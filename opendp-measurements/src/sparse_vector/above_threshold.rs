@@ -78,9 +78,8 @@ where
     f64: InfCast<Q>,
 {
     let threshold = Threshold::new(threshold, limit, scales)?;
-    let map = losing(threshold.cost(), input.metric().monotonic(), |cost, d_in: &Q, monotonic| {
-        cost.loss(*d_in, monotonic)
-    });
+    let (cost, monotonic) = (threshold.cost(), input.metric().monotonic());
+    let map = losing(move |d_in: &Q| cost.loss(*d_in, monotonic));
     Ok(Measurement::new(input, MaxDivergence, answering(threshold), map))
 }
 /// Make the measurement of `make_above_threshold` for a distance type that is known only at run
@@ -96,14 +95,18 @@ where
     T: Atom + Number + Score,
 {
     let threshold = Threshold::new(threshold, limit, scales)?;
-    let map = losing(threshold.cost(), input.metric().monotonic(), any_loss);
+    let map = losing_any(threshold.cost(), input.metric().clone());
     Ok(Measurement::new(input, MaxDivergence, answering(threshold), map))
 }
-fn any_loss(cost: Cost, d_in: &AnyDistance, monotonic: bool) -> Result<Exact> {
-    match d_in.number()? {
-        AnyNumber::Integer(d_in) => cost.loss(d_in, monotonic),
-        AnyNumber::Float(d_in) => cost.loss(d_in, monotonic),
-    }
+/// Build the privacy map. A distance of another type than the distances of the metric is an error.
+fn losing_any(
+    cost: Cost,
+    metric: AnyScoreMetric<false>,
+) -> PrivacyMap<AnyScoreMetric<false>, MaxDivergence> {
+    losing(move |d_in: &AnyDistance| match metric.read_distance(d_in.clone())?.number()? {
+        AnyNumber::Integer(d_in) => cost.loss(d_in, metric.monotonic()),
+        AnyNumber::Float(d_in) => cost.loss(d_in, metric.monotonic()),
+    })
 }
 /// Build the function that answers for each number. This function does not depend on the distance
 /// type.
@@ -121,12 +124,11 @@ fn answering<T: Atom + Number + Score>(threshold: Threshold<T>) -> Function<Vec<
 }
 /// Build the privacy map. This map does not depend on the number type of the vectors.
 fn losing<M: Metric>(
-    cost: Cost,
-    monotonic: bool,
-    loss: fn(Cost, &M::Distance, bool) -> Result<Exact>,
+    loss: impl Fn(&M::Distance) -> Result<Exact> + Clone + Send + Sync + 'static,
 ) -> PrivacyMap<M, MaxDivergence> {
-    PrivacyMap::new(move |d_in: &M::Distance| rounded(&loss(cost, d_in, monotonic)?))
-        .with_exact(move |d_in| Ok(vec![loss(cost, d_in, monotonic)?]))
+    let exact = loss.clone();
+    PrivacyMap::new(move |d_in: &M::Distance| rounded(&loss(d_in)?))
+        .with_exact(move |d_in| Ok(vec![exact(d_in)?]))
 }
 
 macro_rules! register_at {
