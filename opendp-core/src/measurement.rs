@@ -56,7 +56,7 @@ struct Member {
 }
 impl Claims {
     /// Make the claims of a measurement without a stated accuracy. See [`shared`] for the C ABI of
-    /// this function and of [`state`](Claims::state).
+    /// this function and of [`with_loss`](Claims::with_loss). Neither function runs code of a user.
     #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
     extern "C" fn new<MO: Measure>(measure: MO, map: UntypedMap) -> Arc<Self> {
         Claims::of(AnyMeasure::new(measure), map, None)
@@ -73,8 +73,7 @@ impl Claims {
         Arc::make_mut(claims).accuracy = accuracy;
     }
     /// State the accuracy of the answers of one release, whose type has the name `type_name`.
-    #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
-    extern "C" fn state(
+    fn state(
         claims: &mut Arc<Self>,
         bounds: Accuracy,
         in_scores: bool,

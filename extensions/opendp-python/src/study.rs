@@ -126,11 +126,7 @@ impl PyStudy {
         alpha: f64,
     ) -> PyResult<Answered<'py>> {
         self.opened.ask(py, || {
-            // If the number of rows is public but not stated, the questions cannot be checked
-            // without the cells.
-            if !self.study.unit().size_is_public() || self.study.rows().is_some() {
-                detached(py, || self.study.rehearse(alpha))?;
-            }
+            detached(py, || self.study.check_questions(alpha))?;
             if self.spent.swap(true, SeqCst) {
                 let spent = "this study has answered, or failed while it read the data, so its \
                              budget is spent: make a new `Study` to spend another budget, and \

@@ -27,12 +27,10 @@ impl Study {
             let reason = "name at least one column of the table: its cells give the number of rows";
             return Err(Error::argument("columns", reason).at("context"));
         }
-        // The noise does not depend on private data. So a rehearsal finds wrong questions before a
-        // large file is read. If the public number of rows is not stated, read the file first.
-        let told = self.unit.size_is_public() && self.rows.is_none();
-        if !told {
-            self.rehearse(alpha)?;
-        }
+        // The noise does not depend on private data. So wrong questions are found before a large
+        // file is read.
+        self.check_questions(alpha)?;
+        let told = self.takes_rows_from_table();
         let mut rows = 0;
         let table = load(&self.columns, self.rows, |name, kind| {
             let cells = read(name, kind)?;
@@ -46,12 +44,31 @@ impl Study {
         }
         self.run(table, alpha, Mode::Ask)
     }
+    /// Check all questions without the table. An error of this check does not depend on the
+    /// records.
+    ///
+    /// If the number of rows is public and the document does not state it, check the questions for
+    /// 2 rows and for 1000 rows. The result is an error only if the questions are wrong for both
+    /// numbers.
+    ///
+    /// # Errors
+    /// The errors of [`rehearse`](Study::rehearse).
+    pub fn check_questions(&self, alpha: f64) -> Result<()> {
+        if !self.takes_rows_from_table() {
+            return self.rehearse(alpha).map(drop);
+        }
+        let with = |rows: usize| self.clone().with_rows(rows)?.rehearse(alpha).map(drop);
+        with(2).or_else(|_| with(1000))
+    }
+    /// Return whether the number of rows is public, and the table states it.
+    fn takes_rows_from_table(&self) -> bool {
+        self.unit.size_is_public() && self.rows.is_none()
+    }
     /// Answer as [`ask`](Study::ask) does, and state whether a failure may depend on the records.
     ///
-    /// The study checks its questions before it reads the first column. So an error of this check
-    /// does not depend on the records, and is a [`Failure::OfFile`]. If the number of rows is
-    /// public, the check needs this number. If the number is public and the document does not state
-    /// it, read all columns first, and state their number of rows.
+    /// The study [checks](Study::check_questions) its questions before it reads the first column.
+    /// So an error of this check does not depend on the records, and is a [`Failure::OfFile`]. Each
+    /// later error may depend on the records, unless `read` states that it does not.
     ///
     /// # Errors
     /// The failures of `read`, and the errors of [`ask`](Study::ask).
@@ -61,17 +78,19 @@ impl Study {
         alpha: f64,
     ) -> Result<Outcome, Failure> {
         let (mut found, mut study) = (None, Cow::Borrowed(self));
-        if !self.columns.is_empty() && self.unit.size_is_public() && self.rows.is_none() {
+        if !self.columns.is_empty() && self.takes_rows_from_table() {
+            self.check_questions(alpha).map_err(Failure::OfFile)?;
             let column = |(name, kind): (&str, CellType)| Ok((name.to_owned(), read(name, kind)?));
             let columns = self.columns().map(column).collect::<Result<HashMap<_, _>, Failure>>()?;
             // Columns can have different lengths. The study then returns an error.
             if let Some(rows) = columns.values().map(Cells::rows).max() {
-                let stated = self.clone().with_rows(rows);
-                study = Cow::Owned(stated.map_err(Failure::OfFile)?);
+                study = Cow::Owned(self.clone().with_rows(rows)?);
             }
             found = Some(columns);
         }
-        let (mut begun, mut of_file) = (false, false);
+        // After the first read, an error can depend on the records, also if the questions are wrong
+        // for this number of rows: the cells of other data might not have been readable.
+        let (mut begun, mut of_file) = (found.is_some(), false);
         let outcome = study.ask(
             |name, kind| {
                 begun = true;

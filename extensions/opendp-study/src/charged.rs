@@ -139,12 +139,9 @@ impl Study {
         let past = ledger.entry(budget, id)?;
         past.as_ref().map_or(Ok(()), |past| self.check_alpha(budget, past, alpha))?;
         let past = past.map(|entry| entry.loss);
-        // Check the questions without the data, so that wrong questions are not charged. If the
-        // number of rows is public and not stated, `try_ask` checks the questions after it reads
-        // the table.
-        let known = !self.unit.size_is_public() || self.rows.is_some();
-        if past.is_none() && known {
-            self.rehearse(alpha)?;
+        // Check the questions without the data, so that wrong questions are not charged.
+        if past.is_none() {
+            self.check_questions(alpha)?;
         }
         if past.is_none() {
             account.check_unit(Asker::Study, self.unit)?;

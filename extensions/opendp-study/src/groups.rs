@@ -172,8 +172,6 @@ where
         Ok(statistic(groups.impute(&fields.column, 0.0), &fields.column, bounds))
     }
 }
-/// Describe an answer before its release. `left_out` is `None` or a text of
-/// [`left_out_of_each`](QuestionFields::left_out_of_each), such as `only rows with age`.
 /// Return the columns of the keys and of the statistics.
 fn columns_of<'a>(names: &'a [String], statistics: &[Wanted<'a>]) -> Vec<&'a str> {
     let mut columns: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -201,6 +199,8 @@ fn add_rows(answers: &mut [StudyAnswer], columns: &[String], rows: &[GroupRow]) 
         }
     }
 }
+/// Describe an answer before its release. `left_out` is `None` or a text of
+/// [`left_out_of_each`](QuestionFields::left_out_of_each), such as `only rows with age`.
 fn answer_of(asked: &QuestionFields, left_out: Option<&str>, known: &Noised) -> StudyAnswer {
     let by = asked.group_by.as_deref().unwrap_or_default().join(", ");
     let left_out = left_out.map(|only| format!(", {only}")).unwrap_or_default();

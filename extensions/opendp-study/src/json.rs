@@ -14,6 +14,14 @@ pub(super) fn from_json<T: DeserializeOwned>(json: &Json) -> Result<T> {
     serde_path_to_error::deserialize(json)
         .map_err(|error| located(error.path(), error.inner().to_string()))
 }
+/// Check that a document and its context state their fields by name. `serde` also reads the fields
+/// from an array, in the order of their declarations.
+pub(super) fn check_fields(document: &Json) -> Result<()> {
+    let expected = || Error::FailedCast("expected an object with named fields".into());
+    let fields = document.as_object().ok_or_else(expected)?;
+    let named = fields.get("context").is_some_and(Json::is_object);
+    if named { Ok(()) } else { Err(expected().at("context")) }
+}
 /// Make the error for the field at a path. Items of lists are counted from 1.
 #[cold]
 fn located(path: &Path, reason: String) -> Error {

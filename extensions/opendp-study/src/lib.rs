@@ -155,6 +155,7 @@ use budget::{StudyBudget, rounded_up, weights};
 pub use charged::{Charge, Charged};
 pub use document::CellType;
 use document::{ColumnFields, Document, QuestionFields, UnitFields, from_json};
+use json::check_fields;
 pub use outcome::{Cell, Outcome, StudyAnswer};
 use questions::{Asker, Mode};
 pub use table::Cells;
@@ -186,6 +187,7 @@ impl Study {
     /// `FailedCast` or `Argument` when a field is wrong. The error names the place of this field.
     pub fn parse(json: &Json) -> Result<Self> {
         let Document { context, questions } = from_json(json)?;
+        check_fields(json)?;
         let in_context = |error: Error| error.at("context");
         let mut columns = Vec::with_capacity(context.columns.len());
         for (name, json) in &context.columns {

@@ -285,6 +285,19 @@ fn a_wrong_question_says_what_is_wrong_and_where() {
     assert!(refusal(large(), json!([])).contains("from 1 to"));
 }
 #[test]
+fn the_fields_of_a_document_have_names() {
+    let context = json!({"unit": {"person": 1}, "budget": {"epsilon": 1}});
+    let list = json!([null, {"person": 1}, null, {"epsilon": 1}, null, {}]);
+    for (document, place) in [
+        (json!([context, [{"count": {}}]]), ""),
+        (json!({"context": list, "questions": [{"count": {}}]}), "context: "),
+    ] {
+        let error = Study::parse(&document).unwrap_err().to_string();
+        assert!(error.starts_with(place), "{error}");
+        assert!(error.ends_with("expected an object with named fields"), "{error}");
+    }
+}
+#[test]
 fn a_column_of_numbers_says_what_stands_for_missing_cells() {
     let parse = |column: Json| {
         Study::parse(&json!({

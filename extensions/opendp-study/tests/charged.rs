@@ -236,3 +236,37 @@ fn an_unstated_public_number_of_rows_is_found_in_the_table() {
     assert_eq!(charged.outcome.answers()[0].cells.len(), 1);
     assert_eq!(charged.release.entry().d_in, "2");
 }
+#[test]
+fn after_the_first_read_a_wrong_question_is_charged_like_cells_that_cannot_be_read() {
+    // The number of rows is public, and the document does not state it.
+    let study = |question: Json| {
+        let mut json = document(json!({"epsilon": 1}), json!({"answers_of_person": 1}));
+        json["questions"] = json!([question]);
+        Study::parse(&json).unwrap()
+    };
+    let desk = Desk::new();
+    desk.create("answers", &unit("change_one_distance", 1));
+    let ledger = desk.ledger();
+    let ask = |study: &Study, id: &str, alpha: f64, read: &dyn Fn() -> Result<Cells, Failure>| {
+        study.ask_charged(&Charge::new(&ledger, "answers", id), |_, _| read(), alpha)
+    };
+    let left = || ledger.remaining("answers").unwrap();
+    let mean = study(json!({"mean": {"column": "age"}}));
+    let sized = study(json!({"variance": {"column": "age"}}));
+    let unread: &dyn Fn() -> Result<Cells, Failure> = &|| panic!("the data are read");
+    // The questions are checked before the first read, so these errors are free.
+    assert!(ask(&mean, "alpha", 2.0, unread).is_err());
+    assert!(ask(&study(json!({"mean": {"column": "sex"}})), "column", ALPHA, unread).is_err());
+    assert_eq!(left(), Loss::epsilon("3").unwrap());
+    // A variance of one row is wrong. The error has the same text and the same charge as a cell
+    // that cannot be read.
+    let one = || Ok(Cells::Integer(vec![Some(31)]));
+    let unreadable = || Err(Failure::OfData(Error::FailedFunction("unreadable".into())));
+    let of_question = ask(&sized, "one", ALPHA, &one).unwrap_err().to_string();
+    assert_eq!(left(), Loss::epsilon("2").unwrap());
+    let of_cells = ask(&sized, "two", ALPHA, &unreadable).unwrap_err().to_string();
+    assert_eq!(left(), Loss::epsilon("1").unwrap());
+    assert_eq!(of_question.replace("one", "two"), of_cells);
+    // The control: a variance of two rows is answered.
+    assert!(ask(&sized, "three", ALPHA, &|| Ok(Cells::Integer(vec![Some(31), Some(40)]))).is_ok());
+}

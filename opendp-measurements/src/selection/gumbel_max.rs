@@ -76,13 +76,13 @@ pub trait ScoreMetric: Metric {
 ///
 /// # Proof
 /// *The probabilities.* Let `t` be the temperature. Let `u` be the vector of scores for "max", and
-/// the vector of negated scores for "min". Negation changes no distance. [`gumbel_top_k`] with
-/// `k = 1` returns the index that maximises `u_i / t - ln(E_i)`. Here the `E_i` are independent standard
-/// exponential variables. So the index minimises `E_i exp(-u_i / t)`. This product is an
-/// exponential variable of rate `w_i = exp(u_i / t)`. Among independent exponential variables of
-/// rates `w_k`, variable `i` is the smallest with probability `w_i / sum_k w_k` (Maddison, Tarlow,
-/// Minka 2014). Comparisons use exact numbers. So the release has these probabilities for scores of
-/// any magnitude.
+/// the vector of negated scores for "min". Negation changes no distance. With `k = 1`,
+/// [`gumbel_top_k`] returns the index that maximises `u_i / t - ln(E_i)`. Here the `E_i` are
+/// independent standard exponential variables. So the index minimises `E_i exp(-u_i / t)`. This
+/// product is an exponential variable of rate `w_i = exp(u_i / t)`. Among independent exponential
+/// variables of rates `w_k`, variable `i` is the smallest with probability `w_i / sum_k w_k`
+/// (Maddison, Tarlow, Minka 2014). Comparisons use exact numbers. So the release has these
+/// probabilities for scores of any magnitude.
 ///
 /// *The loss.* Let `v` be the vector of a neighbour, negated for "min" like `u`. Let
 /// `h = max_j (v_j - u_j)`. `v` has the same length as `u` because `d_in` is finite. Let `P_u[i]`

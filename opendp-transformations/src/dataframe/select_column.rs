@@ -138,6 +138,8 @@ fn unfit(argument: &str, expected: &TypeName, found: &str) -> Error {
         "{argument}: expected the name of a column of type {expected}, found {found}"
     ))
 }
+/// Make the text of the error for a name that a schema lacks. The text lists the names of the
+/// columns in the schema. The names and the schema are public.
 pub(crate) fn absent<K: HashableAtom>(name: &K, schema: &[(K, ColumnDomain)]) -> String {
     let known =
         schema.iter().map(|(name, column)| format!("`{}`: {}", plain(name), column.cell_type()));

@@ -287,7 +287,7 @@ where
         let rehearsed = release(&about.grouping).draft();
         let (context, names) = (about.groups.query.context, about.groups.names.clone());
         let of_keys: OfKeys<'c, MO, TO> = Box::new(move |found| {
-            let (keys, _) = keys_and_counts(found)?;
+            let keys: Vec<_> = sorted(found)?.into_iter().map(|(key, _)| key).collect();
             Ok(release(&Grouping::new(context.table(), &names, &keys, false)?).draft())
         });
         self.ask_later(Late { rehearsed, finds: finds.place(), of_keys }, goal)
@@ -370,18 +370,23 @@ pub(super) fn counts_of<MO: Accounted>(
     answer: &Answer<MO, HashMap<String, i64>>,
 ) -> Result<(Vec<Vec<Json>>, Released)> {
     let (mechanism, scale) = (answer.mechanism(), answer.scale());
-    let (keys, counts) = keys_and_counts(&answer.value)?;
-    Ok((keys, Released { estimates: noisy(&counts, answer.noise())?, mechanism, scale }))
+    let (keys, estimates) = keys_and_estimates(&answer.value, answer.noise())?;
+    Ok((keys, Released { estimates, mechanism, scale }))
 }
-/// Read the keys of a map of counts. Return the keys in increasing order, and their counts.
-fn keys_and_counts(found: &HashMap<String, i64>) -> Result<(Vec<Vec<Json>>, Vec<i64>)> {
-    Ok(sorted(found)?.into_iter().unzip())
-}
-/// Combine counts with the distribution of their noise, which must be known.
-fn noisy(counts: &[i64], noise: Option<Noise>) -> Result<Vec<Estimate>> {
+/// Read the keys of a map of counts, whose noise must be known. Return the keys in increasing
+/// order, and their counts with the distribution of the noise.
+fn keys_and_estimates(
+    found: &HashMap<String, i64>,
+    noise: Option<Noise>,
+) -> Result<(Vec<Vec<Json>>, Vec<Estimate>)> {
     let unknown = "the noise of the counts of these keys is not known";
     let Some(noise) = noise else { return Err(Error::NotImplemented(unknown.into())) };
-    Ok(counts.iter().map(|count| Estimate::released(*count as f64, noise)).collect())
+    let (mut keys, mut estimates) = (Vec::new(), Vec::new());
+    for (key, count) in sorted(found)? {
+        keys.push(key);
+        estimates.push(Estimate::released(count as f64, noise));
+    }
+    Ok((keys, estimates))
 }
 fn released<MO, TO>(answer: Answer<MO, TO>) -> Result<Released>
 where

@@ -111,14 +111,6 @@ impl Averaged for f32 {
     }
 }
 
-/// Make the transformation that converts each row to a wider type.
-///
-/// # Precondition
-/// The type `W` contains all values of the type `T`. The rows are not NaN.
-///
-/// # Proof
-/// The function acts on each row alone, so distances do not grow. Each row and each bound keeps its
-/// value, so the converted rows are between the converted bounds.
 /// Return the space of rows of a wide type, with the given bounds and the given size.
 fn wide<W: Atom + Number>(bounds: Option<(W, W)>, size: Option<usize>) -> Result<ColumnSpace<W>> {
     let bounds = bounds.map(|(lower, upper)| Bounds::new(lower, upper)).transpose()?;
@@ -129,6 +121,14 @@ fn wide<W: Atom + Number>(bounds: Option<(W, W)>, size: Option<usize>) -> Result
     };
     Space::new(domain, SymmetricDistance)
 }
+/// Make the transformation that converts each row to a wider type.
+///
+/// # Precondition
+/// The type `W` contains all values of the type `T`. The rows are not NaN.
+///
+/// # Proof
+/// The function acts on each row alone, so distances do not grow. Each row and each bound keeps its
+/// value, so the converted rows are between the converted bounds.
 fn widened<T: Atom + Into<W>, W: Atom + Number>(
     rows: ColumnSpace<T>,
 ) -> Result<OfRows<T, Column<W>, SymmetricDistance>> {
