@@ -46,8 +46,9 @@ enum Stated {
     /// The accuracy of a release of the type with the name `type_name`. If the answers are choices,
     /// each bound is in the unit of scores.
     Own { bounds: Accuracy, in_scores: bool, type_name: fn() -> TypeName },
-    /// The members of a composition, in order.
-    OfMembers(Arc<[Member]>),
+    /// A function that returns the members of a composition, in order. The members are listed only
+    /// when they are needed, so that a composition is made quickly.
+    OfMembers(Arc<dyn Fn() -> Vec<Member> + Send + Sync>),
 }
 /// A member of a composition: its claims, and a function that names the type of its release.
 struct Member {
@@ -93,7 +94,7 @@ impl Claims {
         match &self.accuracy {
             Some(Stated::Own { bounds, .. }) => bounds(alpha),
             Some(Stated::OfMembers(members)) => {
-                let each = members.iter().map(|member| member.claims.bounds(alpha));
+                let each = members().into_iter().map(|member| member.claims.bounds(alpha));
                 Ok(each.collect::<Result<Vec<_>>>()?.concat())
             }
             None => Ok(vec![None]),
@@ -104,9 +105,8 @@ impl Claims {
         match &self.accuracy {
             Some(Stated::Own { type_name, .. }) => vec![type_name()],
             Some(Stated::OfMembers(members)) => {
-                let each =
-                    members.iter().map(|member| member.claims.answer_types(member.type_name));
-                each.flatten().collect()
+                let each = members().into_iter();
+                each.flat_map(|member| member.claims.answer_types(member.type_name)).collect()
             }
             None => vec![own()],
         }
@@ -159,13 +159,10 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     #[must_use]
     pub fn with_accuracy_of<DJ: Domain, MJ: Metric, MK: Measure, TJ: Carrier>(
         mut self,
-        members: impl AsRef<[Measurement<DJ, MJ, MK, TJ>]>,
+        members: impl AsRef<[Measurement<DJ, MJ, MK, TJ>]> + Send + Sync + 'static,
     ) -> Self {
-        let mut all = Vec::new();
-        for member in members.as_ref() {
-            all.push(Member { claims: member.claims.clone(), type_name: TJ::type_name });
-        }
-        Claims::set_accuracy(&mut self.claims, Some(Stated::OfMembers(all.into())));
+        let listed = shared(move || listed(members.as_ref()));
+        Claims::set_accuracy(&mut self.claims, Some(Stated::OfMembers(listed)));
         self
     }
     /// Return the types of the answers whose errors [`accuracy`](Measurement::accuracy) bounds. For
@@ -303,6 +300,17 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         Claims::set_accuracy(&mut claims, None);
         Ok(Measurement { input: self.input.clone(), function, claims, types: PhantomData })
     }
+}
+
+fn listed<DJ: Domain, MJ: Metric, MK: Measure, TJ: Carrier>(
+    measurements: &[Measurement<DJ, MJ, MK, TJ>],
+) -> Vec<Member> {
+    let mut members = Vec::with_capacity(measurements.len());
+    for measurement in measurements {
+        let claims = measurement.claims.clone();
+        members.push(Member { claims, type_name: TJ::type_name });
+    }
+    members
 }
 
 /// The parts of a measurement, with their types erased. Because the types are erased, code that

@@ -11,6 +11,7 @@ use std::hash::{BuildHasher, Hash, RandomState};
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Number, shown};
 use opendp_core::erased::AnyDistance;
+use opendp_core::random::NoEntropy;
 use opendp_core::{
     AbsoluteDistance, AnyNumber, AtomDomain, Distance, Error, Function, HashableAtom,
     L0PInfDistance, MapDomain, Measure, Measurement, Metric, NumberMetric, OfAnyNumber, PrivacyMap,
@@ -203,7 +204,7 @@ where
 fn reaching<K, V>(
     data: &HashMap<K, V>,
     threshold: V,
-    noising: &dyn Fn(&mut [V]) -> Result<()>,
+    noising: &dyn Fn(&mut [V]) -> Result<(), NoEntropy>,
 ) -> Result<HashMap<K, V>>
 where
     K: HashableAtom,
@@ -238,7 +239,7 @@ where
 fn reached<V: ThresholdNumber>(
     numbers: &mut [V],
     threshold: V,
-    noising: &dyn Fn(&mut [V]) -> Result<()>,
+    noising: &dyn Fn(&mut [V]) -> Result<(), NoEntropy>,
 ) -> Result<Vec<(u64, usize)>> {
     noising(numbers)?;
     let mut places = Vec::new();

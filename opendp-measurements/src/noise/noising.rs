@@ -9,7 +9,7 @@ use opendp_core::{Function, Result};
 use crate::{NoiseDistribution, NoiseNumber, Numbers};
 
 /// A function that adds noise to each number of a slice.
-pub(crate) type Noising<V> = Box<dyn Fn(&mut [V]) -> Result<()> + Send + Sync>;
+pub(crate) type Noising<V> = Box<dyn Fn(&mut [V]) -> Result<(), NoEntropy> + Send + Sync>;
 
 /// Return the function that adds noise of the distribution `N`.
 pub(crate) fn noising<N, V>(scale: f64, k: i32) -> Noising<V>
@@ -30,22 +30,21 @@ where
 /// Build the function that copies a member of the domain `D` and adds noise to each number of the
 /// copy. This function does not depend on the noise.
 pub(crate) fn adding<D: Numbers>(noising: Noising<D::Number>) -> Function<D::Carrier, D::Carrier> {
-    Function::map(move |data: &D::Carrier| D::try_replace(data, &*noising))
+    Function::map(move |data: &D::Carrier| Ok(D::try_replace(data, &*noising)?))
 }
 /// Run `draw` with the secure source of this thread. This function is compiled once.
-pub(crate) fn drawn(draw: &mut dyn FnMut(&mut SecureSource) -> Result<()>) -> Result<()> {
+pub(crate) fn drawn(
+    draw: &mut dyn FnMut(&mut SecureSource) -> Result<(), NoEntropy>,
+) -> Result<(), NoEntropy> {
     with_secure(draw)
 }
 /// Replace each number of a slice.
 pub(crate) fn each<V: Clone>(
     numbers: &mut [V],
     mut replace: impl FnMut(V) -> Result<V, NoEntropy>,
-) -> Result<()> {
+) -> Result<(), NoEntropy> {
     for number in numbers {
-        match replace(number.clone()) {
-            Ok(replaced) => *number = replaced,
-            Err(NoEntropy) => return Err(NoEntropy.into()),
-        }
+        *number = replace(number.clone())?;
     }
     Ok(())
 }

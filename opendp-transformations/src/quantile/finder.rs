@@ -65,21 +65,7 @@ const MOST_GROUPS: usize = 1 << 16;
 /// If two consecutive increments use the same counter, the second increment waits for the first. So
 /// the rows alternate between `TURNS` counters.
 const TURNS: usize = 4;
-const SETS: usize = 4 * TURNS;
-const PLACES: usize = SETS * FEW;
-
-/// Add the counters of a bucket to the counts. See `Finder::places`.
-fn raise(counts: &mut Counts, below: usize, sets: &[u32]) {
-    let mut sums = [0; 4];
-    for set in sets.chunks(4) {
-        for (sum, rows) in sums.iter_mut().zip(set) {
-            *sum += rows;
-        }
-    }
-    for (cell, rows) in sums.into_iter().enumerate().take(3) {
-        counts.raise(below + cell, rows.into());
-    }
-}
+const PLACES: usize = 4 * TURNS * FEW;
 
 /// The choice of the buckets. The search of a [`Finder`] follows from this choice.
 struct Plan {
@@ -171,8 +157,16 @@ impl<T: Number> Finder<T> {
                         #[inline(always)]
                         || self.places(entries, groups),
                     );
-                    for (bucket, (_, below)) in entries.iter().enumerate() {
-                        raise(counts, *below as usize, &places[bucket * SETS..][..SETS]);
+                    for ((_, below), turns) in entries.iter().zip(places.chunks(4 * TURNS)) {
+                        let mut sums = [0; 4];
+                        for turn in turns.chunks(4) {
+                            for (sum, rows) in sums.iter_mut().zip(turn) {
+                                *sum += rows;
+                            }
+                        }
+                        for (cell, rows) in sums.into_iter().enumerate().take(3) {
+                            counts.raise(*below as usize + cell, rows.into());
+                        }
                     }
                 }
                 rest
