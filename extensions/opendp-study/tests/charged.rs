@@ -260,9 +260,9 @@ fn after_the_first_read_a_wrong_question_is_charged_like_cells_that_cannot_be_re
     assert_eq!(left(), Loss::epsilon("3").unwrap());
     // A variance of one row is wrong. The error has the same text and the same charge as a cell
     // that cannot be read.
-    let one = || Ok(Cells::Integer(vec![Some(31)]));
+    let single = || Ok(Cells::Integer(vec![Some(31)]));
     let unreadable = || Err(Failure::OfData(Error::FailedFunction("unreadable".into())));
-    let of_question = ask(&sized, "one", ALPHA, &one).unwrap_err().to_string();
+    let of_question = ask(&sized, "one", ALPHA, &single).unwrap_err().to_string();
     assert_eq!(left(), Loss::epsilon("2").unwrap());
     let of_cells = ask(&sized, "two", ALPHA, &unreadable).unwrap_err().to_string();
     assert_eq!(left(), Loss::epsilon("1").unwrap());
