@@ -242,6 +242,7 @@ fn after_the_first_read_a_wrong_question_is_charged_like_cells_that_cannot_be_re
     let study = |question: Json| {
         let mut json = document(json!({"epsilon": 1}), json!({"answers_of_person": 1}));
         json["questions"] = json!([question]);
+        json["context"]["columns"]["age"]["missing"] = json!(0);
         Study::parse(&json).unwrap()
     };
     let desk = Desk::new();
