@@ -72,9 +72,7 @@ impl Account {
     /// # Errors
     /// `Argument` when the budget states no unit or another unit.
     pub fn check_unit(&self, asker: Asker, protects: PrivacyUnit) -> Result<()> {
-        let Some(unit) = self.terms.unit() else {
-            return Err(Error::argument("budget", asker.without_unit(self)));
-        };
+        let unit = self.stated_unit(asker)?;
         let (name, who) = (&self.name, asker.name());
         let (metric, d_in) = ("symmetric_distance".into(), protects.distance().to_string());
         let misfit = self.terms.misfit(protects.size_is_public(), Some(&metric), &d_in);
@@ -96,6 +94,14 @@ impl Account {
             (Some(_), None) => return Ok(()),
         };
         Err(Error::argument("unit", reason))
+    }
+    /// Return the unit of the budget.
+    ///
+    /// # Errors
+    /// `Argument` when the budget states no unit.
+    pub(crate) fn stated_unit(&self, asker: Asker) -> Result<&Unit> {
+        let missing = || Error::argument("budget", asker.without_unit(self));
+        self.terms.unit().ok_or_else(missing)
     }
 }
 impl Terms {
