@@ -66,7 +66,7 @@ fn check_unit(account: &Account, request: &Request) -> Result<()> {
                 "the release needs a public number of rows, and budget `{budget}` protects this \
                  number: its unit is the distance {unit}. Leave the number of rows out, or create \
                  a budget with the metric `change_one_distance` or with a public number of people \
-                 (`--size`, one contribution each)"
+                 (`size`, as a flag `--size`; one contribution each)"
             ),
         ),
         Misfit::Distance => unit.refuse(budget, metric.unwrap_or(&Json::Null), &request.d_in),

@@ -47,8 +47,9 @@ impl Asker {
         };
         let mut reason = format!(
             "budget `{name}` states no unit, so nothing checks that all {all} protect the same \
-             unit: create a budget with --unit and --metric, such as `--unit 1 --metric \
-             symmetric_distance` for a {asker} with {unit}"
+             unit: create a budget with a unit and a metric, such as unit 1 and metric \
+             symmetric_distance for a {asker} with {unit} (`--unit 1 --metric \
+             symmetric_distance`)"
         );
         if 0 < account.releases {
             reason += &format!(
@@ -85,7 +86,7 @@ impl Account {
                 "the {who} needs a public number of rows, and budget `{name}` protects this \
                  number: its unit is the distance {unit}. State the unit {stated} in the {who}, or \
                  create a budget with the metric `change_one_distance` or with a public number of \
-                 people (`--size`, one contribution each)"
+                 people (`size`, as a flag `--size`; one contribution each)"
             ),
             (Some(stated), Some(Misfit::Distance)) => format!(
                 "budget `{name}` protects data at distance {unit}, but the {who} protects \

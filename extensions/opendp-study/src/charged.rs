@@ -191,12 +191,12 @@ impl Study {
     fn check_alpha(&self, budget: &str, past: &Entry, stated: f64) -> Result<()> {
         let asked: Json = serde_json::from_str(&past.pipeline).unwrap_or_default();
         match asked["alpha"].as_f64() {
-            Some(alpha) if alpha != stated && asked["study"] == self.document => {
+            Some(past_alpha) if past_alpha != stated && asked["study"] == self.document => {
+                let alpha = shown(past_alpha);
                 let reason = format!(
-                    "budget `{budget}` already has the answers `{}` of this study with --alpha {}: \
-                     state this probability again, or use another id",
-                    past.id,
-                    shown(alpha)
+                    "budget `{budget}` already has the answers `{}` of this study with alpha \
+                     {alpha}: state this probability again (`--alpha {alpha}`), or use another id",
+                    past.id
                 );
                 Err(Error::argument("alpha", reason))
             }

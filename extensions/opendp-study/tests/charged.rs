@@ -103,7 +103,8 @@ fn an_id_belongs_to_its_question_its_probability_and_its_table() {
     let ledger = desk.ledger();
     let charge = Charge::new(&ledger, "survey", "first");
     let error = person().ask_charged(&charge, unread, 0.1).unwrap_err().to_string();
-    assert!(error.contains("0.05: state this probability again"), "{error}");
+    let expected = "with alpha 0.05: state this probability again (`--alpha 0.05`)";
+    assert!(error.contains(expected), "{error}");
     let elsewhere = charge.file(Path::new("other.csv")).unwrap();
     let error = person().ask_charged(&elsewhere, unread, ALPHA).unwrap_err().to_string();
     assert!(error.contains("another data or column"), "{error}");

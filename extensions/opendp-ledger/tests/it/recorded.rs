@@ -54,7 +54,9 @@ fn a_journal_needs_a_budget_with_a_unit() {
     ledger.create("bare", &Loss::epsilon("1").unwrap()).unwrap();
     let error = ContextJournal::open(ledger, "bare").unwrap_err();
     assert_eq!(error.kind(), "Argument");
-    assert!(error.to_string().contains("states no unit"), "{error}");
+    let error = error.to_string();
+    let expected = "create a budget with a unit and a metric, such as unit 1";
+    assert!(error.contains("states no unit") && error.contains(expected), "{error}");
 }
 #[test]
 fn an_error_about_a_long_id_names_the_plan() {
