@@ -47,9 +47,15 @@ impl<'a> Charge<'a> {
     }
     /// Add a fact about how the table is read, such as the separator of its cells. The id belongs
     /// to this fact, too.
+    ///
+    /// The ledger records the file as `data`, and its SHA-256 as `digest`. A fact does not replace
+    /// them: a fact with one of these names is recorded as `fact data` or `fact digest`. The ledger
+    /// writes `fact ` also before a name that begins with `fact `.
     #[must_use]
     pub fn fact(mut self, name: &str, value: impl Into<Json>) -> Self {
-        self.source.insert(name.into(), value.into());
+        let reserved = matches!(name, "data" | "digest") || name.starts_with("fact ");
+        let name = if reserved { format!("fact {name}") } else { name.to_owned() };
+        self.source.insert(name, value.into());
         self
     }
 }

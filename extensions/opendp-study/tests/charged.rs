@@ -93,6 +93,20 @@ fn the_text_of_a_request_is_the_text_of_earlier_versions() {
     }
 }
 #[test]
+fn a_fact_does_not_replace_the_recorded_file() {
+    let desk = Desk::new();
+    let ledger = desk.ledger();
+    let charge = Charge::new(&ledger, "survey", "first").file(Path::new("ages.csv")).unwrap();
+    let charge = charge.fact("data", "other.csv").fact("fact data", 1).fact("digest", 2);
+    person().ask_charged(&charge.fact("rows", 3), ages, ALPHA).unwrap();
+    let source: Json = serde_json::from_str(&desk.history()[0].source).unwrap();
+    let expected = json!({
+        "data": "ages.csv", "fact data": "other.csv", "fact digest": 2, "fact fact data": 1,
+        "rows": 3,
+    });
+    assert_eq!(source, expected);
+}
+#[test]
 fn an_id_belongs_to_its_question_its_probability_and_its_table() {
     let desk = Desk::new();
     desk.ask(&person(), "first", ages).unwrap();
