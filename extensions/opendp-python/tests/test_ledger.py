@@ -97,6 +97,28 @@ def test_a_spent_budget_reads_nothing(ledger):
     refused("BudgetExceeded", "is spent", asked.ask, AGES)
 
 
+def test_the_path_of_a_ledger_is_fixed_when_the_ledger_is_made(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ledger = dp.Ledger("study.ledger")
+    ledger.create("survey", epsilon=3, unit=1, metric="symmetric_distance")
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    ask(ledger)
+    with pytest.raises(AttributeError):
+        ledger.path = "study.ledger"
+    assert ledger.path == str(tmp_path / "study.ledger") and not os.listdir()
+    # The command and the library must find the same file.
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    os.symlink(tmp_path / "a" / "b", tmp_path / "link")
+    monkeypatch.chdir(tmp_path)
+    dp.Ledger(os.path.join("link", "..", "study.ledger")).create(
+        "far", epsilon=1, unit=1, metric="symmetric_distance"
+    )
+    assert (tmp_path / "a" / "study.ledger").exists()
+    for path in ("", b"study.ledger"):
+        refused("Argument", "argument `path`: expected the path", dp.Ledger, path)
+
+
 class Raises(list):
     def __init__(self, error):
         super().__init__([1])

@@ -25,9 +25,18 @@ class Ledger:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(path)
-        """The path of the file."""
-        self._ledger = _native.Ledger(self.path)
+        path = os.fspath(path)
+        if not isinstance(path, str) or not path:
+            raise of("Argument", "argument `path`: expected the path of a file, as a text")
+        # After `os.chdir`, a relative path would name another file, which has other budgets.
+        # `os.path.abspath` would also remove `..`, which leads elsewhere after a symbolic link.
+        self._path = path if os.path.isabs(path) else os.path.join(os.getcwd(), path)
+        self._ledger = _native.Ledger(self._path)
+
+    @property
+    def path(self) -> str:
+        """The absolute path of the file. It was found when the ledger was made."""
+        return self._path
 
     def create(
         self,
