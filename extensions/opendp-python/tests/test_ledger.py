@@ -1,9 +1,11 @@
 """Budgets in a file, and studies that are charged to them."""
 
+import copy
 import hashlib
 import json
 import multiprocessing
 import os
+import pickle
 import subprocess
 import sys
 import warnings
@@ -117,6 +119,13 @@ def test_the_path_of_a_ledger_is_fixed_when_the_ledger_is_made(tmp_path, monkeyp
     assert (tmp_path / "a" / "study.ledger").exists()
     for path in ("", b"study.ledger"):
         refused("Argument", "argument `path`: expected the path", dp.Ledger, path)
+
+
+def test_a_copy_of_a_ledger_is_the_same_ledger(ledger):
+    ask(ledger)
+    for other in (pickle.loads(pickle.dumps(ledger)), copy.deepcopy(ledger)):
+        assert other.path == ledger.path and ask(other, data=UNREAD).rows()
+    assert len(ledger.history("survey")) == 1
 
 
 class Raises(list):

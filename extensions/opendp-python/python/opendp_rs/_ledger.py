@@ -105,6 +105,10 @@ class Ledger:
         """Return all releases that were charged to a budget, in their order."""
         return list(self._ledger.history(name))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy in another process reads and charges the same file.
+        return type(self), (self.path,)
+
     def __repr__(self) -> str:
         return f"Ledger({self.path!r})"
 
