@@ -45,7 +45,8 @@ pub(crate) fn decide(
         return Err(Error::FailedFunction(format!(
             "the clock runs backwards: it is {} seconds behind the last entry of budget \
              `{budget}`; nothing was charged or released. If the clock was ahead before and is \
-             correct now, run `opendp budget settle-clock FILE:{budget}`",
+             correct now, run `opendp budget settle-clock FILE:{budget}`, or call \
+             `settle_clock`",
             (account.latest - now) / 1000
         )));
     }

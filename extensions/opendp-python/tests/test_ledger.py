@@ -1,5 +1,6 @@
 """Budgets in a file, and studies that are charged to them."""
 
+import base64
 import copy
 import hashlib
 import json
@@ -9,6 +10,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+import zlib
 from decimal import Decimal
 from fractions import Fraction
 
@@ -163,6 +165,28 @@ def test_a_program_that_is_stopped_while_it_reads_is_charged(ledger, monkeypatch
     monkeypatch.undo()
     refused("Argument", "no release is possible", ask, ledger)
     assert len(ledger.history("survey")) == 1
+
+
+# A ledger with the budget `survey`, which was created in the year 2255.
+AHEAD = (
+    "eNrtVLtuwzAM3P0VhuYUkChRj/xMQFFUYDR2AtsJGgT99yr10r1A0SE3HXjEcbgDzxeZyuXtJOUocw/dSPN7jwY6"
+    "yNYX5uzES2SqmpyFIGwJsrGFsoVaBcWHWpNhl1IUiDZhyDFYTF3/wv/HlrfpDbjYs06m5a01VJcEEDyUYAsa7RAs"
+    "ICHGVEOJlrw3OYkEwQAJLDk2bHvkjNAKIL61pHiyNRphp3PrgwZG9skXRGJTdKhELnrkVH111XkG8+rMn+f/68wf"
+    "Kl/b71jV/qEmGkXt1XKdb3JXOzUKNf4cjfRxKMNN5qNMLE1azyudmmAb51lolaL2Sf9A25F5XJ6+12n49h9lnQd+"
+    "XriPG2+my0qb5bZldqochqmRz4buC5fK5oc="
+)
+
+
+def test_a_budget_whose_clock_was_settled_continues(tmp_path):
+    path = tmp_path / "study.ledger"
+    path.write_bytes(zlib.decompress(base64.b64decode(AHEAD)))
+    ledger = dp.Ledger(path)
+    refused("FailedFunction", "call `settle_clock`", ask, ledger)
+    entry = ledger.settle_clock("survey", by="Ada")
+    assert entry["by"] == "Ada" and ledger.history("survey") == [entry]
+    assert ask(ledger).rows() and ledger.show("survey")["remaining"] == {"epsilon": "2"}
+    refused("Argument", "nothing to settle", ledger.settle_clock, "survey")
+    refused("NotFound", "typo", ledger.settle_clock, "typo")
 
 
 def test_mistakes_that_do_not_depend_on_cells_are_free(ledger):

@@ -105,6 +105,15 @@ class Ledger:
         """Return all releases that were charged to a budget, in their order."""
         return list(self._ledger.history(name))
 
+    def settle_clock(self, name: str, by: str = "") -> dict[str, Any]:
+        """Accept requests to a budget again after a correction of the clock.
+
+        If the clock was ahead at the last entry, the budget refuses requests until the clock has
+        reached the time of this entry. Call this method only if the clock is correct now. Return
+        the entry of zero loss that records the call. ``by`` is the name of the person who calls.
+        """
+        return dict(self._ledger.settle_clock(name, by))
+
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy in another process reads and charges the same file.
         return type(self), (self.path,)
