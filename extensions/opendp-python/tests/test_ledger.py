@@ -1,10 +1,13 @@
 """Budgets in a file, and studies that are charged to them."""
 
+import _thread
 import base64
 import copy
+import functools
 import hashlib
 import json
 import multiprocessing
+import operator
 import os
 import pickle
 import subprocess
@@ -187,6 +190,55 @@ def test_a_budget_whose_clock_was_settled_continues(tmp_path):
     assert ask(ledger).rows() and ledger.show("survey")["remaining"] == {"epsilon": "2"}
     refused("Argument", "nothing to settle", ledger.settle_clock, "survey")
     refused("NotFound", "typo", ledger.settle_clock, "typo")
+
+
+class Stops:
+    def __init__(self, error, method):
+        self.error, self.method = error, method
+        self.__class__ = type("Stops", (Stops,), {method: Stops.stop})
+
+    def stop(self):
+        raise self.error
+
+    def __iter__(self):
+        return self
+
+    def __len__(self):
+        return 1
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt("47"), SystemExit(47)])
+@pytest.mark.parametrize("method", ["__iter__", "__next__", "__len__", "__index__", "ndim"])
+def test_a_program_that_is_stopped_while_it_converts_is_charged(ledger, error, method):
+    in_cell = method in ("__index__", "ndim")
+    stops = Stops(error, method)
+    if method == "ndim":
+        stops = type("Stops", (), {"ndim": property(Stops.stop), "error": error})()
+    column = [stops] if in_cell else stops
+    for T in ("i64", "f64"):
+        asked = document()
+        asked["context"]["columns"]["age"]["T"] = T
+        asked = dp.Study(asked)
+        with pytest.raises(type(error)) as stopped:
+            ask(ledger, T, {"age": column}, asked)
+        assert "47" not in str(stopped.value)
+        refused("Argument", "no release is possible", ask, ledger, T, asked=asked)
+    assert len(ledger.history("survey")) == 2
+    with pytest.raises(type(error)):
+        dp.Study(document()).ask({"age": column})
+
+
+def test_a_program_that_is_stopped_before_it_reads_is_not_charged(ledger):
+    place = (ledger._ledger, ("survey", "first", "Ada"))
+    asked = dp.Study(document())
+    native = functools.partial(asked._study.ask_charged, lambda _: pytest.fail("read"), 0.05, *place)
+    # Between these two calls, Python does not look for signals.
+    call = operator.methodcaller("__call__")
+    with pytest.raises(KeyboardInterrupt):
+        list(map(call, [_thread.interrupt_main, native]))
+    assert ledger.history("survey") == []
+    # The control: nothing is spent.
+    assert ask(ledger, asked=dp.Study(document())).rows() and asked.ask(AGES).rows()
 
 
 def test_mistakes_that_do_not_depend_on_cells_are_free(ledger):
