@@ -105,6 +105,9 @@ impl PyStudy {
                             Failure::OfFile(Error::FailedFunction(reason.into()))
                         })?;
                     }
+                    // From now on, an answer without a ledger would spend the budget of the study
+                    // again.
+                    self.spent.store(true, SeqCst);
                     let found = Python::attach(|py| {
                         let column = read.bind(py).call1((name,));
                         cells(&column.map_err(|error| raised(py, &error))?, name, kind)
@@ -116,14 +119,17 @@ impl PyStudy {
                     Ok(found?)
                 };
                 let charge = Charge::new(&ledger, &budget, &id).by(&by);
-                self.study.ask_charged(&charge, read, alpha)
+                let charged = self.study.ask_charged(&charge, read, alpha);
+                // The answers or the failure can also be those of an earlier process.
+                if charged.as_ref().err().is_none_or(Failure::was_charged) {
+                    self.spent.store(true, SeqCst);
+                }
+                charged
             });
             if let Some(stop) = stop.into_inner().unwrap_or_else(PoisonError::into_inner) {
                 return Err(stop);
             }
             let charged = charged?;
-            // An answer without a ledger would spend the budget of the study again.
-            self.spent.store(true, SeqCst);
             let json = python_json::to_python(py, &charged.charge_to_json(), None)?;
             Ok((answered(py, &charged.outcome)?, charge_lines(&charged), json))
         })

@@ -241,6 +241,19 @@ def test_a_program_that_is_stopped_before_it_reads_is_not_charged(ledger):
     assert ask(ledger, asked=dp.Study(document())).rows() and asked.ask(AGES).rows()
 
 
+def test_after_a_charged_refusal_a_study_does_not_answer_without_a_ledger(ledger):
+    first, second = dp.Study(document()), dp.Study(document())
+    refused("Argument", "no release is possible", ask, ledger, data={"age": ["x"]}, asked=first)
+    refused("BudgetExceeded", "is spent", first.ask, AGES)
+    # The refusal of an earlier call with the same id counts, too.
+    refused("Argument", "no release is possible", ask, ledger, data=UNREAD, asked=second)
+    refused("BudgetExceeded", "is spent", second.ask, AGES)
+    # The control: a refusal that is not charged spends nothing.
+    third = dp.Study(document())
+    refused("NotFound", "typo", ask, ledger, data=UNREAD, asked=third, budget="typo")
+    assert third.ask(AGES).rows()
+
+
 def test_mistakes_that_do_not_depend_on_cells_are_free(ledger):
     for kind, text, options in [
         ("Argument", "no column 'age'", {"data": {"sex": [1]}}),

@@ -137,7 +137,9 @@ fn an_id_belongs_to_its_question_its_probability_and_its_table() {
 fn a_failure_of_the_reader_is_charged_and_kept_unless_it_is_about_the_file() {
     let desk = Desk::new();
     let secret = || Failure::from(Error::argument("age", "the cell is 47"));
-    let refused = desk.ask(&person(), "error", |_, _| Err(secret())).unwrap_err().to_string();
+    let refused = desk.ask(&person(), "error", |_, _| Err(secret())).unwrap_err();
+    assert!(Failure::was_charged(&refused));
+    let refused = refused.to_string();
     assert!(refused.contains("no release is possible") && !refused.contains("47"), "{refused}");
     assert_eq!(desk.ask(&person(), "error", unread).unwrap_err().to_string(), refused);
     assert_eq!(desk.history().len(), 1);
@@ -157,6 +159,7 @@ fn a_failure_of_the_reader_is_charged_and_kept_unless_it_is_about_the_file() {
     let charge = Charge::new(&ledger, "other", "first");
     let error = person().ask_charged(&charge, |_, _| Err(of_file()), ALPHA).unwrap_err();
     assert_eq!(error, of_file().told());
+    assert!(!Failure::was_charged(&error));
     assert_eq!(ledger.account("other").unwrap().releases, 0);
     person().ask_charged(&charge, ages, ALPHA).unwrap();
 }
