@@ -45,7 +45,8 @@ pub(crate) fn decide(
         return Err(Error::FailedFunction(format!(
             "the clock runs backwards: it is {} seconds behind the last entry of budget \
              `{budget}`; nothing was charged or released. If the clock was ahead before and is \
-             correct now, run `opendp budget settle-clock FILE:{budget}`",
+             correct now, run `opendp budget settle-clock FILE:{budget}`, or call \
+             `settle_clock`",
             (account.latest - now) / 1000
         )));
     }
@@ -66,7 +67,7 @@ fn check_unit(account: &Account, request: &Request) -> Result<()> {
                 "the release needs a public number of rows, and budget `{budget}` protects this \
                  number: its unit is the distance {unit}. Leave the number of rows out, or create \
                  a budget with the metric `change_one_distance` or with a public number of people \
-                 (`--size`, one contribution each)"
+                 (`size`, as a flag `--size`; one contribution each)"
             ),
         ),
         Misfit::Distance => unit.refuse(budget, metric.unwrap_or(&Json::Null), &request.d_in),

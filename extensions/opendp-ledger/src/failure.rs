@@ -29,6 +29,15 @@ impl Failure {
             Failure::OfFile(error) | Failure::OfData(error) => error,
         }
     }
+    /// Return whether an error of [`Ledger::release_or_refuse`] states a failure that was charged,
+    /// now or earlier under the same id.
+    pub fn was_charged(error: &Error) -> bool {
+        match error {
+            Error::At { source, .. } => Failure::was_charged(source),
+            Error::Argument { reason, .. } => reason == REFUSED,
+            _ => false,
+        }
+    }
 }
 /// An error may depend on the records, unless it is a lack of random bits.
 impl From<Error> for Failure {

@@ -9,9 +9,13 @@ use opendp_analysis::{Context, PrivacyUnit};
 use opendp_core::{Error, Metric, Result, SymmetricDistance};
 use serde_json::json;
 
+use crate::ledger::{MOST_CHARACTERS, check_text};
 use crate::units::Asker;
 use crate::{Account, Ledger, Loss, Notion, Request, Terms, Unit};
 use entry::{read, write};
+
+/// The beginning of the id of a plan in a ledger. The id of the plan follows.
+const PLAN: &str = "plan ";
 
 /// The releases of a [`Context`], in a budget of a ledger.
 ///
@@ -72,6 +76,7 @@ impl ContextJournal {
         let ledger = ledger.into();
         let account = ledger.account(budget)?;
         account.terms.check_file(None)?;
+        account.stated_unit(Asker::Context)?;
         let (notion, budget) = (account.total.notion(), account.name);
         Ok(ContextJournal { ledger, budget, by: String::new(), notion })
     }
@@ -150,6 +155,9 @@ impl ContextJournal {
     }
     /// Charge one or several releases, in one entry of the ledger.
     fn charge(&self, entries: &[Entry]) -> Result<()> {
+        if entries.is_empty() {
+            return Ok(());
+        }
         let account = self.ledger.account(&self.budget)?;
         let loss = self.loss(&account, entries)?;
         let kept = match entries {
@@ -164,7 +172,15 @@ impl ContextJournal {
         };
         // The ledger charges each id once. So it charges a plan with an id once.
         if let Some(plan) = entries.first().and_then(|entry| entry.plan.as_deref()) {
-            return match release(&format!("plan {plan}"))?.repeated() {
+            let id = format!("{PLAN}{plan}");
+            check_text("plan", &id).map_err(|_| {
+                let longest = MOST_CHARACTERS - PLAN.len();
+                let reason = format!(
+                    "expected an id of at most {longest} characters, without the character NUL"
+                );
+                Error::argument("plan", reason)
+            })?;
+            return match release(&id)?.repeated() {
                 false => Ok(()),
                 true => Err(Error::argument("plan", format!("plan `{plan}` was charged before"))),
             };
@@ -177,9 +193,11 @@ impl ContextJournal {
                 Ok(release) if !release.repeated() => return Ok(()),
                 // Another process has already charged a question with this number. If the losses of
                 // the two questions are equal, the ledger repeats the earlier release. Otherwise,
-                // the ledger returns an error. In both cases, try the next number.
+                // the ledger refuses the id. In both cases, try the next number. After any other
+                // error, such as a fault of the disk, a further question could be charged twice.
                 Ok(_) => {}
-                Err(_) if self.ledger.entry(&self.budget, &id)?.is_some() => {}
+                Err(Error::Argument { argument, .. })
+                    if argument == "id" && self.ledger.entry(&self.budget, &id)?.is_some() => {}
                 Err(error) => return Err(error),
             }
         }

@@ -18,7 +18,7 @@ use crate::store::file::{self, Mode};
 use crate::{Account, Entry, Loss, Release, Request, Terms};
 
 /// The maximum number of characters in the name of a budget, and in the id of a release.
-const MOST_CHARACTERS: usize = 256;
+pub(crate) const MOST_CHARACTERS: usize = 256;
 /// Budgets, and all releases that were charged to these budgets.
 ///
 /// Threads can share a ledger, and several processes can open its file. See the

@@ -47,8 +47,9 @@ impl Asker {
         };
         let mut reason = format!(
             "budget `{name}` states no unit, so nothing checks that all {all} protect the same \
-             unit: create a budget with --unit and --metric, such as `--unit 1 --metric \
-             symmetric_distance` for a {asker} with {unit}"
+             unit: create a budget with a unit and a metric, such as unit 1 and metric \
+             symmetric_distance for a {asker} with {unit} (`--unit 1 --metric \
+             symmetric_distance`)"
         );
         if 0 < account.releases {
             reason += &format!(
@@ -72,9 +73,7 @@ impl Account {
     /// # Errors
     /// `Argument` when the budget states no unit or another unit.
     pub fn check_unit(&self, asker: Asker, protects: PrivacyUnit) -> Result<()> {
-        let Some(unit) = self.terms.unit() else {
-            return Err(Error::argument("budget", asker.without_unit(self)));
-        };
+        let unit = self.stated_unit(asker)?;
         let (name, who) = (&self.name, asker.name());
         let (metric, d_in) = ("symmetric_distance".into(), protects.distance().to_string());
         let misfit = self.terms.misfit(protects.size_is_public(), Some(&metric), &d_in);
@@ -87,7 +86,7 @@ impl Account {
                 "the {who} needs a public number of rows, and budget `{name}` protects this \
                  number: its unit is the distance {unit}. State the unit {stated} in the {who}, or \
                  create a budget with the metric `change_one_distance` or with a public number of \
-                 people (`--size`, one contribution each)"
+                 people (`size`, as a flag `--size`; one contribution each)"
             ),
             (Some(stated), Some(Misfit::Distance)) => format!(
                 "budget `{name}` protects data at distance {unit}, but the {who} protects \
@@ -96,6 +95,14 @@ impl Account {
             (Some(_), None) => return Ok(()),
         };
         Err(Error::argument("unit", reason))
+    }
+    /// Return the unit of the budget.
+    ///
+    /// # Errors
+    /// `Argument` when the budget states no unit.
+    pub(crate) fn stated_unit(&self, asker: Asker) -> Result<&Unit> {
+        let missing = || Error::argument("budget", asker.without_unit(self));
+        self.terms.unit().ok_or_else(missing)
     }
 }
 impl Terms {

@@ -91,6 +91,21 @@ pub(crate) fn stopped(error: &Error) -> Option<PyErr> {
     }
 }
 
+/// Return the value of a call of Python, or `None` if the call raised an exception.
+///
+/// # Errors
+/// The error of [`raised`] when the exception asks the program to stop.
+pub(crate) fn unless_stopped<T>(py: Python<'_>, answer: PyResult<T>) -> Result<Option<T>> {
+    let asks_to_stop = |error: &PyErr| {
+        error.is_instance_of::<PyKeyboardInterrupt>(py) || error.is_instance_of::<PySystemExit>(py)
+    };
+    match answer {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if asks_to_stop(&error) => Err(raised(py, &error)),
+        Err(_) => Ok(None),
+    }
+}
+
 /// A stability map or a privacy map from a user, as an argument of a constructor.
 #[pyclass(frozen, module = "opendp_rs")]
 pub(crate) struct Callback {

@@ -113,6 +113,21 @@ impl PyLedger {
             Ok(entries.iter().map(|entry| account.entry_to_json(entry)).collect())
         })
     }
+    /// Accept requests to a budget again after a correction of the clock. Return the entry that
+    /// records the call.
+    fn settle_clock<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        by: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let entry = detached(py, || {
+            let ledger = self.open()?;
+            let entry = ledger.settle_clock(name, by)?;
+            Ok(ledger.account(name)?.entry_to_json(&entry))
+        })?;
+        python_json::to_python(py, &entry, None)
+    }
 }
 impl PyLedger {
     /// Open the ledger, to charge a budget.

@@ -1,6 +1,7 @@
 //! Studies: a budget and questions about a table, in one document.
 
 use std::collections::HashMap;
+use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError};
 
@@ -8,16 +9,16 @@ use opendp_core::{Error, Result};
 use opendp_ledger::Failure;
 use opendp_study::{CellType, Cells, Charge, Outcome, Study};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyBool, PyString};
 use serde_json::json;
 
-use crate::callbacks::{raised, stopped};
+use crate::callbacks::{raised, stopped, unless_stopped};
 use crate::errors::{OrRaise, detached};
 use crate::forked::Opened;
 use crate::json as python_json;
 use crate::ledger::{PyLedger, charge_lines};
 use crate::objects::Measure;
-use crate::values::Cell;
+use crate::values::{Cell, double};
 
 /// The native part of `Study` in Python: a study whose budget can be spent once.
 #[pyclass(frozen, name = "Study", module = "opendp_rs._native")]
@@ -72,8 +73,9 @@ impl PyStudy {
     /// cells of a column, or None if a cell cannot be read. Also return the lines about the charge,
     /// and the charge as JSON.
     ///
-    /// An error that may depend on the cells is charged, and kept like answers. An exception of
-    /// `read` that asks the program to stop is charged, too, and then raised again.
+    /// An error that may depend on the cells is charged, and kept like answers. An exception that
+    /// asks the program to stop while it reads is charged, too, and then raised again. If the
+    /// program was asked to stop before it reads, nothing is read or charged.
     fn ask_charged<'py>(
         &self,
         py: Python<'py>,
@@ -87,30 +89,47 @@ impl PyStudy {
         let (opened, (budget, id, by)) = (Opened::budget(), place);
         opened.ask(py, || {
             let stop = Mutex::new(None);
+            let keep = |error: PyErr| {
+                *stop.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            };
             let charged = detached(py, || {
                 let ledger = ledger.get().open()?;
+                let mut reads = false;
                 let read = |name: &str, kind| {
-                    let found = Python::attach(|py| match read.bind(py).call1((name,)) {
-                        Ok(column) => cells(&column, kind),
-                        Err(error) => {
-                            *stop.lock().unwrap_or_else(PoisonError::into_inner) =
-                                Some(raised(py, &error));
-                            None
-                        }
+                    // Look for a signal only before the first column. Later, an end without a
+                    // charge could depend on cells.
+                    if !mem::replace(&mut reads, true) {
+                        Python::attach(|py| py.check_signals()).map_err(|error| {
+                            keep(error);
+                            let reason = "the program was asked to stop before it read the data";
+                            Failure::OfFile(Error::FailedFunction(reason.into()))
+                        })?;
+                    }
+                    // From now on, an answer without a ledger would spend the budget of the study
+                    // again.
+                    self.spent.store(true, SeqCst);
+                    let found = Python::attach(|py| {
+                        let column = read.bind(py).call1((name,));
+                        cells(&column.map_err(|error| raised(py, &error))?, name, kind)
                     });
+                    if let Some(error) = found.as_ref().err().and_then(stopped) {
+                        keep(error);
+                    }
                     opened.check().map_err(Failure::OfFile)?;
-                    found.ok_or_else(|| misfit(name, kind).into())
+                    Ok(found?)
                 };
                 let charge = Charge::new(&ledger, &budget, &id).by(&by);
-                self.study.ask_charged(&charge, read, alpha)
+                let charged = self.study.ask_charged(&charge, read, alpha);
+                // The answers or the failure can also be those of an earlier process.
+                if charged.as_ref().err().is_none_or(Failure::was_charged) {
+                    self.spent.store(true, SeqCst);
+                }
+                charged
             });
-            let stop = stop.into_inner().unwrap_or_else(PoisonError::into_inner);
-            if let Some(stopped) = stop.as_ref().and_then(stopped) {
-                return Err(stopped);
+            if let Some(stop) = stop.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                return Err(stop);
             }
             let charged = charged?;
-            // An answer without a ledger would spend the budget of the study again.
-            self.spent.store(true, SeqCst);
             let json = python_json::to_python(py, &charged.charge_to_json(), None)?;
             Ok((answered(py, &charged.outcome)?, charge_lines(&charged), json))
         })
@@ -134,8 +153,8 @@ impl PyStudy {
                 return Err(Error::BudgetExceeded(spent.into())).or_raise(py);
             }
             let read = self.study.columns().map(|(name, kind)| {
-                let column = columns.get(name).and_then(|column| cells(column, kind));
-                Ok((name, column.ok_or_else(|| misfit(name, kind))?))
+                let column = columns.get(name).ok_or_else(|| misfit(name, kind))?;
+                Ok((name, cells(column, name, kind)?))
             });
             let mut read = read.collect::<Result<HashMap<_, _>>>().or_raise(py)?;
             same_rows(&read).or_raise(py)?;
@@ -180,54 +199,68 @@ fn misfit(name: &str, kind: CellType) -> Error {
     );
     Error::argument(name, reason)
 }
-/// Convert a column. `None` means that a cell has another type.
+/// Convert a column.
 ///
 /// A missing cell is `None`, NaN, or a null of pandas. Texts lose the spaces around them, and the
 /// empty text is missing, as in the files that the command `opendp` reads.
-fn cells(column: &Bound<'_, PyAny>, kind: CellType) -> Option<Cells> {
-    Some(match kind {
-        CellType::Integer => Cells::Integer(read(column, whole)?),
+///
+/// # Errors
+/// The error of [`misfit`] when a cell has another type or cannot be read. The error of
+/// [`unless_stopped`].
+fn cells(column: &Bound<'_, PyAny>, name: &str, kind: CellType) -> Result<Cells> {
+    let found = match kind {
+        CellType::Integer => read(column, whole)?.map(Cells::Integer),
         CellType::Float => {
-            let floats = read(column, f64::from_python)?;
-            Cells::Float(floats.into_iter().map(|cell| cell.filter(|x| !x.is_nan())).collect())
+            let known = |cell: &Bound<'_, PyAny>| Ok(double(cell)?.filter(|x| !x.is_nan()));
+            read(column, known)?.map(Cells::Float)
         }
-        CellType::Bool => Cells::Bool(read(column, bool::from_python)?),
+        CellType::Bool => read(column, |cell| Ok(bool::from_python(cell)))?.map(Cells::Bool),
         CellType::Text => {
-            let texts = read(column, |cell| String::from_python(cell).map(trimmed))?;
-            Cells::Text(texts.into_iter().map(|cell| cell.filter(|x| !x.is_empty())).collect())
+            let texts = read(column, |cell| Ok(String::from_python(cell).map(trimmed)))?;
+            let known = |cell: Option<String>| cell.filter(|x| !x.is_empty());
+            texts.map(|texts| Cells::Text(texts.into_iter().map(known).collect()))
         }
-    })
+    };
+    found.ok_or_else(|| misfit(name, kind))
 }
 fn trimmed(text: String) -> String {
     text.trim().to_owned()
 }
+/// Read the cells of a column. `None` means that a cell has another type or cannot be read.
 fn read<T>(
     column: &Bound<'_, PyAny>,
-    cell: impl Fn(&Bound<'_, PyAny>) -> Option<T>,
-) -> Option<Vec<Option<T>>> {
-    let mut cells = Vec::with_capacity(column.len().ok()?.min(1 << 16));
-    for item in column.try_iter().ok()? {
-        let item = item.ok()?;
-        let known = if item.is_none() { None } else { cell(&item) };
-        if known.is_none() && !is_missing(&item) {
-            return None;
+    cell: impl Fn(&Bound<'_, PyAny>) -> Result<Option<T>>,
+) -> Result<Option<Vec<Option<T>>>> {
+    let py = column.py();
+    let Some(length) = unless_stopped(py, column.len())? else { return Ok(None) };
+    let Some(items) = unless_stopped(py, column.try_iter())? else { return Ok(None) };
+    let mut cells = Vec::with_capacity(length.min(1 << 16));
+    for item in items {
+        let Some(item) = unless_stopped(py, item)? else { return Ok(None) };
+        let known = if item.is_none() { None } else { cell(&item)? };
+        if known.is_none() && !is_missing(&item)? {
+            return Ok(None);
         }
         cells.push(known);
     }
-    Some(cells)
+    Ok(Some(cells))
 }
 /// Convert a whole number. pandas stores a column of integers with missing cells as floats, so a
 /// float can be a whole number.
-fn whole(cell: &Bound<'_, PyAny>) -> Option<i64> {
-    i64::from_python(cell).or_else(|| {
-        let float = f64::from_python(cell)?;
-        (float.fract() == 0.0 && float.abs() <= (1_u64 << 53) as f64).then_some(float as i64)
-    })
+fn whole(cell: &Bound<'_, PyAny>) -> Result<Option<i64>> {
+    if cell.is_instance_of::<PyBool>() {
+        return Ok(None);
+    }
+    if let Some(whole) = unless_stopped(cell.py(), cell.extract())? {
+        return Ok(Some(whole));
+    }
+    let is_whole = |x: &f64| x.fract() == 0.0 && x.abs() <= (1_u64 << 53) as f64;
+    Ok(double(cell)?.filter(is_whole).map(|float| float as i64))
 }
 /// Return whether a value stands for a missing cell.
-fn is_missing(cell: &Bound<'_, PyAny>) -> bool {
+fn is_missing(cell: &Bound<'_, PyAny>) -> Result<bool> {
     let is_null = |name: Bound<'_, PyString>| name == "NAType" || name == "NaTType";
-    cell.is_none()
-        || f64::from_python(cell).is_some_and(f64::is_nan)
-        || cell.get_type().name().is_ok_and(is_null)
+    Ok(cell.is_none()
+        || double(cell)?.is_some_and(f64::is_nan)
+        || cell.get_type().name().is_ok_and(is_null))
 }

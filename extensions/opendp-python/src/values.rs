@@ -8,6 +8,7 @@ use opendp_core::{Carrier, Codec, Domain, Error, Named, Result, TypeName};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyFrozenSet, PyList, PySet, PyString, PyTuple};
 
+use crate::callbacks::unless_stopped;
 use crate::extrinsic::Extrinsic;
 use crate::interactive::{self, AnySession};
 use crate::objects::call_of;
@@ -36,27 +37,39 @@ macro_rules! integers {
 integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 /// Convert a float. Also convert an integer if its magnitude is at most `consecutive`. The float
 /// type of the cell must contain all integers up to this magnitude. This rule also applies to
-/// integers in arrays and in JSON.
-fn float(value: &Bound<'_, PyAny>, consecutive: u64) -> Option<f64> {
+/// integers in arrays and in JSON. `None` means that `value` is not such a number.
+///
+/// # Errors
+/// The error of [`unless_stopped`].
+fn float(value: &Bound<'_, PyAny>, consecutive: u64) -> Result<Option<f64>> {
     if let Ok(float) = value.cast::<PyFloat>() {
-        return Some(float.value());
+        return Ok(Some(float.value()));
     }
     if value.is_instance_of::<PyBool>() || value.is_instance_of::<PyString>() {
-        return None;
+        return Ok(None);
     }
-    match value.extract::<i64>() {
-        Ok(whole) => (whole.unsigned_abs() <= consecutive).then_some(whole as f64),
-        // The Python value can be a scalar of numpy, which is not a Python number.
-        Err(_) => {
-            let dimensions: usize = value.getattr("ndim").ok()?.extract().ok()?;
-            let kind: String = value.getattr("dtype").ok()?.getattr("kind").ok()?.extract().ok()?;
-            if dimensions == 0 && kind == "f" { value.extract().ok() } else { None }
-        }
+    let py = value.py();
+    if let Some(whole) = unless_stopped(py, value.extract::<i64>())? {
+        return Ok((whole.unsigned_abs() <= consecutive).then_some(whole as f64));
     }
+    // The Python value can be a scalar of numpy, which is not a Python number.
+    let of_numpy = || {
+        let dimensions: usize = value.getattr("ndim")?.extract()?;
+        let kind: String = value.getattr("dtype")?.getattr("kind")?.extract()?;
+        if dimensions == 0 && kind == "f" { value.extract().map(Some) } else { Ok(None) }
+    };
+    Ok(unless_stopped(py, of_numpy())?.flatten())
+}
+/// Convert a float as [`Cell::from_python`] does.
+///
+/// # Errors
+/// The error of [`unless_stopped`].
+pub(crate) fn double(value: &Bound<'_, PyAny>) -> Result<Option<f64>> {
+    float(value, 1 << 53)
 }
 impl Cell for f64 {
     fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
-        float(value, 1 << 53)
+        double(value).ok()?
     }
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(PyFloat::new(py, *self).into_any())
@@ -66,7 +79,7 @@ impl Cell for f32 {
     /// Convert a float to the nearest `f32`. A finite number beyond the range of the type is not a
     /// value of the type. An integer is not rounded.
     fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
-        let wide = float(value, 1 << 24)?;
+        let wide = float(value, 1 << 24).ok()??;
         let near = wide as f32;
         (near.is_finite() || !wide.is_finite()).then_some(near)
     }

@@ -1,12 +1,19 @@
 """Budgets in a file, and studies that are charged to them."""
 
+import _thread
+import base64
+import copy
+import functools
 import hashlib
 import json
 import multiprocessing
+import operator
 import os
+import pickle
 import subprocess
 import sys
 import warnings
+import zlib
 from decimal import Decimal
 from fractions import Fraction
 
@@ -97,6 +104,35 @@ def test_a_spent_budget_reads_nothing(ledger):
     refused("BudgetExceeded", "is spent", asked.ask, AGES)
 
 
+def test_the_path_of_a_ledger_is_fixed_when_the_ledger_is_made(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ledger = dp.Ledger("study.ledger")
+    ledger.create("survey", epsilon=3, unit=1, metric="symmetric_distance")
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    ask(ledger)
+    with pytest.raises(AttributeError):
+        ledger.path = "study.ledger"
+    assert ledger.path == str(tmp_path / "study.ledger") and not os.listdir()
+    # The command and the library must find the same file.
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    os.symlink(tmp_path / "a" / "b", tmp_path / "link")
+    monkeypatch.chdir(tmp_path)
+    dp.Ledger(os.path.join("link", "..", "study.ledger")).create(
+        "far", epsilon=1, unit=1, metric="symmetric_distance"
+    )
+    assert (tmp_path / "a" / "study.ledger").exists()
+    for path in ("", b"study.ledger"):
+        refused("Argument", "argument `path`: expected the path", dp.Ledger, path)
+
+
+def test_a_copy_of_a_ledger_is_the_same_ledger(ledger):
+    ask(ledger)
+    for other in (pickle.loads(pickle.dumps(ledger)), copy.deepcopy(ledger)):
+        assert other.path == ledger.path and ask(other, data=UNREAD).rows()
+    assert len(ledger.history("survey")) == 1
+
+
 class Raises(list):
     def __init__(self, error):
         super().__init__([1])
@@ -132,6 +168,90 @@ def test_a_program_that_is_stopped_while_it_reads_is_charged(ledger, monkeypatch
     monkeypatch.undo()
     refused("Argument", "no release is possible", ask, ledger)
     assert len(ledger.history("survey")) == 1
+
+
+# A ledger with the budget `survey`, which was created in the year 2255.
+AHEAD = (
+    "eNrtVLtuwzAM3P0VhuYUkChRj/xMQFFUYDR2AtsJGgT99yr10r1A0SE3HXjEcbgDzxeZyuXtJOUocw/dSPN7jwY6"
+    "yNYX5uzES2SqmpyFIGwJsrGFsoVaBcWHWpNhl1IUiDZhyDFYTF3/wv/HlrfpDbjYs06m5a01VJcEEDyUYAsa7RAs"
+    "ICHGVEOJlrw3OYkEwQAJLDk2bHvkjNAKIL61pHiyNRphp3PrgwZG9skXRGJTdKhELnrkVH111XkG8+rMn+f/68wf"
+    "Kl/b71jV/qEmGkXt1XKdb3JXOzUKNf4cjfRxKMNN5qNMLE1azyudmmAb51lolaL2Sf9A25F5XJ6+12n49h9lnQd+"
+    "XriPG2+my0qb5bZldqochqmRz4buC5fK5oc="
+)
+
+
+def test_a_budget_whose_clock_was_settled_continues(tmp_path):
+    path = tmp_path / "study.ledger"
+    path.write_bytes(zlib.decompress(base64.b64decode(AHEAD)))
+    ledger = dp.Ledger(path)
+    refused("FailedFunction", "call `settle_clock`", ask, ledger)
+    entry = ledger.settle_clock("survey", by="Ada")
+    assert entry["by"] == "Ada" and ledger.history("survey") == [entry]
+    assert ask(ledger).rows() and ledger.show("survey")["remaining"] == {"epsilon": "2"}
+    refused("Argument", "nothing to settle", ledger.settle_clock, "survey")
+    refused("NotFound", "typo", ledger.settle_clock, "typo")
+
+
+class Stops:
+    def __init__(self, error, method):
+        self.error, self.method = error, method
+        self.__class__ = type("Stops", (Stops,), {method: Stops.stop})
+
+    def stop(self):
+        raise self.error
+
+    def __iter__(self):
+        return self
+
+    def __len__(self):
+        return 1
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt("47"), SystemExit(47)])
+@pytest.mark.parametrize("method", ["__iter__", "__next__", "__len__", "__index__", "ndim"])
+def test_a_program_that_is_stopped_while_it_converts_is_charged(ledger, error, method):
+    in_cell = method in ("__index__", "ndim")
+    stops = Stops(error, method)
+    if method == "ndim":
+        stops = type("Stops", (), {"ndim": property(Stops.stop), "error": error})()
+    column = [stops] if in_cell else stops
+    for T in ("i64", "f64"):
+        asked = document()
+        asked["context"]["columns"]["age"]["T"] = T
+        asked = dp.Study(asked)
+        with pytest.raises(type(error)) as stopped:
+            ask(ledger, T, {"age": column}, asked)
+        assert "47" not in str(stopped.value)
+        refused("Argument", "no release is possible", ask, ledger, T, asked=asked)
+    assert len(ledger.history("survey")) == 2
+    with pytest.raises(type(error)):
+        dp.Study(document()).ask({"age": column})
+
+
+def test_a_program_that_is_stopped_before_it_reads_is_not_charged(ledger):
+    place = (ledger._ledger, ("survey", "first", "Ada"))
+    asked = dp.Study(document())
+    native = functools.partial(asked._study.ask_charged, lambda _: pytest.fail("read"), 0.05, *place)
+    # Between these two calls, Python does not look for signals.
+    call = operator.methodcaller("__call__")
+    with pytest.raises(KeyboardInterrupt):
+        list(map(call, [_thread.interrupt_main, native]))
+    assert ledger.history("survey") == []
+    # The control: nothing is spent.
+    assert ask(ledger, asked=dp.Study(document())).rows() and asked.ask(AGES).rows()
+
+
+def test_after_a_charged_refusal_a_study_does_not_answer_without_a_ledger(ledger):
+    first, second = dp.Study(document()), dp.Study(document())
+    refused("Argument", "no release is possible", ask, ledger, data={"age": ["x"]}, asked=first)
+    refused("BudgetExceeded", "is spent", first.ask, AGES)
+    # The refusal of an earlier call with the same id counts, too.
+    refused("Argument", "no release is possible", ask, ledger, data=UNREAD, asked=second)
+    refused("BudgetExceeded", "is spent", second.ask, AGES)
+    # The control: a refusal that is not charged spends nothing.
+    third = dp.Study(document())
+    refused("NotFound", "typo", ask, ledger, data=UNREAD, asked=third, budget="typo")
+    assert third.ask(AGES).rows()
 
 
 def test_mistakes_that_do_not_depend_on_cells_are_free(ledger):

@@ -47,9 +47,15 @@ impl<'a> Charge<'a> {
     }
     /// Add a fact about how the table is read, such as the separator of its cells. The id belongs
     /// to this fact, too.
+    ///
+    /// The ledger records the file as `data`, and its SHA-256 as `digest`. A fact does not replace
+    /// them: a fact with one of these names is recorded as `fact data` or `fact digest`. The ledger
+    /// writes `fact ` also before a name that begins with `fact `.
     #[must_use]
     pub fn fact(mut self, name: &str, value: impl Into<Json>) -> Self {
-        self.source.insert(name.into(), value.into());
+        let reserved = matches!(name, "data" | "digest") || name.starts_with("fact ");
+        let name = if reserved { format!("fact {name}") } else { name.to_owned() };
+        self.source.insert(name, value.into());
         self
     }
 }
@@ -188,12 +194,12 @@ impl Study {
     fn check_alpha(&self, budget: &str, past: &Entry, stated: f64) -> Result<()> {
         let asked: Json = serde_json::from_str(&past.pipeline).unwrap_or_default();
         match asked["alpha"].as_f64() {
-            Some(alpha) if alpha != stated && asked["study"] == self.document => {
+            Some(past_alpha) if past_alpha != stated && asked["study"] == self.document => {
+                let alpha = shown(past_alpha);
                 let reason = format!(
-                    "budget `{budget}` already has the answers `{}` of this study with --alpha {}: \
-                     state this probability again, or use another id",
-                    past.id,
-                    shown(alpha)
+                    "budget `{budget}` already has the answers `{}` of this study with alpha \
+                     {alpha}: state this probability again (`--alpha {alpha}`), or use another id",
+                    past.id
                 );
                 Err(Error::argument("alpha", reason))
             }

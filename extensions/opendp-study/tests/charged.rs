@@ -93,6 +93,20 @@ fn the_text_of_a_request_is_the_text_of_earlier_versions() {
     }
 }
 #[test]
+fn a_fact_does_not_replace_the_recorded_file() {
+    let desk = Desk::new();
+    let ledger = desk.ledger();
+    let charge = Charge::new(&ledger, "survey", "first").file(Path::new("ages.csv")).unwrap();
+    let charge = charge.fact("data", "other.csv").fact("fact data", 1).fact("digest", 2);
+    person().ask_charged(&charge.fact("rows", 3), ages, ALPHA).unwrap();
+    let source: Json = serde_json::from_str(&desk.history()[0].source).unwrap();
+    let expected = json!({
+        "data": "ages.csv", "fact data": "other.csv", "fact digest": 2, "fact fact data": 1,
+        "rows": 3,
+    });
+    assert_eq!(source, expected);
+}
+#[test]
 fn an_id_belongs_to_its_question_its_probability_and_its_table() {
     let desk = Desk::new();
     desk.ask(&person(), "first", ages).unwrap();
@@ -103,7 +117,8 @@ fn an_id_belongs_to_its_question_its_probability_and_its_table() {
     let ledger = desk.ledger();
     let charge = Charge::new(&ledger, "survey", "first");
     let error = person().ask_charged(&charge, unread, 0.1).unwrap_err().to_string();
-    assert!(error.contains("0.05: state this probability again"), "{error}");
+    let expected = "with alpha 0.05: state this probability again (`--alpha 0.05`)";
+    assert!(error.contains(expected), "{error}");
     let elsewhere = charge.file(Path::new("other.csv")).unwrap();
     let error = person().ask_charged(&elsewhere, unread, ALPHA).unwrap_err().to_string();
     assert!(error.contains("another data or column"), "{error}");
@@ -122,7 +137,9 @@ fn an_id_belongs_to_its_question_its_probability_and_its_table() {
 fn a_failure_of_the_reader_is_charged_and_kept_unless_it_is_about_the_file() {
     let desk = Desk::new();
     let secret = || Failure::from(Error::argument("age", "the cell is 47"));
-    let refused = desk.ask(&person(), "error", |_, _| Err(secret())).unwrap_err().to_string();
+    let refused = desk.ask(&person(), "error", |_, _| Err(secret())).unwrap_err();
+    assert!(Failure::was_charged(&refused));
+    let refused = refused.to_string();
     assert!(refused.contains("no release is possible") && !refused.contains("47"), "{refused}");
     assert_eq!(desk.ask(&person(), "error", unread).unwrap_err().to_string(), refused);
     assert_eq!(desk.history().len(), 1);
@@ -142,6 +159,7 @@ fn a_failure_of_the_reader_is_charged_and_kept_unless_it_is_about_the_file() {
     let charge = Charge::new(&ledger, "other", "first");
     let error = person().ask_charged(&charge, |_, _| Err(of_file()), ALPHA).unwrap_err();
     assert_eq!(error, of_file().told());
+    assert!(!Failure::was_charged(&error));
     assert_eq!(ledger.account("other").unwrap().releases, 0);
     person().ask_charged(&charge, ages, ALPHA).unwrap();
 }

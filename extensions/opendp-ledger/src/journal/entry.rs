@@ -40,9 +40,11 @@ const ERRORS: [(ErrorIn, &str); 3] =
     [(ErrorIn::Value, "value"), (ErrorIn::Ranks, "ranks"), (ErrorIn::Counts, "counts")];
 
 /// Read the facts that one entry of a ledger keeps about one or several releases. Return `None` if
-/// the text has another form.
+/// the text has another form. An empty list has another form, because a charge without a release is
+/// no charge of a context.
 pub(super) fn read(kept: &str) -> Option<Vec<Entry>> {
     match parse(kept).ok()? {
+        Json::Array(all) if all.is_empty() => None,
         Json::Array(all) => all.iter().map(read_one).collect(),
         single => Some(vec![read_one(&single)?]),
     }

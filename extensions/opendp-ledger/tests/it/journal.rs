@@ -10,8 +10,8 @@ use opendp_core::{Approximate, MaxDivergence, Result};
 use opendp_ledger::{ContextJournal, Ledger, Loss, Notion, Request, Terms, Unit};
 use serde_json::json;
 
-const BUDGET: &str = "survey";
-type Tight = Approximate<MaxDivergence>;
+pub(crate) const BUDGET: &str = "survey";
+pub(crate) type Tight = Approximate<MaxDivergence>;
 
 fn table() -> Table {
     let ages = (0..2000).map(|i| f64::from(i % 90)).collect::<Vec<f64>>();
@@ -20,21 +20,21 @@ fn table() -> Table {
     let sector = |i: i32| ["A", "C", "F"][i as usize % 3].to_owned();
     table.with("sector", (0..2000).map(sector).collect::<Vec<String>>()).unwrap()
 }
-fn alone(split: Split) -> Context<Tight> {
+pub(crate) fn alone(split: Split) -> Context<Tight> {
     let budget = Budget::epsilon_delta(1.0, 1e-6).unwrap();
     Context::new(table(), PrivacyUnit::person(1).unwrap(), budget, split).unwrap()
 }
 /// Attach the journal of a budget, which is created if the ledger does not contain it.
-fn kept<MO: Accounted + opendp_ledger::Accounted>(
+pub(crate) fn kept<MO: Accounted + opendp_ledger::Accounted>(
     path: &Path,
     context: Context<MO>,
 ) -> Result<Context<MO>> {
     ContextJournal::open_or_create(Ledger::open(path)?, BUDGET, &context)?.attach(context)
 }
-fn life(path: &Path) -> Context<Tight> {
+pub(crate) fn life(path: &Path) -> Context<Tight> {
     kept(path, alone(Split::as_you_go())).unwrap()
 }
-fn count<MO: WithLaplace>(context: &Context<MO>) -> Result<i64>
+pub(crate) fn count<MO: WithLaplace>(context: &Context<MO>) -> Result<i64>
 where
     i64: opendp_analysis::context::Noisy<MO>,
 {

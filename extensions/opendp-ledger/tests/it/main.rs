@@ -12,6 +12,7 @@ mod damage;
 mod faults;
 mod journal;
 mod names;
+mod recorded;
 #[cfg(feature = "postgres")]
 mod server;
 mod spending;

@@ -25,9 +25,18 @@ class Ledger:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(path)
-        """The path of the file."""
-        self._ledger = _native.Ledger(self.path)
+        path = os.fspath(path)
+        if not isinstance(path, str) or not path:
+            raise of("Argument", "argument `path`: expected the path of a file, as a text")
+        # After `os.chdir`, a relative path would name another file, which has other budgets.
+        # `os.path.abspath` would also remove `..`, which leads elsewhere after a symbolic link.
+        self._path = path if os.path.isabs(path) else os.path.join(os.getcwd(), path)
+        self._ledger = _native.Ledger(self._path)
+
+    @property
+    def path(self) -> str:
+        """The absolute path of the file. It was found when the ledger was made."""
+        return self._path
 
     def create(
         self,
@@ -95,6 +104,19 @@ class Ledger:
     def history(self, name: str) -> list[dict[str, Any]]:
         """Return all releases that were charged to a budget, in their order."""
         return list(self._ledger.history(name))
+
+    def settle_clock(self, name: str, by: str = "") -> dict[str, Any]:
+        """Accept requests to a budget again after a correction of the clock.
+
+        If the clock was ahead at the last entry, the budget refuses requests until the clock has
+        reached the time of this entry. Call this method only if the clock is correct now. Return
+        the entry of zero loss that records the call. ``by`` is the name of the person who calls.
+        """
+        return dict(self._ledger.settle_clock(name, by))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy in another process reads and charges the same file.
+        return type(self), (self.path,)
 
     def __repr__(self) -> str:
         return f"Ledger({self.path!r})"

@@ -26,7 +26,8 @@ class Study:
 
     Without a ledger, a study answers once, because its answers spend its budget. An error that may
     depend on the data also spends the budget. With a :class:`Ledger`, the answers are charged to a
-    budget that remains in a file.
+    budget that remains in a file. After a charge to a ledger, the study does not answer without a
+    ledger.
     """
 
     def __init__(self, document: Mapping[str, Any] | str | os.PathLike[str]) -> None:
