@@ -338,7 +338,8 @@ fn unreadable(error: DataFusionError) -> Error {
         if parse::too_deep(&error) { deep::DEEP.to_owned() } else { error.strip_backtrace() };
     let first = text.lines().next().unwrap_or("it cannot be read");
     let reason = match first.split_once(", errors: ") {
-        // The planner lists every type that the function accepts.
+        // A function has arguments of wrong types. After `, errors: `, the planner lists one error
+        // for each signature of this function. Leave out this list.
         Some((failed, _)) => {
             let failed = failed.replace("Internal error: ", "");
             format!("{failed}: check the types of the arguments")

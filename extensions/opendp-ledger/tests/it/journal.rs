@@ -172,7 +172,8 @@ fn a_budget_that_does_not_fit_the_context_is_refused() {
     count(&late).unwrap();
     let error = ContextJournal::open(ledger.clone(), "late").unwrap().attach(late).unwrap_err();
     assert!(error.to_string().contains("before the first release"), "{error}");
-    // A release of another program has no entry of a context.
+    // If a budget has a release that no context made, a context cannot continue this budget. The
+    // error names the release.
     let request = Request::of_loss("week 1", Loss::epsilon("0.1").unwrap());
     ledger.release("late", &request, || Ok(7)).unwrap();
     let error = ContextJournal::open(ledger.clone(), "late").unwrap().attach(context());

@@ -73,9 +73,9 @@ class Context:
         ``budget`` in the ledger, before the data are read. That budget must state the unit of
         privacy. The charge is the exact value of the floats in ``privacy_loss``. An ``id`` opens
         one context: the ledger keeps no answers of contexts, and a part of the budget that is not
-        spent is lost. With ``ledger``, also state ``domain``, because an
-        error about the type of the data would not be charged. ``by`` is the name of the person who
-        asks.
+        spent is lost. With ``ledger``, ``domain`` is required: without it, an error about the type
+        of the data could come before the charge, and reveal a fact about the data without a charge.
+        ``by`` is the name of the person who asks.
         """
         place = place_of(ledger, budget, id, by)
         if place is not None and domain is None:

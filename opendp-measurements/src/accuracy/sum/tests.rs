@@ -176,8 +176,8 @@ fn noises_that_are_cut_off_may_all_be_on_one_side() {
         let (found, exact) = (sum_of(&terms, alpha).unwrap(), cut_exactly(10, alpha));
         assert!((found - exact).abs() < 1e-9, "{alpha}: {found} {exact}");
         // The first control uses 11 integer noises of scale 5 that are not cut off. If alpha is at
-        // least 0.01, the bound for these noises is much smaller than the exact value. The second
-        // control: the union bound is much larger than the bound of `sum_of`.
+        // least 0.01, their bound is below 0.9 times the exact value for the noises that are cut
+        // off. The second control: the union bound is much larger than the bound of `sum_of`.
         assert!(alpha < 0.01 || sum_of(&uncut, alpha).unwrap() < 0.9 * exact);
         assert!(found < 0.8 * together(&terms, alpha).unwrap(), "{alpha}: {found}");
     }

@@ -251,6 +251,6 @@ fn comparisons_with_a_threshold_are_registered() {
     assert!(made.input().domain().is::<VectorDomain<AtomDomain<f64>>>());
     let released = made.invoke(&AnyValue::new(vec![1.0, 2.0])).unwrap();
     assert!((1..=2).contains(&released.downcast::<Vec<bool>>().unwrap().len()));
-    assert_eq!(made.map(&AnyDistance::new(0.5)), Ok(AnyDistance::new(0.75)));
+    assert_eq!(made.map(&AnyDistance::new(0.5)).unwrap().downcast_ref::<f64>(), Ok(&0.75));
     assert!(made.map(&AnyDistance::new(1_u32)).is_err(), "a distance of another type is accepted");
 }

@@ -196,8 +196,9 @@ where
     /// [`counted`](Groups::counted). The wanted accuracy bounds the distance between the answer and
     /// the mean of the clamped rows, for each group that has rows. The bound holds except with
     /// probability [`Context::ALPHA`], and accounts for the errors of the released counts, too.
-    /// After [`found`](Groups::found), [`Context::ALPHA`] bounds the probability, for each group,
-    /// that its key is found and that the error exceeds the bound. Among the found keys alone,
+    /// If the groups come from [`found`](Groups::found), a weaker statement holds for each group:
+    /// with probability at most [`Context::ALPHA`], its key is found and the error exceeds the
+    /// bound. Among the found keys alone,
     /// errors can exceed the bound more often, because a key is found more often if the noise on
     /// its count is large.
     ///
