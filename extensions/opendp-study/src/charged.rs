@@ -24,7 +24,8 @@ impl<'a> Charge<'a> {
     /// Charge answers to a budget of a ledger, under an id. The same id gives the same answers, and
     /// is charged once.
     pub fn new(ledger: &'a Ledger, budget: &'a str, id: &'a str) -> Self {
-        Charge { ledger, budget, id, by: "", file: None, source: data(Json::Null) }
+        let source = Map::from_iter([("data".to_owned(), Json::Null)]);
+        Charge { ledger, budget, id, by: "", file: None, source }
     }
     /// Set the person who asks, for the history of the budget.
     #[must_use]
@@ -38,12 +39,13 @@ impl<'a> Charge<'a> {
     /// # Errors
     /// `Argument` when the path is not UTF-8, because two such paths could have the same
     /// description.
-    pub fn file(self, path: &'a Path) -> Result<Self> {
+    pub fn file(mut self, path: &'a Path) -> Result<Self> {
         let Some(text) = path.to_str() else {
             let reason = "the path is not UTF-8, so a budget cannot record it: rename the file";
             return Err(Error::argument("data", reason));
         };
-        Ok(Charge { file: Some(path), source: data(text.into()), ..self })
+        self.source.insert("data".into(), text.into());
+        Ok(Charge { file: Some(path), ..self })
     }
     /// Add a fact about how the table is read, such as the separator of its cells. The id belongs
     /// to this fact, too.
@@ -58,10 +60,6 @@ impl<'a> Charge<'a> {
         self.source.insert(name, value.into());
         self
     }
-}
-/// Describe where the data are.
-fn data(place: Json) -> Map<String, Json> {
-    [("data".to_owned(), place)].into_iter().collect()
 }
 /// The answers of a study, and their charge to a budget.
 #[derive(Clone, Debug)]

@@ -96,8 +96,10 @@ fn the_text_of_a_request_is_the_text_of_earlier_versions() {
 fn a_fact_does_not_replace_the_recorded_file() {
     let desk = Desk::new();
     let ledger = desk.ledger();
-    let charge = Charge::new(&ledger, "survey", "first").file(Path::new("ages.csv")).unwrap();
-    let charge = charge.fact("data", "other.csv").fact("fact data", 1).fact("digest", 2);
+    // The file can be stated before the facts or after some of them.
+    let charge = Charge::new(&ledger, "survey", "first").fact("fact data", 1);
+    let charge = charge.file(Path::new("ages.csv")).unwrap();
+    let charge = charge.fact("data", "other.csv").fact("digest", 2);
     person().ask_charged(&charge.fact("rows", 3), ages, ALPHA).unwrap();
     let source: Json = serde_json::from_str(&desk.history()[0].source).unwrap();
     let expected = json!({
