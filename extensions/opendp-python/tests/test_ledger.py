@@ -10,6 +10,7 @@ import multiprocessing
 import operator
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import warnings
@@ -232,10 +233,15 @@ def test_a_program_that_is_stopped_before_it_reads_is_not_charged(ledger):
     place = (ledger._ledger, ("survey", "first", "Ada"))
     asked = dp.Study(document())
     native = functools.partial(asked._study.ask_charged, lambda _: pytest.fail("read"), 0.05, *place)
-    # Between these two calls, Python does not look for signals.
+    # Between these two calls, Python does not look for signals. A process in the background can
+    # ignore Ctrl-C, so set the handler of Python.
     call = operator.methodcaller("__call__")
-    with pytest.raises(KeyboardInterrupt):
-        list(map(call, [_thread.interrupt_main, native]))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            list(map(call, [_thread.interrupt_main, native]))
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert ledger.history("survey") == []
     # The control: nothing is spent.
     assert ask(ledger, asked=dp.Study(document())).rows() and asked.ask(AGES).rows()
