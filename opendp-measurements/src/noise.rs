@@ -12,14 +12,12 @@ macro_rules! each_number {
     };
 }
 
-// Modules of constructors.
 mod canonical_noise;
 mod continuous_gaussian;
 mod gaussian;
 mod geometric;
 mod laplace;
 
-// Modules that several mechanisms share: distributions, losses, argument types and arithmetic.
 pub(crate) mod distribution;
 mod loss;
 pub(crate) mod noising;
@@ -100,7 +98,7 @@ where
 ///   the L1 distance. For Gaussian noise, vectors have the L2 distance
 /// * `output_measure` - max-divergence for Laplace noise, or zero-concentrated divergence for
 ///   Gaussian noise
-/// * `scale` - the scale of the noise. At scale 0, no noise is added and nothing is drawn
+/// * `scale` - the scale of the noise. At scale 0, no noise is added
 /// * `k` - the exponent of the lattice: float releases are rounded to multiples of `2^k`. For
 ///   integers, `k` is null or 0
 ///
@@ -108,8 +106,8 @@ where
 /// The precondition of [`make_laplace`] or [`make_gaussian`].
 ///
 /// # Postcondition
-/// [`make_laplace`] or [`make_gaussian`] makes the same measurement from the same input, scale and
-/// `k`.
+/// The measurement equals the measurement that [`make_laplace`] or [`make_gaussian`] makes from the
+/// same `input`, `scale` and `k`.
 ///
 /// # Map
 /// The map of [`make_laplace`] or [`make_gaussian`].
@@ -144,7 +142,8 @@ where
     M: MetricOn<D>,
     MO: NoiseMeasure<D, M>,
 {
-    // The value `output_measure` is not used. Only its type selects the mechanism.
+    // The type of `output_measure` selects the mechanism. The value of `output_measure` is not
+    // read.
     let TheMeasure(_) = output_measure;
     MO::make(input, scale, k)
 }
@@ -202,7 +201,7 @@ where
     })
     .with_exact(move |d_in| M::exact_loss(d_in, scale, integers))
 }
-/// Noise for numbers of the type `V`.
+/// The functions that draw the noise for numbers of the type `V`, and that bound this noise.
 pub(crate) struct Noise<V> {
     lattices: Option<(i32, i32)>,
     noising: fn(f64, i32) -> Noising<V>,
@@ -217,8 +216,8 @@ impl<V> Noise<V> {
     }
 }
 /// Build a measurement that adds independent noise to each number. `map` builds the privacy map.
-/// Its second argument states whether the numbers are integers. The caller must prove that the map
-/// is valid for this noise.
+/// The second argument of `map` states whether the numbers are integers. The caller must prove that
+/// the map is valid for this noise.
 pub(crate) fn noisy<D, M, MO>(
     input: Space<D, M>,
     noise: Noise<D::Number>,
@@ -242,8 +241,7 @@ where
         Err(error) => Err(error),
     }
 }
-/// Return the function that computes the accuracy for a release of `count` numbers with noise. This
-/// function is compiled once.
+/// Return the function that computes the accuracy for a release of `count` numbers with noise.
 pub(crate) fn accuracy_of(
     accuracy: fn(Scale, Option<i32>, f64) -> Result<f64>,
     scale: Scale,

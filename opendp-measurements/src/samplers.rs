@@ -12,13 +12,12 @@
 //! If the scale is small, mechanisms draw discrete noise for integers from an [`IntegerTable`]. The
 //! table allows scales up to about 146 for Laplace noise and up to about 386 for Gaussian noise.
 //! The time does not depend on the noise: every draw takes one word, one load and the same
-//! instructions. There are two exceptions. First, a sum in a narrow integer type can saturate, and
-//! the compiler can use a branch for this saturation. The release is then the least or the largest
+//! instructions. There are two exceptions. First, the compiler can use a branch for the saturation
+//! of a sum in a narrow integer type. The release of a saturated sum is the least or the largest
 //! value of the type. So the time can reveal at most whether the exact sum was equal to this value
-//! or beyond this value. Second, a few draws from a table take microseconds. On average, at most
-//! one in 500 000 draws takes microseconds. For scales up to 73, on average at most one in `2^38`
-//! draws takes microseconds. Large noise is much more likely in these slow draws than in other
-//! draws.
+//! or beyond it. Second, a few draws from a table take microseconds. On average, at most one in 500
+//! 000 draws takes microseconds. For scales up to 73, on average at most one in `2^38` draws takes
+//! microseconds. Large noise is much more likely in these slow draws than in other draws.
 //!
 //! **Other samplers leak a little through time**, except [`CensoredLaplace`] and the functions
 //! whose names end with `constant_time`. No sampler has a loop with one step for each unit of the
@@ -39,10 +38,10 @@
 //!
 //! For noise on floats with the default lattice and a scale from `1e-278` to `1e304`, the time does
 //! not depend on the magnitude of the private number: the same instructions run for all numbers.
-//! Several vectors were timed. Within each vector, all numbers were equal. Different vectors had
-//! different numbers, from 0 to `1e200`. The time per number varied by less than 3 %. For another
-//! lattice, let `2^k` be the distance between neighbouring lattice points. The time can depend on
-//! the private number if `scale / 2^k` is at least `2^50` or below `2^-40`.
+//! In a measurement, each of several vectors contained copies of one number, from 0 to `1e200`. The
+//! time per number differed by less than 3 % between the vectors. For another lattice, let `2^k` be
+//! the distance between neighbouring lattice points. The time can depend on the private number if
+//! `scale / 2^k` is at least `2^50` or below `2^-40`.
 //!
 //! If the scale is at least `2^50`, all discrete Gaussian noise and most discrete Laplace noise is
 //! drawn with big integers.

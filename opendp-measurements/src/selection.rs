@@ -1,13 +1,11 @@
 //! The random choice of candidates under each privacy measure, with the privacy loss of this
 //! choice.
 
-// Modules of constructors.
 pub(crate) mod gumbel_max;
 mod noisy_max;
 mod noisy_top_k;
 mod select_private_candidate;
 
-// Modules of argument types.
 mod any_score_metric;
 mod temperature;
 
@@ -33,11 +31,11 @@ pub use noisy_top_k::make_noisy_top_k;
 pub use select_private_candidate::{Candidate, CandidateMeasure, make_select_private_candidate};
 pub use temperature::Temperature;
 
-/// Check the direction of a selection. Return an error if a caller selects the highest score, but
-/// the space states that the lowest score is the best. In this case, the selection would choose the
-/// worst candidate. Otherwise return the input space of the selection. If the highest score is
-/// selected, the returned space states that the highest score is selected. A chain then refuses an
-/// earlier step whose output space states that the lowest score is the best.
+/// Return the input space of a selection. Return an error if a caller selects the highest score,
+/// but the space states that the lowest score is the best. Without this error, the selection would
+/// prefer the worst candidate. If the highest score is selected, the returned space states that the
+/// highest score is selected. A chain then refuses an earlier step whose output space states that
+/// the lowest score is the best.
 ///
 /// `argument` is the name of the constructor argument that selects the direction. `right` is the
 /// value of this argument that selects the lowest score.
@@ -70,10 +68,10 @@ fn no_best(argument: &str, right: &str) -> Error {
 
 /// A privacy measure in which a random choice of candidates has a known loss.
 ///
-/// Each score can change between two data sets. The range of the changes is the largest change
-/// minus the smallest change. The argument `range` is an upper bound on the range of the changes,
-/// divided by the scale of the noise. An implementation claims that `loss(range, k)` bounds the
-/// loss of one call of `choose`.
+/// The range of the changes is the largest change of a score between two data sets, minus the
+/// smallest change. The argument `range` is an upper bound on the range of the changes, divided by
+/// the scale of the noise. An implementation claims that `loss(range, k)` bounds the loss of one
+/// call of `choose`.
 pub trait SelectionMeasure: Measure<Distance = f64> {
     /// Choose `k` different indices, with the best first. If there are fewer than `k` scores,
     /// choose all indices. The scale is finite and above 0.
@@ -116,8 +114,6 @@ pub(crate) fn loss_of_choices<M: ScoreMetric, MO: SelectionMeasure>(
         MO::exact_loss,
     ))
 }
-/// Build the function that computes losses for a privacy map. `loss` is the loss function of a
-/// measure.
 fn loss_by<M: ScoreMetric>(
     metric: M,
     scale: Scale,
@@ -126,8 +122,6 @@ fn loss_by<M: ScoreMetric>(
 ) -> impl Fn(&M::Distance) -> Result<f64> {
     move |d_in| loss(metric.loss(d_in, scale)?, k)
 }
-/// Build the function that computes exact losses for a privacy map. `loss` is the exact loss
-/// function of a measure.
 fn exact_loss_by<M: ScoreMetric>(
     metric: M,
     scale: Scale,
@@ -195,7 +189,6 @@ fn at_ends(range: f64, k: usize, between: impl FnOnce() -> Result<f64>) -> Resul
     }
 }
 
-/// The type of the function [`SelectionMeasure::choose`].
 type Choose<T> = fn(&[T], usize, f64, Optimize, &mut SecureSource) -> Result<Vec<usize>, NoEntropy>;
 
 /// Build the function that chooses `k` different indices, with the best first. If there are fewer
@@ -215,7 +208,6 @@ fn choosing_by<T: Atom + Number + Score>(
 ) -> Function<Vec<T>, Vec<usize>> {
     Function::map(move |scores: &Vec<T>| choose_some(scores, k, scale, optimize, choose))
 }
-/// Build the function that chooses one index.
 pub(crate) fn choosing_one<MO: SelectionMeasure, T: Atom + Number + Score>(
     scale: Scale,
     optimize: Optimize,
@@ -247,7 +239,6 @@ fn choose_some<T: Number + Score>(
     let scores = all_finite(scores);
     let scale = scale.value();
     if scale == 0.0 {
-        // At scale 0, nothing is drawn.
         return Ok(best(&scores, k, optimize));
     }
     let mut chosen = Vec::new();

@@ -1,4 +1,5 @@
-//! The sparse vector technique. This technique answers which of many queries exceed a threshold.
+//! The sparse vector technique: noisy answers to the question which of many queries exceed a
+//! threshold.
 
 mod above_threshold;
 
@@ -26,14 +27,13 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 
 /// Make a measurement that answers which queries exceed a threshold.
 ///
-/// This is the sparse vector technique. The measurement answers any number of queries, until
-/// `limit` answers are "above". Each query can depend on the earlier answers. The answers "below"
-/// add nothing to the loss.
+/// The mechanism is the sparse vector technique. The measurement answers any number of queries,
+/// until `limit` answers are "above". Each query can depend on the earlier answers. The answers
+/// "below" add nothing to the loss.
 ///
 /// # Arguments
 /// * `input` - the input space of all queries
-/// * `d_in` - a distance between data sets. `sensitivity` bounds the changes of queries at this
-///   distance
+/// * `d_in` - a distance between data sets, for which `sensitivity` is stated
 /// * `sensitivity` - the largest allowed change of a query between data sets at distance `d_in`
 /// * `threshold` - the number with which the values of the queries are compared
 /// * `limit` - the maximum number of answers "above"
@@ -306,7 +306,6 @@ impl<T: Number + Score> Threshold<T> {
         }
         Ok(Threshold { threshold: finite(threshold), limit, scales })
     }
-    /// Return the limit and the scales. The loss depends on these numbers.
     pub(crate) fn cost(&self) -> Cost {
         Cost { limit: self.limit, scales: self.scales }
     }
@@ -336,7 +335,7 @@ impl Cost {
         let query = exact_quotient(sensitivity, self.scales.1.value())?;
         total(&threshold, &query, self.limit, monotonic)
     }
-    /// Compute the loss for the argument `sensitivity`.
+    /// Compute the loss of all answers together. An error names the argument `sensitivity`.
     fn promise<Q: Number>(&self, sensitivity: Q, monotonic: bool) -> Result<Exact>
     where
         f64: InfCast<Q>,
@@ -361,7 +360,8 @@ pub(crate) fn rounded(loss: &Exact) -> Result<f64> {
     Ok(up)
 }
 
-/// The noisy threshold, and the state that later answers need.
+/// The state of a queryable: the noisy threshold, the number of allowed answers `true`, and the
+/// scale of the noise on queries.
 pub(crate) struct Answers<T> {
     threshold: NoisyThreshold<T>,
     /// The number of answers `true` that are still allowed.

@@ -101,8 +101,8 @@ fn no_count() -> Error {
     Error::FailedCast("d_in: expected a count and two numbers of the same type".into())
 }
 
-/// The noise of one threshold mechanism. The trait states the loss of this noise for a given bound
-/// on the `P`-norm of all changes.
+/// The noise of one threshold mechanism, and the loss of this noise for a given bound on the
+/// `P`-norm of all changes.
 ///
 /// Take the releases from two data sets, and one event for each release. Suppose that both events
 /// have probability at least `1 - delta`. Suppose that the divergence of the releases, conditioned
@@ -173,7 +173,7 @@ where
     PrivacyMap::new(move |d_in: &M::Distance| M::loss::<N, V>(d_in, scale, threshold, lattice))
 }
 
-/// Build the function that releases a map. This function does not depend on the distance type.
+/// Build the function that releases a map.
 fn keeping<N, K, V>(
     scale: Scale,
     threshold: V,
@@ -186,7 +186,7 @@ where
 {
     kept_of(threshold, noising::<N, V>(scale.value(), lattice.unwrap_or(0)))
 }
-/// Build the function that releases a map, from a function that adds noise.
+/// Build the function that releases a map. `noising` adds noise to numbers.
 fn kept_of<K, V>(threshold: V, noising: Noising<V>) -> Function<HashMap<K, V>, HashMap<K, V>>
 where
     K: HashableAtom,
@@ -196,11 +196,11 @@ where
 }
 
 /// Add noise to each nonzero number, and keep the numbers that reach the threshold. The layout of
-/// the new map depends only on the released keys.
+/// the new map depends only on the released keys and on a random seed.
 ///
-/// The capacity of a map and the order of its keys depend on the order of insertions. The capacity
-/// and the order also depend on keys that were removed earlier. The new map has the capacity that
-/// the released keys need. The released keys are inserted in the order of their hashes.
+/// The capacity of a map and the order of its keys depend on the order of insertions, and on keys
+/// that were removed earlier. So the data are not modified in place. The new map has the capacity
+/// that the released keys need. The released keys are inserted in the order of their hashes.
 fn reaching<K, V>(
     data: &HashMap<K, V>,
     threshold: V,
@@ -234,8 +234,7 @@ where
     }
 }
 /// Add noise to the numbers, and return the indices of the numbers that reach the threshold. Each
-/// index is paired with a 0, which `sorted` later replaces by the hash of the key. This function is
-/// compiled for each type of numbers.
+/// index is paired with a 0. The function `sorted` later replaces this 0 by the hash of the key.
 fn reached<V: ThresholdNumber>(
     numbers: &mut [V],
     threshold: V,
@@ -250,8 +249,7 @@ fn reached<V: ThresholdNumber>(
     }
     Ok(places)
 }
-/// Sort indices by the hashes of the keys at these indices. This function is compiled for each type
-/// of keys.
+/// Sort indices by the hashes of the keys at these indices.
 fn sorted<K: Hash>(
     keys: &[&K],
     mut places: Vec<(u64, usize)>,
@@ -263,12 +261,12 @@ fn sorted<K: Hash>(
     sort(&mut places);
     places
 }
-/// Sort pairs of a hash and an index by the hash, and pairs with equal hashes by the index.
 fn sort(places: &mut [(u64, usize)]) {
     places.sort_unstable();
 }
 
-/// A threshold without its type.
+/// What the computation of a loss needs to know about a threshold. This type does not have the
+/// number type of the threshold as a parameter.
 struct Threshold<'a, Q> {
     shown: &'a dyn Display,
     /// Whether the numbers are integers.

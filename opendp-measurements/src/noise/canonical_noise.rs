@@ -178,7 +178,8 @@ mod tests {
         // events that a release is below a given number.
         let (epsilon, delta) = (0.7_f64, 0.05);
         let release = make_canonical_noise(space(), 3.0, (epsilon, delta)).unwrap();
-        // With these draws, the expected excesses of the controls are above 20.
+        // With this number of draws, the expected excess is above 20 in each of the two controls at
+        // the end of this test.
         let draws = 200_000;
         let drawn =
             |x: f64| -> Vec<f64> { (0..draws).map(|_| release.invoke(&x).unwrap()).collect() };
@@ -194,8 +195,8 @@ mod tests {
             };
             (-40..60).map(|end| excess_at(f64::from(end))).fold(f64::NEG_INFINITY, f64::max)
         };
-        // For each of the 100 events, the excess exceeds 8 by chance with a probability below
-        // 1e-14.
+        // If the guarantee is true, the excess of any one of the 100 events exceeds 8 with a
+        // probability below 1e-14.
         assert!(excess(epsilon, delta) < 8.0, "{}", excess(epsilon, delta));
         assert!(excess(epsilon, 0.7 * delta) > 8.0, "a smaller delta goes unnoticed");
         assert!(excess(0.85 * epsilon, delta) > 8.0, "a smaller epsilon goes unnoticed");

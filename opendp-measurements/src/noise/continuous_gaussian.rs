@@ -12,16 +12,15 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 ///
 /// On floats, [`make_gaussian`](crate::make_gaussian) makes the same measurement. On integers,
 /// `make_gaussian` adds noise of the *discrete* Gaussian distribution. Both kinds of noise have the
-/// same loss in zero-concentrated privacy, but at some epsilons the discrete noise has a larger
-/// delta than the normal noise. For normal noise, the loss of all numbers of a release together
-/// equals the loss of one normal number that is shifted by `d_in`. A composition of such releases
-/// also has the loss of one shifted normal number. So the loss of a composition is also known
-/// exactly.
+/// same bound in zero-concentrated divergence. But at some epsilons, discrete noise has a larger
+/// delta than normal noise. With normal noise, the largest loss of a vector equals the loss of one
+/// number that changes by `d_in`. A composition of such releases also has the loss of one number
+/// with normal noise. So the loss of a composition is known exactly.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L2 distance
 /// * `scale` - the standard deviation of the noise before the rounding. At scale 0, no noise is
-///   added and nothing is drawn
+///   added
 /// * `k` - the exponent of the lattice of float releases, as in
 ///   [`make_gaussian`](crate::make_gaussian). Integers accept only null or 0
 ///
@@ -48,8 +47,8 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// 2022, on the Gaussian mechanism). The release of a member is a function of the real vector of
 /// this member. For floats, the proof of [`make_gaussian`](crate::make_gaussian) gives this
 /// function. For integers, [`rounded_gaussian`] draws `r = floor(s N_i + 1/2)` exactly. `x_i` is an
-/// integer, so `x_i + r` is `floor(x_i + s N_i + 1/2)`. The saturated release is a function of
-/// `x_i + r`. So the releases of the two members are also `mu`-GDP (Dong, Roth, Su 2022, on
+/// integer, so `x_i + r` is `floor(x_i + s N_i + 1/2)`. The release is `x_i + r`, saturated at the
+/// ends of the type. So the releases of the two members are also `mu`-GDP (Dong, Roth, Su 2022, on
 /// post-processing). The Renyi divergence of the releases is at most the divergence of the real
 /// vectors (Bun, Steinke 2016, Proposition 1.6 and Lemma 2.2).
 ///
@@ -123,7 +122,7 @@ mod tests {
             let above = if place == 0 { 1.0 } else { tail(low) };
             let expected = f64::from(draws) * (above - beyond);
             let off = (f64::from(count) - expected).abs() / expected.max(1.0).sqrt();
-            // The assertions for all places together fail by chance with a probability below 1e-15.
+            // The probability that any of the seven assertions fails by chance is below 1e-15.
             assert!(off < 9.0, "{place}: {count}, expected {expected}");
         }
     }

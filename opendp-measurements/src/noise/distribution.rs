@@ -1,9 +1,9 @@
 //! The distributions of additive noise, and the number types to which noise can be added.
 //!
-//! The mechanisms of [`Laplace`], [`Gaussian`] and [`ContinuousGaussian`] noise differ in three
-//! things only: the sampler, the bound on the noise and the privacy loss. [`NoiseDistribution`]
-//! states the sampler and the bound. [`NoiseLoss`](crate::NoiseLoss) states the loss. These
-//! mechanisms share all other code, which is in `noise.rs`.
+//! The mechanisms of [`Laplace`], [`Gaussian`] and [`ContinuousGaussian`] noise differ only in the
+//! sampler, in the bound on the noise, and in the privacy loss. [`NoiseDistribution`] states the
+//! sampler and the bound. [`NoiseLoss`](crate::NoiseLoss) states the loss. All other code of these
+//! mechanisms is in `noise.rs`.
 
 use num_traits::AsPrimitive;
 
@@ -21,11 +21,11 @@ use crate::samplers::{
 /// A family of symmetric noise distributions, one for each scale. The samplers of the family are
 /// exact.
 ///
-/// At scale 0, no noise is added and nothing is drawn, so a source without random words is enough.
+/// At scale 0, no noise is added, and no random words are drawn.
 pub trait NoiseDistribution: sealed::Sealed + 'static {
     /// Prepare a table for many draws of integer noise. Return `None` if there is no table for this
-    /// scale. Noise is then drawn by [`integer`](Self::integer), or by `big_integer` for an integer
-    /// of any size.
+    /// scale. Without a table, [`integer`](Self::integer) draws the noise, or `big_integer` for an
+    /// integer of any size.
     fn table(scale: f64) -> Option<IntegerTable>;
     /// Draw the noise that is added to an integer. Return whether the noise is negative, and the
     /// magnitude of the noise.

@@ -11,16 +11,16 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// Make a measurement that adds Gaussian noise to each number.
 ///
 /// Integers get noise `Z` of the discrete Gaussian distribution: `P[Z = z]` is proportional to
-/// `exp(-z^2 / (2 scale^2))`. The sums saturate at the ends of their type; an [`IBig`] has no ends.
-/// Floats get noise of the normal distribution with standard deviation `scale`. The exact sum is
-/// first rounded to the nearest multiple of `2^k`, ties upward. This multiple is then rounded to
-/// the nearest float.
+/// `exp(-z^2 / (2 scale^2))`. The sum of an integer and its noise saturates at the ends of the
+/// integer type. An [`IBig`] has no ends. Floats get noise of the normal distribution with standard
+/// deviation `scale`. The exact sum of a float and its noise is first rounded to the nearest
+/// multiple of `2^k`, ties upward. This multiple is then rounded to the nearest float.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L2 distance
 /// * `scale` - the scale of the noise. For floats, `scale` is the standard deviation. For integers,
 ///   the standard deviation is at most `scale`. For scales of at least 1, the standard deviation is
-///   very nearly `scale`. At scale 0, no noise is added and nothing is drawn
+///   very nearly `scale`. At scale 0, no noise is added
 /// * `k` - the exponent of the lattice that float releases lie on. By default, `2^k` is about
 ///   `2^-40` times the scale, so rounding is negligible compared with the noise. Integers accept
 ///   only null or 0
@@ -32,18 +32,18 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 ///
 /// # Postcondition
 /// Take any two members at distance at most `d_in`. For every order `a > 1`, the Renyi divergence
-/// of their releases is at most `a map(d_in)`. This property is zero-concentrated privacy. For all
-/// data, every release of a float is a multiple of `2^k`, or the largest or lowest finite float. A
-/// release is never a NaN, an infinity or a negative zero.
+/// of their releases is at most `a map(d_in)`. This property is zero-concentrated differential
+/// privacy. For all data, every release of a float is a multiple of `2^k`, or the largest or lowest
+/// finite float. A release is never a NaN, an infinity or a negative zero.
 ///
 /// # Map
 /// `d_out = (d_in / scale)^2 / 2`, rounded up once. The distance 0 gives 0. At scale 0, any other
 /// distance gives infinity. The map does not depend on `k` or on the length of a vector.
 ///
 /// [`make_gaussian_in`] also offers the measure [`SmoothedMaxDivergence`]. In this measure, the map
-/// returns the whole privacy profile with the distribution of the loss, so compositions are tight.
-/// For floats, the profile is [`profile_of_gaussian`]. For an integer, the profile is
-/// [`profile_of_discrete_gaussian`]. For a vector of integers, the profile is
+/// returns the whole privacy profile and the privacy loss distribution. So the losses of
+/// compositions are tight. For floats, the profile is [`profile_of_gaussian`]. For an integer, the
+/// profile is [`profile_of_discrete_gaussian`]. For a vector of integers, the profile is
 /// [`profile_of_discrete_gaussian_vector`].
 ///
 /// [`profile_of_gaussian`]: crate::accounting::profile_of_gaussian
@@ -66,12 +66,13 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// `a (x_i - y_i)^2 / (2 s^2) + ln(W(c) / W(0)) / (a - 1)`. The last term is at most 0: by
 /// Poisson's summation, `W(c)` is a sum of cosines of multiples of `c` with positive weights, so
 /// `W(c) <= W(0)`. If `a` is an integer, then `c` is an integer too, so the last term is 0.
-/// Divergences of independent numbers add up (Bun, Steinke 2016, Lemma 2.2). The sum of the
-/// divergences of all numbers is at most `a d_in^2 / (2 s^2)` (Canonne, Kamath, Steinke 2020,
-/// Theorem 4 for one number). Saturation is a function of the sums of numbers and noise, so the
-/// divergence does not grow (Bun, Steinke 2016, Lemma 2.2). [`discrete_gaussian`] draws the noise
-/// with exactly these probabilities, for the exact rational value of `scale`. For small scales, an
-/// [`IntegerTable`] draws from the same distribution. [`add_noise`] saturates the exact sum.
+/// The noise of different numbers is independent, so the divergences of the numbers add up (Bun,
+/// Steinke 2016, Lemma 2.2). The sum of these divergences is at most `a d_in^2 / (2 s^2)` (Canonne,
+/// Kamath, Steinke 2020, Theorem 4 for one number). Saturation is a function of the sums of numbers
+/// and noise, so the divergence does not grow (Bun, Steinke 2016, Lemma 2.2). [`discrete_gaussian`]
+/// draws the noise with exactly these probabilities, for the exact rational value of `scale`. For
+/// small scales, an [`IntegerTable`] draws from the same distribution. [`add_noise`] saturates the
+/// exact sum.
 ///
 /// *Floats.* The replacement of infinities does not increase any distance between members. Let `N`
 /// be a vector of independent standard normal variables. If the real vector `x + s N` were
@@ -87,7 +88,8 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 ///
 /// *Scale 0.* The release is a function of the data, so equal data give equal releases.
 ///
-/// *Rounding.* The map rounds the exact rational number up to a float, once.
+/// *Rounding.* The map computes `(d_in / s)^2 / 2` as an exact rational number, and rounds this
+/// number up to a float once.
 ///
 /// [`IBig`]: opendp_core::IBig
 /// [`IntegerTable`]: crate::samplers::IntegerTable

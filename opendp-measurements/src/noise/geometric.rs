@@ -1,5 +1,6 @@
-//! Two-sided geometric noise on integers. With bounds, a release lies in an interval, and the time
-//! of a release is constant.
+//! Two-sided geometric noise on integers. With bounds, a release lies in an interval, and the
+//! executed instructions depend neither on the data nor on the noise, except with a tiny
+//! probability.
 
 use std::hint::black_box;
 
@@ -15,7 +16,7 @@ use crate::samplers::CensoredLaplace;
 use crate::{Laplace, NoiseLoss, NoiseNumber, Scale, make_laplace};
 
 /// An integer type whose numbers can be converted to their distances from the lower end of an
-/// interval. Such a distance can be converted back to the number.
+/// interval, and back.
 pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
     /// Return this number minus `lower`, or 0 if this number is below `lower`.
     fn above(self, lower: Self) -> u128;
@@ -34,7 +35,7 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
 /// # Arguments
 /// * `input` - an integer under the absolute distance, or a vector of integers under the L1
 ///   distance
-/// * `scale` - the scale of the noise. At scale 0, no noise is added and nothing is drawn
+/// * `scale` - the scale of the noise. At scale 0, no noise is added
 /// * `bounds` - the lower and the upper end of the releases. Without bounds, the measurement is the
 ///   same as the measurement of [`make_laplace`], and the time of a release depends on the noise
 ///
@@ -68,9 +69,9 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
 /// and not on the data. For each number, take the joint law of the release and the count of drawn
 /// words. Compare this law with the joint law of the same release and the constant `n + 3`. The
 /// total variation distance between the two laws is at most `(n + 2) 2^-64`, less than `2^-56`.
-/// Here, *constant time* means only that this bound holds. A compiler and a processor do not
-/// guarantee how long the instructions take. The running time reveals the length of a vector. If
-/// the two bounds are equal, nothing is drawn.
+/// This bound is all that the mechanism guarantees: a compiler and a processor do not guarantee how
+/// long the instructions take. The running time reveals the length of a vector. If the two bounds
+/// are equal, nothing is drawn.
 ///
 /// # Accuracy
 /// Without bounds, the accuracy is the accuracy of [`make_laplace`]. With bounds, no accuracy is
@@ -110,7 +111,7 @@ where
     Ok(Measurement::new(input, MaxDivergence, function, map))
 }
 
-/// Return the function that adds the noise.
+/// Return a function that clamps each number to the bounds, adds noise, and clamps the sum.
 fn noising<V: GeometricNumber>(noise: Option<CensoredLaplace>, bounds: Bounds<V>) -> Noising<V> {
     let lower = bounds.lower();
     Box::new(move |numbers| match &noise {

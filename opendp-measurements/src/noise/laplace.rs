@@ -11,14 +11,14 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 /// Make a measurement that adds Laplace noise to each number.
 ///
 /// Integers get noise `Z` of the discrete Laplace distribution: `P[Z = z]` is proportional to
-/// `exp(-|z| / scale)`. The sums saturate at the ends of their type; an [`IBig`] has no ends.
-/// Floats get noise of the continuous distribution, with density proportional to
-/// `exp(-|z| / scale)`. The exact sum is first rounded to the nearest multiple of `2^k`, ties
-/// upward. This multiple is then rounded to the nearest float.
+/// `exp(-|z| / scale)`. The sum of an integer and its noise saturates at the ends of the integer
+/// type. An [`IBig`] has no ends. Floats get noise of the continuous distribution, with density
+/// proportional to `exp(-|z| / scale)`. The exact sum of a float and its noise is first rounded to
+/// the nearest multiple of `2^k`, ties upward. This multiple is then rounded to the nearest float.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L1 distance
-/// * `scale` - the scale of the noise. At scale 0, no noise is added and nothing is drawn
+/// * `scale` - the scale of the noise. At scale 0, no noise is added
 /// * `k` - the exponent of the lattice that float releases lie on. By default, `2^k` is about
 ///   `2^-40` times the scale, so rounding is negligible compared with the noise. Integers accept
 ///   only null or 0
@@ -38,9 +38,9 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 /// gives infinity. The map does not depend on `k` or on the length of a vector.
 ///
 /// [`make_laplace_in`] also offers the measure [`SmoothedMaxDivergence`]. In this measure, the map
-/// returns the whole privacy profile with the distribution of the loss, so compositions are tight.
-/// For floats, the profile is [`profile_of_laplace`]. For integers, the profile is
-/// [`profile_of_discrete_laplace`].
+/// returns the whole privacy profile and the privacy loss distribution. So the losses of
+/// compositions are tight. For floats, the profile is [`profile_of_laplace`]. For integers, the
+/// profile is [`profile_of_discrete_laplace`].
 ///
 /// [`profile_of_laplace`]: crate::accounting::profile_of_laplace
 /// [`profile_of_discrete_laplace`]: crate::accounting::profile_of_discrete_laplace
@@ -71,7 +71,8 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 ///
 /// *Scale 0.* The release is a function of the data, so equal data give equal releases.
 ///
-/// *Rounding.* The map rounds the exact rational quotient up to a float. The map rounds only once.
+/// *Rounding.* The map computes `d_in / scale` as an exact rational number, and rounds this number
+/// up to a float once.
 ///
 /// [`IBig`]: opendp_core::IBig
 /// [`IntegerTable`]: crate::samplers::IntegerTable

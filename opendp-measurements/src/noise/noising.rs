@@ -21,24 +21,24 @@ where
     Box::new(move |numbers| {
         let noise = prepared.noise();
         if scale == 0.0 {
-            // At scale 0 nothing is drawn, so a source that returns no random words is enough.
+            // At scale 0, no random words are drawn. So the source `Failing`, which has no random
+            // words, is enough.
             return each(numbers, |x| x.add_noise(noise, &mut Failing::default()));
         }
         drawn(&mut |source| each(numbers, |x| x.add_noise(noise, source)))
     })
 }
 /// Build the function that copies a member of the domain `D` and adds noise to each number of the
-/// copy. This function does not depend on the noise.
+/// copy.
 pub(crate) fn adding<D: Numbers>(noising: Noising<D::Number>) -> Function<D::Carrier, D::Carrier> {
     Function::map(move |data: &D::Carrier| Ok(D::try_replace(data, &*noising)?))
 }
-/// Run `draw` with the secure source of this thread. This function is compiled once.
+/// Run `draw` with the secure source of this thread.
 pub(crate) fn drawn(
     draw: &mut dyn FnMut(&mut SecureSource) -> Result<(), NoEntropy>,
 ) -> Result<(), NoEntropy> {
     with_secure(draw)
 }
-/// Replace each number of a slice.
 pub(crate) fn each<V: Clone>(
     numbers: &mut [V],
     mut replace: impl FnMut(V) -> Result<V, NoEntropy>,
@@ -49,11 +49,11 @@ pub(crate) fn each<V: Clone>(
     Ok(())
 }
 
-/// The noise of a mechanism. For integers, the noise contains an
-/// [`IntegerTable`](crate::samplers::IntegerTable), if there is a table for the scale. The first
-/// release prepares the noise before the first draw. So even the first release draws from the
-/// table. The time of nearly all draws from a table does not depend on the drawn number. A program
-/// that only evaluates maps does not spend time on the preparation of a table.
+/// The noise of a mechanism, prepared for many draws. For integers, the noise contains an
+/// [`IntegerTable`](crate::samplers::IntegerTable), if there is a table for the scale. The noise is
+/// prepared when the first release needs it. So even the first release draws from the table. The
+/// time of nearly all draws from a table does not depend on the drawn number. A program that only
+/// evaluates maps does not spend time on the preparation of a table.
 struct Prepared<Noise> {
     scale: f64,
     k: i32,

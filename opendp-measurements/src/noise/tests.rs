@@ -37,11 +37,9 @@ trait Law: BigNoiseDistribution {
     const ACCURACY: f64;
     /// At scale 3, noise on an integer has at least this magnitude with a negligible probability.
     const FAR: i64;
-    /// Call the constructor for one number.
     fn atom<T: NoiseNumber<Self>>(scale: f64, k: Option<i32>) -> Result<OfOne<Self, T>>
     where
         Self: Sized;
-    /// Call the constructor for vectors of numbers.
     fn vector<T: NoiseNumber<Self>>(
         size: Option<usize>,
         scale: f64,
@@ -195,7 +193,6 @@ fn scale_zero_draws_nothing_and_still_rounds<L: Law>() {
     assert_eq!([0.1, -5e-324, 1e300].map(|x| release.invoke(&x).unwrap()), [0.1, -5e-324, 1e300]);
     let release = L::vector::<f64>(None, 0.0, Some(-2)).unwrap();
     assert_eq!(release.invoke(&vec![0.3, 0.375, -0.375, -0.1]).unwrap(), [0.25, 0.5, -0.25, 0.0]);
-    // At scale 0, the samplers draw no random words.
     let mut source = Failing::default();
     assert_eq!(noisy::<L, i32>(7, (0.0, 0), &mut source), Ok(7));
     assert_eq!(noisy::<L, f32>(0.3, (0.0, -2), &mut source), Ok(0.25));

@@ -35,13 +35,13 @@ type Response<T> = Measurement<AtomDomain<T>, DiscreteDistance, MaxDivergence, T
 ///
 /// # Proof
 /// If a coin shows true, the release is the data. Otherwise, the release is the negation of the
-/// data. [`bernoulli`] and [`bernoulli_constant_time`] show true with probability exactly
-/// `p = prob`, for all data. So each release has probability `p` or `1 - p`. For each release, the
-/// ratio of its probabilities on two data sets is at most `p / (1 - p)`. This bound is at least 1,
-/// because `p >= 1/2`. A bound for each release is a bound for every event (Warner 1965; Dwork,
-/// Roth 2014, section 3.2). With `p = 1`, each release is possible for only one of two different
-/// data sets, so the loss is infinite. Data at distance 0 are equal, so their releases have the
-/// same distribution.
+/// data. [`bernoulli`] or [`bernoulli_constant_time`] tosses this coin. The coin shows true with
+/// probability exactly `p = prob`, for all data. So each release has probability `p` or `1 - p`.
+/// For each release, the ratio of its probabilities on two data sets is at most `p / (1 - p)`. This
+/// bound is at least 1, because `p >= 1/2`. A bound for each release is a bound for every event
+/// (Warner 1965; Dwork, Roth 2014, section 3.2). With `p = 1`, each release is possible for only
+/// one of two different data sets, so the loss is infinite. Data at distance 0 are equal, so their
+/// releases have the same distribution.
 ///
 /// *Rounding.* `p / (1 - p)` is a quotient of two integers. The logarithm of this quotient is
 /// rounded up to a fraction with 192 binary digits. The error of this fraction is at most four
@@ -70,8 +70,6 @@ pub fn make_randomized_response_bool(prob: f64, constant_time: bool) -> Result<R
             true => bernoulli_constant_time(prob, source),
             false => bernoulli(prob, source),
         })?;
-        // If the coin `honest` shows true, return the true answer. Otherwise return the other
-        // answer.
         Ok(truth ^ !honest)
     });
     response(function, constant)
@@ -152,7 +150,6 @@ pub fn make_randomized_response<T: HashableAtom + Named + Codec>(
     }
     let function = Function::map(move |truth: &T| {
         let told = told(indices.get(truth).copied(), count, prob)?;
-        // The index is below the number of categories, so the category exists.
         match categories.get(told) {
             Some(category) => Ok(category.clone()),
             None => Err(no_category()),
@@ -204,7 +201,7 @@ fn map_of(exact: Exact) -> PrivacyMap<DiscreteDistance, MaxDivergence> {
         .with_exact(move |d_in| Ok(vec![if *d_in == 0 { Exact::ZERO } else { exact.clone() }]))
 }
 
-/// Return a fraction that is an upper bound on `|ln(p (k - 1) / (1 - p))|`. `k` is the number of
+/// Return an upper bound on `|ln(p (k - 1) / (1 - p))|` as a fraction. `k` is the number of
 /// categories, and `p` is a probability. `p` is at least `1 / k`, rounded down to a float.
 ///
 /// This logarithm is 0 or irrational. An irrational logarithm is rounded up to a fraction. The

@@ -41,13 +41,13 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 /// Two members of size `n` with at most `m` ones differ in at most `n` places. The members differ
 /// only in places where one member has a 1. There are at most `2m` such places. So the members
 /// differ in at most `k = min(2m, n)` places. Every bit is flipped independently with probability
-/// exactly `f / 2`, by [`BernoulliLanes`]. So the probability of a release is a product over
-/// places. A factor is `1 - f / 2` in a place where the release agrees with the data, and `f / 2`
-/// in every other place. Divide the product for one member by the product for the other member. In
-/// this ratio, a factor can differ from 1 only in a place where the members differ. Such a factor
-/// is at most `(1 - f / 2) / (f / 2) = (2 - f) / f`, which is at least 1 (Erlingsson, Pihur,
-/// Korolova 2014, Theorem 1). The product of `k` such factors bounds the ratio for each release,
-/// and so for every event. Equal data give equal distributions.
+/// exactly `f / 2`, by [`BernoulliLanes`]. So the probability of a release is a product with one
+/// factor for each place. The factor is `1 - f / 2` in a place where the release agrees with the
+/// data, and `f / 2` in every other place. Divide the product for one member by the product for the
+/// other member. In this ratio, a factor can differ from 1 only in a place where the members
+/// differ. Such a factor is at most `(1 - f / 2) / (f / 2) = (2 - f) / f`, which is at least 1
+/// (Erlingsson, Pihur, Korolova 2014, Theorem 1). The product of `k` such factors bounds the ratio
+/// for each release, and so for every event. Equal data give equal distributions.
 ///
 /// Without a size, members can have different lengths. A release that reveals the length has
 /// infinite loss.
@@ -60,8 +60,8 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 /// *Time.* The words that decide which bits to flip are drawn independently of the data. Then the
 /// bits are flipped by exclusive or. With `constant_time`, the number of words is the same for
 /// every release. Without `constant_time`, the number of words depends on the values of the words.
-/// So the time can reveal something about which bits were flipped. The language does not guarantee
-/// any duration.
+/// So the time of a release can reveal something about the flipped bits. The language does not
+/// guarantee any duration.
 ///
 /// # Errors
 /// `MakeMeasurement` when the domain has no size, or `f` is out of range. The function fails with

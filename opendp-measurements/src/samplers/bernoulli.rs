@@ -45,10 +45,10 @@ pub fn bernoulli<S: RandomSource>(p: f64, source: &mut S) -> Result<bool, NoEntr
 ///
 /// `U < p` is decided as in [`bernoulli`]. But the words after the first differing digit are also
 /// drawn and compared. Bit operations combine the results of the comparisons, without a branch on a
-/// word. If `p` is at least `1/2` and words have 64 bits, one word is drawn. The language does not
-/// guarantee any duration, so the compiler and the processor can change the timing.
+/// word. If `p` is at least `1/2` and words have 64 bits, one word is drawn. But Rust guarantees no
+/// durations: the compiler and the processor can make the duration depend on the words.
 ///
-/// A `p` below 0 and NaN count as 0. A `p` above 1 counts as 1.
+/// If `p` is below 0 or NaN, `p` counts as 0. If `p` is above 1, `p` counts as 1.
 ///
 /// # Errors
 ///
@@ -74,7 +74,7 @@ pub fn bernoulli_constant_time<S: RandomSource>(p: f64, source: &mut S) -> Resul
 
 /// Write `p` as `mantissa 2^-places` with an odd mantissa. `p` is above 0 and below 1.
 ///
-/// So `0 < places <= 1074`.
+/// The result satisfies `0 < places <= 1074`.
 fn expansion(p: f64) -> (u128, i32) {
     let parts = Dyadic::new(p);
     let zeros = parts.mantissa.trailing_zeros();
@@ -99,7 +99,7 @@ fn digit(mantissa: u128, places: i32, bits: u32) -> u64 {
 ///
 /// The digits of a uniform variable are drawn one after another and compared with the digits of the
 /// quotient. Long division supplies the digits of the quotient one after another. A quotient of 1
-/// or more counts as 1. For denominator 0, the probability is also 1.
+/// or more counts as 1. For denominator 0, the probability is 1.
 ///
 /// Cost: for the probabilities 0 and 1 nothing is drawn. Otherwise one word of
 /// [`RandomSource::BITS`] bits is drawn, and a second word with probability at most `2^-BITS`. If

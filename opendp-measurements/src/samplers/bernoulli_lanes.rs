@@ -170,9 +170,9 @@ mod tests {
             }
         }
         // The probability 0.3 has many binary places, so a few words do not always decide the coin.
-        // The count of the tapes on which both coins show true gives a lower bound of the
-        // probability of this result. If the count of the undecided tapes is added, the sum gives
-        // an upper bound.
+        // The share of the tapes on which both coins show true is a lower bound on the probability
+        // of two true coins. The share of these tapes and of the undecided tapes together is an
+        // upper bound.
         let coins = BernoulliLanes::new(0.3, 0);
         let (counts, open) = enumerate(&coins, 7, BernoulliLanes::flip);
         let both = 0.3 * 0.3 * f64::from(1 << 14);

@@ -38,18 +38,18 @@ use std::hint::black_box;
 ///
 /// # Time
 ///
-/// Each addition runs the same instructions on `n + 3` drawn words. Each comparison gives a mask
-/// whose bits are all equal, and this mask selects a value. So no branch and no memory address
-/// depends on the number or on the noise. There is one exception: the word of a coin can equal the
-/// first 64 bits of the coin's probability. This event has probability `2^-64` for each of the
-/// `n + 2` coins. The coin then takes microseconds to draw more words. The event depends only on
-/// the words, and not on the number. So an observer sees a constant time, except with probability
-/// at most `(n + 2) 2^-64 < 2^-56`. Compare the joint distribution of the sum and the time with the
-/// joint distribution of the sum and a constant time. The total variation distance between the two
-/// distributions is at most `(n + 2) 2^-64`. If the sum alone is epsilon-differentially private,
-/// the sum and the time together are (epsilon, delta)-differentially private, with a delta of at
-/// most `1 + e^epsilon` times this distance. The source of random words refills its buffer after a
-/// fixed number of words. Rust guarantees neither a duration nor an effect of `black_box`.
+/// Each addition runs the same instructions on `n + 3` drawn words. Comparisons give masks, whose
+/// bits are all equal. A mask selects a value. So no branch and no memory address depends on the
+/// number or on the noise. There is one exception: the word of a coin can equal the first 64 bits
+/// of the probability of this coin. This event has probability `2^-64` for each of the `n + 2`
+/// coins. The coin then takes microseconds to draw more words. The event depends only on the words.
+/// So an observer sees a constant time, except with probability at most `(n + 2) 2^-64 < 2^-56`.
+/// Compare the joint distribution of the sum and the time with the joint distribution of the sum
+/// and a constant time. The total variation distance between the two distributions is at most
+/// `(n + 2) 2^-64`. If the sum alone is epsilon-differentially private, the sum and the time
+/// together are (epsilon, delta)-differentially private, with a delta of at most `1 + e^epsilon`
+/// times this distance. The source of random words refills its buffer after a fixed number of
+/// words. Rust guarantees neither a duration nor an effect of `black_box`.
 ///
 /// Cost: a word and a few operations for each coin. At width 10^4, an addition draws 17 words.
 #[derive(Clone, Debug)]
@@ -124,7 +124,7 @@ struct Noise {
     magnitude: u128,
 }
 
-/// If the condition holds, return a mask with all bits set. Otherwise return 0.
+/// If the condition is true, return a mask with all bits set. Otherwise return 0.
 #[inline]
 fn mask(condition: bool) -> u128 {
     // `black_box` hides the condition from the compiler, so the compiler cannot make a branch.

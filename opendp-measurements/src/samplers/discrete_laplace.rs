@@ -141,7 +141,7 @@ fn fast_floor(scale: f64, digit: u64, bits: u32) -> Option<u64> {
     if !(hi < FAST_LIMIT) {
         return None;
     }
-    // Conversions between floats and i64 are faster than conversions between floats and u64.
+    // The code uses `i64`, because conversions between floats and `u64` are slower.
     let floor = lo as i64;
     (hi < (floor + 1) as f64).then_some(floor as u64)
 }
@@ -164,7 +164,6 @@ pub fn big_discrete_laplace<S: RandomSource>(
     big_parts(scale.abs(), source).map(signed)
 }
 
-/// Make an integer from a sign and a magnitude.
 pub(super) fn signed((negative, magnitude): (bool, UBig)) -> IBig {
     IBig::from_parts(if negative { Sign::Negative } else { Sign::Positive }, magnitude)
 }

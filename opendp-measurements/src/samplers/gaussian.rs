@@ -14,7 +14,6 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// (the strips), the envelope is constant. A point is drawn uniformly in a strip. The point is
 /// accepted if a uniform `V` from 0 to 1 is below the quotient of the density and the envelope at
 /// the point. For 96 % of the points, the strip and `V` alone decide whether the point is accepted.
-/// For this decision, the place of the point in the strip is then not needed.
 ///
 /// # Exactness
 ///

@@ -70,7 +70,7 @@ impl Geometric {
         }
     }
     /// Make the distribution for trials that succeed with probability `numerator / denominator`. A
-    /// quotient of 1 or more counts as 1. For denominator 0, trials also always succeed.
+    /// quotient of 1 or more counts as 1. For denominator 0, trials always succeed.
     pub fn from_ratio(numerator: u128, denominator: u128) -> Self {
         Self::from_counts(numerator.into(), denominator.into())
     }
@@ -139,8 +139,8 @@ impl Geometric {
         }
     }
 
-    /// Find `floor(E / x)` from floats, for an exponential variable `E` and the rate `x`. If floats
-    /// do not decide, return `E` with the drawn digit.
+    /// Draw a digit of an exponential variable `E`. If floats decide `floor(E / x)` for the rate
+    /// `x`, return this floor. Otherwise, return `E`.
     #[inline]
     fn fast<S: RandomSource>(
         &self,
@@ -179,8 +179,8 @@ impl Geometric {
     ) -> Result<UBig, NoEntropy> {
         let zeros = self.rate.leading_zeros();
         loop {
-            // Enclose the rate. The number of significant bits of the bounds is a little larger
-            // than the number of drawn bits of U, where E = -ln U.
+            // Enclose the rate, with a few more significant bits than the number of drawn bits of
+            // U.
             let precision = e.bits() + zeros + 16;
             let (rate_lo, rate_hi) = self.rate.enclose(precision);
             let (lo, hi) = e.enclose(precision);

@@ -152,7 +152,7 @@ impl IntegerTable {
         Ok(((word & 1 == 1) & (entry != 0), entry.into()))
     }
 
-    /// Draw the noise `k`, as an integer of any length.
+    /// Draw the noise `k` as a signed integer.
     ///
     /// # Errors
     ///
@@ -166,8 +166,8 @@ impl IntegerTable {
     /// Draw the noise `k`, and add `k` to an integer. Clamp the sum to the range of the type of the
     /// integer.
     ///
-    /// The functions [`draw`](Self::draw) and `add_noise`, called one after the other, give the
-    /// same result. This function needs fewer instructions than these two calls.
+    /// The result is the same as with [`draw`](Self::draw) and `add_noise`, but this function needs
+    /// fewer instructions.
     ///
     /// # Errors
     ///

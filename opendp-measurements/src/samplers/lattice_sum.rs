@@ -81,8 +81,8 @@ pub(super) struct Sum<'a> {
     negative: bool,
 }
 
-/// A scale and a lattice, with the constants of [`Sum::fast_fixed`]. These constants do not depend
-/// on the float `x` of a sum, so they are computed once for all sums.
+/// A scale and a lattice, with the constants of [`Sum::fast_fixed`]. The constants do not depend on
+/// the float `x` of a sum. So they are computed once for all sums.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lattice {
     scale: Dyadic,
@@ -213,7 +213,6 @@ impl Sum<'_> {
         let (x, Lattice { scale, k, .. }) = (Dyadic::new(self.x), *self.lattice);
         let shift = i64::from(scale.exponent - k);
         let places = i64::from(k - x.exponent);
-        // First, draw about as many digits as the decision needs.
         let integer_bits = shift + scale.mantissa.bit_len() as i64;
         e.refine_to(integer_bits.clamp(0, 64) as usize + 8, source)?;
         loop {

@@ -8,7 +8,7 @@ use dashu_int::IBig;
 use opendp_core::random::{NoEntropy, RandomSource};
 use std::cmp::Ordering;
 
-/// A threshold plus Laplace noise. Noisy numbers are compared with this noisy threshold.
+/// A threshold with Laplace noise, which is drawn once and then compared with many noisy numbers.
 ///
 /// # Exactness
 ///

@@ -71,7 +71,7 @@ pub(super) fn race<N: Noise, T: Score, S: RandomSource>(
         None => Ok(Vec::new()),
     }
 }
-/// Choose the `k` best candidates of a field. This function is compiled once for each noise.
+/// Choose the `k` best candidates of a field.
 fn best_of<N: Noise, S: RandomSource>(
     field: &mut dyn Field,
     k: usize,
@@ -115,7 +115,6 @@ fn finish<N: Noise, S: RandomSource>(
     Ok(chosen)
 }
 
-/// An item with a lower and an upper bound of its value.
 struct Enclosed<I, B> {
     item: I,
     lower: B,
@@ -153,8 +152,8 @@ struct Survivor {
 }
 
 /// Append the candidates of a group to `chosen`, in descending order of their noisy scores, until
-/// `k` candidates are chosen. When this function is called, the same number of digits is already
-/// drawn for each candidate of the group.
+/// `k` candidates are chosen. The caller has drawn the same number of digits for each candidate of
+/// the group.
 fn order_group<N: Noise, S: RandomSource>(
     group: Vec<Survivor>,
     k: usize,

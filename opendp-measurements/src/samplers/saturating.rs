@@ -5,7 +5,8 @@ use std::hint::select_unpredictable;
 /// A machine integer type to which noise can be added. The noise is given as a sign and a
 /// magnitude.
 pub trait SaturatingNoise: Copy {
-    /// Compute `self + magnitude`, or `self - magnitude`, clamped to the range of the type.
+    /// Subtract the magnitude if `negative` is true, and otherwise add it. Clamp the result to the
+    /// range of the type.
     fn saturating_noise(self, negative: bool, magnitude: u128) -> Self;
 }
 
@@ -28,9 +29,9 @@ macro_rules! signed {
         impl SaturatingNoise for $int {
             #[inline]
             fn saturating_noise(self, negative: bool, magnitude: u128) -> Self {
-                // The magnitude is narrowed to the unsigned type, and saturates at the largest
-                // value of this type. This value is the largest value of the signed type minus its
-                // least value. So the proof of `add_noise` also covers this saturation.
+                // The magnitude saturates at the largest value of the unsigned type. This value is
+                // `b - a` for the range `[a, b]` of the signed type. So the proof of `add_noise`
+                // also covers this saturation.
                 let magnitude = <$unsigned>::try_from(magnitude).unwrap_or(<$unsigned>::MAX);
                 let below = self.saturating_sub_unsigned(magnitude);
                 // Compute both sums, and select one of them without a branch. The sign is random,

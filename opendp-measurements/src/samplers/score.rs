@@ -99,9 +99,9 @@ unsigned_scores!(u8, u16, u32, u64, u128, usize);
 /// The number `2^128`. All distances between scores of an integer type are below this number.
 const TWO_128: f64 = 18_446_744_073_709_551_616.0 * 18_446_744_073_709_551_616.0;
 
-/// Let `rounded` be the correctly rounded float of an exact number that is not negative. Return the
-/// floats just below and just above `rounded`. These floats bound the exact number. The lower float
-/// is at least 0.
+/// Return the floats just below and just above `rounded`, the correctly rounded float of an exact
+/// number that is not negative. These two floats bound the exact number. The lower float is at
+/// least 0.
 #[inline]
 fn around(rounded: f64) -> (f64, f64) {
     (rounded.next_down().max(0.0), rounded.next_up())

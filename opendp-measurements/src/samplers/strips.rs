@@ -231,8 +231,8 @@ impl Strips {
 /// The slack `2^-46` for rounding errors.
 const JUDGE_SLACK: f64 = 64.0 * f64::EPSILON;
 
-/// Fill 256 urns with the weights. Each urn has room for the weight `2^24`, and the sum of the
-/// weights is `2^32`.
+/// Fill 256 urns of the alias method with the weights. Each urn has room for the weight `2^24`, and
+/// the sum of the weights is `2^32`.
 ///
 /// Each step takes an entry with too little weight for its urn. The rest of the urn is filled from
 /// an entry with too much weight. The sum of the remaining weights stays `2^24` times the number of
@@ -260,7 +260,7 @@ pub(super) struct Pick {
     pub(super) negative: bool,
     v: u64,
     bits: u32,
-    /// If true, every point of the strip is accepted.
+    /// If true, the drawn `V` accepts every point of the strip.
     pub(super) surely: bool,
 }
 impl Pick {

@@ -14,14 +14,11 @@ macro_rules! check_both {
 }
 pub(crate) use check_both;
 
-// Statistics that compare observed counts with expected counts.
 pub(crate) mod chi_square;
 
-// Checks that Laplace and Gaussian noise share.
 mod discrete_law;
 mod lattice_fit;
 
-// Each module tests one distribution or one function.
 mod discrete_gaussian_distribution;
 mod discrete_laplace_distribution;
 mod gaussian_distribution;

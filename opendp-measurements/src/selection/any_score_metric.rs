@@ -1,4 +1,4 @@
-//! A metric on vectors of scores that is chosen at run time.
+//! A type that stands for several metrics on vectors of scores. The metric is chosen at run time.
 
 use std::{fmt, sync::Arc};
 
@@ -13,15 +13,16 @@ use opendp_core::{
 
 use crate::{Scale, ScoreMetric};
 
-/// An L-infinity distance with numbers of any type. If `RANGES` is true, also a range distance.
+/// An L-infinity distance with numbers of any type. If `RANGES` is true, a value can also be a
+/// range distance.
 ///
-/// Registrations use this type in place of these metrics. So a choice of candidates is compiled
-/// only once for each type of scores. When a value of this type is erased, the result is the metric
-/// that the value stands for.
+/// Registrations use this type in place of all these metrics. So a mechanism is compiled only once
+/// for each type of scores. If a value of this type is converted to an `AnyMetric`, the result is
+/// the metric that the value stands for.
 #[derive(Clone)]
 pub(crate) struct AnyScoreMetric<const RANGES: bool> {
     metric: AnyMetric,
-    /// The same metric, with its losses.
+    /// The same metric, as an object that computes losses.
     scores: Arc<dyn ErasedScoreMetric>,
     monotonic: bool,
 }
@@ -40,7 +41,7 @@ impl<const RANGES: bool> Named for AnyScoreMetric<RANGES> {
     }
 }
 
-/// A metric on scores whose type is erased.
+/// A metric on scores whose type is known only at run time.
 trait ErasedScoreMetric: Send + Sync {
     fn loss(&self, d_in: &AnyDistance, scale: Scale) -> Result<f64>;
     fn exact_loss(&self, d_in: &AnyDistance, scale: Scale) -> Result<Exact>;
@@ -92,7 +93,7 @@ macro_rules! each_type {
 const LARGEST: &[fn(&AnyMetric) -> Option<Scores>] = each_type!(largest);
 const RANGE: &[fn(&AnyMetric) -> Option<Scores>] = each_type!(range);
 
-/// View an erased metric as a metric on scores.
+/// Find the type of an erased metric, and return the metric as an object that computes losses.
 fn scores(metric: &AnyMetric, ranges: bool) -> Option<Scores> {
     let range = if ranges { RANGE } else { &[] };
     LARGEST.iter().chain(range).find_map(|view| view(metric))
@@ -115,7 +116,8 @@ impl<const RANGES: bool> Metric for AnyScoreMetric<RANGES> {
         Some(AnyScoreMetric { metric: metric.clone(), scores, monotonic })
     }
 }
-/// The two metrics fit the same domains. The type of the distances does not matter.
+/// A domain that fits a metric with one number type fits the metric with every number type. So this
+/// check uses `f64`.
 impl<T: Atom, const RANGES: bool> MetricOn<VectorDomain<AtomDomain<T>>> for AnyScoreMetric<RANGES> {
     fn check(&self, domain: &VectorDomain<AtomDomain<T>>) -> Result<()> {
         match self.metric.inner_type().head() {

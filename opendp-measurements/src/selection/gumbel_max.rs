@@ -1,4 +1,4 @@
-//! The choice of a good candidate. The scores of the candidates get Gumbel noise.
+//! The choice of a candidate with a good score. Gumbel noise is added to the scores.
 
 use serde_json::Value as Json;
 
@@ -21,8 +21,7 @@ use crate::{Scale, Temperature, accuracy};
 /// scores is `max_ij |(u_i - v_i) - (u_j - v_j)|`. An implementation claims a bound on this range,
 /// and computes the loss from the bound.
 pub trait ScoreMetric: Metric {
-    /// Return an upper bound on `range / scale`, rounded up. `range` is the range of the changes of
-    /// the scores.
+    /// Return an upper bound on `range / scale`. `range` is the range of the changes of the scores.
     ///
     /// The result is 0 for a range of 0. At scale 0, the result is infinite for any other range.
     /// The result is the epsilon of a choice by Gumbel noise of this scale. The scale of Gumbel
@@ -59,10 +58,9 @@ pub trait ScoreMetric: Metric {
 ///
 /// # Precondition
 /// The domain excludes NaN, because the metric requires a domain without NaN. `temperature` is
-/// finite and positive. The domain can have vectors of any length. Vectors of different lengths are
-/// infinitely far apart. So members at a finite distance have the same number of candidates, and
-/// this number counts as public. Infinity counts as the largest finite number, and minus infinity
-/// counts as the lowest finite number.
+/// finite and positive. The domain can have vectors of any length. Members at a finite distance
+/// have the same length. So the number of candidates counts as public. Infinity counts as the
+/// largest finite number, and minus infinity counts as the lowest finite number.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most

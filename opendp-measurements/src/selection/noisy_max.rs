@@ -28,10 +28,9 @@ use crate::{Scale, SelectionMeasure};
 ///
 /// # Precondition
 /// The domain excludes NaN, because the metric requires a domain without NaN. `scale` is finite and
-/// not negative. The domain can have vectors of any length. Vectors of different lengths are
-/// infinitely far apart. So members at a finite distance have the same number of candidates, and
-/// this number counts as public. Infinity counts as the largest finite number, and minus infinity
-/// counts as the lowest finite number.
+/// not negative. The domain can have vectors of any length. Members at a finite distance have the
+/// same length. So the number of candidates counts as public. Infinity counts as the largest finite
+/// number, and minus infinity counts as the lowest finite number.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose divergence in `output_measure` is
@@ -43,8 +42,8 @@ use crate::{Scale, SelectionMeasure};
 /// zero-concentrated divergence, the loss is `r^2 / 8`, with each operation rounded up. `range` is
 /// `d_in` under the range distance and under a `monotonic` L-infinity distance. Otherwise `range`
 /// is `d_in + d_in`, rounded up. A range of 0 has the loss 0. At scale 0, any other range has
-/// infinite loss. A budget is charged with the exact loss, which these formulas give without
-/// rounding. Only `range` can be rounded up in the exact loss.
+/// infinite loss. A budget is charged with the exact loss: these formulas without rounding, except
+/// that `range` can be rounded up.
 ///
 /// # Proof
 /// Let `s` be the scale. Let `u` and `v` be the scores of neighbours. If `negate` is true, `u` and

@@ -19,11 +19,10 @@ use crate::{Scale, SelectionMeasure};
 ///
 /// Under zero-concentrated divergence, the release has the distribution of `k` successive choices.
 /// Each choice is made with fresh noise among the remaining candidates. Under the max-divergence,
-/// the distribution is different. The remaining candidates have smaller noisy scores than the
-/// chosen candidates, so the noise of the remaining candidates tends to be smaller than fresh
-/// noise. With smaller noise, the scores matter more. So the next choice tends to be better than a
-/// choice with fresh noise. But the loss is the same as the loss of `k` successive choices with
-/// fresh noise.
+/// the distribution is different: the second and later choices tend to be better than choices with
+/// fresh noise. The reason is that the noise of the candidates that were not chosen yet tends to be
+/// smaller than fresh noise. The loss is the same as the loss of `k` successive choices with fresh
+/// noise.
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the L-infinity distance or the range distance

@@ -43,9 +43,9 @@ impl Candidate for AnyValue {
 
 /// A privacy measure in which the choice of a candidate has a proven loss.
 ///
-/// An implementation makes a claim about the [parts](Measure::parts) of a loss in the measure. If
-/// there is one part, it is the epsilon of differential privacy. If there are two parts, they are
-/// epsilon and delta.
+/// An implementation makes a claim about the [parts](Measure::parts) of a loss in the measure. The
+/// only part of such a loss is the epsilon of differential privacy, or the two parts are epsilon
+/// and delta.
 pub trait CandidateMeasure: Measure {
     /// Check that the [parts](Measure::parts) of a loss in this measure are epsilon, or epsilon and
     /// delta. Some erased measures have other parts.
@@ -99,9 +99,9 @@ impl CandidateMeasure for AnyMeasure {
 /// reveals.
 ///
 /// # Map
-/// If the loss of `measurement` is `epsilon`, the loss of the selection is `2 epsilon`. Now let the
-/// loss of `measurement` be `(epsilon, delta)`, and let `g` be `stop_probability`. Then the loss of
-/// the selection is `(2 epsilon, min(1, delta (1 + exp(epsilon) (1 - g)) / g))`, rounded up.
+/// If the loss of `measurement` is `epsilon`, the loss of the selection is `2 epsilon`. Let `g` be
+/// `stop_probability`. If the loss of `measurement` is `(epsilon, delta)`, the loss of the
+/// selection is `(2 epsilon, min(1, delta (1 + exp(epsilon) (1 - g)) / g))`, rounded up.
 ///
 /// # Proof
 /// Let `x`, `y` be neighbours. A round passes if its score reaches the threshold. Let `p` be the
@@ -135,10 +135,10 @@ impl CandidateMeasure for AnyMeasure {
 /// and the probability `Q / E` is at most 1. (The theorem of Liu, Talwar 2019 has the larger bound
 /// `3 e^(2 epsilon) delta / g`.)
 ///
-/// *Conversations.* A release can also answer later questions of an analyst. Then fix the strategy
-/// of the analyst. In the proof, a release then consists of its score and of all its answers to
-/// this analyst. The analyst can send questions to the released pair, but not to the pairs of
-/// failed rounds.
+/// *Conversations.* The value of a released pair can be a queryable, which answers questions of an
+/// analyst. Then fix the strategy of the analyst. In the proof, a release consists of its score and
+/// of all its answers to this analyst. The analyst can send questions to the released pair, but not
+/// to the pairs of failed rounds.
 ///
 /// This proof does not apply to other measures. The proof does not cover a release of the number of
 /// rounds, or a threshold that depends on the releases. Other bounds exist for these cases

@@ -1,4 +1,5 @@
-//! The sparse vector technique. Each number of a vector is the value of one query.
+//! The sparse vector technique for queries that are known in advance. A vector contains the values
+//! of these queries.
 
 use opendp_core::arith::{Exact, InfCast, Number};
 use opendp_core::erased::AnyDistance;
@@ -108,8 +109,7 @@ fn losing_any(
         AnyNumber::Float(d_in) => cost.loss(d_in, metric.monotonic()),
     })
 }
-/// Build the function that answers for each number. This function does not depend on the distance
-/// type.
+/// Build the function that answers for each number.
 fn answering<T: Atom + Number + Score>(threshold: Threshold<T>) -> Function<Vec<T>, Vec<bool>> {
     Function::map(move |numbers: &Vec<T>| {
         let (mut threshold, mut released) = (threshold.answers()?, Vec::new());
@@ -122,7 +122,7 @@ fn answering<T: Atom + Number + Score>(threshold: Threshold<T>) -> Function<Vec<
         Ok(released)
     })
 }
-/// Build the privacy map. This map does not depend on the number type of the vectors.
+/// Build the privacy map.
 fn losing<M: Metric>(
     loss: impl Fn(&M::Distance) -> Result<Exact> + Clone + Send + Sync + 'static,
 ) -> PrivacyMap<M, MaxDivergence> {

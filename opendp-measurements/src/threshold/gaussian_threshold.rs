@@ -168,7 +168,7 @@ impl ThresholdNoise<2> for Gaussian {
             half_square_quotient(norm, scale.value()),
             half_square_quotient(change, scale.value()),
         );
-        // If only one of the two terms of the minimum fits a float, return this term.
+        // If only one of the two terms of the minimum fits a float, this term is the minimum.
         match (joint, each.and_then(|each| each.inf_mul(f64::from(parts)))) {
             (Ok(joint), Ok(all)) => Ok(joint.min(all)),
             (joint, all) => joint.or(all),

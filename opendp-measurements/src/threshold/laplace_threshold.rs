@@ -56,9 +56,8 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// `(infinity, 1)`, even if a part of `d_in` is rounded down to 0.
 ///
 /// # Proof
-/// A key with the number 0 is dropped before any noise is drawn. So the release treats such a key
-/// as an absent key. The metric also treats such a key as an absent key, because the number of an
-/// absent key counts as 0. Let `x`, `y` be two members without such keys, at distance
+/// A key with the number 0 is dropped before any noise is drawn. So both the release and the metric
+/// treat such a key as an absent key. Let `x`, `y` be two members without such keys, at distance
 /// `(l0, l1, linf)`. The bounds `l0`, `l1` and `linf` all hold for `x` and `y`. If any of these
 /// three parts is 0, `x` and `y` are equal, and so are the distributions of their releases. The
 /// replacement of infinities by finite numbers does not increase any distance between members.
@@ -197,8 +196,8 @@ impl ThresholdNoise<1> for Laplace {
         f64: InfCast<Q>,
         i128: InfCast<Q>,
     {
-        // If the product `parts change` does not fit the type `Q`, the product exceeds `norm`. Then
-        // use `norm`.
+        // If the product of `parts` and `change` does not fit the type `Q`, the product exceeds
+        // `norm`. So `norm` is the minimum.
         let all = Q::inf_cast(parts).and_then(|parts| parts.inf_mul(change)).unwrap_or(norm);
         quotient(if all < norm { all } else { norm }, scale.value())
     }

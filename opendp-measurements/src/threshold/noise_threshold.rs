@@ -125,7 +125,7 @@ where
     M: MetricOn<MapDomain<AtomDomain<K>, AtomDomain<V>>>,
     MO: NoiseThresholdMeasure<K, V, M>,
 {
-    // The type of `output_measure` selects the mechanism, so the value of `output_measure` is not
+    // The type of `output_measure` selects the mechanism. The value of `output_measure` is not
     // read.
     let TheMeasure(_) = output_measure;
     MO::make(input, scale, threshold, k)

@@ -114,7 +114,6 @@ fn each_bound_on_the_change_helps() {
 #[test]
 fn refuses_distances_that_are_none_or_that_reach_the_threshold() {
     let release = laplace_f64(1.0, 5.0, None);
-    // The map returns an error if the largest change exceeds the threshold.
     let error = release.map(&(1, 6.0, 6.0)).unwrap_err();
     assert_eq!(error.kind(), "FailedMap");
     assert!(error.to_string().contains("threshold: expected a magnitude of at least 6"), "{error}");

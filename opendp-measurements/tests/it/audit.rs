@@ -244,8 +244,7 @@ fn vectors_with_noise() {
 #[test]
 fn choices_by_noisy_scores() {
     let input = || Space::new(VectorDomain::default(), LInfDistance::<i32>::new(false)).unwrap();
-    // In `x`, the two best scores are equal. In `y`, one of these two scores is higher than in `x`,
-    // and the other score is lower than in `x`.
+    // From `x` to `y`, one of the two best scores rises and the other falls.
     let (x, y) = (vec![0, 0, -3], vec![1, -1, -3]);
     let cell = |y: &usize| *y as i64;
     let make = |s| make_noisy_max(input(), TheMeasure(MaxDivergence), scale(2.0 * s), false);

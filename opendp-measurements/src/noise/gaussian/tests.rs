@@ -8,7 +8,6 @@ use crate::noise::tests::{atoms, scale, vectors};
 fn maps_the_distance_to_half_its_squared_quotient() {
     let loss_at =
         |s, d_in: f64| make_gaussian(atoms::<f64, f64>(), scale(s), None).unwrap().map(&d_in);
-    // The map is (d / s)^2 / 2 at distance d and scale s.
     assert_eq!([1.0, 3.0].map(|d| loss_at(2.0, d).unwrap()), [0.125, 1.125]);
     let integers = make_gaussian(atoms::<i32, i32>(), scale(0.5), None).unwrap();
     assert_eq!(integers.map(&1).unwrap(), 2.0);
@@ -66,8 +65,7 @@ fn releases_have_the_spread_that_the_map_assumes() {
     for released in [released, floats.invoke(&vec![7.0; draws]).unwrap()] {
         let (mean, variance) = spread(&released);
         // The limits are eight standard deviations, so each limit is exceeded with a probability of
-        // about 1e-15. If the noise had half the scale, the variance would be far outside of its
-        // limit.
+        // about 1e-15.
         assert!((mean - 7.0).abs() < 8.0 * 3.0 / (draws as f64).sqrt(), "{mean}");
         assert!((variance - 9.0).abs() < 8.0 * 9.0 * (2.0 / draws as f64).sqrt(), "{variance}");
     }
@@ -86,7 +84,7 @@ where
     all.map(&d_in).unwrap().epsilon(1e-6).unwrap()
 }
 /// For the first composition, the test expects an epsilon of about 14.45. The sum of the losses
-/// `rho` alone would give an epsilon of 15.33. An earlier bound of this library gave 20.33.
+/// `rho` alone would give an epsilon of 15.33.
 #[test]
 fn histograms_of_integers_compose_as_tightly_as_those_of_floats() {
     let total_epsilon =
@@ -103,8 +101,6 @@ fn histograms_of_integers_compose_as_tightly_as_those_of_floats() {
         assert!(found < real * 1.001 && real * 0.9999 < found, "{noise}: {found} {real}");
     }
 }
-/// An earlier method of this library gave 1.20 to 1.37 times the epsilon that this test expects,
-/// and took minutes.
 #[test]
 fn integers_of_very_large_scales_compose_as_tightly_as_floats() {
     for (noise, count, d_in) in [(1e5, 10_000, 1.0), (1e5, 1, 1e5), (1e9, 3, 1e9)] {

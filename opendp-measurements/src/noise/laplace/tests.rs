@@ -7,7 +7,6 @@ use crate::noise::tests::{atoms, scale, vectors};
 fn maps_the_distance_to_its_quotient() {
     let loss_at =
         |s, d_in: f64| make_laplace(atoms::<f64, f64>(), scale(s), None).unwrap().map(&d_in);
-    // The map is d / s at distance d and scale s.
     assert_eq!([0.0, 1.0, 2.5].map(|d| loss_at(1.0, d).unwrap()), [0.0, 1.0, 2.5]);
     for wrong in [-1.0, f64::NAN, f64::INFINITY] {
         assert_eq!(loss_at(1.0, wrong).unwrap_err().kind(), "FailedMap");

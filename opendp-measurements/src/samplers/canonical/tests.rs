@@ -132,9 +132,9 @@ fn draws_have_the_density_and_a_wrong_one_is_noticed() {
     fn fit(sample: &[f64], (epsilon, delta): (f64, f64)) -> f64 {
         let noise = Floats::new(epsilon, delta);
         let end = noise.end.map_or(12.0, |(k, theta)| f64::from(k) - 0.5 + theta);
-        // Each edge between two of these bins lies inside of a step of the density, so the counts
-        // also depend on the distribution within a step. Two more bins count the values below the
-        // first edge and above the last edge.
+        // The range of the noise is divided into 61 bins of equal width. The edges between the bins
+        // lie inside of steps of the density, so the counts also depend on the distribution within
+        // a step. Two more bins count the values below and above the range.
         let bins = 61;
         let edge = |i: usize| end * (2.0 * i as f64 / bins as f64 - 1.0);
         let mut counts = vec![0; bins + 2];

@@ -322,7 +322,7 @@ fn what_the_table_leaves_open_has_its_exact_law() {
             chi_square(&observed, &expected)
         };
         assert!(fit(&law) < 1.0, "{:?}: {}", table.weights, fit(&law));
-        // The wrong weights belong to a slightly different scale. The test must detect them.
+        // The control: the counts do not fit the weights of a slightly different scale.
         let other = conditional(&table, &wrong);
         let other: Vec<f64> =
             (0..law.len()).map(|i| other.get(i).copied().unwrap_or(0.0).max(0.0)).collect();

@@ -5,8 +5,9 @@ use crate::samplers::{Optimize, score::Score};
 use dashu_int::{IBig, UBig};
 use std::ops::Range;
 
-/// The scores of the candidates. The first draws of noise (see `Heats`) read many scores, so the
-/// code of the first draws is compiled for each score type. The other code is compiled once.
+/// The scores of the candidates, without their type. The methods of this trait, which read many
+/// scores during the first draws of noise (see `Heats`), are compiled for each score type. The code
+/// that calls these methods is compiled only once.
 pub(super) trait Field {
     /// Return the number of scores.
     fn count(&self) -> usize;
@@ -19,15 +20,15 @@ pub(super) trait Field {
     /// Return the distance `m 2^e` between a score and the best score, as the pair `(m, e)`.
     fn exact_distance(&self, index: usize) -> (UBig, i64);
     /// Set the gate, which is a score. From then on, scores that are not better than the gate are
-    /// excluded. The gate must be worse than the best score by at least `distance`. Return true if
-    /// such a gate can be computed. Otherwise, return false. Then the caller excludes no score.
+    /// excluded. The gate must be worse than the best score by at least `distance`. If no such gate
+    /// can be computed, return false. Then the caller excludes no score.
     fn shut(&mut self, distance: f64) -> bool;
     /// Find the index of the first score that is better than the gate. Search only a range of
     /// indices within one block.
     fn find(&self, some: Range<usize>, block: usize) -> Option<usize>;
 }
 
-/// A list of scores, with the best score of each block and of the whole list.
+/// The scores of one type, with the best score of each block and the best of all scores.
 pub(super) struct Blocks<'a, T> {
     scores: &'a [T],
     optimize: Optimize,

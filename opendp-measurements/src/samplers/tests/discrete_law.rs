@@ -73,7 +73,6 @@ pub(super) trait DiscreteLaw {
         }
     }
 }
-/// Return a number with the given sign and magnitude.
 pub(super) fn signed((negative, magnitude): (bool, u128)) -> i128 {
     let magnitude = i128::try_from(magnitude).unwrap();
     if negative { -magnitude } else { magnitude }
@@ -120,7 +119,7 @@ fn noise_of_any_length_has_the_same_distribution<L: DiscreteLaw>() {
         L::moments_agree(&draws, scale);
         assert!(L::fit(&draws, scale * 1.06) > 1.0, "a wrong scale must be noticed");
     }
-    // With words of few bits, floats decide only a few draws, and integers decide the other draws.
+    // With words of 4 bits, floats decide only a few draws, and integers decide the others.
     let draws = L::big_draws(2.0, 20_000, &mut Seeded::<4>::new(7));
     assert!(L::fit(&draws, 2.0) < 1.0);
     assert!(L::fit(&draws, 2.2) > 1.0, "a wrong scale must be noticed");

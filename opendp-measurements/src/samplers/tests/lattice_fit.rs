@@ -1,5 +1,5 @@
-//! The checks that Laplace and Gaussian noise on floats share, and the goodness of fit of noisy
-//! numbers that are rounded to a lattice.
+//! The checks that Laplace and Gaussian noise on floats share. They compare noisy numbers, rounded
+//! to a lattice, with the exact probabilities of the lattice points.
 
 use opendp_core::random::{NoEntropy, RandomSource, Seeded};
 
@@ -113,8 +113,8 @@ fn fit(draws: &[f64], (x, scale, k): (f64, f64, i32), standard: impl Fn(f64) -> 
     chi_square(&observed, &expected)
 }
 
-/// Triples of a value, a scale and a lattice exponent. There are coarse and fine lattices. No value
-/// is a lattice point. Two values are half-way between two lattice points.
+/// Triples of a value, a scale and a lattice exponent. No value is a lattice point. Two values are
+/// half-way between two lattice points.
 const CASES: [(f64, f64, i32); 6] = [
     (0.3, 1.0, 0),
     (-7.7, 2.5, -2),

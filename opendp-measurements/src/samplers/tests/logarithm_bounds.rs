@@ -32,8 +32,7 @@ fn digits() -> Vec<u64> {
     for bit in 0..64 {
         digits.extend([1 << bit, u64::MAX >> bit, u64::MAX << bit, !(1 << bit)]);
     }
-    // The following digits are random. They give values of U of all magnitudes, and values of 1 - U
-    // of all magnitudes.
+    // Add random digits, for which U and 1 - U have all magnitudes.
     for _ in 0..30_000 {
         let word = source.word().unwrap();
         let shift = source.word().unwrap() % 64;

@@ -34,7 +34,7 @@ fn count() -> Transformation<Rows, SymmetricDistance, Numbers, AbsoluteDistance<
     let function = Function::map(|rows: &Vec<i32>| Ok(i32::try_from(rows.len()).unwrap()));
     Transformation::new(rows(), numbers(), function, StabilityMap::from_constant(1))
 }
-/// Make a measurement of rows. Its privacy map is `loss`.
+/// Make a measurement of rows with the privacy map `loss`.
 fn told<M, MO>(
     metric: M,
     measure: MO,
