@@ -19,14 +19,15 @@
 //! 000 draws takes microseconds. For scales up to 73, on average at most one in `2^38` draws takes
 //! microseconds. Large noise is much more likely in these slow draws than in other draws.
 //!
-//! **Other samplers leak a little through time**, except [`CensoredLaplace`] and the functions
-//! whose names end with `constant_time`. No sampler has a loop with one step for each unit of the
-//! noise. But a draw takes longer if its first candidate is rejected, or if floats cannot decide.
-//! The frequency of such draws depends on the value of the noise. `opendp-bench --leakage` times 30
-//! 000 releases of a number and leaves out the slowest 2 % of the releases. Then the benchmark
-//! computes the rank correlation of the times and the magnitudes of the noise. If time and noise
-//! are independent, the root mean square of this correlation is 0.006. The following table shows
-//! the median of this correlation over 18 runs of the benchmark, on a busy machine with 2 cores:
+//! **Other samplers leak a little through time.** The exceptions are [`CensoredLaplace`] and the
+//! functions whose names end with `constant_time`. No sampler has a loop with one step for each
+//! unit of the noise. But a draw takes longer if the sampler rejects its first proposal, or if
+//! floats cannot decide. The frequency of such draws depends on the value of the noise.
+//! `opendp-bench --leakage` times 30 000 releases of a number and leaves out the slowest 2 % of the
+//! releases. Then the benchmark computes the rank correlation of the times and the magnitudes of
+//! the noise. If time and noise are independent, the root mean square of this correlation is 0.006.
+//! The following table shows the median of this correlation over 18 runs of the benchmark, on a
+//! busy machine with 2 cores:
 //!
 //! | noise | correlation |
 //! |---|---|

@@ -66,7 +66,7 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// The loss is `sensitivity / scales.0 + 2 limit sensitivity / scales.1`, rounded up once. With
 /// `monotonic`, the factor 2 is omitted. The map has this value for all distances up to `d_in`. A
 /// larger distance gives an error. A positive number divided by 0 is infinite. The number of
-/// answers `false` does not matter.
+/// answers `false` does not change the loss.
 ///
 /// # Proof
 /// The mechanism is the first algorithm of Lyu, Su, Li 2017, with the noise of [`NoisyThreshold`].
@@ -103,11 +103,12 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// bound holds for every event. The bound does not depend on `n`, so it holds for any number of
 /// answers.
 ///
-/// The proof needs four properties of the mechanism. Noise is added to each query. For the same
-/// loss, the scale of this noise increases with `limit`. No question is answered after `limit`
-/// answers `true`. The compared noisy value is not released. Some published versions of the
-/// mechanism lack some of these properties (Lyu, Su, Li 2017, Algorithms 3 to 6). Tests show that
-/// the loss of each of these versions exceeds the loss that the version claims.
+/// The proof needs four properties of the mechanism. First, noise is added to each query. Second,
+/// for the same loss, the scale of this noise increases with `limit`. Third, no question is
+/// answered after `limit` answers `true`. Fourth, the noisy value of a query is not released. Some
+/// published versions of the mechanism lack some of these properties (Lyu, Su, Li 2017, Algorithms
+/// 3 to 6). Tests show that the loss of each of these versions exceeds the loss that the version
+/// claims.
 ///
 /// # Errors
 /// * `MakeMeasurement` or `FailedMap` when an argument does not satisfy the precondition;

@@ -173,7 +173,7 @@ where
     PrivacyMap::new(move |d_in: &M::Distance| M::loss::<N, V>(d_in, scale, threshold, lattice))
 }
 
-/// Build the function that releases a map.
+/// Build the function that adds noise to a map and keeps the numbers that reach the threshold.
 fn keeping<N, K, V>(
     scale: Scale,
     threshold: V,
@@ -186,7 +186,7 @@ where
 {
     kept_of(threshold, noising::<N, V>(scale.value(), lattice.unwrap_or(0)))
 }
-/// Build the function that releases a map. `noising` adds noise to numbers.
+/// Build the function of [`keeping`] from the function `noising`, which adds noise to numbers.
 fn kept_of<K, V>(threshold: V, noising: Noising<V>) -> Function<HashMap<K, V>, HashMap<K, V>>
 where
     K: HashableAtom,
@@ -265,13 +265,12 @@ fn sort(places: &mut [(u64, usize)]) {
     places.sort_unstable();
 }
 
-/// What the computation of a loss needs to know about a threshold. This type does not have the
-/// number type of the threshold as a parameter.
+/// The properties of a threshold on which the loss depends. The threshold can have any number type.
 struct Threshold<'a, Q> {
     shown: &'a dyn Display,
     /// Whether the numbers are integers.
     integers: bool,
-    /// The bound on the noise of [`ThresholdNumber::gap`].
+    /// The function [`ThresholdNumber::gap`] for this threshold.
     gap: &'a dyn Fn(Q) -> Result<Option<f64>>,
 }
 impl<'a, Q> Threshold<'a, Q> {
@@ -299,8 +298,8 @@ where
     let unchanged = parts == 0 || norm == Q::zero() || change == Q::zero();
     let whole = |d| if integers { floor(d) } else { d };
     let norm = if P == 1 { whole(norm) } else { norm };
-    // Each change is at most the norm of all changes. So use the smaller of `norm` and `change`. If
-    // both are infinite, return an error.
+    // Each change is at most the norm of all changes. So the smaller of `norm` and `change` bounds
+    // each change. If `norm` and `change` are both infinite, return an error.
     let change = finite_distance(whole(if norm < change { norm } else { change }))?;
     // Without noise, the loss is 0 only if a part of the distance is 0 before rounding. For
     // integers, a positive part can be rounded down to 0. Even then, the loss without noise is

@@ -44,13 +44,14 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// `sum_i (x_i - y_i)^2 <= d_in^2`. Let `N` be a vector of independent standard normal variables
 /// `N_i`. A rotation does not change the law of `N`. After a suitable rotation, `x` and `y` differ
 /// in only one coordinate. So the real vectors `x + s N` and `y + s N` are `mu`-GDP (Dong, Roth, Su
-/// 2022, on the Gaussian mechanism). The release of a member is a function of the real vector of
-/// this member. For floats, the proof of [`make_gaussian`](crate::make_gaussian) gives this
-/// function. For integers, [`rounded_gaussian`] draws `r = floor(s N_i + 1/2)` exactly. `x_i` is an
-/// integer, so `x_i + r` is `floor(x_i + s N_i + 1/2)`. The release is `x_i + r`, saturated at the
-/// ends of the type. So the releases of the two members are also `mu`-GDP (Dong, Roth, Su 2022, on
-/// post-processing). The Renyi divergence of the releases is at most the divergence of the real
-/// vectors (Bun, Steinke 2016, Proposition 1.6 and Lemma 2.2).
+/// 2022, on the Gaussian mechanism). The release on `x` is a function of `x + s N`, and the release
+/// on `y` is the same function of `y + s N`. For floats, the proof of
+/// [`make_gaussian`](crate::make_gaussian) gives this function. For integers, [`rounded_gaussian`]
+/// draws `r = floor(s N_i + 1/2)` exactly. `x_i` is an integer, so `x_i + r` is
+/// `floor(x_i + s N_i + 1/2)`. The release is `x_i + r`, saturated at the ends of the type. So the
+/// releases of the two members are also `mu`-GDP (Dong, Roth, Su 2022, on post-processing). The
+/// Renyi divergence of the releases is at most the divergence of the real vectors (Bun, Steinke
+/// 2016, Proposition 1.6 and Lemma 2.2).
 ///
 /// [`rounded_gaussian`]: crate::samplers::rounded_gaussian
 ///
@@ -83,7 +84,7 @@ where
     D::Number: NoiseNumber<ContinuousGaussian>,
     M: MetricOn<D> + NoiseLoss<Gaussian, ZeroConcentratedDivergence>,
 {
-    // Integers also get continuous noise, so the argument `false` selects the map of floats for all
+    // Integers also get continuous noise. So the argument `false` selects the map of floats for all
     // number types.
     let map = |scale, _| map_of::<Gaussian, _, _>(scale, false);
     noisy(input, Noise::of::<ContinuousGaussian>(), scale, k, map)

@@ -156,7 +156,6 @@ macro_rules! register_at {
         }
     )+};
 }
-// Register the constructor for each number type and for the distance types of this number type.
 register_at! {
     i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64;
     u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; usize: usize, f64;

@@ -5,12 +5,12 @@ use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Flip a coin that shows `true` with probability exactly `p`.
 ///
-/// A digit is a number of [`RandomSource::BITS`] bits, and each random word is one digit of a
-/// uniform variable `U`. The digits of `U` are drawn one after another and compared with the digits
-/// of `p`. The binary expansion of `p` is finite. The first digit that differs decides `U < p`. If
-/// `p` has no digits left, `U < p` is false (Karney 2016, arXiv:1303.6257, section 3). The
-/// probability is exact for every float in `[0, 1]`, also for subnormal floats and for the float
-/// next to 1.
+/// A digit is a number of [`RandomSource::BITS`] bits. Each random word is one digit of a variable
+/// `U`, which is uniform from 0 to 1. The digits of `U` are drawn one after another and compared
+/// with the digits of `p`. The binary expansion of `p` is finite. The first digit that differs
+/// decides `U < p`. If `p` has no digits left, `U < p` is false (Karney 2016, arXiv:1303.6257,
+/// section 3). The probability is exact for every float in `[0, 1]`, also for subnormal floats and
+/// for the float next to 1.
 ///
 /// If `p` is below 0 or NaN, `p` counts as 0. If `p` is above 1, `p` counts as 1.
 ///
@@ -98,8 +98,8 @@ fn digit(mantissa: u128, places: i32, bits: u32) -> u64 {
 /// Flip a coin that shows `true` with probability exactly `numerator / denominator`.
 ///
 /// The digits of a uniform variable are drawn one after another and compared with the digits of the
-/// quotient. Long division supplies the digits of the quotient one after another. A quotient of 1
-/// or more counts as 1. For denominator 0, the probability is 1.
+/// quotient, which long division supplies. A quotient of 1 or more counts as 1. For denominator 0,
+/// the probability is 1.
 ///
 /// Cost: for the probabilities 0 and 1 nothing is drawn. Otherwise one word of
 /// [`RandomSource::BITS`] bits is drawn, and a second word with probability at most `2^-BITS`. If

@@ -17,7 +17,8 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 ///
 /// Let `b = e^-epsilon`, `c = (1 - delta) b / (1 + b)` and `D = 1 - 2c`. Let `t = k - 1/2 + theta`,
 /// where `k` is an integer and `theta` is from 0 to 1. For `|y| < t`, the density of `N` at `y` is
-/// `D b^m`, where `m = floor(|y| + 1/2)` is the integer nearest to `|y|`. Elsewhere, the density is
+/// `D b^m`, where `m = floor(|y| + 1/2)` is the integer nearest to `|y|`. For `|y| >= t`, the
+/// density is
 /// 0. `k` and `theta` follow from one condition: on each side, the outermost interval of length 1
 /// has probability `delta`. If delta is 0, the noise is unbounded. Let `c_j` be the probability
 /// that `N < -1/2 - j`. Then `c_0 = (1 - D) / 2 = c`. For `-t < y < -1/2`, the density at `y` is
@@ -52,7 +53,7 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 /// The place in the step is a uniform real `W`. In the steps `k` and `-k`, digits of `W` are drawn
 /// until they decide whether `W < theta`. With each new digit, bounds of `theta` are computed with
 /// a higher precision. Then more digits are drawn until they decide to which float the sum of
-/// [`CanonicalNoise::add`] rounds. No probability is rounded, and `e^epsilon` is not rounded.
+/// [`CanonicalNoise::add`] rounds. Neither a probability nor `e^epsilon` is rounded.
 #[derive(Clone, Debug)]
 pub struct CanonicalNoise {
     epsilon: Positive,

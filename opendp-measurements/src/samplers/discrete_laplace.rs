@@ -64,8 +64,8 @@ pub fn discrete_laplace<S: RandomSource>(
     loop {
         let (negative, digit, bits) = signed_digit(source)?;
         let magnitude = floor_of_product(scale, digit, bits, source)?;
-        // Use `|` instead of `||`, because the processor would mispredict half of the branches on
-        // the sign.
+        // The operator `|` avoids a branch on the sign. The sign is random, so the processor would
+        // mispredict half of these branches.
         if (magnitude != 0) | !negative {
             return Ok((negative, magnitude));
         }

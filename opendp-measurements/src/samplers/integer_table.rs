@@ -14,9 +14,8 @@ use weights::{SHORTFALL, Weights, high_product};
 /// Gaussian noise `x_j = j^2 / (2 sigma^2)`.
 ///
 /// The noise has the distribution of [`discrete_laplace`](super::discrete_laplace) or
-/// [`discrete_gaussian`](super::discrete_gaussian). The table is prepared for one scale. Nearly
-/// every draw takes one word and one load from the table, without a branch that depends on the
-/// noise.
+/// [`discrete_gaussian`](super::discrete_gaussian). Nearly every draw takes one word and one load
+/// from the table, without a branch that depends on the noise.
 ///
 /// # Exactness
 ///
@@ -53,8 +52,9 @@ use weights::{SHORTFALL, Weights, high_product};
 /// `Weights::below` returns a bound from `2^128 w_j - 2^24` to `2^128 w_j`. This bound is
 /// multiplied by `2 A / 2^128` and rounded down to `p_j`. Because `2 A < 2^64`, `p_j` is at least
 /// `2 A w_j - (1 + 2^-40)`. For units of the kinds *Rest* and *Tail*, a lazily drawn uniform
-/// variable is compared with enclosures of `w_j` (Karney 2016, arXiv:1303.6257). Digits are drawn
-/// until they decide. The scale is the rational number that the float represents.
+/// variable is compared with enclosures of `w_j` (Karney 2016, arXiv:1303.6257). Digits of this
+/// variable are drawn until they decide the comparison. The scale is the rational number that the
+/// float represents.
 ///
 /// # Cost
 ///

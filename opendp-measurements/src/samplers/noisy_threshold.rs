@@ -17,9 +17,9 @@ use std::cmp::Ordering;
 /// variable of the same density. `t`, `s`, `x` and `r` are the exact values of the given numbers
 /// and scales. The magnitudes of `K` and `L` are functions of uniform variables. Digits of these
 /// uniform variables are drawn until they decide whether `x + r K` is at least `t + s L`. The
-/// digits for `L` are kept. Floats decide a comparison only if bounds on their rounding errors
-/// prove the result. So all comparisons have the same results as with real numbers. If `s` or `r`
-/// is not 0, ties have probability 0. If both scales are 0, `x` is compared with `t`.
+/// digits of `L` are kept for later comparisons. Floats decide a comparison only if bounds on their
+/// rounding errors prove the result. So all comparisons have the same results as with real numbers.
+/// If `s` or `r` is not 0, ties have probability 0. If both scales are 0, `x` is compared with `t`.
 ///
 /// The numbers must be finite. At scale 0, there is no noise, and nothing is drawn. A negative
 /// scale counts as its magnitude. A scale that is infinite or NaN counts as `f64::MAX`.

@@ -44,9 +44,9 @@ pub trait ScoreMetric: Metric {
 /// Make a measurement that chooses the index of a good score.
 ///
 /// If `optimize` is "min", each score is first negated. Each score is divided by the temperature,
-/// and independent Gumbel noise is added. The release is the index of the largest sum. This is the
-/// exponential mechanism. For "max", index `i` is chosen with probability proportional to
-/// `exp(score_i / temperature)`. For "min", this probability is proportional to
+/// and independent Gumbel noise is added. The release is the index of the largest sum. This
+/// mechanism is the exponential mechanism. For "max", index `i` is chosen with probability
+/// proportional to `exp(score_i / temperature)`. For "min", this probability is proportional to
 /// `exp(-score_i / temperature)`. The analyst can look up the released index in a public list of
 /// candidates.
 ///

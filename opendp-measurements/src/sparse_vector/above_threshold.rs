@@ -39,7 +39,7 @@ use crate::sparse_vector::{Cost, Threshold, rounded};
 /// # Map
 /// The loss is `d_in / scales.0 + 2 limit d_in / scales.1`, rounded up once. For a `monotonic`
 /// metric, the factor 2 is omitted. A positive number divided by 0 is infinite. The length of the
-/// vector does not matter.
+/// vector does not change the loss.
 ///
 /// # Proof
 /// Let `x`, `y` be vectors at distance at most `d_in`. Both vectors have the same length, because
@@ -140,7 +140,6 @@ macro_rules! register_at {
         }
     )+};
 }
-// Register the constructor for each number type and for the distance types of this number type.
 register_at! {
     i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64;
     u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; usize: usize, f64;

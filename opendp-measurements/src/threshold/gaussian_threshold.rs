@@ -149,7 +149,6 @@ macro_rules! register_at {
         }
     )+};
 }
-// Register the constructor for each number type and for the distance types of this number type.
 register_at! {
     i32: i32, f64; i64: i64, f64; u32: u32, f64; u64: u64, f64; usize: usize, f64;
     f32: f32, f64; f64: f64;

@@ -58,9 +58,10 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// # Proof
 /// A key with the number 0 is dropped before any noise is drawn. So both the release and the metric
 /// treat such a key as an absent key. Let `x`, `y` be two members without such keys, at distance
-/// `(l0, l1, linf)`. The bounds `l0`, `l1` and `linf` all hold for `x` and `y`. If any of these
-/// three parts is 0, `x` and `y` are equal, and so are the distributions of their releases. The
-/// replacement of infinities by finite numbers does not increase any distance between members.
+/// `(l0, l1, linf)`. Between `x` and `y`, at most `l0` numbers change, each number changes by at
+/// most `linf`, and all changes add up to at most `l1`. If `l0`, `l1` or `linf` is 0, `x` and `y`
+/// are equal, and so are the distributions of their releases. The replacement of infinities by
+/// finite numbers does not increase any distance between members.
 ///
 /// *The events.* Let `E` be the event that all keys of the release on `x` are also keys of `y`. At
 /// most `l0` keys of `x` are not keys of `y`. The number of such a key changes to 0. So the
@@ -181,7 +182,6 @@ macro_rules! register_at {
         }
     )+};
 }
-// Register the constructor for each number type and for the distance types of this number type.
 register_at! {
     i32: i32, f64; i64: i64, f64; u32: u32, f64; u64: u64, f64; usize: usize, f64;
     f32: f32, f64; f64: f64;

@@ -98,13 +98,12 @@ macro_rules! floats {
             ///
             /// Let `below` be the float just below the threshold. Each release is the float nearest
             /// to a lattice point. Rounding preserves the order of numbers. So if a release reaches
-            /// the threshold, its lattice point is above `below`. This bound on the lattice point
-            /// always holds. If the lattice step is at least the distance between `below` and the
-            /// threshold, all lattice points are multiples of this distance. Then no lattice point
-            /// is strictly between `below` and the threshold. So a better bound holds: the lattice
-            /// point is at least the first lattice point that is not below the threshold. The exact
-            /// sum of the number and its noise is at most half a lattice step below the lattice
-            /// point of the release.
+            /// the threshold, its lattice point is above `below`. If the lattice step is at least
+            /// the distance between `below` and the threshold, all lattice points are multiples of
+            /// this distance. Then no lattice point is strictly between `below` and the threshold.
+            /// So a better bound holds: the lattice point is at least the first lattice point that
+            /// is not below the threshold. The exact sum of the number and its noise is at most
+            /// half a lattice step below the lattice point of the release.
             fn gap<Q: Number>(threshold: Self, change: Q, k: Option<i32>) -> Result<Option<f64>>
             where
                 f64: InfCast<Q>,

@@ -76,8 +76,8 @@ fn leaks(window: f64, data: &[f64], release: &mut dyn FnMut(f64) -> f64) -> f64 
     worst
 }
 
-/// The data values, in units of the scale. Some values have few bits, and others have many bits.
-/// The values lie on both sides of 0.
+/// The data values, in units of the scale. There are values with few and with many bits, and values
+/// on both sides of 0.
 const DATA: [f64; 6] = [0.0, 1.0, 1.0 / 3.0, -1.0, 0.1, 1e-17];
 /// Pairs of a scale and a lattice exponent. `None` means the default lattice. One lattice is much
 /// finer than the last bits of the data.

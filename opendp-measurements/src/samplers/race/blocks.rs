@@ -9,7 +9,6 @@ use std::ops::Range;
 /// scores during the first draws of noise (see `Heats`), are compiled for each score type. The code
 /// that calls these methods is compiled only once.
 pub(super) trait Field {
-    /// Return the number of scores.
     fn count(&self) -> usize;
     /// For each block, return the approximate distance between its best score and the best of all
     /// scores.
@@ -50,7 +49,6 @@ impl<'a, T: Score> Blocks<'a, T> {
     }
 }
 
-/// Find the best score of each block, and the best of all scores.
 fn bests<T: Copy>(scores: &[T], better: impl Fn(T, T) -> bool) -> Option<(Vec<T>, T)> {
     let mut bests = Vec::with_capacity(scores.len().div_ceil(BLOCK));
     for block in scores.chunks(BLOCK) {
