@@ -188,7 +188,7 @@ where
 {
     noisy(input, Noise::of::<N>(), scale, k, map_of::<N, M, MO>)
 }
-/// Build the privacy map. All integer types have one map, and all float types have another map.
+/// Build the privacy map. All integer types share one map, and all float types share another map.
 pub(crate) fn map_of<N, M, MO>(scale: Scale, integers: bool) -> PrivacyMap<M, MO>
 where
     N: NoiseDistribution,
@@ -253,7 +253,8 @@ pub(crate) fn accuracy_of(
         Ok(accuracy::each(accuracy(scale, lattice, alpha)?, count))
     }
 }
-/// Choose the exponent of the lattice of float releases. For integers, return `None`.
+/// Choose the exponent `k` for float releases, which are multiples of `2^k`. For integers, return
+/// `None`.
 pub(crate) fn lattice(
     range: Option<(i32, i32)>,
     scale: Scale,

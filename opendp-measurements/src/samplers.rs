@@ -37,12 +37,12 @@
 //! | Gaussian on floats, sigma 1 | 0.011 |
 //! | control: a Bernoulli trial for each unit, scale 10 | 0.98 |
 //!
-//! For noise on floats with the default lattice and a scale from `1e-278` to `1e304`, the time does
-//! not depend on the magnitude of the private number: the same instructions run for all numbers.
-//! In a measurement, each of several vectors contained copies of one number, from 0 to `1e200`. The
-//! time per number differed by less than 3 % between the vectors. For another lattice, let `2^k` be
-//! the distance between neighbouring lattice points. The time can depend on the private number if
-//! `scale / 2^k` is at least `2^50` or below `2^-40`.
+//! Take noise on floats with the default lattice and a scale from `1e-278` to `1e304`. The same
+//! instructions run for all private numbers. So the time does not depend on the magnitude of the
+//! number. In a measurement, each of several vectors contained copies of one number, from 0 to
+//! `1e200`. The time per number differed by less than 3 % between the vectors. For another lattice,
+//! let `2^k` be the distance between neighbouring lattice points. The time can depend on the
+//! private number if `scale / 2^k` is at least `2^50` or below `2^-40`.
 //!
 //! If the scale is at least `2^50`, all discrete Gaussian noise and most discrete Laplace noise is
 //! drawn with big integers.

@@ -37,8 +37,8 @@ pub trait NoiseDistribution: sealed::Sealed + 'static {
     /// the nearest multiple of `2^k`.
     fn float(scale: f64, k: i32) -> FloatNoise;
     /// Return a bound on the error of a released number. The error exceeds the bound with
-    /// probability at most `alpha`. For floats, `lattice` is the exponent of the lattice of the
-    /// releases. For integers, `lattice` is `None`.
+    /// probability at most `alpha`. For floats, the releases are multiples of `2^lattice`. For
+    /// integers, `lattice` is `None`.
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
@@ -56,8 +56,8 @@ pub trait BigNoiseDistribution: NoiseDistribution {
 
 /// A number type to which noise of the distribution `N` can be added.
 pub trait NoiseNumber<N: NoiseDistribution>: Atom {
-    /// The smallest and the largest allowed exponent of the lattice of the releases. For integers,
-    /// this constant is `None`.
+    /// For floats, the releases are rounded to multiples of `2^k`. This constant contains the
+    /// smallest and the largest allowed `k`. For integers, this constant is `None`.
     const LATTICES: Option<(i32, i32)>;
     /// The noise of one scale, prepared for many draws.
     type Noise: Send + Sync + 'static;
@@ -139,10 +139,11 @@ macro_rules! floats {
                 source: &mut S,
             ) -> Result<Self, NoEntropy> {
                 let sum = noise.add(f64::from(finite(self)), source)?;
-                // Round the sum to the nearest float of the type. The spacing of the lattice is at
-                // least the smallest positive float, so a sum is rounded to zero only if the sum is
-                // zero. A zero sum is always `+0`, so no result is a negative zero. A sum beyond
-                // the largest or lowest finite float becomes this float.
+                // Round the sum to the nearest float of the type. The sum is a multiple of `2^k`,
+                // and `2^k` is at least the smallest positive float of the type. So a sum is
+                // rounded to zero only if the sum is zero. A zero sum is always `+0`, so no result
+                // is a negative zero. A sum beyond the largest or lowest finite float becomes this
+                // float.
                 Ok(finite(AsPrimitive::<$t>::as_(sum)))
             }
         }

@@ -144,17 +144,12 @@ where
 ///
 /// # Map
 /// In [`ZeroConcentratedDivergence`], the map returns `(d_in / scale)^2 / 2`. In
-/// [`SmoothedMaxDivergence`], the map returns the whole privacy profile. For floats, the profile is
-/// [`profile_of_gaussian`]. For an integer, the profile is [`profile_of_discrete_gaussian`]. For a
-/// vector of integers, the profile is [`profile_of_discrete_gaussian_vector`].
-///
-/// [`profile_of_gaussian`]: crate::accounting::profile_of_gaussian
-/// [`profile_of_discrete_gaussian`]: crate::accounting::profile_of_discrete_gaussian
-/// [`profile_of_discrete_gaussian_vector`]: crate::accounting::profile_of_discrete_gaussian_vector
+/// [`SmoothedMaxDivergence`], the map returns the privacy profile that the documentation of
+/// [`make_gaussian`] names.
 ///
 /// # Proof
-/// The proof of [`make_gaussian`] bounds the loss in [`ZeroConcentratedDivergence`]. The three
-/// functions `profile_of_...` state the profiles of the sums of data and noise, before rounding and
+/// The proof of [`make_gaussian`] bounds the loss in [`ZeroConcentratedDivergence`]. The profiles
+/// that [`make_gaussian`] names are the profiles of the sums of data and noise, before rounding and
 /// saturation. The releases are functions of these sums.
 ///
 /// # Errors

@@ -1,6 +1,5 @@
-//! Two-sided geometric noise on integers. With bounds, a release lies in an interval, and the
-//! executed instructions depend neither on the data nor on the noise, except with a tiny
-//! probability.
+//! Two-sided geometric noise on integers. With bounds, a release lies in an interval. The executed
+//! instructions then depend neither on the data nor on the noise, except with a tiny probability.
 
 use std::hint::black_box;
 
@@ -37,7 +36,7 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
 ///   distance
 /// * `scale` - the scale of the noise. At scale 0, no noise is added
 /// * `bounds` - the lower and the upper end of the releases. Without bounds, the measurement is the
-///   same as the measurement of [`make_laplace`], and the time of a release depends on the noise
+///   same as the measurement of [`make_laplace`], and the time of a release can depend on the noise
 ///
 /// # Precondition
 /// All members of the domain are allowed. `scale` is finite and not negative. The lower bound is at
@@ -75,10 +74,9 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
 ///
 /// # Accuracy
 /// Without bounds, the accuracy is the accuracy of [`make_laplace`]. With bounds, no accuracy is
-/// stated: a number out of the bounds is clamped, so no bound on the error of its release holds for
-/// all members. Let `Z` be the noise, and `a` the least integer with `P[|Z| > a] <= alpha`. The
-/// distance between a release and the *clamped* number is at most `a`, except with probability
-/// `alpha`.
+/// stated, because a number outside of the bounds is clamped, and its error can be large. Let `Z`
+/// be the noise, and `a` the least integer with `P[|Z| > a] <= alpha`. The distance between a
+/// release and the *clamped* number is at most `a`, except with probability `alpha`.
 ///
 /// # Errors
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when the loss

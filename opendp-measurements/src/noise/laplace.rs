@@ -126,15 +126,11 @@ where
 ///
 /// # Map
 /// In [`MaxDivergence`], the map returns `d_in / scale`. In [`SmoothedMaxDivergence`], the map
-/// returns the whole privacy profile. For floats, the profile is [`profile_of_laplace`]. For
-/// integers, the profile is [`profile_of_discrete_laplace`].
-///
-/// [`profile_of_laplace`]: crate::accounting::profile_of_laplace
-/// [`profile_of_discrete_laplace`]: crate::accounting::profile_of_discrete_laplace
+/// returns the privacy profile that the documentation of [`make_laplace`] names.
 ///
 /// # Proof
-/// The proof of [`make_laplace`] bounds the loss in [`MaxDivergence`]. The two functions
-/// `profile_of_...` state the profiles of the sums of data and noise, before rounding and
+/// The proof of [`make_laplace`] bounds the loss in [`MaxDivergence`]. The profiles that
+/// [`make_laplace`] names are the profiles of the sums of data and noise, before rounding and
 /// saturation. The releases are functions of these sums. The profiles are stated for one number.
 /// The same profiles also bound the profile of a vector: see
 /// [`LaplacePair`](crate::accounting::LaplacePair).

@@ -48,9 +48,9 @@ type Response<T> = Measurement<AtomDomain<T>, DiscreteDistance, MaxDivergence, T
 /// units of the last digit. A budget is charged with the fraction. The map rounds the fraction up
 /// to a float.
 ///
-/// *Time.* With `constant_time`, the number of drawn words depends on `prob` alone, and the answer
-/// is the exclusive or of the data and the negation of the coin. The language does not guarantee
-/// the duration of this operation. `constant_time` does not apply to the rest of the program.
+/// *Time.* With `constant_time`, the number of drawn words depends on `prob` alone. The answer is
+/// the exclusive or of the data and the negation of the coin. The language does not guarantee the
+/// duration of these operations. `constant_time` does not apply to the rest of the program.
 ///
 /// # Errors
 /// `MakeMeasurement` when `prob` is not from 1/2 to 1.

@@ -18,13 +18,12 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 /// Let `b = e^-epsilon`, `c = (1 - delta) b / (1 + b)` and `D = 1 - 2c`. Let `t = k - 1/2 + theta`,
 /// where `k` is an integer and `theta` is from 0 to 1. For `|y| < t`, the density of `N` at `y` is
 /// `D b^m`, where `m = floor(|y| + 1/2)` is the integer nearest to `|y|`. For `|y| >= t`, the
-/// density is
-/// 0. `k` and `theta` follow from one condition: on each side, the outermost interval of length 1
-/// has probability `delta`. If delta is 0, the noise is unbounded. Let `c_j` be the probability
-/// that `N < -1/2 - j`. Then `c_0 = (1 - D) / 2 = c`. For `-t < y < -1/2`, the density at `y` is
-/// `b` times the density at `y + 1`. So `c_(j+1) = b (c_j - delta)` while `c_j > delta`. Let `j` be
-/// the first index with `c_j <= delta`. Then `k = j + 1` and `theta = c_j / (D b^k)`. The solution
-/// of these equations is
+/// density is zero. `k` and `theta` follow from one condition: on each side, the outermost interval
+/// of length 1 has probability `delta`. If delta is 0, the noise is unbounded. Let `c_j` be the
+/// probability that `N < -1/2 - j`. Then `c_0 = (1 - D) / 2 = c`. For `-t < y < -1/2`, the density
+/// at `y` is `b` times the density at `y + 1`. So `c_(j+1) = b (c_j - delta)` while `c_j > delta`.
+/// Let `j` be the first index with `c_j <= delta`. Then `k = j + 1` and `theta = c_j / (D b^k)`.
+/// The solution of these equations is
 ///
 /// `j = max(0, ceil(ln A / epsilon))`, `A = b + (1 - delta) b (1 - b) / (delta (1 + b))`,
 /// `theta = (1 - delta - delta (b^-j - 1) (1 + b) / (1 - b)) / (1 - b + 2 delta b)`.

@@ -47,9 +47,9 @@ use std::hint::black_box;
 /// Compare the joint distribution of the sum and the time with the joint distribution of the sum
 /// and a constant time. The total variation distance between the two distributions is at most
 /// `(n + 2) 2^-64`. If the sum alone is epsilon-differentially private, the sum and the time
-/// together are (epsilon, delta)-differentially private, with a delta of at most `1 + e^epsilon`
-/// times this distance. The source of random words refills its buffer after a fixed number of
-/// words. Rust guarantees neither a duration nor an effect of `black_box`.
+/// together are (epsilon, delta)-differentially private. This delta is at most `1 + e^epsilon`
+/// times the distance. The source of random words refills its buffer after a fixed number of words.
+/// Rust guarantees neither a duration nor an effect of `black_box`.
 ///
 /// Cost: a word and a few operations for each coin. At width 10^4, an addition draws 17 words.
 #[derive(Clone, Debug)]

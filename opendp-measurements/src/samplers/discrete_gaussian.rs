@@ -18,15 +18,15 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// For `1 <= sigma < 2^50`, the sampler uses an envelope (see `Strips`): a function that is at
 /// least `e^(-x^2 / 2)` at every `x >= 0`. The envelope is constant on intervals (the strips). A
-/// strip is drawn with a probability proportional to its area, and a point `x` is drawn uniformly
-/// in this strip. Let `r = floor(sigma x + 1/2)`. The point is accepted if a uniform `V` from 0 to
-/// 1 is below the quotient of `e^(-r^2 / (2 sigma^2))` and the envelope at `x`. So the density of
-/// accepted points is proportional to `e^(-r^2 / (2 sigma^2))`. All points with the same `r` form
-/// an interval. All intervals with `r > 0` have the same length. The interval with `r = 0` has half
-/// of this length. A random sign halves the probability of each `r > 0`, so every integer has the
-/// stated probability. The distance between `r / sigma` and `x` is at most `1 / (2 sigma)`. The
-/// envelope at `x` is at least `e^(-y^2 / 2)` for every `y >= 0` within this distance of `x`. So
-/// the quotient is at most 1.
+/// strip is drawn with a probability proportional to the area below the envelope, and a point `x`
+/// is drawn uniformly in this strip. Let `r = floor(sigma x + 1/2)`. The point is accepted if a
+/// uniform `V` from 0 to 1 is below the quotient of `e^(-r^2 / (2 sigma^2))` and the envelope at
+/// `x`. So the density of accepted points is proportional to `e^(-r^2 / (2 sigma^2))`. All points
+/// with the same `r` form an interval. All intervals with `r > 0` have the same length. The
+/// interval with `r = 0` has half of this length. A random sign halves the probability of each
+/// `r > 0`, so every integer has the stated probability. The distance between `r / sigma` and `x`
+/// is at most `1 / (2 sigma)`. The envelope at `x` is at least `e^(-y^2 / 2)` for every `y >= 0`
+/// within this distance of `x`. So the quotient is at most 1.
 ///
 /// For `sigma < 1` and for `sigma >= 2^50`, a candidate `y` is drawn from the discrete Laplace
 /// distribution of scale `t`. The candidate is accepted with probability

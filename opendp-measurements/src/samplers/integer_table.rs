@@ -19,10 +19,10 @@ use weights::{SHORTFALL, Weights, high_product};
 ///
 /// # Exactness
 ///
-/// A trial chooses one of `2^63` equally likely units, and a fair sign. Fix an integer `A`. The
-/// magnitude 0 gets `A` units. Each magnitude `j > 0` gets exactly the probability of `2 A w_j`
-/// units, although `2 A w_j` is usually not an integer. Let `K` be the largest magnitude of the
-/// table. The units are divided as follows:
+/// A trial chooses one of `2^63` equally likely outcomes, called units, and a fair sign. Fix an
+/// integer `A`. The magnitude 0 gets `A` units. Each magnitude `j > 0` gets exactly the probability
+/// of `2 A w_j` units, although `2 A w_j` is usually not an integer. Let `K` be the largest
+/// magnitude of the table. The units are divided as follows:
 ///
 /// * *Table.* For each `j` from 1 to `K`, let `p_j` be an integer with `p_j <= 2 A w_j <= p_j + 2`.
 ///   Then `p_j` units give `j`, and `p_0 = A` units give 0. The `s` other units together form one

@@ -112,13 +112,13 @@ fn neg_ln_point(u: u64, zeros: u32) -> f64 {
 ///    error of `ln m` is at most `3.28 v`.
 /// 2. *Truncation.* The terms after the nine terms from `z/3` to `z^9/19` are omitted. Their sum is
 ///    at most `z^10 / 21 / (1 - z) < 2^-55`, relative to the leading 1. `2^-55` is `0.25 v`.
-/// 3. *Evaluation.* All terms of the polynomial are positive. So the relative error of the
-///    polynomial is at most `1.01 v` times the number of roundings on the longest path from `z` or
-///    a coefficient to the polynomial. There are 12 roundings, including the roundings of `z`, of
-///    its powers and of the coefficients. The polynomial is then multiplied by `z` and `s` (2 more
-///    roundings). The product is at most the fraction `z * 0.344 < 0.0102` of `ln m`, so the error
-///    of the product adds `0.15 v`. The last addition adds `v`. Together with the errors of items 1
-///    and 2, the relative error of `ln m` is less than `4.8 v`.
+/// 3. *Evaluation.* All terms of the polynomial are positive. Consider the longest path of
+///    operations from `z` or a coefficient to the polynomial. This path has 12 roundings, including
+///    the roundings of `z`, of its powers and of the coefficients. So the relative error of the
+///    polynomial is at most `1.01 v` times 12. The polynomial is then multiplied by `z` and `s` (2
+///    more roundings). The product is at most the fraction `z * 0.344 < 0.0102` of `ln m`, so the
+///    error of the product adds `0.15 v`. The last addition adds `v`. Together with the errors of
+///    items 1 and 2, the relative error of `ln m` is less than `4.8 v`.
 /// 4. *Recombination.* For `k = 0` the products with `k` and both additions are exact. Otherwise,
 ///    `result = k ln 2 + ln m` and `|ln m| <= ln(2) / 2 <= |result|`, so the error of `ln m` is at
 ///    most `4.8 v |result|`. `k LN2_HI` is exact. Each of the two additions has a relative error of

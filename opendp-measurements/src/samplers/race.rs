@@ -38,20 +38,20 @@ pub(super) trait Noise {
 /// their noisy scores are disjoint, so the order is correct. Ties have probability 0, because the
 /// noise has a density.
 ///
-/// 1. The best score is subtracted from all scores. The subtraction changes no comparison. The bar
-///    is the `k`-th largest lower bound of a noisy score so far. The first digit of a candidate is
-///    its first uniform word of random bits. A first digit that gives rare, large noise is called a
-///    hit. To find the next candidate with a hit, the program draws a number: how many candidates
-///    without a hit come before that candidate (see `Hits`). The noise of all candidates without a
-///    hit then has a known upper bound. Most of the candidates without a hit are dropped without a
-///    draw, by at most one comparison of scores. For each candidate that is not dropped in this
-///    way, a rough upper bound on its noisy score is tried first. If the rough bound does not
-///    decide, the noise is enclosed in floats. Each float operation is correctly rounded, so the
-///    floats next to its result enclose the exact result.
+/// 1. The best score is subtracted from all scores. The subtraction changes no comparison. The
+///    first digit of a candidate is a uniform random word, which determines its noise up to an
+///    interval. A first digit that gives rare, large noise is called a hit. The program draws how
+///    many candidates without a hit come before the next candidate with a hit (see `Hits`). So the
+///    noise of a candidate without a hit has a known upper bound. The bar is the `k`-th largest
+///    lower bound of a noisy score so far. Most of the candidates without a hit cannot reach the
+///    bar. They are dropped without a draw, by at most one comparison of scores. For each other
+///    candidate, the first digit is drawn. If a rough upper bound on the noisy score is below the
+///    bar, the candidate is dropped. Otherwise, the noise is enclosed in floats. Each float
+///    operation is correctly rounded, so the floats next to its result enclose the exact result.
 /// 2. The remaining candidates are ranked by their enclosures. If the enclosures of some candidates
-///    overlap, and one of these candidates could be among the `k` largest, more digits are drawn
-///    for these candidates. Big integers enclose the noisy scores more and more narrowly, until
-///    disjoint enclosures decide the order of the `k` largest.
+///    overlap, and one of them could be among the `k` largest, more digits are drawn for all of
+///    them. Big integers enclose the noisy scores more and more narrowly, until disjoint enclosures
+///    decide the order of the `k` largest.
 ///
 /// A scale of 0 counts as `5e-324`, a negative scale counts as its magnitude, and NaN and infinity
 /// count as `f64::MAX`. With at most one candidate, nothing is drawn.

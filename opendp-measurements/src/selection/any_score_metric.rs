@@ -93,7 +93,8 @@ macro_rules! each_type {
 const LARGEST: &[fn(&AnyMetric) -> Option<Scores>] = each_type!(largest);
 const RANGE: &[fn(&AnyMetric) -> Option<Scores>] = each_type!(range);
 
-/// Find the type of an erased metric, and return the metric as an object that computes losses.
+/// Find the number type of a metric, and return the metric as an object that computes losses.
+/// Return `None` if the metric is not a metric on scores.
 fn scores(metric: &AnyMetric, ranges: bool) -> Option<Scores> {
     let range = if ranges { RANGE } else { &[] };
     LARGEST.iter().chain(range).find_map(|view| view(metric))

@@ -78,17 +78,17 @@ pub trait ScoreMetric: Metric {
 /// [`gumbel_top_k`] returns the index that maximises `u_i / t - ln(E_i)`. Here the `E_i` are
 /// independent standard exponential variables. So the index minimises `E_i exp(-u_i / t)`. This
 /// product is an exponential variable of rate `w_i = exp(u_i / t)`. Among independent exponential
-/// variables of rates `w_k`, variable `i` is the smallest with probability `w_i / sum_k w_k`
+/// variables of rates `w_j`, variable `i` is the smallest with probability `w_i / sum_j w_j`
 /// (Maddison, Tarlow, Minka 2014). Comparisons use exact numbers. So the release has these
 /// probabilities for scores of any magnitude.
 ///
 /// *The loss.* Let `v` be the vector of a neighbour, negated for "min" like `u`. Let
 /// `h = max_j (v_j - u_j)`. `v` has the same length as `u` because `d_in` is finite. Let `P_u[i]`
-/// and `P_v[i]` be the probabilities of index `i` for `u` and for `v`. For each `k`,
-/// `exp(v_k / t) <= exp(u_k / t) exp(h / t)`. So `sum_k exp(v_k / t)` is at most
-/// `exp(h / t) sum_k exp(u_k / t)`. For every index `i`,
+/// and `P_v[i]` be the probabilities of index `i` for `u` and for `v`. For each `j`,
+/// `exp(v_j / t) <= exp(u_j / t) exp(h / t)`. So `sum_j exp(v_j / t)` is at most
+/// `exp(h / t) sum_j exp(u_j / t)`. For every index `i`,
 ///
-/// `P_u[i] / P_v[i] = exp((u_i - v_i) / t) sum_k exp(v_k / t) / sum_k exp(u_k / t)`
+/// `P_u[i] / P_v[i] = exp((u_i - v_i) / t) sum_j exp(v_j / t) / sum_j exp(u_j / t)`
 /// `<= exp(((u_i - v_i) + h) / t) = exp(max_j ((u_i - v_i) - (u_j - v_j)) / t)`.
 ///
 /// The exponent is at most the range of the changes divided by `t`. This range is the largest minus

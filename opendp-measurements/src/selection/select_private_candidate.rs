@@ -87,8 +87,8 @@ impl CandidateMeasure for AnyMeasure {
 ///
 /// With a `stop_probability` of 0, the function never gives up. So if no score of `measurement` on
 /// the data can reach the threshold, the function never returns. Under max-divergence with a finite
-/// loss, a function that never returns reveals nothing: the function returns for both of two
-/// neighbours, or for neither of them. Under approximate max-divergence, a function that never
+/// loss, the function returns for both of two neighbours, or for neither of them. So a function
+/// that never returns reveals nothing. Under approximate max-divergence, a function that never
 /// returns can reveal something about the data. So with a `stop_probability` of 0, the map returns
 /// an error if delta is above 0.
 ///

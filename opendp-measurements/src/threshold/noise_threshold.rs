@@ -58,7 +58,10 @@ mechanisms! {
 
 /// Make a measurement that adds noise to a map and keeps numbers that reach a threshold.
 ///
-/// The privacy measure selects the noise.
+/// The privacy measure selects the noise. For approximate max-divergence, this function makes the
+/// same measurement as [`make_laplace_threshold`](crate::make_laplace_threshold). For approximate
+/// zero-concentrated divergence, this function makes the same measurement as
+/// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Arguments
 /// * `input` - maps from keys to numbers. A distance has three parts: the number of changed keys,
@@ -74,32 +77,24 @@ mechanisms! {
 /// * `k` - the exponent of the lattice that float releases lie on. Integers accept only null or 0
 ///
 /// # Precondition
-/// For approximate max-divergence, the precondition of
-/// [`make_laplace_threshold`](crate::make_laplace_threshold) applies. For approximate
-/// zero-concentrated divergence, the precondition of
-/// [`make_gaussian_threshold`](crate::make_gaussian_threshold) applies.
+/// The precondition of [`make_laplace_threshold`](crate::make_laplace_threshold) or of
+/// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Postcondition
-/// For approximate max-divergence, the measurement is the same as the measurement of
-/// [`make_laplace_threshold`](crate::make_laplace_threshold). For approximate zero-concentrated
-/// divergence, the measurement is the same as the measurement of
+/// The postcondition of [`make_laplace_threshold`](crate::make_laplace_threshold) or of
 /// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Map
-/// For approximate max-divergence, this is the map of
-/// [`make_laplace_threshold`](crate::make_laplace_threshold). For approximate zero-concentrated
-/// divergence, this is the map of [`make_gaussian_threshold`](crate::make_gaussian_threshold).
+/// The map of [`make_laplace_threshold`](crate::make_laplace_threshold) or of
+/// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Proof
-/// For approximate max-divergence, this function calls the same internal function as
-/// `make_laplace_threshold`, with the same arguments. For approximate zero-concentrated divergence,
-/// this function calls the same internal function as `make_gaussian_threshold`, with the same
-/// arguments.
+/// For both measures, this function calls the same internal function as the named constructor, with
+/// the same arguments.
 ///
 /// # Errors
-/// For approximate max-divergence, the errors are those of
-/// [`make_laplace_threshold`](crate::make_laplace_threshold). For approximate zero-concentrated
-/// divergence, the errors are those of [`make_gaussian_threshold`](crate::make_gaussian_threshold).
+/// The errors of [`make_laplace_threshold`](crate::make_laplace_threshold) or of
+/// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Example
 /// ```

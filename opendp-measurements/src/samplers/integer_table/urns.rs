@@ -7,10 +7,10 @@ use std::hint::select_unpredictable;
 ///
 /// The alias method is from Walker (1977), "An efficient method for generating discrete random
 /// variables with general distributions". The urns are filled by the method of Vose (1991), in
-/// integers. Each of `2^bits` urns contains `2^(63 - bits)` units. The first units of an urn belong
-/// to the entry that has the same number as the urn. The other units belong to one other entry. The
-/// first `bits` bits of a word choose an urn, and the next `63 - bits` bits choose a unit. The last
-/// bit is not used.
+/// integers. There are `2^63` units. Each of `2^bits` urns contains `2^(63 - bits)` units. The
+/// first units of an urn belong to the entry that has the same number as the urn. The other units
+/// belong to one other entry. The first `bits` bits of a word choose an urn, and the next
+/// `63 - bits` bits choose a unit. The last bit is not used.
 ///
 /// An urn is stored as one word. Let `t` be the number of first units in the urn. The upper part of
 /// the word is `2 t`. The factor 2 is necessary because a drawn word has one more bit after the
