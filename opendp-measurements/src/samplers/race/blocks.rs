@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// The scores of the candidates, without their type. The methods of this trait, which read many
 /// scores during the first draws of noise (see `Heats`), are compiled for each score type. The code
-/// that calls these methods is compiled only once.
+/// that calls these methods is compiled once for all score types.
 pub(super) trait Field {
     fn count(&self) -> usize;
     /// For each block, return the approximate distance between its best score and the best of all
@@ -19,8 +19,8 @@ pub(super) trait Field {
     /// Return the distance `m 2^e` between a score and the best score, as the pair `(m, e)`.
     fn exact_distance(&self, index: usize) -> (UBig, i64);
     /// Set the gate, which is a score. From then on, scores that are not better than the gate are
-    /// excluded. The gate must be worse than the best score by at least `distance`. If no such gate
-    /// can be computed, return false. Then the caller excludes no score.
+    /// excluded. The gate must be worse than the best score by at least `distance`. Return true if
+    /// the gate is set. Return false if no such gate can be computed. Then no score is excluded.
     fn shut(&mut self, distance: f64) -> bool;
     /// Find the index of the first score that is better than the gate. Search only a range of
     /// indices within one block.
