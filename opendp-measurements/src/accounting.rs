@@ -49,11 +49,11 @@
 //!
 //! Pairs for noise on a Poisson sample, and pairs for profiles known only as curves, list their
 //! losses. One Fourier transform of such a list computes the transform of the loss at all
-//! frequencies. Two conditions decide whether the sum for an upper bound includes the added
-//! Gaussian release. First, the requested relative error must be at least the default, `10^-4`.
-//! Second, the account must have 64 or more different pairs, or 16 or more different pairs of which
-//! at least one lists its losses. If both conditions are met, the sum without this release is
-//! computed only if the sum with this release gives no result. With 64 or more pairs, the added
+//! frequencies. For an upper bound, two conditions decide whether the sum with the added Gaussian
+//! release is computed first. First, the requested relative error must be at least the default,
+//! `10^-4`. Second, the account must have 64 or more different pairs, or 16 or more different pairs
+//! of which at least one lists its losses. If both conditions are met, the sum without this release
+//! is computed only if the sum with this release gives no result. With 64 or more pairs, the added
 //! release has a larger loss than with fewer pairs, and increases epsilon by about 0.01 %. With 64
 //! or more pairs, the heuristic considers only a few pairs, which represent all pairs.
 //!

@@ -72,8 +72,8 @@ pub(crate) fn ambiguous(request: &Request, left: &[&Arc<Entry>]) -> Error {
     ))
 }
 
-/// Report why no signature fits. Take the signature that is nearest to the request. The error names
-/// the parameter of this signature that does not fit the request.
+/// Report why no signature fits. The error names the parameter that does not fit, in the signature
+/// that is nearest to the request.
 #[cold]
 pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> Error {
     // If the name of an argument occurs in no signature, this name is the mistake.

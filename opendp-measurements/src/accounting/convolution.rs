@@ -60,10 +60,10 @@ pub(super) fn transform_error(n: usize) -> f64 {
     16.0 * (f64::from(n.ilog2()) + 2.0) * U
 }
 
-/// The tilted masses of one measure. The total of these masses is 1 up to rounding.
+/// The tilted masses of one measure. Up to rounding, their total is 1.
 struct TiltedMasses {
     values: Vec<f64>,
-    /// The logarithm of the divisor that normalises the masses. The bounds hold for each divisor.
+    /// The logarithm of the divisor that normalises the masses. Every divisor gives valid bounds.
     log: f64,
     /// A bound on the sum of the errors of all masses.
     error: f64,
@@ -392,7 +392,7 @@ fn outside(parts: &[(DiscreteLoss, u64)], tilt: f64, (low, high): (f64, f64), li
         }
         best
     };
-    // The window excludes its high end, and the products are rounded. So keep half a step free.
+    // The window excludes its high end, and products are rounded. So keep half a step of distance.
     let half = parts.first().map_or(0.0, |(part, _)| part.step / 2.0);
     let above = if largest < high - half { 0.0 } else { one_side(1.0, high) };
     let below = if low <= least { 0.0 } else { one_side(-1.0, low) };

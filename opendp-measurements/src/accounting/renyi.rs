@@ -14,8 +14,7 @@ use super::elementary::{exp, ln, ln_1p};
 ///
 /// Let `r` be the divergence of order `a > 1`. Then
 /// `delta <= e^((a - 1)(r - epsilon)) / (a - 1) * (1 - 1/a)^a` (Canonne, Kamath, Steinke 2020,
-/// Proposition 12). Every order gives a bound, so an approximate search for the order with the
-/// smallest bound is enough. The result is rounded up.
+/// Proposition 12). The result is rounded up.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or NaN.
