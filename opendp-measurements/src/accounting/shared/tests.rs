@@ -159,7 +159,7 @@ fn choice(range: f64, t: f64) -> Coin {
     let p = (range.exp() - t.exp()) / range.exp_m1();
     (p, p * (-t).exp())
 }
-/// Make randomized response.
+/// Make a randomized response with the loss `epsilon`.
 fn response(epsilon: f64) -> Coin {
     let p = 1.0 / (1.0 + (-epsilon).exp());
     (p, 1.0 - p)
