@@ -7,7 +7,6 @@ use opendp_core::order;
 /// Collect the items of an iterator with a plain loop. Without optimisation, the code of `collect`
 /// is several times as large, and is compiled again for each type of iterator.
 pub(crate) trait Collected: Iterator + Sized {
-    /// Return all items.
     fn collected(self) -> Vec<Self::Item> {
         let mut list = Vec::with_capacity(self.size_hint().0);
         for item in self {

@@ -1,6 +1,5 @@
 //! The composition of several releases of the same data.
 
-// The modules of the constructors.
 mod adaptive_composition;
 mod fully_adaptive_composition;
 mod parallel_composition;

@@ -164,7 +164,6 @@ impl Entry {
             && self.generics.iter().zip(&other.generics).all(same)
             && parameters().all(|(a, b)| (&a.name, &a.default) == (&b.name, &b.default))
     }
-    /// Return all signatures of a registration.
     pub(crate) fn all_of(registration: &'static Registration) -> impl Iterator<Item = Entry> {
         registration
             .signatures()

@@ -10,10 +10,9 @@ use opendp_core::{Approximate, MaxDivergence, Result};
 use opendp_ledger::{ContextJournal, Ledger};
 use opendp_measurements::Released;
 
-/// A budget of an epsilon and a delta.
+/// The privacy measure of the budget. A loss is a pair of an epsilon and a delta.
 pub(crate) type Loss = Approximate<MaxDivergence>;
 
-/// The number of questions.
 pub(crate) const QUESTIONS: usize = 10;
 /// The largest probability with which an interval may miss the true answer.
 const ALPHA: f64 = Context::<Loss>::ALPHA;

@@ -1,5 +1,5 @@
-//! An account with a budget of an epsilon and a delta, for releases that are chosen adaptively. For
-//! many releases, its bounds are tighter than the sums of the epsilons and of the deltas.
+//! An account for adaptively chosen releases. For many releases, its bounds are tighter than the
+//! sums of the epsilons and of the deltas.
 
 mod document;
 

@@ -35,7 +35,6 @@ pub(super) struct Basic {
     known: Memo<Vec<CurvePoints>>,
 }
 
-/// Evaluated points of a curve.
 struct CurvePoints {
     points: Vec<EpsilonDelta>,
     /// The evaluated points, and guessed points between the evaluated points.

@@ -30,7 +30,6 @@ pub(crate) struct Convolution {
     outside: f64,
     /// The logarithm of the factor that undoes the normalisation of the masses.
     scale: f64,
-    /// A bound on the error of `scale`.
     scale_error: f64,
     /// A bound on the mass with an infinite loss.
     infinite: f64,

@@ -1,4 +1,4 @@
-//! A value that is computed when it is first needed.
+//! A value that is computed on its first use.
 
 use std::sync::OnceLock;
 
@@ -15,7 +15,6 @@ impl<T> Memo<T> {
     pub(crate) const fn new() -> Self {
         Memo(OnceLock::new())
     }
-    /// Return the value, if it is known.
     pub(crate) fn known(&self) -> Option<&T> {
         self.0.get()
     }

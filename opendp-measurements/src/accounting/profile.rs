@@ -176,7 +176,6 @@ impl Account {
 fn is_curve(pair: &Arc<dyn DominatingPair>, count: u64) -> bool {
     pair.between(count).is_none() && pair.integer_gaussian().is_none()
 }
-/// Return the account of a profile, if the loss of the profile is an account.
 fn account(profile: &PrivacyProfile) -> Option<&Account> {
     let loss: &dyn Any = &**profile.loss()?;
     loss.downcast_ref()

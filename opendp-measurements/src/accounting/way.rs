@@ -253,7 +253,6 @@ fn twice(number: f64) -> Result<Exact> {
 fn whole(number: u32) -> Result<Exact> {
     Exact::from_f64(f64::from(number))
 }
-/// Compute the exact square of a float.
 pub(super) fn square(mu: f64) -> Result<Exact> {
     let mu = Exact::from_f64(mu)?;
     Ok(mu.times(&mu))

@@ -231,7 +231,6 @@ impl Document {
 }
 
 impl Registry {
-    /// Return the package of the constructor with this name.
     fn package(&self, name: &str) -> Option<String> {
         self.kind(name)?;
         let family = self.family(name).ok()?;
