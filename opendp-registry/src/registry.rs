@@ -121,7 +121,7 @@ impl Registry {
     /// nothing.
     ///
     /// # Errors
-    /// `NotFound` when a name is not registered. The message states such a name.
+    /// `NotFound` with at least one missing name, when a name is not registered.
     pub fn expecting(&self, names: &[&str]) -> Result<&Self> {
         let missing: Vec<&str> =
             names.iter().copied().filter(|name| !self.families.contains_key(*name)).collect();

@@ -211,7 +211,7 @@ fn meets(made: &Constructed, d_in: &Json, d_out: &Json) -> Result<bool> {
             loss.iter().zip(&bound).all(|(loss, bound)| loss <= bound)
         }
         // Some losses, such as profiles, have no exact numbers. For these losses, only the
-        // comparison above is made.
+        // comparison of floats is made.
         _ => true,
     })
 }

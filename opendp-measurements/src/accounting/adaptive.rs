@@ -142,12 +142,12 @@ impl Default for Room {
 /// *Several filters.* Let `E` be a set of transcripts of the interaction. Let `E_j` be the subset
 /// in which filter `j` has admitted all releases, and no filter with a lower number has admitted
 /// all releases. Let `P` and `Q` be the distributions of the transcript on two neighbours. Consider
-/// the interaction that stops before filter `j` is exceeded. For transcripts in `E_j`, this
-/// interaction is the whole interaction. Let `H_j` be the delta of filter `j`: the largest delta,
-/// at the budget's epsilon, of an interaction that this filter admits. If no release reveals all
-/// data, `P(E_j) - e^epsilon Q(E_j)` is at most `H_j`. Each transcript in `E` is in exactly one
-/// `E_j`, because some filter has admitted all releases of the transcript. So
-/// `P(E) - e^epsilon Q(E) <= D + sum_j H_j`, which is at most the budget's delta.
+/// the interaction that stops before a release exceeds a limit of filter `j`. For transcripts in
+/// `E_j`, this interaction is the whole interaction. Let `H_j` be the delta of filter `j`: the
+/// largest delta, at the budget's epsilon, of an interaction that this filter admits. If no release
+/// reveals all data, `P(E_j) - e^epsilon Q(E_j)` is at most `H_j`. Each transcript in `E` is in
+/// exactly one `E_j`, because some filter has admitted all releases of the transcript. So `P(E) -
+/// e^epsilon Q(E) <= D + sum_j H_j`, which is at most the budget's delta.
 ///
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
 /// on the kind and the size of this release, and on whether the account is for a single release.

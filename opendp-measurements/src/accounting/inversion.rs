@@ -204,10 +204,9 @@ impl Inversion {
     /// The variance of the additional loss is a share of the variance of the total loss.
     /// [`SMOOTHING`] contains this share. So the standard deviation of the total loss increases by
     /// a factor of about 1 plus half of this share. Epsilon increases by about the same factor. The
-    /// additional release makes all high frequencies negligible. Consider the lower frequencies. If
-    /// the losses differ, the product of the transforms of a few parts is already negligible at
-    /// most of these frequencies. Where this product is negligible, the transforms of the remaining
-    /// parts are not computed.
+    /// additional release makes all high frequencies negligible. If the losses differ, the product
+    /// of the transforms of a few parts is already negligible at most of the lower frequencies.
+    /// Where this product is negligible, the transforms of the remaining parts are not computed.
     pub(super) fn smoothed(
         parts: &[PairCount],
         target: Target,

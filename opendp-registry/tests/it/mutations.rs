@@ -40,7 +40,7 @@ const NUMBERS: [&str; 16] = [
     "\"-Infinity\"",
     "[179769313486231570000000000, 170141183460469231731687303715884105727]",
 ];
-/// JSON values that replace a text. These values are likely to break a reader of documents.
+/// JSON values that replace a text. A reader of documents is likely to fail for these values.
 const TEXTS: [&str; 7] =
     ["\"\"", "\"i32\"", "\"\\u001b[2J\"", "\"a<b<c\"", "7", "[]", "{\"a\": null}"];
 
