@@ -51,7 +51,7 @@ pub struct Answer {
     pub label: String,
     /// The answer. A mean is missing if the noisy number of people is below 1.
     pub value: Option<f64>,
-    /// The number of meaningful decimals of the answer.
+    /// The number of decimals with which a report writes the answer.
     pub decimals: usize,
     /// A bound on the distance between this answer and the true answer. The bound fails with
     /// probability at most [`ALPHA`].
@@ -73,8 +73,8 @@ pub enum Accuracy {
 /// Release all statistics, at a total loss of at most `epsilon`.
 ///
 /// # Errors
-/// `Argument` when `epsilon` is not positive, is not finite, or is too small. `NoEntropy` without
-/// random bits.
+/// `Argument` when `epsilon` is not positive, is not finite, or is too small. `NoEntropy` when the
+/// operating system returns no random bits.
 pub fn census(people: &People, epsilon: f64) -> Result<Census> {
     if !(0.0 < epsilon && epsilon < f64::INFINITY) {
         let reason = format!("expected a finite number above 0, found {}", shown(epsilon));

@@ -30,7 +30,8 @@ pub const MAX_BYTES: usize = 1 << 30;
 pub fn parse(text: &str) -> Result<Json> {
     read(text, Node { names: false })
 }
-/// Read JSON as [`parse`] does, but with more help in errors. The text is a document or a request.
+/// Read JSON as [`parse`] does, but with more details in errors. The text is a document or a
+/// request.
 ///
 /// If a key occurs twice, the error names this key. Keys within `arg` are never named, because
 /// `arg` is the part of a request that contains data.

@@ -56,7 +56,8 @@ pub(crate) struct Line {
 /// Ask the ten questions.
 ///
 /// # Errors
-/// `BudgetExceeded` when the budget is spent, `NoEntropy` without random bits.
+/// `BudgetExceeded` when the budget is spent, `NoEntropy` when the operating system returns no
+/// random bits.
 pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
     let workers = |title: &str| ask_about(context, title).filter("status", |s: &i64| *s == 1);
     let mut lines = Vec::new();

@@ -354,7 +354,7 @@ pub(super) fn raise(base: Complex, mut power: u64) -> Complex {
 
 /// Return an upper bound on the tilted mass outside of a window. On each side, use Chernoff's bound
 /// with the cumulant at another tilt. The bound holds for every choice of this tilt. The tilts that
-/// are tried are good if the sum of the losses is nearly normal.
+/// are tried give tight bounds if the sum of the losses is nearly normal.
 fn outside(parts: &[(DiscreteLoss, u64)], tilt: f64, (low, high): (f64, f64), limit: f64) -> f64 {
     let cumulants = |t: f64| {
         parts.iter().fold((0.0, 0.0, 0.0), |(a, b, c), (part, count)| {

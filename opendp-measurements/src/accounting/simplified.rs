@@ -93,8 +93,9 @@ impl Simplified {
         Ok(Some(Simplified { parts: others, failure, factor: 1.0, share: 0.0 }))
     }
     /// Return parts that bound the given parts from above. Replace all discrete Gaussian noise on
-    /// integers by one release with Gaussian noise: see [`Smoothing`]. Return `None` if there is no
-    /// useful bound.
+    /// integers by one release with Gaussian noise: see [`Smoothing`]. Return `None` for a bound
+    /// from below, if smoothing gives no bound, or if the share of the added variance exceeds
+    /// [`LARGE_SHARE`].
     pub(super) fn smoothed(parts: &[PairCount], side: Side) -> Result<Option<Simplified>> {
         if side == Side::Below {
             return Ok(None);
@@ -115,9 +116,8 @@ impl Simplified {
         let Smoothing { factor, share, .. } = smoothing;
         Ok(simple.map(|simple| Simplified { factor, share, ..simple }))
     }
-    /// Return whether these parts give a bound that is tight enough. If the result is true, every
-    /// other bound is better by at most a negligible amount. `different` is the number of different
-    /// pairs.
+    /// Return whether the bound of these parts is tight: every other bound is better by at most a
+    /// negligible amount. `different` is the number of different pairs.
     pub(super) fn suffices(&self, different: usize) -> bool {
         self.share < if different < MANY { SMALL_SHARE.0 } else { SMALL_SHARE.1 }
     }

@@ -1,6 +1,6 @@
 //! Tests documents with mistakes. Numbers are replaced by extreme numbers, texts are replaced by
-//! hostile texts, and keys are dropped or added. Every operation on the built objects must return
-//! soon.
+//! hostile texts, and keys are dropped or added. Every operation on the built objects must end
+//! within a time limit.
 
 use std::{
     sync::mpsc::{self, RecvTimeoutError},
