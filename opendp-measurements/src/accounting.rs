@@ -2,9 +2,9 @@
 //!
 //! A mechanism states a [`DominatingPair`]. A dominating pair consists of two distributions. The
 //! loss of an output is the logarithm of the quotient of its two probabilities. At each epsilon,
-//! the delta of this pair is at least the delta of the mechanism on any two neighbouring data sets.
-//! An [`Account`] composes any number of pairs. The account computes certified lower and upper
-//! bounds on delta at an epsilon, or on epsilon at a delta.
+//! the delta of the dominating pair is at least the delta of the mechanism on any two neighbouring
+//! data sets. An [`Account`] composes any number of pairs. The account computes certified lower and
+//! upper bounds on delta at an epsilon, or on epsilon at a delta.
 //!
 //! # How an account computes, and why the bounds hold
 //!

@@ -391,7 +391,8 @@ fn outside(parts: &[(DiscreteLoss, u64)], tilt: f64, (low, high): (f64, f64), li
         }
         best
     };
-    // The window excludes its high end, and products are rounded. So keep half a step of distance.
+    // The window excludes its high end, and `largest` is rounded. So compare `largest` with a
+    // number that is half a step below the high end.
     let half = parts.first().map_or(0.0, |(part, _)| part.step / 2.0);
     let above = if largest < high - half { 0.0 } else { one_side(1.0, high) };
     let below = if low <= least { 0.0 } else { one_side(-1.0, low) };

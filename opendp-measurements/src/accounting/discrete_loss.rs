@@ -156,8 +156,8 @@ impl DiscreteLoss {
         let top = self.mass.iter().enumerate().filter(|(_, mass)| 0.0 < **mass);
         let top = top.map(|(i, mass)| t * self.loss(i) + binary_exponent(*mass) * LN_2);
         let top = top.fold(f64::NEG_INFINITY, f64::max);
-        // Each loss has the power `e^(t x)`. In each block, the powers are divided by the largest
-        // power of the block. The quotients are the same in every block.
+        // The sum contains a power `e^(t x)` of each loss `x`. In each block, the powers are
+        // divided by the largest power of the block. The quotients are the same in every block.
         let steepest = if t < 0.0 { 0.0 } else { (BLOCK - 1) as f64 };
         let powers: [f64; BLOCK] =
             std::array::from_fn(|j| exp(t * self.step * (j as f64 - steepest)));

@@ -355,7 +355,7 @@ pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
 /// on, the profile is delta.
 ///
 /// This is the profile of a randomized response that is (epsilon, delta)-differentially private and
-/// dominates all such mechanisms (Kairouz, Oh, Viswanath 2015). So no smaller profile holds for all
+/// dominates all such mechanisms (Kairouz, Oh, Viswanath 2015). So no smaller profile bounds all
 /// such mechanisms.
 ///
 /// # Errors

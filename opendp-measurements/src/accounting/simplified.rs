@@ -29,14 +29,12 @@ pub(super) struct Simplified {
     share: f64,
 }
 
-/// The bound by smoothing adds some variance to the loss, and replaces the loss by a normal loss.
-/// The added variance is a share of the variance of the normal loss. If this share is below a
-/// limit, no other bound is needed. The first number is the limit for fewer than [`MANY`] different
-/// pairs. The second number is the limit for at least [`MANY`] different pairs. The second limit is
-/// larger, because other bounds for many pairs take long to compute.
+/// Two limits for the field `share` of [`Simplified`]. If `share` is below its limit, no other
+/// bound is needed. The first number is the limit for fewer than [`MANY`] different pairs. The
+/// second number is the limit for at least [`MANY`] different pairs. The second limit is larger,
+/// because other bounds for many pairs take long to compute.
 const SMALL_SHARE: (f64, f64) = (2e-5, 2e-4);
-/// Smoothing adds some variance, which is a share of the variance of the normal loss. If this share
-/// is above this limit, the bound by smoothing is not used.
+/// If the field `share` of [`Simplified`] is above this limit, the bound by smoothing is not used.
 const LARGE_SHARE: f64 = 0.2;
 /// The maximum number of times that a pair is replaced.
 const MOST: u32 = 8;
