@@ -57,7 +57,7 @@
 //! release has a larger loss than with fewer pairs, and increases epsilon by about 0.01 %. With 64
 //! or more pairs, the heuristic considers only a few pairs, which represent all pairs.
 //!
-//! Before all steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
+//! Before the steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
 //! that [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by
 //! one release. Discrete Gaussian noise of a large scale is replaced by continuous noise. All
 //! continuous Gaussian noise is joined into one release. For some pairs, only `rho` (the

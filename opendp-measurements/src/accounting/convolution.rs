@@ -302,7 +302,7 @@ impl Convolution {
         let tilted = (self.tilt * epsilon).clamp(f64::MIN, f64::MAX);
         let exponent = self.scale - tilted;
         let error = self.scale_error + 8.0 * U * (self.scale.abs() + tilted.abs());
-        // `exp` returns 0 below -700. A factor of 0 would not be an upper bound.
+        // For arguments below -700, `exp` returns 0. A factor of 0 would not be an upper bound.
         let least = if 0.0 < sign { -690.0 } else { f64::NEG_INFINITY };
         exp((exponent + sign * error).clamp(least, 700.0)) * (1.0 + sign * 16.0 * U)
     }

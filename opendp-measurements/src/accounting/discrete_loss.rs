@@ -53,8 +53,9 @@ impl DiscreteLoss {
             if p == 0.0 {
                 continue;
             }
-            // If `q` is at most 1e-290, the true mass can be far below `q`, because normal tails
-            // below 1e-307 count as 0. With 0 in place of `q`, `b` is larger.
+            // If `q` is at most 1e-290, the true mass can be far below `q`, because a normal tail
+            // below 1e-307 counts as 0 when it is subtracted. With 0 in place of `q`, `b` is
+            // larger.
             let q = if q <= 1e-290 { 0.0 } else { q };
             let x = grid.edge(i);
             let error = 4.0 * buckets.relative + ROUNDING + 4.0 * U * x.abs();

@@ -119,10 +119,10 @@ impl DominatingPair for GaussianPair {
 
 /// The pair for Gaussian noise on a Poisson sample, if one record is removed or added.
 ///
-/// Let `q` be the rate, and `mu` the `mu` of the mechanism without sampling. The unit of the
-/// outputs is the standard deviation of the noise. The removal of a record changes the law `(1 - q)
-/// N(0, 1) + q N(mu, 1)` of the output into `N(0, 1)`. The addition of a record does the reverse
-/// (Zhu, Dong, Wang 2022, Theorem 11).
+/// Let `q` be the rate, and `mu` the sensitivity divided by the standard deviation of the noise.
+/// The unit of the outputs is the standard deviation of the noise. The removal of a record changes
+/// the law `(1 - q) N(0, 1) + q N(mu, 1)` of the output into `N(0, 1)`. The addition of a record
+/// does the reverse (Zhu, Dong, Wang 2022, Theorem 11).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampledGaussianPair {
     /// The sensitivity divided by the standard deviation of the noise.

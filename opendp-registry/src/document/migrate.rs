@@ -246,9 +246,9 @@ impl Registry {
         changes.sort_by_key(|migration| migration.since);
         *slot = changes.into();
     }
-    /// Return the notes about documents that use older arguments or deprecated constructors. Leave
-    /// out the notes that were returned before. For example, a note states the new name of an
-    /// argument. Each registry returns each note once, even if several documents cause the note.
+    /// Return the notes about documents that use older arguments or deprecated constructors. For
+    /// example, a note states the new name of an argument. Each registry returns each note once,
+    /// even if several documents cause the note.
     ///
     /// ```
     /// # use opendp_registry::{Document, Registry};
