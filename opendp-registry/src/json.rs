@@ -23,7 +23,7 @@ pub const MAX_BYTES: usize = 1 << 30;
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 ///
-/// A byte order mark at the beginning is skipped.
+/// A byte order mark at the beginning of the text is skipped.
 ///
 /// # Errors
 /// `Argument` with the line and column of the mistake.

@@ -19,7 +19,7 @@ use crate::composition::privacy_filter::{of_session, within};
 /// # Arguments
 /// * `input` - the input space of all questions
 /// * `output_measure` - the privacy measure of all questions
-/// * `d_in` - the distance between data sets for which the losses hold
+/// * `d_in` - the distance between data sets at which the loss of each question is computed
 /// * `d_mids` - the upper bound on the loss of each question, in the order of the questions
 ///
 /// # Precondition

@@ -46,7 +46,7 @@ fn told<MO: Measure>(
     Measurement::new(floats(), measure, Function::map(|x: &f64| Ok(*x)), map)
 }
 /// Return whether a bound is at least the exact value, and exceeds the exact value by a relative
-/// error of at most 10^-9. `exact` is rounded to the nearest float, so the bound can also be the
+/// amount of at most 10^-9. `exact` is rounded to the nearest float, so the bound can also be the
 /// float just below `exact`.
 fn safe(found: f64, exact: f64) -> bool {
     exact.next_down() <= found && found <= exact * (1.0 + 1e-9) + 1e-300

@@ -22,7 +22,7 @@ pub(super) struct Versions {
     format: u64,
     /// The versions of other packages. If a package is not stated, its version is 1.
     packages: BTreeMap<String, u64>,
-    /// True if OpenDP wrote the document. The versions do not apply to a document that OpenDP
+    /// Whether OpenDP wrote the document. The versions do not apply to a document that OpenDP
     /// wrote.
     foreign: bool,
 }
