@@ -195,14 +195,10 @@ impl Default for Room {
 pub struct AdaptiveAccount {
     epsilon: Exact,
     delta: Exact,
-    /// Three ways to divide delta among the filters. The first release selects one of these ways.
-    /// If the first release has a pure loss and is not the only release, three fractions are
-    /// compared: how much of the Gaussian filter, of the Renyi filter and of the budget's epsilon
-    /// this loss would use up. The first way is for Gaussian noise, and for a pure loss whose
-    /// fraction of the Gaussian filter is the smallest of the three. The second way is for a
-    /// choice, and for a pure loss whose fraction of the Renyi filter is the smallest. The third
-    /// way is for all other first releases. Accounts of older versions do not have the second way.
-    /// After the first release is charged, the account keeps only the way for this release.
+    /// Three ways to divide delta among the filters. The first way has a large Gaussian filter, and
+    /// the second way has a Renyi filter. The first release selects one of the ways: see `way_of`.
+    /// Accounts of older versions do not have the second way. After the first release is charged,
+    /// the account keeps only the way for this release.
     ways: Vec<Way>,
     began: bool,
     /// Whether the account is for a single release.
@@ -357,11 +353,13 @@ impl AdaptiveAccount {
         }
     }
     /// Choose the way to divide delta. The choice depends on the first release. If this release has
-    /// Gaussian noise, choose the way for Gaussian noise. If the release is a choice, choose the
-    /// way that `renyi_first` returns. A pure loss would use up a fraction of the Gaussian filter,
-    /// of the Renyi filter and of the budget's epsilon. If the release has a pure loss and the
-    /// account is not for a single release, choose the way that belongs to the smallest fraction.
-    /// In all other cases, choose the last element of `self.ways`.
+    /// Gaussian noise, choose the first way. If the release is a choice, choose the way that
+    /// `renyi_first` returns. A pure loss would use up a fraction of the Gaussian filter, of the
+    /// Renyi filter and of the budget's epsilon. If the release has a pure loss and the account is
+    /// not for a single release, compare these fractions. If the fraction of the Gaussian filter is
+    /// the smallest, choose the first way. If the fraction of the Renyi filter is the smallest,
+    /// choose the way that `renyi_first` returns. In all other cases, choose the last element of
+    /// `self.ways`.
     fn way_of(&self, loss: &AdaptiveLoss) -> Result<Option<&Way>> {
         let (gaussian, others) = (self.ways.first(), self.ways.last());
         if loss.mu_squared.is_some() {
